@@ -1,0 +1,1 @@
+"""The planning: pure machines, the actors that are their hands, and the guards."""

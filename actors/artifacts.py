@@ -1,0 +1,64 @@
+"""What generators make and what they may see: artifacts and contexts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from runtime.models.port import Usage
+from runtime.replies import Parsed, Unreadable, read_reply
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """What a generator made for one step. `content` is the text as written; `node` is the search node's id.
+
+    `value` is the JSON value in it, or why there is none; it is parsed once.
+    """
+
+    artifact_id: str
+    step: str
+    content: str
+    node: str = ""
+    previous_attempt_id: str | None = None
+    parents: tuple[str, ...] = ()
+    usage: Usage | None = None
+
+    @cached_property
+    def value(self) -> Parsed | Unreadable:
+        """The JSON value that the content holds."""
+        return read_reply(self.content)
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """One rejection, as a later prompt shows it: which node, and the guard's messages as one text."""
+
+    node: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clarified:
+    """A question and the user's answer to it."""
+
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """All that a generator or a guard may see.
+
+    `specification` is the problem's text; `constraints` the workflow's; `dependencies` the accepted artifact of every
+    required step, by step id; `retry` this step's rejections and `escalation` the later failures that it caused, oldest
+    first, at most `feedback_window` of each.
+    """
+
+    specification: str
+    constraints: str = ""
+    dependencies: Mapping[str, Artifact] = field(default_factory=dict)
+    retry: tuple[Feedback, ...] = ()
+    escalation: tuple[Feedback, ...] = ()
+    clarifications: tuple[Clarified, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)

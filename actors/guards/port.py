@@ -1,0 +1,23 @@
+"""What a guard is, and how a workflow names one.
+
+A guard is a total, pure function: any artifact, any context, always a verdict with every finding, in bounded time. It
+does not depend on the order of a plan's steps or on how tokens are spelled. A guard that needs I/O is a plug-in actor.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from actors.artifacts import Artifact, Context
+from actors.findings import Verdict
+
+
+class Guard(Protocol):
+    """`Artifact × Context → Verdict`."""
+
+    def __call__(self, artifact: Artifact, context: Context) -> Verdict:
+        """Judge the artifact."""
+        ...
+
+
+GuardFactory = Callable[[Mapping[str, Any]], Guard]
+"""Makes a guard from its `guard_config`. Raises `runtime.errors.UsageProblem` on a setting it does not know."""

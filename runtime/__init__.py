@@ -1,0 +1,1 @@
+"""The actor runtime: machines, journals, actors, models. It knows nothing about planning."""

@@ -1,0 +1,97 @@
+"""What is written: events (facts), their codec, and records (facts with a place in a run).
+
+An event is a frozen pydantic value with a literal `kind`. Its texts that may be large are named in the class variable
+`texts`; the journal stores each once, by content hash, and keeps only the hash in the event. The codec is closed: it
+knows one union of events, refuses unknown keys, and never constructs anything else.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar, cast
+
+import orjson
+from pydantic import BaseModel, ConfigDict
+
+E = TypeVar("E")
+
+
+class Value(BaseModel):
+    """A frozen value that refuses unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Event(Value):
+    """A fact. Subclasses have a literal `kind`; `texts` names the string fields that are stored by content hash."""
+
+    texts: ClassVar[tuple[str, ...]] = ()
+
+
+def text_hash(text: str) -> str:
+    """Return the SHA-256 of a text's UTF-8 bytes, in hex."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """An event ready for storage: its JSON, in which each text is a hash, and the texts by hash."""
+
+    body: bytes
+    texts: Mapping[str, str]
+
+
+class Codec(Generic[E]):
+    """Encode and decode one closed union of events, given as its member classes.
+
+    Decoding raises `pydantic.ValidationError`, `orjson.JSONDecodeError` or `KeyError` (an unknown kind, a text that is
+    missing) on anything that encoding did not write; the journal turns them into `JournalDamaged`.
+    """
+
+    def __init__(self, members: Sequence[type[Event]]) -> None:
+        self._members = {str(member.model_fields["kind"].default): member for member in members}
+
+    def encode(self, event: E) -> Encoded:
+        """Return the event's stored form."""
+        assert isinstance(event, Event)
+        if not event.texts:
+            return Encoded(event.__pydantic_serializer__.to_json(event), {})
+        plain = event.model_dump(mode="json")
+        texts: dict[str, str] = {}
+        for name in event.texts:
+            if plain[name] is not None:
+                digest = text_hash(plain[name])
+                texts[digest] = plain[name]
+                plain[name] = digest
+        return Encoded(orjson.dumps(plain), texts)
+
+    def text_hashes(self, body: bytes) -> list[str]:
+        """Return the hashes of the texts that a stored event names."""
+        plain = orjson.loads(body)
+        return [plain[name] for name in self._members[plain["kind"]].texts if plain[name] is not None]
+
+    def decode(self, body: bytes, texts: Mapping[str, str]) -> E:
+        """Return the event; `texts` must hold every hash that the body names."""
+        plain: dict[str, Any] = orjson.loads(body)
+        member = self._members[plain["kind"]]
+        for name in member.texts:
+            if plain[name] is not None:
+                plain[name] = texts[plain[name]]
+        return cast(E, member.model_validate(plain))
+
+
+@dataclass(frozen=True, slots=True)
+class Record(Generic[E]):
+    """An event in its place: `seq` counts from 1 without gaps; `at` is the writer's clock in UTC seconds since 1970.
+
+    `hash` chains over the previous record's hash, run, seq, at, epoch and the event's stored body. `inbox` is the id of the
+    posted message that this record consumed, if any.
+    """
+
+    run: str
+    seq: int
+    at: float
+    epoch: int
+    event: E
+    hash: str
+    inbox: int | None = None

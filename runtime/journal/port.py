@@ -1,0 +1,117 @@
+"""What every journal can do. One contract suite (`tests/contracts/journal.py`) says the same in tests.
+
+Order of duty for a driver: `claim` (an epoch), `read`, then `append` again and again, each naming the last record it
+knows; `renew` before the lease ends; `release` at the end. People and other processes use `post` at any time.
+A cancelled call may still have taken effect: cancelled does not mean unwritten.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, Protocol, TypeVar
+
+from runtime.events import Record
+from runtime.machine import Summary
+
+E = TypeVar("E")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact(Generic[E]):
+    """An event to append; `inbox` is the id of the posted message it consumes, if any."""
+
+    event: E
+    inbox: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A run's status row. Times are UTC seconds since 1970; `owner` is None when nobody holds a live lease."""
+
+    run: str
+    title: str
+    created: float
+    updated: float
+    last_seq: int
+    summary: Summary
+    owner: str | None
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """Which runs to list: by status, or all; newest first; at most `limit`."""
+
+    status: str | None = None
+    waiting_since_before: float | None = None
+    limit: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """The inbox's answer: `accepted`, `duplicate` (same key, same body) or `conflict` (same key, another body).
+
+    `body` is what the inbox holds under the key.
+    """
+
+    result: Literal["accepted", "duplicate", "conflict"]
+    inbox: int
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class InboxItem:
+    """A posted message: `inbox` counts up within a run; `body` is text that the poster wrote (JSON by convention)."""
+
+    inbox: int
+    key: str
+    body: str
+    at: float
+
+
+class Journal(Protocol[E]):
+    """The port. All adapters are used as `async with open_...(...) as journal`."""
+
+    async def create(self, run: str, title: str) -> None:
+        """Admit a run, durably. Raises `RunExists`. `run` matches `[a-z0-9][a-z0-9._-]{0,63}`."""
+        ...
+
+    async def row(self, run: str) -> RunRow:
+        """Return one status row. Raises `RunNotFound`."""
+        ...
+
+    async def runs(self, which: RunFilter) -> list[RunRow]:
+        """Return the status rows that match, newest first."""
+        ...
+
+    async def claim(self, run: str, owner: str, ttl: float) -> int:
+        """Take the run's lease for `ttl` seconds and return a new epoch. Raises `RunNotFound`, `Held`."""
+        ...
+
+    async def renew(self, run: str, epoch: int, ttl: float) -> None:
+        """Prolong the lease. Raises `Fenced`."""
+        ...
+
+    async def release(self, run: str, epoch: int) -> None:
+        """Give the lease back; a no-op for an older epoch."""
+        ...
+
+    async def append(
+        self, run: str, *, after: int, epoch: int, facts: Sequence[Fact[E]], summary: Summary
+    ) -> list[Record[E]]:
+        """Append in one durable transaction, with the status row. All or nothing.
+
+        Raises `RunNotFound`, `Fenced`, `SequenceConflict`, `StorageFull`.
+        """
+        ...
+
+    async def read(self, run: str, after: int = 0) -> list[Record[E]]:
+        """Return the records after `after`, verified. Raises `RunNotFound`, `JournalDamaged`."""
+        ...
+
+    async def post(self, run: str, key: str, body: str) -> Posted:
+        """Put a message into the run's inbox, durably; `key` is unique within the run. Raises `RunNotFound`."""
+        ...
+
+    async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
+        """Return posted messages with an id above `after`, in order."""
+        ...
