@@ -1,0 +1,106 @@
+"""Actors: trio tasks with a bounded, typed mailbox that take an envelope and answer with a message.
+
+An actor holds no state that matters. What it answers goes to the supervisor's inbox; what it raises is a bug. A bug on
+repeatable work is tried again a bounded number of times (OTP's restart intensity); on other work, or beyond that, the
+supervisor hears `Crashed`, once, and the log has the traceback.
+"""
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import structlog
+import trio
+
+from runtime.clock import Clock
+from runtime.machine import Work
+from runtime.messages import Crashed
+
+M = TypeVar("M")
+
+MAILBOX_MAX = 1024
+"""Envelopes that may wait in one mailbox. Far above any run's budget of calls, so that `send_nowait` only fails on a bug."""
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """One piece of work on its way to an actor.
+
+    `context` is all that the actor may see (`Machine.brief`); `scope` is cancelled when the work is withdrawn; `trace`
+    carries the ids that logs and spans are bound to, since channels do not carry context variables.
+    """
+
+    work: Work
+    context: Any
+    scope: trio.CancelScope = field(default_factory=trio.CancelScope, compare=False)
+    trace: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery(Generic[M]):
+    """What an actor hands back: the answer to a request, or None when the work was withdrawn."""
+
+    request_id: str
+    message: M | Crashed | None
+
+
+Handler = Callable[[Envelope], Awaitable[M]]
+Deliver = Callable[[Delivery[Any]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Intensity:
+    """How many restarts, within how many seconds, an actor is allowed (OTP's default is 1 in 5 s; ours is kinder)."""
+
+    restarts: int = 3
+    seconds: float = 60.0
+
+
+class Actor(Generic[M]):
+    """One actor: an address, a handler, and how many envelopes it works on side by side."""
+
+    def __init__(
+        self, address: str, handler: Handler[M], *, concurrency: int = 1, intensity: Intensity | None = None
+    ) -> None:
+        self.address = address
+        self._handler = handler
+        self._concurrency = concurrency
+        self._intensity = intensity or Intensity()
+        self._restarts: deque[float] = deque()
+
+    async def serve(self, mailbox: "trio.MemoryReceiveChannel[Envelope]", deliver: Deliver, clock: Clock) -> None:
+        """Take envelopes until the mailbox is closed or the task is cancelled."""
+        places = trio.Semaphore(self._concurrency)
+        async with trio.open_nursery() as nursery, mailbox:
+            async for envelope in mailbox:
+                await places.acquire()
+                nursery.start_soon(self._work, envelope, deliver, clock, places)
+
+    async def _work(self, envelope: Envelope, deliver: Deliver, clock: Clock, places: trio.Semaphore) -> None:
+        message: M | Crashed | None = None
+        try:
+            with envelope.scope, structlog.contextvars.bound_contextvars(**envelope.trace):
+                message = await self._answer(envelope, clock)
+        finally:
+            places.release()
+            # A reply in hand is delivered even while the run is being stopped: it has been paid for.
+            with trio.CancelScope(shield=True):
+                await deliver(Delivery(envelope.work.request_id, message))
+
+    async def _answer(self, envelope: Envelope, clock: Clock) -> M | Crashed:
+        while True:
+            try:
+                return await self._handler(envelope)
+            except Exception as error:  # noqa: BLE001 - the one place where an actor's bug becomes a message
+                log = structlog.get_logger("replan.actor")
+                log.exception("actor.crashed", actor=self.address, request=envelope.work.request_id)
+                if not (envelope.work.repeatable and self._may_restart(clock.now())):
+                    line = f"{type(error).__name__}: {error}".splitlines()[0]
+                    return Crashed(envelope.work.request_id, clock.now(), f"{self.address}: {line}")
+
+    def _may_restart(self, now: float) -> bool:
+        while self._restarts and self._restarts[0] < now - self._intensity.seconds:
+            self._restarts.popleft()
+        self._restarts.append(now)
+        return len(self._restarts) <= self._intensity.restarts

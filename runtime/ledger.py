@@ -1,0 +1,180 @@
+"""The ledger: limits, and what is reserved, spent and unknown against them. Pure.
+
+A request reserves its worst case in the same transaction that asks for it; the reply settles it at what was used. What
+may or may not have been charged (a cut connection, a killed process, withdrawn work) stays charged at the reserved
+amount as `unknown`. So `spent + unknown + reserved` never passes a limit, at any concurrency and across crashes.
+
+Money is counted in whole micro-dollars, rounded up, so that sums are exact.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from pydantic import Field
+
+from runtime.events import Value
+from runtime.models.port import Usage
+
+MICRO = 1_000_000
+
+
+class Limit(StrEnum):
+    """What can run out."""
+
+    CALLS = "calls"
+    TOKENS = "tokens"
+    COST = "cost"
+    ACTIVE_TIME = "active_time"
+    DEADLINE = "deadline"
+
+
+class Amount(Value):
+    """Calls, tokens (input and output together) and micro-dollars."""
+
+    calls: int = 0
+    tokens: int = 0
+    micro_usd: int = 0
+
+    def __add__(self, other: "Amount") -> "Amount":
+        return Amount(
+            calls=self.calls + other.calls,
+            tokens=self.tokens + other.tokens,
+            micro_usd=self.micro_usd + other.micro_usd,
+        )
+
+    def __sub__(self, other: "Amount") -> "Amount":
+        return Amount(
+            calls=self.calls - other.calls,
+            tokens=self.tokens - other.tokens,
+            micro_usd=self.micro_usd - other.micro_usd,
+        )
+
+
+ZERO = Amount()
+
+
+class Price(Value):
+    """List price of a model in dollars per token."""
+
+    input_per_token_usd: float = Field(ge=0)
+    output_per_token_usd: float = Field(ge=0)
+
+    def micro_usd(self, input_tokens: int, output_tokens: int) -> int:
+        """Return the price of a call in micro-dollars, rounded up."""
+        usd = input_tokens * self.input_per_token_usd + output_tokens * self.output_per_token_usd
+        return math.ceil(round(usd * MICRO, 6))
+
+
+class Limits(Value):
+    """What a run may use; None is no limit. `deadline` is UTC seconds since 1970."""
+
+    calls: int = Field(default=30, ge=1)
+    tokens: int | None = Field(default=None, ge=1)
+    micro_usd: int | None = Field(default=None, ge=1)
+    active_seconds: float | None = Field(default=None, gt=0)
+    deadline: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The books of one run.
+
+    `reserved` and `forfeited` are by request id: open requests, and withdrawn ones whose late reply may still come.
+    `busy_since` is when the first of the now open requests was opened; `active` are the seconds of closed intervals.
+    """
+
+    limits: Limits
+    spent: Amount = ZERO
+    unknown: Amount = ZERO
+    reserved: Mapping[str, Amount] = field(default_factory=dict)
+    forfeited: Mapping[str, Amount] = field(default_factory=dict)
+    active: float = 0.0
+    busy_since: float | None = None
+
+    @property
+    def committed(self) -> Amount:
+        """All that counts against the limits."""
+        return sum(self.reserved.values(), self.spent + self.unknown)
+
+    def active_at(self, now: float) -> float:
+        """Return the active seconds up to `now`."""
+        return self.active + (max(0.0, now - self.busy_since) if self.busy_since is not None else 0.0)
+
+    def active_left(self, now: float) -> float | None:
+        """Return the active seconds left, or None without a limit."""
+        limit = self.limits.active_seconds
+        return None if limit is None else max(0.0, limit - self.active_at(now))
+
+    def shortfall(self, amount: Amount, now: float) -> Limit | None:
+        """Return the first limit that would be passed by reserving `amount` at `now`."""
+        total, limits = self.committed + amount, self.limits
+        if total.calls > limits.calls:
+            return Limit.CALLS
+        if limits.tokens is not None and total.tokens > limits.tokens:
+            return Limit.TOKENS
+        if limits.micro_usd is not None and total.micro_usd > limits.micro_usd:
+            return Limit.COST
+        if self.active_left(now) == 0.0:
+            return Limit.ACTIVE_TIME
+        if limits.deadline is not None and now >= limits.deadline:
+            return Limit.DEADLINE
+        return None
+
+    def reserve(self, request: str, amount: Amount) -> "Ledger":
+        """Return the books with a reservation."""
+        return replace(self, reserved={**self.reserved, request: amount})
+
+    def settle(self, request: str, used: Amount) -> "Ledger":
+        """Return the books with an open or forfeited reservation replaced by what was used."""
+        if request in self.forfeited:
+            return replace(
+                self,
+                unknown=self.unknown - self.forfeited[request],
+                forfeited=_without(self.forfeited, request),
+                spent=self.spent + used,
+            )
+        return replace(self, reserved=_without(self.reserved, request), spent=self.spent + used)
+
+    def refund(self, request: str) -> "Ledger":
+        """Return the books without a reservation that certainly cost nothing."""
+        return replace(self, reserved=_without(self.reserved, request))
+
+    def forfeit(self, request: str) -> "Ledger":
+        """Return the books with a reservation charged as unknown. A late reply may still settle it."""
+        amount = self.reserved.get(request)
+        if amount is None:
+            return self
+        return replace(
+            self,
+            reserved=_without(self.reserved, request),
+            unknown=self.unknown + amount,
+            forfeited={**self.forfeited, request: amount},
+        )
+
+    def busy(self, now: float, *, working: bool) -> "Ledger":
+        """Return the books after it is known whether any work is open at `now`."""
+        if working and self.busy_since is None:
+            return replace(self, busy_since=now)
+        if not working and self.busy_since is not None:
+            return replace(self, active=self.active_at(now), busy_since=None)
+        return self
+
+    def interrupted(self, last: float, now: float) -> "Ledger":
+        """Return the books after a driver took over at `now`: time since the last record, at `last`, was not active."""
+        if self.busy_since is None:
+            return self
+        return replace(self, active=self.active_at(last), busy_since=now)
+
+
+def used(usage: Usage | None, reserved: Amount, price: Price | None) -> Amount:
+    """Return what a completed call cost: the reported usage, or the reservation where none was reported."""
+    if usage is None:
+        return reserved
+    cost = 0 if price is None else price.micro_usd(usage.input_tokens, usage.output_tokens)
+    return Amount(calls=reserved.calls, tokens=usage.tokens, micro_usd=cost)
+
+
+def _without(mapping: Mapping[str, Amount], key: str) -> dict[str, Amount]:
+    return {name: amount for name, amount in mapping.items() if name != key}

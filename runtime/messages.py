@@ -1,0 +1,41 @@
+"""The messages that every machine hears from the shell, whatever it plans. Times are UTC seconds since 1970."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """A driver has claimed the run; requests of an older epoch may or may not have been carried out."""
+
+    epoch: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Woken:
+    """The time that a request waited for has come."""
+
+    request_id: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Crashed:
+    """An actor failed on a request, more often than its restarts allow. `error` is one line; the log has the traceback."""
+
+    request_id: str
+    at: float
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mailed:
+    """A person's message out of the durable inbox: `body` is the text as posted under `key`."""
+
+    inbox: int
+    key: str
+    body: str
+    at: float
+
+
+Control = Resumed | Woken | Crashed | Mailed
