@@ -1,0 +1,59 @@
+# Every target sets itself up: uv if there is one, else venv and pip; always from requirements.lock, always into .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+PROBLEM ?= configs/problems/login_timeout.md
+.DEFAULT_GOAL := help
+.PHONY: help setup run test lint conformance soak bench docs lock clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+setup: $(READY) ## make .venv with the locked dependencies; again only when they change
+
+# Bytecode is compiled here once, because an environment may forbid writing it later.
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, $(PYTHON) is " + sys.version.split()[0] + " (set PYTHON=...)")'
+	@echo "Setting up .venv (once)" >&2
+	@if command -v uv >/dev/null; then \
+	  uv venv -q --allow-existing --python "$$(command -v $(PYTHON))" .venv && export VIRTUAL_ENV="$(CURDIR)/.venv" && \
+	  uv pip install -q --compile-bytecode --require-hashes -r requirements.lock && \
+	  uv pip install -q --no-deps --no-build-isolation -e . ; \
+	else \
+	  $(PYTHON) -m venv .venv && \
+	  $(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock && \
+	  $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
+	fi
+	@$(BIN)/python -m compileall -q replan actors runtime
+	@touch $@
+
+run: $(READY) ## plan a shipped problem with the built-in, offline model (PROBLEM=file for another)
+	@$(BIN)/replan run $(PROBLEM) -m rules
+
+test: $(READY) ## run every suite; prints the seconds of each
+	@$(BIN)/python -m pytest
+
+lint: $(READY) ## ruff, the formatter's check, mypy --strict
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+
+conformance: $(READY) ## the tests, where missing outside plans (REPLAN_EXTERNAL) are a failure
+	@REPLAN_CONFORMANCE=1 $(BIN)/python -m pytest
+
+soak: $(READY) ## the tests with many more, and random, generated examples
+	@$(BIN)/python -m pytest --hypothesis-profile=soak
+
+bench: $(READY) ## run every benchmark
+	@set -e; for file in benchmarks/bench_*.py; do $(BIN)/python $$file; done
+
+docs: $(READY) ## regenerate the generated pages
+	@$(BIN)/python docs/generate.py
+
+lock: ## resolve the dependencies anew into requirements.lock (needs uv)
+	@UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml --group dev --all-extras --upgrade --universal \
+	  --generate-hashes --python-version 3.11 --no-emit-index-url --no-emit-find-links -q -o requirements.lock
+
+clean: ## remove .venv and all that tools have left
+	@rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
