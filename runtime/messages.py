@@ -12,6 +12,13 @@ class Resumed:
 
 
 @dataclass(frozen=True, slots=True)
+class Parking:
+    """The driver is about to stop: nothing new may be asked of models or tools until the run is resumed."""
+
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Woken:
     """The time that a request waited for has come."""
 
@@ -38,4 +45,4 @@ class Mailed:
     at: float
 
 
-Control = Resumed | Woken | Crashed | Mailed
+Control = Resumed | Parking | Woken | Crashed | Mailed

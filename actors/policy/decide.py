@@ -1,0 +1,231 @@
+"""`decide`: from a failure to a decision. A total, pure function over the rule table and the budgets (DESIGN 5).
+
+Three questions in turn: what does the table want (`_wanted`), may it be had (escalation limits, questions left), and
+which move do the budgets allow (`actors.search.moves`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from actors.findings import Finding, Verdict
+from actors.policy.table import BacktrackLevel, Policy, Row
+from actors.search.graph import Graph
+from actors.search.moves import Move, Redo, Retry, Search, Stuck, choose, forward_only, one_up
+from actors.search.progress import Progress
+from runtime.events import Value
+
+Signature = frozenset[tuple[str, str]]
+"""The set of (code, where) of a verdict's error findings: two failures with the same one are the same failure."""
+
+
+class Decision(Value):
+    """What is done about a failure.
+
+    `rule` is the id of the row that fired and `code` the finding that fired it; `targets` the steps redone (the failed
+    step itself for a retry or a question); `wanted` is what the policy asked for where the budgets gave something else;
+    `delay_seconds` is the back-off before a retry; `summary` is one line for people.
+    """
+
+    step: str
+    node: str
+    level: BacktrackLevel
+    targets: tuple[str, ...] = ()
+    rule: str
+    code: str = ""
+    wanted: tuple[str, ...] | None = None
+    delay_seconds: float = 0.0
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Escalation:
+    """A step's escalation settings: patience, how many escalations it may cause (None: no limit), and where they go."""
+
+    r_patience: int = 2
+    e_max: int | None = None
+    escalate_to: tuple[str, ...] = ()
+    escalate_by_guard: Mapping[str, tuple[str, ...]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """An earlier failure of this round: its step, its signature, and how far up its decision went (0: a retry)."""
+
+    step: str
+    signature: Signature
+    distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A rejected artifact: where, and what the guard said."""
+
+    step: str
+    node: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """All that a decision may depend on besides the failure: budgets, history of this round, and settings."""
+
+    graph: Graph
+    progress: Progress
+    roles: Mapping[str, str]
+    policy: Policy
+    search: Search
+    history: Sequence[Past]
+    escalation: Escalation
+    questions_left: int
+
+
+def signature(verdict: Verdict) -> Signature:
+    """Return what identifies a failure."""
+    return frozenset((finding.code, finding.where) for finding in verdict.errors)
+
+
+def decide(failure: Failure, situation: Situation) -> Decision:
+    """Return what to do about the failure; never fails."""
+    match situation.search:
+        case Search.LINEAR:
+            return _decision(failure, situation, forward_only, _Wish(BacktrackLevel.LOCAL_RETRY, (), "linear"))
+        case Search.BLIND:
+            return _decision(failure, situation, one_up, _Wish(BacktrackLevel.LOCAL_RETRY, (), "blind"))
+        case Search.DEPTH_FIRST:
+            return _informed(failure, situation)
+        case _:
+            assert_never(situation.search)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What the table wants, before the budgets are asked."""
+
+    level: BacktrackLevel
+    targets: tuple[str, ...]
+    rule: str
+    finding: Finding | None = None
+    delay_seconds: float = 0.0
+
+
+def _informed(failure: Failure, situation: Situation) -> Decision:
+    wish = _wanted(failure, situation)
+    escalates = wish.level is not BacktrackLevel.CLARIFY and any(target != failure.step for target in wish.targets)
+    caused = sum(1 for past in situation.history if past.step == failure.step and past.distance > 0)
+    e_max = situation.escalation.e_max
+    if escalates and e_max is not None and caused >= e_max:
+        wish = _Wish(BacktrackLevel.CLARIFY, (failure.step,), "e_max", wish.finding)
+    if wish.level is BacktrackLevel.CLARIFY:
+        if situation.questions_left > 0:
+            return Decision(
+                step=failure.step,
+                node=failure.node,
+                level=BacktrackLevel.CLARIFY,
+                targets=(failure.step,),
+                rule=wish.rule,
+                code=wish.finding.code if wish.finding else "",
+                summary=_summary(failure, wish.finding),
+            )
+        # Nobody may be asked any more: mend it here, or further up where no retry can help.
+        here = () if failure.verdict.fatal else (failure.step,)
+        wish = _Wish(BacktrackLevel.LOCAL_RETRY, here, wish.rule, wish.finding)
+
+    def allowed(graph: Graph, progress: Progress, failed: str) -> Move:
+        return choose(graph, progress, failed, wish.targets)
+
+    return _decision(failure, situation, allowed, wish)
+
+
+def _decision(
+    failure: Failure, situation: Situation, allowed: Callable[[Graph, Progress, str], Move], wish: _Wish
+) -> Decision:
+    graph, step = situation.graph, failure.step
+    targets: tuple[str, ...] = ()
+    move = allowed(graph, situation.progress, step)
+    match move:
+        case Retry():
+            level, targets = BacktrackLevel.LOCAL_RETRY, (step,)
+        case Redo(targets=targets):
+            asked_for = set(targets) <= set(wish.targets) and wish.level is not BacktrackLevel.LOCAL_RETRY
+            root = any(not graph.requires[target] for target in targets)
+            level = wish.level if asked_for else BacktrackLevel.FULL_REPLAN if root else BacktrackLevel.PARTIAL_REPLAN
+        case Stuck():
+            level = BacktrackLevel.GIVE_UP
+        case _:
+            assert_never(move)
+    return Decision(
+        step=step,
+        node=failure.node,
+        level=level,
+        targets=targets,
+        rule=wish.rule,
+        code=wish.finding.code if wish.finding else "",
+        wanted=wish.targets if wish.targets and set(wish.targets) != set(targets) else None,
+        delay_seconds=wish.delay_seconds if level is BacktrackLevel.LOCAL_RETRY else 0.0,
+        summary=_summary(failure, wish.finding),
+    )
+
+
+def _wanted(failure: Failure, situation: Situation) -> _Wish:
+    """Return the first row that fires, with its target found in the graph."""
+    errors = failure.verdict.errors
+    streak = _streak(failure, situation)
+    for row in situation.policy.rows:
+        finding = next((error for error in errors if row.matches(error)), None)
+        repeated = row.repeated and bool(errors) and streak >= situation.escalation.r_patience
+        if finding is not None or repeated or row.always or (row.fatal and failure.verdict.fatal):
+            shown = finding or (errors[0] if errors else None)
+            delay = row.backoff_seconds * 2 ** min(streak - 1, 8)
+            return _Wish(row.level, _targets(row, failure, situation), row.id, shown, delay)
+    raise AssertionError("a policy's last row matches everything")
+
+
+def _streak(failure: Failure, situation: Situation) -> int:
+    """Return how many failures of the step in a row, this one included, found the same."""
+    mine = signature(failure.verdict)
+    count = 1
+    for past in reversed([past for past in situation.history if past.step == failure.step]):
+        if past.signature != mine:
+            break
+        count += 1
+    return count
+
+
+def _targets(row: Row, failure: Failure, situation: Situation) -> tuple[str, ...]:
+    graph, step = situation.graph, failure.step
+    kind, _, detail = row.target.partition(" ")
+    match kind:
+        case "self":
+            return (step,)
+        case "root":
+            return tuple(upper for upper in graph.above[step] if not graph.requires[upper])[:1]
+        case "role":
+            return tuple(upper for upper in graph.above[step] if situation.roles[upper] == detail)[-1:]
+        case "further":
+            return _further(failure, situation)
+        case _:
+            return _at(graph, step, int(detail))
+
+
+def _further(failure: Failure, situation: Situation) -> tuple[str, ...]:
+    """Return where a stagnating step escalates to: as configured, else one further up than its last failure went."""
+    escalation, graph, step = situation.escalation, situation.graph, failure.step
+    by_guard = (escalation.escalate_by_guard or {}).get(failure.verdict.guard, ())
+    if by_guard or escalation.escalate_to:
+        return by_guard or escalation.escalate_to
+    last = next((past.distance for past in reversed(situation.history) if past.step == step), 0)
+    return _at(graph, step, last + 1)
+
+
+def _at(graph: Graph, step: str, distance: int) -> tuple[str, ...]:
+    """Return the ancestor at a distance, or the farthest there is; ties: later in the file first."""
+    upward = graph.upward(step, distance) or graph.upward(step, 1)[-1:]
+    return tuple(upward[:1])
+
+
+def _summary(failure: Failure, finding: Finding | None) -> str:
+    if finding is None:
+        return f"{failure.step} was rejected by {failure.verdict.guard}"
+    place = f" at {finding.where}" if finding.where else ""
+    return f"{finding.code}{place}: {finding.message}"[:300]

@@ -1,0 +1,1 @@
+"""The search: which step may be tried, retried or gone back to, within visits and attempts."""

@@ -1,0 +1,268 @@
+"""The supervisor: the only writer of a run's records, and the only place that opens the nursery for its work.
+
+One loop: receive a message, `accept`, `advance` until quiet, append (durably), log, reconcile. Reconciling is the whole
+of scheduling: outstanding minus running is started, running minus outstanding is cancelled. A new run, a resumed run and
+a pruned branch are the same case.
+
+Back-pressure: the inbox has size zero; envelopes go out with `send_nowait`, since a blocking send into a full mailbox
+could wait for the very actor that waits for the inbox.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+import structlog
+import trio
+
+from runtime.actor import MAILBOX_MAX, Actor, Delivery, Envelope
+from runtime.clock import Clock
+from runtime.crash import reached
+from runtime.errors import Fenced
+from runtime.events import Record
+from runtime.journal.port import Fact, Journal
+from runtime.machine import Machine, Refused, Work, settle
+from runtime.messages import Mailed, Parking, Resumed
+
+S = TypeVar("S")
+E = TypeVar("E")
+M = TypeVar("M")
+
+GRACE_SECONDS = 10.0
+"""How long a stop waits for replies in flight, before it cancels them (they stay charged as unknown)."""
+
+
+class Ending(StrEnum):
+    """How driving a run came to an end."""
+
+    FINISHED = "finished"
+    WAITING = "waiting"  # only people can go on with it
+    PARKED = "parked"  # asked to stop
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """How a driver holds a run: who it is, for how long at a time, and how often it looks into the inbox (seconds)."""
+
+    owner: str
+    ttl: float = 30.0
+    poll: float = 0.25
+
+
+@dataclass
+class Stop:
+    """A wish to stop, set from outside: `park` waits for replies in flight, `now` cuts the wait short."""
+
+    park: trio.Event = field(default_factory=trio.Event)
+    now: trio.Event = field(default_factory=trio.Event)
+
+
+class Supervisor(Generic[S, E, M]):
+    """Drives one run of one machine from claim to release."""
+
+    def __init__(
+        self,
+        run: str,
+        *,
+        machine: Machine[S, E, Any],
+        journal: Journal[E],
+        actors: Sequence[Actor[M]],
+        clock: Clock,
+        lease: Lease,
+        stop: Stop | None = None,
+        on_record: Callable[[Record[E], S], None] | None = None,
+        trace: Callable[[E], Mapping[str, str]] = lambda _: {},
+    ) -> None:
+        self.run = run
+        self._machine, self._journal, self._clock, self._lease = machine, journal, clock, lease
+        self._actors = {actor.address: actor for actor in actors}
+        self._stop = stop or Stop()
+        self._on_record = on_record
+        self._trace = trace
+        self._mailboxes: dict[str, trio.MemorySendChannel[Envelope]] = {}
+        self._running: dict[str, trio.CancelScope] = {}
+        self._send, self._inbox = trio.open_memory_channel[Delivery[Any] | Mailed](0)
+        self._state = machine.initial()
+        self._seq = 0
+        self._epoch = 0
+        self._mail_seen = 0
+        self._patience = trio.CancelScope()
+
+    @property
+    def state(self) -> S:
+        """The state after the last record."""
+        return self._state
+
+    async def drive(self, first: Any = None) -> Ending:
+        """Claim the run, go on where its journal ends, and drive it to its end, to a question, or to a stop.
+
+        `first` is the message that starts a run whose journal is empty. Raises `Held`, `RunNotFound`, `JournalDamaged`
+        before anything is done, and `Fenced` if another driver takes over.
+        """
+        self._epoch = await self._journal.claim(self.run, self._lease.owner, self._lease.ttl)
+        reached("claim.after")
+        try:
+            await self._load()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._keep_lease)
+                await self._open_mailboxes(nursery)
+                if first is not None and self._seq == 0:
+                    await self._step(first)
+                elif not self._finished():
+                    await self._step(Resumed(self._epoch, self._clock.now()))
+                await self._collect_mail()
+                nursery.start_soon(self._watch_mail)
+                nursery.start_soon(self._watch_stop)
+                ending = await self._loop()
+                nursery.cancel_scope.cancel()
+        except BaseExceptionGroup as group:
+            raise _only(group) from group
+        finally:
+            self._inbox.close()
+            with trio.CancelScope(shield=True):
+                await self._journal.release(self.run, self._epoch)
+        return ending
+
+    async def _load(self) -> None:
+        for record in await self._journal.read(self.run):
+            self._state = self._machine.evolve(self._state, record.event)
+            self._seq = record.seq
+            self._mail_seen = max(self._mail_seen, record.inbox or 0)
+
+    async def _open_mailboxes(self, nursery: trio.Nursery) -> None:
+        for address, actor in self._actors.items():
+            send, receive = trio.open_memory_channel[Envelope](MAILBOX_MAX)
+            self._mailboxes[address] = send
+            nursery.start_soon(actor.serve, receive, self._deliver, self._clock)
+
+    async def _loop(self) -> Ending:
+        while not self._finished():
+            if self._stop.park.is_set():
+                await self._step(Parking(self._clock.now()))
+                await self._drain(GRACE_SECONDS)
+                return Ending.FINISHED if self._finished() else Ending.PARKED
+            if not self._running and not await self._collect_mail():
+                return Ending.WAITING
+            if self._running:
+                await self._take(await self._inbox.receive())
+        await self._drain(grace=0.0)
+        return Ending.FINISHED
+
+    async def _take(self, delivery: Delivery[Any] | Mailed) -> None:
+        if isinstance(delivery, Mailed):
+            if delivery.inbox > self._mail_seen:
+                self._mail_seen = delivery.inbox
+                await self._step(delivery, inbox=delivery.inbox)
+            return
+        self._running.pop(delivery.request_id, None)
+        if delivery.message is not None:
+            await self._step(delivery.message)
+        else:
+            self._reconcile()
+
+    async def _step(self, message: Any, inbox: int | None = None) -> None:
+        """Turn one message into records, then into work. Nothing is acted on before it is written."""
+        accepted = self._machine.accept(self._state, message)
+        if isinstance(accepted, Refused):
+            structlog.get_logger("replan.run").info("message.refused", run_id=self.run, reason=accepted.reason)
+        elif accepted is not None:
+            state, events = settle(self._machine, self._state, accepted)
+            await self._append(state, events, inbox)
+        self._reconcile()
+
+    async def _append(self, state: S, events: Sequence[E], inbox: int | None) -> None:
+        facts = [Fact(event, inbox if place == 0 else None) for place, event in enumerate(events)]
+        summary = self._machine.summary(state)
+        reached("append.before")
+        with trio.CancelScope(shield=True):
+            records = await self._journal.append(
+                self.run, after=self._seq, epoch=self._epoch, facts=facts, summary=summary
+            )
+        reached("append.after")
+        self._state, self._seq = state, records[-1].seq
+        for record in records:
+            if self._on_record is not None:
+                self._on_record(record, state)
+        if summary.status == "finished":
+            reached("finish.after")
+
+    def _reconcile(self) -> None:
+        outstanding = {} if self._finished() else self._machine.outstanding(self._state)
+        for request_id in [name for name in self._running if name not in outstanding]:
+            self._running[request_id].cancel()
+        for request_id, work in outstanding.items():
+            if request_id in self._running or work.address not in self._mailboxes:
+                continue
+            if work.repeatable or not self._stop.park.is_set():
+                self._start(request_id, work)
+
+    def _start(self, request_id: str, work: Work) -> None:
+        trace = {"run_id": self.run, **self._trace(work.request)}
+        envelope = Envelope(work, self._machine.brief(self._state, work), trace=trace)
+        self._running[request_id] = envelope.scope
+        self._mailboxes[work.address].send_nowait(envelope)
+
+    async def _drain(self, grace: float) -> None:
+        """Wait for the work in flight, at most `grace` seconds; then cancel it; journal every reply that comes."""
+        with trio.move_on_after(grace) as self._patience:
+            while self._running:
+                await self._take(await self._inbox.receive())
+        for scope in self._running.values():
+            scope.cancel()
+        while self._running:
+            await self._take(await self._inbox.receive())
+
+    async def _deliver(self, delivery: Delivery[Any] | Mailed) -> None:
+        try:
+            await self._send.send(delivery)
+        except trio.BrokenResourceError:
+            return  # The supervisor has left: nobody may write any more, and the next driver asks again.
+
+    async def _keep_lease(self) -> None:
+        while True:
+            await trio.sleep(self._lease.ttl / 3)
+            await self._journal.renew(self.run, self._epoch, self._lease.ttl)
+
+    async def _watch_stop(self) -> None:
+        await self._stop.park.wait()
+        await self._deliver(Delivery("", None))  # Wakes the loop; no request has an empty id.
+        await self._stop.now.wait()
+        self._patience.cancel()
+
+    async def _watch_mail(self) -> None:
+        version = -1
+        while True:
+            current = await self._journal.version()
+            if current != version:
+                version = current
+                for mail in await self._new_mail():
+                    await self._deliver(mail)
+            await trio.sleep(self._lease.poll)
+
+    async def _collect_mail(self) -> bool:
+        """Take what lies in the inbox at once; say whether there was anything."""
+        mail = await self._new_mail()
+        for item in mail:
+            await self._take(item)
+        return bool(mail)
+
+    async def _new_mail(self) -> list[Mailed]:
+        items = await self._journal.inbox(self.run, self._mail_seen)
+        return [Mailed(item.inbox, item.key, item.body, self._clock.now()) for item in items]
+
+    def _finished(self) -> bool:
+        return self._machine.summary(self._state).status == "finished"
+
+
+def _only(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the one error that matters out of a nursery's group: a fence first, then the first one."""
+    found: list[BaseException] = []
+    rest: list[BaseException] = [group]
+    while rest:
+        error = rest.pop()
+        if isinstance(error, BaseExceptionGroup):
+            rest.extend(error.exceptions)
+        else:
+            found.append(error)
+    return next((error for error in found if isinstance(error, Fenced)), found[0])
