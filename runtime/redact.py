@@ -1,0 +1,138 @@
+"""The redactor: one pure object in front of every sink, so that no secret is written anywhere.
+
+Two nets. The first knows the secrets that this process has loaded and finds them by value, also base64-encoded (at any
+alignment), percent-encoded or escaped for JSON. The second finds what looks like a secret by its shape. Every pattern
+is linear in the text: quantifiers are bounded, or a match consumes what it has scanned.
+"""
+
+import base64
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+__all__ = ["MARK", "Redactor", "secrets_in"]
+
+MARK = "[redacted]"
+"""What stands in the place of a secret."""
+
+SECRET_MIN = 6
+"""Shorter values are not taken for secrets: they would shred every text they happen to occur in."""
+
+DEPTH_MAX = 64
+"""Levels of nesting that `Redactor.value` follows; deeper parts are replaced."""
+
+_NAME = (
+    r"(?:password|passwd|passphrase|secret|credentials?|private[_-]?key|api[_-]?key|access[_-]?key|secret[_-]?key"
+    r"|(?:access|auth|refresh|session|id|bot|api|bearer)[_-]?token)(?:[_-]\w{1,30})?"
+)
+_VALUE = r"""(?:"(?:[^"\n\\]|\\(?!"))+|'(?:[^'\n\\]|\\(?!'))+|(?:[^\s"'\\&,;]|\\(?!["'])){6,})"""
+_ASSIGN = r"""(?:\\?["'])?\s{0,3}[:=]\s{0,3}\\?"""
+
+_FIELD = re.compile(rf"\w{{0,60}}{_NAME}|(?:proxy-)?authorization|(?:set-)?cookie", re.IGNORECASE)
+_VARIABLE = re.compile(rf"\w{{0,60}}{_NAME}|(?:\w{{0,60}}_)?(?:token|pat|key)", re.IGNORECASE)
+
+_SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
+    (
+        re.compile(
+            r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|\Z)"
+        ),
+        MARK,
+    ),
+    # scheme://user:password@host
+    (re.compile(r"(?<![A-Za-z0-9+.-])([A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/@:]{0,256}:)[^\s/]{1,512}@"), rf"\1{MARK}@"),
+    # Authorization: Basic …, Bearer …
+    (re.compile(r"(?i)(\b(?:basic|bearer|digest|token)\s{1,3})(?=[\w.~+/-]{0,200}\d)[\w.~+/-]{16,}=*"), rf"\1{MARK}"),
+    (
+        re.compile(
+            r"(?i)(\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:basic|bearer|digest|token)\s{1,3})[^\s\"',]{6,}"
+        ),
+        rf"\1{MARK}",
+    ),
+    # JSON web tokens
+    (re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]*"), MARK),
+    # OpenAI, Anthropic and their like
+    (re.compile(r"(?<![A-Za-z0-9])sk-(?=[A-Za-z_-]{0,80}\d)[\w-]{16,}"), MARK),
+    # AWS access key ids
+    (re.compile(r"(?<![A-Z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Z0-9])"), MARK),
+    # GitHub, GitLab, Slack, Google, Hugging Face, Stripe
+    (re.compile(r"gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|(?<![A-Za-z0-9])glpat-[\w-]{16,}"), MARK),
+    (re.compile(r"(?<![A-Za-z0-9])(?:xox[abeoprs]-[\w-]{10,}|AIza[\w-]{30,}|hf_[A-Za-z0-9]{20,})"), MARK),
+    (re.compile(r"(?<![A-Za-z0-9])[rs]k_(?:live|test)_[A-Za-z0-9]{10,}"), MARK),
+    # password=…, "api_key": "…", ?key=…
+    (re.compile(rf"(?i)({_NAME}{_ASSIGN})(?![\"']?\[redacted\]){_VALUE}"), rf"\1{MARK}"),
+    (re.compile(r"(?i)([?&](?:key|token|sig|signature|code)=)[^\s&#\"']{6,}"), rf"\1{MARK}"),
+    (re.compile(r"(?i)(\b(?:key|token)=)(?=[A-Za-z_-]{0,80}\d)[\w-]{20,}"), rf"\1{MARK}"),
+)
+
+
+def secrets_in(environ: Mapping[str, str]) -> frozenset[str]:
+    """Return the values of the variables whose names say that they hold a secret, such as `OPENAI_API_KEY`."""
+    return frozenset(value for name, value in environ.items() if _VARIABLE.fullmatch(name))
+
+
+class Redactor:
+    """Replaces secrets by `MARK`: the ones given, in all their written forms, and whatever is shaped like one.
+
+    Values shorter than `SECRET_MIN` characters are ignored. Redacting is linear in the size of the input. It errs
+    towards redacting: a text about passwords may lose a word.
+    """
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        forms = {form for secret in secrets if len(secret) >= SECRET_MIN for form in _forms(secret)}
+        longest_first = sorted(forms, key=lambda form: (-len(form), form))
+        self._exact = re.compile("|".join(map(re.escape, longest_first))) if forms else None
+
+    def text(self, text: str) -> str:
+        """Return the text without secrets."""
+        if self._exact is not None:
+            text = self._exact.sub(MARK, text)
+        for pattern, replacement in _SHAPES:
+            text = pattern.sub(replacement, text)
+        return text
+
+    def value(self, value: Any) -> Any:
+        """Return a JSON value without secrets, of the same form; a field with a secret's name loses its text.
+
+        Total: what JSON cannot hold (other objects, numbers that are not finite) becomes text.
+        """
+        return self._value(value, DEPTH_MAX)
+
+    def _value(self, value: Any, depth: int) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        if value is None or isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
+            return value
+        if isinstance(value, Mapping | list | tuple | set | frozenset) and depth == 0:
+            return MARK
+        if isinstance(value, Mapping):
+            return {self.text(str(key)): self._field(str(key), item, depth - 1) for key, item in value.items()}
+        if isinstance(value, list | tuple | set | frozenset):
+            return [self._value(item, depth - 1) for item in value]
+        return self.text(str(value))
+
+    def _field(self, name: str, item: Any, depth: int) -> Any:
+        if isinstance(item, str) and item and _FIELD.fullmatch(name):
+            return MARK
+        return self._value(item, depth)
+
+
+def _forms(secret: str) -> set[str]:
+    raw = secret.encode(errors="surrogatepass")
+    quoted = {quote(raw, safe=""), quote(raw), quote_plus(raw)}
+    lower = {re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), form) for form in quoted}
+    return (
+        {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]} | quoted | lower | _base64(raw)
+    )
+
+
+def _base64(raw: bytes) -> set[str]:
+    """Return the characters that these bytes alone determine, for each of the three places they can start at."""
+    forms = set()
+    for shift, skipped in ((0, 0), (1, 2), (2, 3)):
+        encoded = base64.b64encode(bytes(shift) + raw).decode()
+        core = encoded[skipped : (shift + len(raw)) * 8 // 6]
+        forms |= {core, core.translate({ord("+"): "-", ord("/"): "_"})}
+    return forms

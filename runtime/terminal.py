@@ -1,0 +1,53 @@
+"""The sanitizer for text from models and users on its way to a terminal.
+
+Such a text could move the cursor, forge a status line, write the clipboard, or show itself in another order than it is
+read. What reaches a terminal is printable text, line feeds and tabs. JSON output needs none of this: it is escaped.
+"""
+
+import re
+import unicodedata
+
+from rich.cells import cell_len, set_cell_size
+
+__all__ = ["clean"]
+
+_SEQUENCES = re.compile(
+    # OSC, DCS, APC, PM, SOS: whole when terminated, else to the end of the line, so that nothing can hide the rest.
+    # A body ends at any other control sequence, as in a terminal; so the search is linear.
+    "(?:\x1b[\\]PX^_]|[\x90\x98\x9d\x9e\x9f])"
+    "(?:[^\x07\x18\x1a\x1b\x80-\x9f]*(?:\x07|\x1b\\\\|\x9c)|[^\n\x07\x18\x1a\x1b\x80-\x9f]*)"
+    # CSI, with its final byte if it has one.
+    "|(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]?"
+    # All other escapes.
+    "|\x1b[ -/]*[0-~]?"
+)
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_INVISIBLE = re.compile(r"[^\x20-\x7e]")
+
+
+def clean(text: str, *, one_line: bool = False, width: int | None = None) -> str:
+    """Return the text as it may be shown on a terminal.
+
+    Dropped: control sequences as a whole, C0 except line feed and tab, C1, a lone carriage return, controls of the
+    writing direction. A lone surrogate becomes U+FFFD. With `one_line`, format characters (zero-width ones too) are
+    dropped as well, and each run of white space becomes one space. With `width` (columns, at least 1), longer lines
+    are cut and end in an ellipsis; tabs count as one column.
+    """
+    text = _SEQUENCES.sub("", text).replace("\r\n", "\n")
+    text = _SURROGATES.sub("\ufffd", _CONTROLS.sub("", text))
+    if one_line:
+        text = " ".join(_INVISIBLE.sub(_visible, text).split())
+    if width is not None:
+        text = "\n".join(_cut(line, width) for line in text.split("\n"))
+    return text
+
+
+def _visible(match: re.Match[str]) -> str:
+    return "" if unicodedata.category(match[0]) == "Cf" else match[0]
+
+
+def _cut(line: str, width: int) -> str:
+    if cell_len(line) <= width:
+        return line
+    return set_cell_size(line, width - 1).rstrip() + "…"
