@@ -1,11 +1,16 @@
 """Reading what a model wrote: find the one JSON value in it, and parse it strictly.
 
 `read_reply(text)` never raises. It gives either the value or a code out of the closed set `ReplyCode` with a message.
+Every pass over the text is linear: this is the one place where a model's words first meet the program.
 """
 
+import json
+import math
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NoReturn
 
 
 class ReplyCode(StrEnum):
@@ -16,8 +21,8 @@ class ReplyCode(StrEnum):
     NOT_JSON = "reply.not_json"
     TOO_DEEP = "reply.too_deep"
     DUPLICATE_KEY = "reply.duplicate_key"
-    NOT_FINITE = "reply.not_finite"
-    BAD_TEXT = "reply.bad_text"  # lone surrogates and the like
+    NOT_FINITE = "reply.not_finite"  # also an integer with too many digits to read
+    BAD_TEXT = "reply.bad_text"  # lone surrogates and NUL, which no journal or terminal can hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +38,241 @@ class Unreadable:
 
     code: ReplyCode
     message: str
+
+
+BYTES_MAX = 4 * 1024 * 1024
+"""The longest reply that is read. A plan of a hundred steps is about 60 KiB; the rest is room for prose."""
+
+DEPTH_MAX = 100
+"""The deepest nesting that is read. Plans nest four deep; Python's own parser gives up near 1,000."""
+
+_FENCES_MAX = 64
+_QUOTE_MAX = 40
+
+# An unterminated string matches up to the end of the text, so that no position is ever scanned twice.
+_STRING_OR_BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]', re.DOTALL)
+_INFO_STRING = re.compile(r"[\w.+-]*+")
+_SUSPECT_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
+_PYTHON_TOKEN = re.compile(
+    r"(?P<same>[\s\[\]{},:0-9eE.+-]++|true\b|false\b|null\b)"
+    r"|'(?P<single>[^'\\\n]*+(?:\\.[^'\\\n]*+)*+)'"
+    r'|"(?P<double>[^"\\\n]*+(?:\\.[^"\\\n]*+)*+)"'
+    r"|(?P<name>True\b|False\b|None\b)"
+)
+_RESPELLED = re.compile(r"\\x(?P<hex>[0-9a-fA-F]{2})|\\(?P<apostrophe>')|(?P<escape>\\.)|(?P<quote>\")")
+_PYTHON_NAMES = {"True": "true", "False": "false", "None": "null"}
+
+
+def read_reply(text: str, *, bytes_max: int = BYTES_MAX, depth_max: int = DEPTH_MAX) -> Parsed | Unreadable:
+    """Return the one JSON value in a model's reply, or why there is none.
+
+    Looked at in this order: the whole text if it is an object or array; fenced blocks, of which the first that holds an
+    object (else an array) counts; the text from the first brace to the last, or from the first bracket to the last when
+    those enclose the braces; a bare scalar. The whole text goes first, since a fence inside it is part of a string.
+    A candidate that is not JSON but wholly a Python literal (single quotes, `True`, `None`) is read as such, since some
+    models write those; nothing else is repaired.
+
+    When nothing parses, the first telling error is reported: one that is not `NOT_JSON`, else the last candidate's.
+    """
+    try:
+        size = len(text) if len(text) > bytes_max else len(text.encode())
+    except UnicodeEncodeError:
+        return Unreadable(ReplyCode.BAD_TEXT, "The reply holds a lone surrogate, which is not valid Unicode text.")
+    if size > bytes_max:
+        return Unreadable(ReplyCode.TOO_LARGE, f"The reply is larger than the limit of {bytes_max} bytes; be briefer.")
+    text = text.strip().strip("\ufeff").strip()
+    if not text:
+        return Unreadable(ReplyCode.EMPTY, "The reply is empty; answer with one JSON object.")
+    whole = _read_value(text, depth_max)
+    if isinstance(whole, Parsed) and isinstance(whole.value, dict | list):
+        return whole
+    fallback: Parsed | None = None
+    error = whole if isinstance(whole, Unreadable) else None
+    for candidate, fenced in _candidates(text):
+        found = _read_value(candidate, depth_max)
+        if isinstance(found, Unreadable):
+            error = found if error is None or error.code is ReplyCode.NOT_JSON else error
+        elif isinstance(found.value, dict) and fenced:
+            return found
+        elif not fenced:
+            return fallback or found
+        else:
+            fallback = fallback or found
+    if fallback is not None:
+        return fallback
+    return whole if isinstance(whole, Parsed) or error is None else error
+
+
+def _candidates(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the parts of a text that may be its JSON value, each with whether it came out of a fence."""
+    # Models that reason aloud close their thoughts with this tag; braces before it belong to the thoughts.
+    text = text.rpartition("</think>")[2].strip()
+    blocks = text.split("```", 2 * _FENCES_MAX)[1::2]
+    # A text that opens with a brace is itself the value, if a broken one; a fence in it belongs to one of its strings.
+    for block in blocks if not text.startswith("{") else ():
+        body = block[_end_of_info_string(block) :].strip()
+        if body.startswith(("{", "[")):
+            yield body, True
+    brace, bracket = (text.find("{"), text.rfind("}")), (text.find("["), text.rfind("]"))
+    spans = [brace]
+    if brace[0] < 0 or (0 <= bracket[0] < brace[0] and brace[1] < bracket[1]):
+        spans.insert(0, bracket)
+    for first, last in spans:
+        if 0 <= first < last:
+            yield text[first : last + 1], False
+
+
+def _end_of_info_string(block: str) -> int:
+    """Return where a fenced block's first word (`json`) ends."""
+    matched = _INFO_STRING.match(block)
+    return matched.end() if matched else 0
+
+
+def _read_value(text: str, depth_max: int) -> Parsed | Unreadable:
+    """Parse strictly; what is not JSON may still be a Python literal."""
+    found = _parse(text, depth_max)
+    if isinstance(found, Parsed) or found.code is not ReplyCode.NOT_JSON:
+        return found
+    translated = _python_as_json(text)
+    if translated is None:
+        return found
+    again = _parse(translated, depth_max)
+    return found if isinstance(again, Unreadable) and again.code is ReplyCode.NOT_JSON else again
+
+
+class _Stop(ValueError):  # noqa: N818 - it carries an answer out of the parser's hooks and never leaves this module
+    def __init__(self, code: ReplyCode, message: str) -> None:
+        self.found = Unreadable(code, message)
+        super().__init__(message)
+
+
+def _parse(text: str, depth_max: int) -> Parsed | Unreadable:
+    """Parse one JSON text by the letter of RFC 8259, and refuse what later readers could not agree on."""
+    if _too_deep(text, depth_max):
+        return Unreadable(ReplyCode.TOO_DEEP, f"The JSON is nested deeper than {depth_max} levels; flatten it.")
+    try:
+        value = json.loads(
+            text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_integer
+        )
+    except _Stop as stop:
+        return stop.found
+    except json.JSONDecodeError as error:
+        return Unreadable(ReplyCode.NOT_JSON, _syntax(error))
+    except RecursionError:  # only when the caller's own stack is nearly used up
+        return Unreadable(ReplyCode.TOO_DEEP, "The JSON is nested too deep to read here; flatten it.")
+    if _SUSPECT_ESCAPE.search(text) and (bad := _bad_text(value)):
+        return Unreadable(ReplyCode.BAD_TEXT, f"A string in the JSON holds {bad}; write plain Unicode text.")
+    return Parsed(value)
+
+
+def _too_deep(text: str, depth_max: int) -> bool:
+    """Whether brackets outside strings nest deeper than allowed: a scan, so that the parser never has to recurse."""
+    if text.count("{") + text.count("[") <= depth_max:
+        return False
+    depth = 0
+    for match in _STRING_OR_BRACKET.finditer(text):
+        first = text[match.start()]
+        if first in "[{":
+            depth += 1
+            if depth > depth_max:
+                return True
+        elif first in "]}":
+            depth -= 1
+    return False
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise _Stop(
+                    ReplyCode.DUPLICATE_KEY, f"The key {_quoted(key)} stands twice in one JSON object; write it once."
+                )
+            seen.add(key)
+    return made
+
+
+def _constant(name: str) -> NoReturn:
+    raise _Stop(ReplyCode.NOT_FINITE, f"{name} is not a JSON number; write a finite number or null.")
+
+
+def _float(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise _Stop(ReplyCode.NOT_FINITE, f"The number {_quoted(digits)} is too large; write a finite number.")
+    return number
+
+
+def _integer(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError:  # Python reads at most 4,300 digits (CVE-2020-10735)
+        raise _Stop(
+            ReplyCode.NOT_FINITE, f"An integer has {len(digits)} digits, too many to read; write a smaller number."
+        ) from None
+
+
+def _bad_text(value: Any) -> str:
+    """Return what is wrong with a string somewhere in the value, or nothing."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            waiting.extend(item.keys())
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
+        elif isinstance(item, str):
+            if "\x00" in item:
+                return "a NUL character"
+            if any("\ud800" <= character <= "\udfff" for character in item):
+                return "a lone surrogate"
+    return ""
+
+
+def _python_as_json(text: str) -> str | None:
+    """Return the JSON spelling of a text that is made of Python's literal tokens only; None for any other text.
+
+    Only the spelling of strings and of three names differs between the two, so this is a token by token translation
+    that evaluates nothing; whether the result is a value is the JSON parser's to say.
+    """
+    parts: list[str] = []
+    at = 0
+    while at < len(text):
+        match = _PYTHON_TOKEN.match(text, at)
+        if match is None:
+            return None
+        if match["same"] is not None:
+            parts.append(match["same"])
+        elif match["name"] is not None:
+            parts.append(_PYTHON_NAMES[match["name"]])
+        else:
+            inner = match["double"] if match["single"] is None else match["single"]
+            parts.append('"' + _RESPELLED.sub(_respelled, inner) + '"')
+        at = match.end()
+    return "".join(parts)
+
+
+def _respelled(match: re.Match[str]) -> str:
+    if match["hex"] is not None:
+        return "\\u00" + match["hex"]
+    if match["apostrophe"] is not None:
+        return "'"
+    return match["escape"] or '\\"'
+
+
+def _syntax(error: json.JSONDecodeError) -> str:
+    if "{" not in error.doc and "[" not in error.doc:
+        return "The reply holds no JSON; answer with one JSON object and nothing else."
+    place = f"line {error.lineno}, column {error.colno}"
+    what = error.msg.removesuffix(" at")
+    near = error.doc[error.pos : error.pos + _QUOTE_MAX].strip()
+    near = f", near {_quoted(near)}" if near else ", where the text ends"
+    return f"The reply is not valid JSON: {what} at {place}{near}."
+
+
+def _quoted(text: str) -> str:
+    cut = text if len(text) <= _QUOTE_MAX else text[:_QUOTE_MAX] + "…"
+    return json.dumps(cut, ensure_ascii=not cut.isprintable())

@@ -1,0 +1,68 @@
+"""Replies that nobody here wrote: recorded model outputs and the cases of other parsers."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from runtime.replies import Parsed, ReplyCode, Unreadable, read_reply
+
+FOLDER = Path(os.environ.get("REPLAN_EXTERNAL") or Path(__file__).resolve().parents[3] / "shared" / "external")
+CASES = FOLDER / "llm_json.jsonl"
+
+if not CASES.is_file():
+    if os.environ.get("REPLAN_CONFORMANCE") == "1":
+        pytest.fail(f"the external cases are missing: {CASES}", pytrace=False)
+    pytest.skip(f"the external cases are not here: {CASES}", allow_module_level=True)
+
+LINES = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
+REPAIRED = "what json_repair returns"
+
+
+def named(cases):
+    return [pytest.param(case, id=case["case_id"]) for case in cases]
+
+
+def source(case):
+    return case.get("expected_source", "")
+
+
+def test_the_file_holds_every_kind_of_case():
+    """A file that lost its cases would let all the others pass."""
+    assert len(LINES) == 50
+    assert {source(case).split(" (")[0] for case in LINES} == {
+        "",
+        REPAIRED,
+        "strict json.loads",
+        "content of the single fence",
+        "the one JSON value embedded in prose",
+        "ast.literal_eval of the same text",
+    }
+
+
+@pytest.mark.parametrize("case", named(c for c in LINES if source(c) and not source(c).startswith(REPAIRED)))
+def test_a_stated_value_is_read(case):
+    """Strict JSON, a fence, one value in prose and a Python literal have one right answer each."""
+    assert read_reply(case["text"]) == Parsed(case["expected"])
+
+
+@pytest.mark.parametrize("case", named(c for c in LINES if not source(c)))
+def test_prose_has_no_value(case):
+    """A reply without JSON says so."""
+    found = read_reply(case["text"])
+    assert isinstance(found, Unreadable)
+    assert found.code is ReplyCode.NOT_JSON
+
+
+@pytest.mark.parametrize("case", named(c for c in LINES if source(c).startswith(REPAIRED)))
+def test_what_needs_a_guess_is_never_guessed(case):
+    """Where a repairer would guess, the reader gives the value that stands there, or none: never a third one."""
+    found = read_reply(case["text"])
+    exact = {"jsonrepair-177", "jsonrepair-184", "jsonrepair-185"}
+    if case["case_id"] in exact:
+        assert found == Parsed(case["expected"])
+    elif isinstance(found, Parsed):
+        assert not isinstance(found.value, dict | list)
+    else:
+        assert found.code is ReplyCode.NOT_JSON
