@@ -80,25 +80,32 @@ class Journal(Protocol[E]):
         ...
 
     async def runs(self, which: RunFilter) -> list[RunRow]:
-        """Return the status rows that match, newest first."""
+        """Return the status rows that match, the newest run (the one admitted last) first."""
         ...
 
     async def claim(self, run: str, owner: str, ttl: float) -> int:
-        """Take the run's lease for `ttl` seconds and return a new epoch. Raises `RunNotFound`, `Held`."""
+        """Take the run's lease for `ttl` seconds and return a new epoch, one above the last.
+
+        A live lease is respected whoever asks, its own holder included; one that has run out may be taken.
+        Raises `RunNotFound`, `Held`.
+        """
         ...
 
     async def renew(self, run: str, epoch: int, ttl: float) -> None:
-        """Prolong the lease. Raises `Fenced`."""
+        """Let the lease end `ttl` seconds from now, also when it had run out and nobody took it. Raises `Fenced`."""
         ...
 
     async def release(self, run: str, epoch: int) -> None:
-        """Give the lease back; a no-op for an older epoch."""
+        """Give the lease back; a no-op for an older epoch. Nothing may be appended under it afterwards."""
         ...
 
     async def append(
         self, run: str, *, after: int, epoch: int, facts: Sequence[Fact[E]], summary: Summary
     ) -> list[Record[E]]:
         """Append in one durable transaction, with the status row. All or nothing.
+
+        No facts at all is a change of the status row only. A posted message is consumed at most once in a run, by the
+        fact that names it; naming one that was consumed or never posted is a `JournalError`.
 
         Raises `RunNotFound`, `Fenced`, `SequenceConflict`, `StorageFull`.
         """
@@ -113,5 +120,13 @@ class Journal(Protocol[E]):
         ...
 
     async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
-        """Return posted messages with an id above `after`, in order."""
+        """Return posted messages with an id above `after`, in order. Raises `RunNotFound`, `JournalDamaged`."""
+        ...
+
+    async def version(self) -> int:
+        """Return a number that changes whenever anything was committed, by this process or another.
+
+        It costs microseconds and writes nothing: poll it, and read the inbox only when it has changed. Numbers of
+        different openings of one journal are not comparable.
+        """
         ...

@@ -1,0 +1,139 @@
+"""The hash chain of a run, and all the verification that follows from it. Pure; every adapter stores what it says.
+
+A link is the SHA-256 of the previous record's hash, the run, the place, the time, the epoch, the consumed message and
+the event's stored body. Every field has a fixed width or a length before it, so no byte can move from one field to its
+neighbour unnoticed. The body names its texts by their own SHA-256, so the chain covers them too. A cut tail is noticed
+because the status row holds the last record's place and hash.
+"""
+
+import hashlib
+import struct
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+from runtime.errors import JournalDamaged
+from runtime.events import Codec, Record
+from runtime.journal.entry import Entry
+from runtime.journal.port import InboxItem
+
+E = TypeVar("E")
+
+GENESIS = bytes(32)
+"""What the first record of every run follows."""
+
+_PREVIOUS_AND_RUN = struct.Struct(">32sB")
+_PLACE = struct.Struct(">QdQqQ")
+_SIZES = struct.Struct(">qd3Q")
+_NOT_CONSUMING = -1
+
+
+class Stored(NamedTuple):
+    """A record as stored; `body` is the event's JSON with hashes in place of its texts, `hash` is 32 bytes."""
+
+    seq: int
+    at: float
+    epoch: int
+    inbox: int | None
+    body: bytes
+    hash: bytes
+
+
+class Tip(NamedTuple):
+    """Where a run's chain ends: the last record's place and hash."""
+
+    seq: int
+    hash: bytes
+
+
+def link(previous: bytes, run: str, row: Stored) -> bytes:
+    """Return the hash that a record must have after `previous`; the one it carries is not looked at."""
+    name = run.encode()
+    consumed = _NOT_CONSUMING if row.inbox is None else row.inbox
+    place = _PLACE.pack(row.seq, row.at, row.epoch, consumed, len(row.body))
+    return hashlib.sha256(_PREVIOUS_AND_RUN.pack(previous, len(name)) + name + place + row.body).digest()
+
+
+def extend(run: str, tip: Tip, epoch: int, at: float, entries: Sequence[Entry[E]]) -> list[Stored]:
+    """Return the stored form of the entries, in order, after the tip."""
+    rows: list[Stored] = []
+    seq, previous = tip
+    for entry in entries:
+        seq += 1
+        row = Stored(seq, at, epoch, entry.inbox, entry.body, b"")
+        previous = link(previous, run, row)
+        rows.append(row._replace(hash=previous))
+    return rows
+
+
+def records(run: str, entries: Sequence[Entry[E]], rows: Sequence[Stored]) -> list[Record[E]]:
+    """Return the records that the entries became."""
+    return [_record(run, row, entry.event) for entry, row in zip(entries, rows, strict=True)]
+
+
+def verify(run: str, start: Tip, rows: Sequence[Stored], end: Tip) -> None:
+    """Check that the rows lead from `start`, without a gap, to `end`.
+
+    Raises `JournalDamaged` with the run and the record at fault.
+    """
+    seq, previous = start
+    for row in rows:
+        seq += 1
+        if row.seq != seq:
+            raise JournalDamaged(_where(run, seq), "the record is missing")
+        if not _follows(previous, run, row):
+            raise JournalDamaged(_where(run, seq), "the record does not match its hash")
+        previous = row.hash
+    if (seq, previous) != end:
+        raise JournalDamaged(_where(run, end.seq), f"the records end at {seq} and do not lead to this one")
+
+
+def decode(
+    codec: Codec[E], run: str, rows: Sequence[Stored], text_of: Callable[[str], bytes | None]
+) -> list[Record[E]]:
+    """Return verified rows as records, once the texts that they name match their hashes.
+
+    `text_of` finds a text's UTF-8 bytes by their hash, in hex. Raises `JournalDamaged`.
+    """
+    texts: dict[str, str] = {}
+    decoded: list[Record[E]] = []
+    for row in rows:
+        try:
+            for digest in codec.text_hashes(row.body):
+                if digest not in texts:
+                    texts[digest] = _verified(text_of(digest), digest, _where(run, row.seq))
+            event = codec.decode(row.body, texts)
+        except (ValueError, KeyError, TypeError) as error:
+            raise JournalDamaged(_where(run, row.seq), "the record is not an event that this release knows") from error
+        decoded.append(_record(run, row, event))
+    return decoded
+
+
+def _record(run: str, row: Stored, event: E) -> Record[E]:
+    return Record(run, row.seq, row.at, row.epoch, event, row.hash.hex(), row.inbox)
+
+
+def _where(run: str, seq: int) -> str:
+    return f"run {run!r}, record {seq}"
+
+
+def _follows(previous: bytes, run: str, row: Stored) -> bool:
+    try:
+        return link(previous, run, row) == row.hash
+    except (struct.error, TypeError):
+        # A damaged file can give a number where bytes were written, and the other way round.
+        return False
+
+
+def _verified(text: bytes | None, digest: str, where: str) -> str:
+    if text is None:
+        raise JournalDamaged(where, f"its text {digest[:12]} is missing")
+    if hashlib.sha256(text).hexdigest() != digest:
+        raise JournalDamaged(where, f"its text {digest[:12]} does not match its hash")
+    return text.decode()
+
+
+def seal(run: str, item: InboxItem) -> bytes:
+    """Return the hash that a posted message is kept with, so that damage to it is noticed as well."""
+    fields = (run.encode(), item.key.encode(), item.body.encode())
+    sizes = _SIZES.pack(item.inbox, item.at, *map(len, fields))
+    return hashlib.sha256(sizes + b"".join(fields)).digest()

@@ -1,0 +1,71 @@
+"""The folder and the file that a journal lives in: private to the user, and nobody else's trick.
+
+A problem statement and its answers can be confidential, and whoever can replace the file can steer a run. So the folder
+is made 0700 and the file 0600 whatever the umask, and a symbolic link or a place where others may write is refused.
+"""
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+from runtime.errors import JournalError, ReplanError, StorageFull, UsageProblem
+
+FOLDER_MODE, FILE_MODE = 0o700, 0o600
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""What the system says when there is no room left, or none left for this user."""
+
+
+def prepare_folder(folder: Path) -> None:
+    """Make the folder if it is missing, and check that it is safe and can be written. Raises `UsageProblem`."""
+    try:
+        _make(folder)
+        mode = folder.lstat().st_mode
+    except OSError as error:
+        raise explain(error, folder) from error
+    place = str(folder)
+    if stat.S_ISLNK(mode):
+        raise UsageProblem("a symbolic link is not safe as a home", place=place, hint="name the folder it points to")
+    if not stat.S_ISDIR(mode):
+        raise UsageProblem("this is not a folder", place=place, hint="set REPLAN_HOME to a folder")
+    if mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise UsageProblem("other users may write in this folder", place=place, hint=f"chmod go-w {folder}")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageProblem("this folder cannot be written", place=place, hint="set REPLAN_HOME to one that can")
+
+
+def prepare_file(path: Path) -> None:
+    """Make the file, empty, if it is missing; and make it private. Raises `UsageProblem`, `StorageFull`."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
+        try:
+            found = os.fstat(handle).st_mode
+            if stat.S_IMODE(found) != FILE_MODE:
+                os.fchmod(handle, FILE_MODE)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise explain(error, path) from error
+    if not stat.S_ISREG(found):
+        raise UsageProblem("this is not a file", place=str(path), hint="move it away")
+
+
+def explain(error: OSError, path: Path) -> ReplanError:
+    """Return the one line that says what the operating system's error means for a user."""
+    if error.errno in FULL:
+        return StorageFull(str(path))
+    if error.errno == errno.ELOOP:
+        return UsageProblem("a symbolic link is not safe as a journal", place=str(path), hint="move it away")
+    if error.errno is None:
+        return JournalError(f"{path}: {error}")
+    return UsageProblem(os.strerror(error.errno).lower(), place=str(path), hint="set REPLAN_HOME to a folder of yours")
+
+
+def _make(folder: Path) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(mode=FOLDER_MODE)
+    except FileExistsError:
+        return
+    folder.chmod(FOLDER_MODE)

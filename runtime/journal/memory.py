@@ -1,0 +1,220 @@
+"""The journal in memory: no threads, no I/O, deterministic. For simulation and tests.
+
+A `MemoryStore` holds what was committed and outlives the journals opened on it, as a disk outlives processes. A `Fault`
+is told of every operation just before and just after its commit and may raise there: a crash with nothing written, or
+a crash with everything written and nobody told.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Generic, Literal, TypeVar
+
+import trio
+
+from runtime.clock import Clock
+from runtime.errors import Fenced, Held, RunExists, RunNotFound, SequenceConflict
+from runtime.events import Codec, Record
+from runtime.journal.chain import GENESIS, Stored, Tip, decode, extend, records, verify
+from runtime.journal.entry import Entry, admit_facts, admit_run, admit_summary, admit_text, check_consumable
+from runtime.journal.port import Fact, InboxItem, Journal, Posted, RunFilter, RunRow
+from runtime.machine import Summary
+
+E = TypeVar("E")
+T = TypeVar("T")
+
+Moment = Literal["before", "after"]
+
+Fault = Callable[[str, Moment], None]
+"""Called with an operation's name (`append`, `claim`, ...) and the moment relative to its commit; may raise."""
+
+
+@dataclass
+class _Run:
+    title: str
+    created: float
+    updated: float
+    summary: Summary = field(default_factory=lambda: Summary("running"))
+    rows: list[Stored] = field(default_factory=list)
+    posted: list[InboxItem] = field(default_factory=list)
+    consumed: set[int] = field(default_factory=set)
+    owner: str | None = None
+    lease_end: float = 0.0
+    epoch: int = 0
+
+    @property
+    def tip(self) -> Tip:
+        return Tip(len(self.rows), self.rows[-1].hash) if self.rows else Tip(0, GENESIS)
+
+
+@dataclass
+class MemoryStore:
+    """What was committed: the runs in the order of their admission, and every text once, by its hash."""
+
+    runs: dict[str, _Run] = field(default_factory=dict)
+    texts: dict[str, bytes] = field(default_factory=dict)
+    version: int = 0
+
+
+@asynccontextmanager
+async def open_memory(
+    codec: Codec[E], clock: Clock, *, store: MemoryStore | None = None, fault: Fault | None = None
+) -> AsyncIterator[Journal[E]]:
+    """Open a journal in memory, on a new store or the one given."""
+    yield _MemoryJournal(codec, clock, store or MemoryStore(), fault or _no_fault)
+
+
+def _no_fault(operation: str, moment: Moment) -> None:
+    """Let everything succeed."""
+
+
+class _MemoryJournal(Generic[E]):
+    def __init__(self, codec: Codec[E], clock: Clock, store: MemoryStore, fault: Fault) -> None:
+        self._codec, self._clock, self._store, self._fault = codec, clock, store, fault
+
+    async def create(self, run: str, title: str) -> None:
+        admit_run(run)
+        admit_text(title, "title")
+        now = self._clock.now()
+
+        def commit() -> None:
+            if run in self._store.runs:
+                raise RunExists(run)
+            self._store.runs[run] = _Run(title, now, now)
+
+        await self._commit("create", commit)
+
+    async def row(self, run: str) -> RunRow:
+        await trio.lowlevel.checkpoint()
+        return self._row(run, self._run(run), self._clock.now())
+
+    async def runs(self, which: RunFilter) -> list[RunRow]:
+        await trio.lowlevel.checkpoint()
+        now = self._clock.now()
+        rows = [self._row(run, held, now) for run, held in reversed(self._store.runs.items()) if _matches(which, held)]
+        return rows[: max(0, which.limit)]
+
+    async def claim(self, run: str, owner: str, ttl: float) -> int:
+        admit_text(owner, "owner")
+        now = self._clock.now()
+
+        def commit() -> int:
+            held = self._run(run)
+            if held.owner is not None and held.lease_end > now:
+                raise Held(run, held.owner, held.lease_end)
+            held.owner, held.lease_end, held.epoch = owner, now + ttl, held.epoch + 1
+            return held.epoch
+
+        return await self._commit("claim", commit)
+
+    async def renew(self, run: str, epoch: int, ttl: float) -> None:
+        now = self._clock.now()
+
+        def commit() -> None:
+            self._driven(run, epoch).lease_end = now + ttl
+
+        await self._commit("renew", commit)
+
+    async def release(self, run: str, epoch: int) -> None:
+        def commit() -> None:
+            held = self._run(run)
+            if held.epoch == epoch:
+                held.owner = None
+
+        await self._commit("release", commit)
+
+    async def append(
+        self, run: str, *, after: int, epoch: int, facts: Sequence[Fact[E]], summary: Summary
+    ) -> list[Record[E]]:
+        entries = admit_facts(self._codec, facts)
+        admit_summary(summary)
+        now = self._clock.now()
+
+        def commit() -> list[Stored]:
+            held = self._driven(run, epoch)
+            if held.tip.seq != after:
+                raise SequenceConflict(run, after, held.tip.seq)
+            held.consumed |= _consumed(run, held, entries)
+            rows = extend(run, held.tip, epoch, now, entries)
+            for entry in entries:
+                self._store.texts.update(entry.texts)
+            held.rows += rows
+            held.updated, held.summary = now, summary
+            return rows
+
+        return records(run, entries, await self._commit("append", commit))
+
+    async def read(self, run: str, after: int = 0) -> list[Record[E]]:
+        await trio.lowlevel.checkpoint()
+        rows = self._run(run).rows
+        end = self._run(run).tip
+        if after > end.seq:
+            return []
+        start = Tip(after, rows[after - 1].hash) if after > 0 else Tip(0, GENESIS)
+        rows = rows[start.seq :]
+        verify(run, start, rows, end)
+        return decode(self._codec, run, rows, self._store.texts.get)
+
+    async def post(self, run: str, key: str, body: str) -> Posted:
+        admit_text(key, "key")
+        admit_text(body, "body")
+        now = self._clock.now()
+
+        def commit() -> Posted:
+            posted = self._run(run).posted
+            for item in posted:
+                if item.key == key:
+                    return Posted("duplicate" if item.body == body else "conflict", item.inbox, item.body)
+            posted.append(InboxItem(len(posted) + 1, key, body, now))
+            return Posted("accepted", len(posted), body)
+
+        return await self._commit("post", commit)
+
+    async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
+        await trio.lowlevel.checkpoint()
+        return self._run(run).posted[max(0, after) :]
+
+    async def version(self) -> int:
+        await trio.lowlevel.checkpoint()
+        return self._store.version
+
+    async def _commit(self, operation: str, commit: Callable[[], T]) -> T:
+        # Cancelled at the first checkpoint, nothing was written; at the second, everything: as with a real disk.
+        await trio.lowlevel.checkpoint()
+        self._fault(operation, "before")
+        result = commit()
+        self._store.version += 1
+        self._fault(operation, "after")
+        await trio.lowlevel.checkpoint()
+        return result
+
+    def _run(self, run: str) -> _Run:
+        try:
+            return self._store.runs[run]
+        except KeyError:
+            raise RunNotFound(run) from None
+
+    def _driven(self, run: str, epoch: int) -> _Run:
+        held = self._run(run)
+        if held.epoch != epoch or held.owner is None:
+            raise Fenced(run, epoch, held.epoch)
+        return held
+
+    def _row(self, run: str, held: _Run, now: float) -> RunRow:
+        owner = held.owner if held.lease_end > now else None
+        return RunRow(run, held.title, held.created, held.updated, len(held.rows), held.summary, owner, held.epoch)
+
+
+def _matches(which: RunFilter, held: _Run) -> bool:
+    if which.status is not None and held.summary.status != which.status:
+        return False
+    since, before = held.summary.waiting_since, which.waiting_since_before
+    return before is None or (since is not None and since < before)
+
+
+def _consumed(run: str, held: _Run, entries: Sequence[Entry[E]]) -> set[int]:
+    consumed: set[int] = set()
+    for inbox in (entry.inbox for entry in entries if entry.inbox is not None):
+        check_consumable(run, inbox, posted=0 < inbox <= len(held.posted), fresh=inbox not in held.consumed | consumed)
+        consumed.add(inbox)
+    return consumed

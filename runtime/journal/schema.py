@@ -1,0 +1,146 @@
+"""The SQLite schema of a journal, and how its connections are opened.
+
+Event rows carry the run's small number instead of its id, and hashes as bytes. They are an ordinary table with one
+index rather than a clustered one: concurrent runs then all append to the same last page, so that a group commit writes
+few pages, and pages fill up. Texts are apart, each once, because they are large and often repeated.
+"""
+
+from pathlib import Path
+
+import apsw
+
+from runtime.errors import JournalDamaged, JournalNewer, UsageProblem
+
+APPLICATION_ID = 0x52504C4E
+"""Marks the file as ours: "RPLN"."""
+
+VERSION = 1
+
+SQLITE_MIN = "3.51.3"
+"""The first release without the WAL-reset bug, which can damage a journal that two processes write."""
+
+WAL_BYTES_KEPT = 64 * 1024 * 1024
+"""After a burst the write-ahead log is cut back to this size."""
+
+TABLES = (
+    """CREATE TABLE runs (
+  id INTEGER PRIMARY KEY,
+  run TEXT NOT NULL UNIQUE,
+  title TEXT NOT NULL,
+  created REAL NOT NULL,
+  updated REAL NOT NULL,
+  last_seq INTEGER NOT NULL,
+  last_hash BLOB NOT NULL,
+  status TEXT NOT NULL,
+  detail TEXT NOT NULL,
+  waiting_since REAL,
+  next_wake REAL,
+  owner TEXT,
+  lease_end REAL NOT NULL,
+  epoch INTEGER NOT NULL
+) STRICT""",
+    """CREATE TABLE inbox (
+  run INTEGER NOT NULL REFERENCES runs,
+  id INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  body TEXT NOT NULL,
+  at REAL NOT NULL,
+  seal BLOB NOT NULL,
+  PRIMARY KEY (run, id),
+  UNIQUE (run, key)
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE events (
+  run INTEGER NOT NULL REFERENCES runs,
+  seq INTEGER NOT NULL,
+  at REAL NOT NULL,
+  epoch INTEGER NOT NULL,
+  inbox INTEGER,
+  body BLOB NOT NULL,
+  hash BLOB NOT NULL,
+  UNIQUE (run, seq),
+  FOREIGN KEY (run, inbox) REFERENCES inbox
+) STRICT""",
+    "CREATE UNIQUE INDEX consumed ON events (run, inbox) WHERE inbox IS NOT NULL",
+    """CREATE TABLE texts (
+  hash BLOB NOT NULL UNIQUE,
+  text BLOB NOT NULL
+) STRICT""",
+)
+
+
+def open_writer(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
+    """Open the journal for writing, and make it if the file is new. Nothing is changed in a file that is refused.
+
+    Raises `JournalNewer`, `JournalDamaged`, `UsageProblem`, and `apsw.Error` for whatever SQLite meets.
+    """
+    if tuple(map(int, apsw.sqlite_lib_version().split("."))) < tuple(map(int, SQLITE_MIN.split("."))):
+        raise UsageProblem(f"SQLite {apsw.sqlite_lib_version()} is too old", hint=f"{SQLITE_MIN} or later is needed")
+    connection = _open(path, vfs, busy_seconds)
+    try:
+        new = _is_new(connection, path)
+        connection.pragma("journal_mode", "wal")
+        connection.pragma("synchronous", "full")
+        connection.pragma("journal_size_limit", WAL_BYTES_KEPT)
+        if new:
+            _create(connection, path)
+        _check_tables(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_reader(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
+    """Open a journal that a writer has open already; this connection never writes."""
+    connection = _open(path, vfs, busy_seconds)
+    connection.pragma("query_only", 1)
+    return connection
+
+
+def _open(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
+    connection = apsw.Connection(str(path), vfs=vfs)
+    connection.set_busy_timeout(int(busy_seconds * 1000))
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    connection.pragma("cell_size_check", 1)
+    connection.pragma("foreign_keys", 1)
+    connection.pragma("mmap_size", 0)
+    return connection
+
+
+def _is_new(connection: apsw.Connection, path: Path) -> bool:
+    application, version = connection.pragma("application_id"), connection.pragma("user_version")
+    if (application, version) == (0, 0) and not _tables(connection):
+        return True
+    if application != APPLICATION_ID:
+        raise JournalDamaged(str(path), "a database, but not a journal")
+    if version > VERSION:
+        raise JournalNewer(str(path), version, VERSION)
+    return False
+
+
+def _create(connection: apsw.Connection, path: Path) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have been quicker.
+        if _is_new(connection, path):
+            for statement in TABLES:
+                connection.execute(statement)
+            connection.pragma("application_id", APPLICATION_ID)
+            connection.pragma("user_version", VERSION)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _check_tables(connection: apsw.Connection, path: Path) -> None:
+    # A trigger or a view that somebody added would run inside every append.
+    if _tables(connection) != sorted(TABLES):
+        raise JournalDamaged(str(path), "the tables are not the ones that a journal has")
+
+
+def _tables(connection: apsw.Connection) -> list[str]:
+    statement = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite^_%' ESCAPE '^'"
+    return sorted(sql for (sql,) in connection.execute(statement))

@@ -1,0 +1,206 @@
+"""The statements of the SQLite journal: each function is one question or one change, in its caller's transaction."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import apsw
+
+from runtime.errors import Fenced, JournalDamaged, JournalError, RunExists, RunNotFound, StorageFull
+from runtime.journal import folder
+from runtime.journal.chain import GENESIS, Stored, Tip, seal
+from runtime.journal.entry import Entry, check_consumable
+from runtime.journal.port import InboxItem, RunFilter, RunRow
+from runtime.machine import Summary
+
+E = TypeVar("E")
+
+ROW = (
+    "SELECT run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, owner, lease_end, epoch"
+    " FROM runs WHERE run = ?"
+)
+
+ROWS = (
+    "SELECT run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, owner, lease_end, epoch"
+    " FROM runs WHERE (:status IS NULL OR status = :status) AND (:before IS NULL OR waiting_since < :before)"
+    " ORDER BY id DESC LIMIT :limit"
+)
+
+
+class Lease(NamedTuple):
+    """What a run's row says about who drives it and where its records end; `id` is its number in this file."""
+
+    id: int
+    owner: str | None
+    end: float
+    epoch: int
+    tip: Tip
+
+
+def add_run(connection: apsw.Connection, run: str, title: str, now: float) -> None:
+    """Admit a run. Raises `RunExists`."""
+    connection.execute(
+        "INSERT INTO runs (run, title, created, updated, last_seq, last_hash, status, detail, lease_end, epoch)"
+        " VALUES (?, ?, ?, ?, 0, ?, 'running', '', 0.0, 0) ON CONFLICT DO NOTHING",
+        (run, title, now, now, GENESIS),
+    )
+    if connection.changes() == 0:
+        raise RunExists(run)
+
+
+def run_row(connection: apsw.Connection, run: str, now: float) -> RunRow:
+    """Return one status row. Raises `RunNotFound`."""
+    for row in connection.execute(ROW, (run,)):
+        return _run_row(row, now)
+    raise RunNotFound(run)
+
+
+def run_rows(connection: apsw.Connection, which: RunFilter, now: float) -> list[RunRow]:
+    """Return the status rows that match, the run admitted last first."""
+    wanted = {"status": which.status, "before": which.waiting_since_before, "limit": max(0, which.limit)}
+    return [_run_row(row, now) for row in connection.execute(ROWS, wanted)]
+
+
+def _run_row(row: Sequence[Any], now: float) -> RunRow:
+    run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, owner, lease_end, epoch = row
+    summary = Summary(status, detail, waiting_since, next_wake)
+    return RunRow(run, title, created, updated, last_seq, summary, owner if lease_end > now else None, epoch)
+
+
+def lease(connection: apsw.Connection, run: str) -> Lease:
+    """Return who drives the run and where its records end. Raises `RunNotFound`, `JournalDamaged`."""
+    statement = "SELECT id, owner, lease_end, epoch, last_seq, last_hash FROM runs WHERE run = ?"
+    for number, owner, end, epoch, last_seq, last_hash in connection.execute(statement, (run,)):
+        if not (isinstance(epoch, int) and isinstance(last_seq, int) and isinstance(last_hash, bytes)):
+            break
+        if len(last_hash) != len(GENESIS):
+            break
+        return Lease(number, owner, end, epoch, Tip(last_seq, last_hash))
+    else:
+        raise RunNotFound(run)
+    raise JournalDamaged(f"run {run!r}", "its status row cannot be read")
+
+
+def driven(connection: apsw.Connection, run: str, epoch: int) -> Lease:
+    """Return the run's lease if it was taken under this epoch and not given back. Raises `RunNotFound`, `Fenced`."""
+    held = lease(connection, run)
+    if held.epoch != epoch or held.owner is None:
+        raise Fenced(run, epoch, held.epoch)
+    return held
+
+
+def update_lease(connection: apsw.Connection, held: Lease) -> None:
+    """Write who drives a run, until when, and under which epoch."""
+    statement = "UPDATE runs SET owner = ?, lease_end = ?, epoch = ? WHERE id = ?"
+    connection.execute(statement, (held.owner, held.end, held.epoch, held.id))
+
+
+def add_records(
+    connection: apsw.Connection, run: str, number: int, entries: Sequence[Entry[E]], rows: Sequence[Stored]
+) -> None:
+    """Write records and their texts. Raises `JournalError` if a message that they consume cannot be."""
+    for entry, row in zip(entries, rows, strict=True):
+        if row.inbox is not None:
+            _check_consumable(connection, run, number, row.inbox)
+        for digest, text in entry.texts.items():
+            statement = "INSERT INTO texts (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING"
+            connection.execute(statement, (bytes.fromhex(digest), text))
+        connection.execute(
+            "INSERT INTO events (run, seq, at, epoch, inbox, body, hash) VALUES (?, ?, ?, ?, ?, ?, ?)", (number, *row)
+        )
+
+
+def _check_consumable(connection: apsw.Connection, run: str, number: int, inbox: int) -> None:
+    statement = (
+        "SELECT EXISTS (SELECT 1 FROM inbox WHERE run = :run AND id = :inbox),"
+        " NOT EXISTS (SELECT 1 FROM events WHERE run = :run AND inbox = :inbox)"
+    )
+    ((posted, fresh),) = connection.execute(statement, {"run": number, "inbox": inbox})
+    check_consumable(run, inbox, posted=bool(posted), fresh=bool(fresh))
+
+
+def update_run(connection: apsw.Connection, number: int, tip: Tip, summary: Summary, now: float) -> None:
+    """Write where a run's records now end and what lists of runs show."""
+    shown = (summary.status, summary.detail, summary.waiting_since, summary.next_wake)
+    connection.execute(
+        "UPDATE runs SET updated = ?, last_seq = ?, last_hash = ?, status = ?, detail = ?, waiting_since = ?,"
+        " next_wake = ? WHERE id = ?",
+        (now, *tip, *shown, number),
+    )
+
+
+def tip_at(connection: apsw.Connection, run: str, held: Lease, seq: int) -> Tip:
+    """Return the place `seq` of a run with its hash. Raises `JournalDamaged` if there is no such record."""
+    if seq == 0:
+        return Tip(0, GENESIS)
+    for (found,) in connection.execute("SELECT hash FROM events WHERE run = ? AND seq = ?", (held.id, seq)):
+        return Tip(seq, found)
+    raise JournalDamaged(f"run {run!r}, record {seq}", "the record is missing")
+
+
+def stored_after(connection: apsw.Connection, number: int, seq: int) -> list[Stored]:
+    """Return a run's records after a place, as stored."""
+    rows = connection.execute(
+        "SELECT seq, at, epoch, inbox, body, hash FROM events WHERE run = ? AND seq > ? ORDER BY seq", (number, seq)
+    )
+    return list(map(Stored._make, rows))
+
+
+def text(connection: apsw.Connection, digest: str) -> bytes | None:
+    """Return the bytes of the text with this hash, in hex."""
+    for (found,) in connection.execute("SELECT text FROM texts WHERE hash = ?", (bytes.fromhex(digest),)):
+        return bytes(found)
+    return None
+
+
+def posted_under(connection: apsw.Connection, run: str, number: int, key: str) -> InboxItem | None:
+    """Return the message that was posted under a key. Raises `JournalDamaged`."""
+    rows = connection.execute("SELECT id, key, body, at, seal FROM inbox WHERE run = ? AND key = ?", (number, key))
+    return next((_item(run, row) for row in rows), None)
+
+
+def posted_after(connection: apsw.Connection, run: str, number: int, after: int) -> list[InboxItem]:
+    """Return the messages with an id above `after`, in order. Raises `JournalDamaged`."""
+    statement = "SELECT id, key, body, at, seal FROM inbox WHERE run = ? AND id > ? ORDER BY id"
+    return [_item(run, row) for row in connection.execute(statement, (number, after))]
+
+
+def add_message(connection: apsw.Connection, run: str, number: int, item: InboxItem) -> None:
+    """Write a posted message."""
+    row = (number, item.inbox, item.key, item.body, item.at, seal(run, item))
+    connection.execute("INSERT INTO inbox (run, id, key, body, at, seal) VALUES (?, ?, ?, ?, ?, ?)", row)
+
+
+def last_message(connection: apsw.Connection, number: int) -> int:
+    """Return the id of the message that was posted last, or 0."""
+    ((last,),) = connection.execute("SELECT coalesce(max(id), 0) FROM inbox WHERE run = ?", (number,))
+    return int(last)
+
+
+def _item(run: str, row: Sequence[Any]) -> InboxItem:
+    inbox, key, body, at, found = row
+    # A damaged file can give a number where text was written, and the other way round.
+    if isinstance(key, str) and isinstance(body, str):
+        item = InboxItem(inbox, key, body, at)
+        if seal(run, item) == found:
+            return item
+    raise JournalDamaged(f"run {run!r}, posted message {inbox}", "the message does not match its hash")
+
+
+def explain(path: Path, error: Exception) -> Exception:
+    """Return what an error of SQLite or of the system means for a user; any other error as it is."""
+    match error:
+        case apsw.FullError():
+            return StorageFull(str(path))
+        case apsw.CorruptError() | apsw.NotADBError():
+            return JournalDamaged(str(path), str(error))
+        case UnicodeDecodeError():
+            return JournalDamaged(str(path), "a text in it is not UTF-8")
+        case apsw.BusyError():
+            return JournalError(f"{path}: another process keeps the journal busy; try again")
+        case apsw.Error():
+            return JournalError(f"{path}: {error}")
+        case OSError():
+            return folder.explain(error, path)
+        case _:
+            return error
