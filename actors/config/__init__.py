@@ -1,0 +1,1 @@
+"""Workflows as data: read, checked, resolved, hashed and drawn."""

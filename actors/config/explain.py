@@ -1,0 +1,109 @@
+"""Turns what pydantic says about a file into the one line that its author needs.
+
+Models of configuration derive from `Config`, which names the nearest valid key for an unknown one; checks across keys
+raise `complaint(...)`, which says where it stands. `explain` translates the first problem and counts the others.
+"""
+
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import AliasChoices, ValidationError, model_validator
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from actors.config.yamlfile import Document, KeyPath
+from runtime.errors import UsageProblem
+from runtime.events import Value
+
+_COMPLAINT = "config"
+_SHOWN_MAX = 60
+"""Characters of a wrong value that a message repeats."""
+_NAMES_MAX = 20
+"""Names that a hint lists when none is near."""
+
+
+def nearest(name: str, known: Iterable[str], *, kind: str = "known") -> str:
+    """Return a hint: the nearest known name, or all of them when none is near."""
+    names = sorted(known)
+    close = get_close_matches(name, names, n=1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"{kind}: {', '.join(names[:_NAMES_MAX])}" if names else ""
+
+
+def complaint(cause: str, path: KeyPath = (), hint: str = "") -> PydanticCustomError:
+    """Return the error for a validator to raise; `path` is counted from the model whose validator it is."""
+    return PydanticCustomError(_COMPLAINT, "{cause}", {"cause": cause, "path": path, "hint": hint})
+
+
+class Config(Value):
+    """A frozen value out of a file; an unknown key is answered with the nearest valid one."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, data: Any) -> Any:
+        if isinstance(data, dict):
+            known = _keys(cls)
+            for key in data:
+                if key not in known:
+                    raise complaint(f"unknown key {key!r}", (key,), nearest(str(key), known, kind="valid keys"))
+        return data
+
+
+def _keys(model: type[Value]) -> Collection[str]:
+    """Return every spelling that a model's fields have in a file."""
+    names: set[str] = set()
+    for name, field in model.model_fields.items():
+        alias = field.validation_alias
+        names.update(str(choice) for choice in alias.choices) if isinstance(alias, AliasChoices) else names.add(name)
+    return names
+
+
+def explain(error: ValidationError, document: Document) -> UsageProblem:
+    """Return a model's first complaint about a document as one line; the others are counted in the hint."""
+    details = error.errors(include_url=False)
+    first = details[0]
+    context = first.get("ctx", {})
+    path = (*first["loc"], *context.get("path", ()))
+    hints = [_hint(first)]
+    if len(details) > 1:
+        others = len(details) - 1
+        hints.append(f"{others} more problem{'s' if others > 1 else ''} in this file")
+    cause = _cause(first)
+    if first["type"] == "missing":
+        path = path[:-1]
+    return document.problem(cause, _known_part(path, document), "; ".join(hint for hint in hints if hint))
+
+
+def _known_part(path: KeyPath, document: Document) -> KeyPath:
+    """Drop what pydantic adds to a location that is no key of the file, such as the name of a union's member."""
+    kept: KeyPath = ()
+    for part in path:
+        if (*kept, part) in document.lines:
+            kept = (*kept, part)
+    return kept
+
+
+def _cause(first: ErrorDetails) -> str:
+    match first["type"]:
+        case "missing":
+            return f"missing key {str(first['loc'][-1])!r}"
+        case "extra_forbidden":
+            return f"unknown key {str(first['loc'][-1])!r}"
+        case "config":
+            return first["msg"]
+        case _:
+            shown = repr(first["input"])
+            shown = shown if len(shown) <= _SHOWN_MAX else f"{shown[:_SHOWN_MAX]}..."
+            return f"{first['msg'].removeprefix('Input ').removeprefix('Value error, ')}, not {shown}"
+
+
+def _hint(first: ErrorDetails) -> str:
+    match first["type"]:
+        case "config":
+            return str(first["ctx"]["hint"])
+        case "literal_error":
+            choices = [choice.strip("' ") for choice in str(first["ctx"]["expected"]).replace(" or ", ",").split(",")]
+            return nearest(str(first["input"]), choices, kind="choices")
+        case _:
+            return ""

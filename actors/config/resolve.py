@@ -1,0 +1,117 @@
+"""Finds and loads workflows: a shipped name, an older name for one, or a path.
+
+Shipped data lies under a root folder that the caller knows: `configs/workflows/NAME.yaml` and `prompts/NAME.yaml`. What
+has a path separator or one of the suffixes is a path; a shipped name comes before a file of the same name. A relative
+path to prompts counts from the workflow's own folder.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from actors.config.atomicguard import translate
+from actors.config.explain import explain, nearest
+from actors.config.workflow import Workflow
+from actors.config.yamlfile import Document, read_document
+from actors.prompting.book import PromptBook, PromptEntry, load_prompts, missing_entry
+from runtime.errors import UsageProblem
+
+ALIASES: Mapping[str, str] = {"full": "linear", "classify-then-plan": "option_a"}
+"""The names that the seeds' pipelines have in their own evaluation."""
+
+_SUFFIXES = (".yaml", ".yml", ".json")
+_PROMPTS_SHARED = "planning"
+"""The shipped prompts file whose sections serve the files that have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedWorkflow:
+    """A workflow with its prompts: `source` is its file, `notices` a line each for a user, `document` has the lines."""
+
+    workflow: Workflow
+    prompts: PromptBook
+    source: str
+    notices: tuple[str, ...]
+    document: Document
+
+    def entry(self, step: str) -> PromptEntry:
+        """Return a step's prompt: the entry it names, else the one of its id, else the one of its role.
+
+        Raises:
+            UsageProblem: there is none. `load_workflow` has asked for every step that calls a model.
+        """
+        pair = self.workflow.action_pairs[step]
+        names = (pair.prompt,) if pair.prompt else (step, self.workflow.role(step))
+        entry = self.prompts.find(*names)
+        if entry is None:
+            raise missing_entry(self.prompts, self.document, step, names)
+        return entry
+
+    def resolved(self, policy: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all that a run pins, as plain data for `content_ref`; the order of steps counts, so it is a list."""
+        return {
+            "workflow": self.workflow.model_dump(mode="json"),
+            "steps": list(self.workflow.action_pairs),
+            "prompts": self.prompts.model_dump(mode="json"),
+            "policy": policy,
+        }
+
+
+def shipped_workflows(root: Path) -> tuple[str, ...]:
+    """Return the names of the shipped workflows, sorted."""
+    return tuple(sorted(path.stem for path in (root / "configs" / "workflows").glob("*.yaml")))
+
+
+def read_workflow(name_or_path: str, root: Path) -> tuple[Workflow, Document, tuple[str, ...]]:
+    """Return a workflow without its prompts, its document and notices.
+
+    Raises:
+        UsageProblem: there is no such workflow, or it is not sound.
+    """
+    path = _find(ALIASES.get(name_or_path, name_or_path), root / "configs" / "workflows", "workflow", ALIASES)
+    document, notices = translate(read_document(path))
+    try:
+        return Workflow.model_validate(document.value), document, notices
+    except ValidationError as error:
+        raise explain(error, document) from None
+
+
+def load_workflow(name_or_path: str, root: Path) -> LoadedWorkflow:
+    """Return a workflow with its prompts, checked: every step that calls a model has an entry.
+
+    Raises:
+        UsageProblem: as `read_workflow`, or the prompts are missing or not sound.
+    """
+    workflow, document, notices = read_workflow(name_or_path, root)
+    folder = Path(document.source).parent
+    try:
+        path = _find(workflow.prompts, root / "prompts", "prompts", (), folder)
+    except UsageProblem as problem:
+        raise document.problem(problem.cause, ("prompts",), problem.hint) from None
+    book, more = load_prompts(path, root / "prompts" / f"{_PROMPTS_SHARED}.yaml")
+    beside = folder / "prompts.json"
+    if "prompts" not in document.value and document.source.endswith(".json") and beside.is_file():
+        unused = f"{document.source}: {beside} is not used; the key `prompts: prompts.json` would name it"
+        notices = (*notices, unused)
+    loaded = LoadedWorkflow(workflow, book, document.source, (*notices, *more), document)
+    for step in workflow.order():
+        if not workflow.is_deterministic(step):
+            loaded.entry(step)
+    return loaded
+
+
+def _find(wanted: str, shipped: Path, kind: str, others: Mapping[str, str] | tuple[()], folder: Path = Path()) -> Path:
+    """Return the file that a name or path means."""
+    if os.sep in wanted or "/" in wanted or wanted.endswith(_SUFFIXES):
+        return folder / Path(wanted).expanduser()
+    path = shipped / f"{wanted}.yaml"
+    if path.is_file():
+        return path
+    if (folder / wanted).is_file():
+        return folder / wanted
+    names = [*(found.stem for found in shipped.glob("*.yaml")), *others]
+    raise UsageProblem(f"unknown {kind} {wanted!r}", hint=nearest(wanted, names, kind="shipped"))

@@ -1,0 +1,293 @@
+"""What a workflow is: action pairs, the edges between them, search, budgets, policy and prompts.
+
+`Workflow` and `ActionPair` are frozen values with every default in place; what one key means for another (a step's own
+`rmax` before the workflow's) is answered by methods, so that nobody else knows the rule. Whether guards and generators
+of these names exist is checked by `validate_names`, since plug-ins decide that.
+"""
+
+from collections.abc import Collection, Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, Field, StringConstraints, model_validator
+
+from actors.config.dag import Dag
+from actors.config.explain import Config, complaint, nearest
+from actors.config.yamlfile import Document, KeyPath
+
+STEPS_MAX = 64
+"""Steps of one workflow; the seeds' largest has 12."""
+COUNT_MAX = 100_000
+"""The largest count of attempts or calls that is not a slip of the keyboard."""
+SECONDS_MAX = 86_400.0
+"""The longest time limit, one day."""
+TEXT_MAX = 20_000
+"""Characters of a workflow's `constraints`: they go into every prompt."""
+
+FREE_GENERATORS = frozenset({"PlanGenerator", "TemplateSelectorGenerator"})
+"""The built-in generators that call no model: the catalogue's plans and the templates (S123)."""
+
+StepId = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+Positive = Annotated[int, Field(strict=True, ge=1, le=COUNT_MAX)]
+Count = Annotated[int, Field(strict=True, ge=0, le=COUNT_MAX)]
+Patience = Annotated[int, Field(strict=True, ge=2, le=COUNT_MAX)]
+"""The same failure this many times is stagnation; once is not a repetition."""
+Seconds = Annotated[float, Field(strict=True, gt=0, le=SECONDS_MAX, allow_inf_nan=False)]
+
+GuardLevel = Literal["minimal", "medium", "expansive"]
+Assurance = Literal["strong", "strong_cyclic", "weak"]
+Search = Literal["depth_first", "blind", "linear"]
+
+_LEVELS: tuple[GuardLevel, ...] = ("minimal", "medium", "expansive")
+_PLAN_GUARDS = {f"plan_{level}": level for level in _LEVELS}
+_ROLES = {
+    "analysis_valid": "analysis",
+    "recon_valid": "recon",
+    "strategy_valid": "strategy",
+    "critique_valid": "critique",
+    **dict.fromkeys(_PLAN_GUARDS, "plan"),
+}
+
+
+class Composite(Config):
+    """Several guards as one; exactly one of the keys is given.
+
+    `all_of` asks all and all must pass; `first_failure` asks in order and stops at the first that fails; `majority`
+    passes if more than half do.
+    """
+
+    all_of: tuple[Name, ...] | None = None
+    first_failure: tuple[Name, ...] | None = None
+    majority: tuple[Name, ...] | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "Composite":
+        given = self.model_dump(exclude_none=True)
+        if len(given) != 1 or not next(iter(given.values())):
+            raise complaint("a composite guard has exactly one of all_of, first_failure, majority, with its guards")
+        return self
+
+    @property
+    def kind(self) -> Literal["all_of", "first_failure", "majority"]:
+        """How the members' verdicts become one."""
+        if self.all_of is not None:
+            return "all_of"
+        return "first_failure" if self.first_failure is not None else "majority"
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The guards' names, in order."""
+        return self.all_of or self.first_failure or self.majority or ()
+
+
+class ActionPair(Config):
+    """A generator and the guard that judges it. A key that is null takes the workflow's value.
+
+    `rmax` attempts per visit; `backtrack_budget` visits beyond the first; `r_patience` equal failures are stagnation;
+    `e_max` escalations that this step may cause; `escalate_to` and `escalate_by_guard` name the ancestors to redo then;
+    `timeout_seconds` and `output_tokens_max` limit one model call; `concurrency` branches are served at once;
+    `deterministic` says that no model is called, null asks the generator.
+    """
+
+    generator: Name
+    guard: Name | Composite
+    requires: tuple[StepId, ...] = ()
+    description: str = ""
+    role: Name | None = None
+    rmax: Positive | None = None
+    backtrack_budget: Count = 0
+    r_patience: Patience | None = None
+    e_max: Count | None = None
+    escalate_to: tuple[StepId, ...] = Field(
+        default=(), validation_alias=AliasChoices("escalate_to", "escalate_feedback_to")
+    )
+    escalate_by_guard: Mapping[str, tuple[StepId, ...]] = Field(
+        default_factory=dict, validation_alias=AliasChoices("escalate_by_guard", "escalate_feedback_by_guard")
+    )
+    prompt: Name | None = None
+    generator_config: Mapping[str, Any] = Field(default_factory=dict)
+    guard_config: Mapping[str, Any] = Field(default_factory=dict)
+    deterministic: bool | None = None
+    concurrency: Annotated[int, Field(strict=True, ge=1, le=256)] = 4
+    timeout_seconds: Seconds | None = None
+    output_tokens_max: Positive | None = None
+
+    @property
+    def guards(self) -> tuple[str, ...]:
+        """The names of the guard, or of the members of the composite."""
+        return self.guard.members if isinstance(self.guard, Composite) else (self.guard,)
+
+
+class Workflow(Config):
+    """A whole workflow. `rmax`, `r_patience`, `e_max` and the time and token limits hold for steps without their own.
+
+    `target_guard_level` is the level of plan guard that is the goal test: it replaces the level of the plan guard of
+    every leaf. Where a file names none it is the strictest level among those guards, or `medium`. `max_total_calls`
+    caps the whole run; `r_max` is the limit that plan guards set to a plan's `total_retry_budget`; `guard_catalog` adds
+    names that a plan's steps may use; `feedback_window` is the newest rejections that a prompt repeats.
+    """
+
+    name: Name
+    description: str = ""
+    action_pairs: Mapping[StepId, ActionPair]
+    search: Search = "depth_first"
+    target_guard_level: GuardLevel = "medium"
+    assurance: Assurance = "strong_cyclic"
+    rmax: Positive = 3
+    max_total_calls: Positive = 30
+    r_max: Positive = 100
+    r_patience: Patience = 2
+    e_max: Count | None = None
+    policy: Name = "default"
+    prompts: Name = "planning"
+    constraints: Annotated[str, StringConstraints(max_length=TEXT_MAX)] = ""
+    questions_max: Count = 5
+    feedback_window: Positive = 5
+    guard_catalog: tuple[Name, ...] = ()
+    model_timeout_seconds: Seconds = 120.0
+    guard_timeout_seconds: Seconds = 60.0
+    output_tokens_max: Positive = 4096
+
+    @model_validator(mode="after")
+    def _sound(self) -> "Workflow":
+        """Check what holds between steps; a missing step is told before a cycle, since it may be the same slip."""
+        pairs = self.action_pairs
+        if not 1 <= len(pairs) <= STEPS_MAX:
+            raise complaint(f"a workflow has 1 to {STEPS_MAX} steps, this one has {len(pairs)}", ("action_pairs",))
+        for step, pair in pairs.items():
+            for key, targets in _references(pair):
+                for index, target in enumerate(targets):
+                    if target not in pairs:
+                        path = ("action_pairs", step, *key, index)
+                        raise complaint(f"there is no step {target!r}", path, nearest(target, pairs, kind="steps"))
+        cycle = self.graph.cycle()
+        if cycle:
+            raise complaint(f"steps require each other: {' -> '.join(cycle)}", ("action_pairs", cycle[0], "requires"))
+        for step, pair in pairs.items():
+            above = self.ancestors(step)
+            for key, targets in _references(pair)[1:]:
+                for index, target in enumerate(targets):
+                    if target not in above:
+                        path = ("action_pairs", step, *key, index)
+                        hint = nearest("", above, kind=f"{step} requires") or f"{step} requires nothing"
+                        raise complaint(f"{target!r} is not a step that {step!r} builds on", path, hint)
+        return self
+
+    @model_validator(mode="after")
+    def _level_of_leaves(self) -> "Workflow":
+        """Take the goal's level from the leaves if the file names none: a file never means less than it says."""
+        if "target_guard_level" not in self.model_fields_set:
+            levels = [
+                _LEVELS.index(_PLAN_GUARDS[guard])
+                for step in self.leaves()
+                for guard in self.action_pairs[step].guards
+                if guard in _PLAN_GUARDS
+            ]
+            if levels:
+                # The value is still being made; from here on it is frozen.
+                object.__setattr__(self, "target_guard_level", _LEVELS[max(levels)])
+        return self
+
+    def changed(self, **keys: Any) -> "Workflow":
+        """Return the workflow with other values for some keys, checked like a file. Raises `ValidationError`."""
+        return Workflow.model_validate(self.model_dump() | keys)
+
+    @cached_property
+    def graph(self) -> Dag:
+        """The graph of the `requires` edges."""
+        return Dag({step: pair.requires for step, pair in self.action_pairs.items()})
+
+    def order(self) -> tuple[str, ...]:
+        """Return the steps in topological order; of those that are ready together, the earlier in the file first."""
+        return self.graph.order
+
+    def ancestors(self, step: str) -> frozenset[str]:
+        """Return all that a step requires, directly or not."""
+        return self.graph.ancestors[step]
+
+    def dependents(self, step: str) -> frozenset[str]:
+        """Return all that require a step, directly or not: what a new artifact of it makes stale."""
+        return self.graph.dependents[step]
+
+    def leaves(self) -> tuple[str, ...]:
+        """Return the steps that nothing requires."""
+        return self.graph.leaves
+
+    def roots(self) -> tuple[str, ...]:
+        """Return the steps that require nothing."""
+        return self.graph.roots
+
+    def distance(self, upper: str, lower: str) -> int | None:
+        """Return how many steps up `upper` is from `lower`, by the longest path; None when it is not above it."""
+        return self.graph.distance(upper, lower)
+
+    def is_deterministic(self, step: str, free: Collection[str] = FREE_GENERATORS) -> bool:
+        """Return whether a step calls no model, so that it costs nothing and redoing it changes nothing."""
+        pair = self.action_pairs[step]
+        return pair.deterministic if pair.deterministic is not None else pair.generator in free
+
+    def role(self, step: str) -> str:
+        """Return a step's role: its own, or the one that its guard says; empty when neither does."""
+        pair = self.action_pairs[step]
+        return pair.role or next((_ROLES[guard] for guard in pair.guards if guard in _ROLES), "")
+
+    def effective_guard(self, step: str) -> str | Composite:
+        """Return the guard that judges a step: on a leaf, a plan guard of the target level replaces that of another."""
+        guard = self.action_pairs[step].guard
+        if step not in self.leaves():
+            return guard
+        if isinstance(guard, str):
+            return self._raised(guard)
+        return Composite.model_validate({guard.kind: tuple(dict.fromkeys(map(self._raised, guard.members)))})
+
+    def _raised(self, guard: str) -> str:
+        return f"plan_{self.target_guard_level}" if guard in _PLAN_GUARDS else guard
+
+    def rmax_of(self, step: str) -> int:
+        """Return the attempts of one visit."""
+        return self.action_pairs[step].rmax or self.rmax
+
+    def r_patience_of(self, step: str) -> int:
+        """Return how many equal failures in a row are stagnation."""
+        return self.action_pairs[step].r_patience or self.r_patience
+
+    def e_max_of(self, step: str) -> int | None:
+        """Return how many escalations a step may cause; None is no limit."""
+        own = self.action_pairs[step].e_max
+        return self.e_max if own is None else own
+
+    def timeout_seconds_of(self, step: str) -> float:
+        """Return the time limit of one model call."""
+        return self.action_pairs[step].timeout_seconds or self.model_timeout_seconds
+
+    def output_tokens_max_of(self, step: str) -> int:
+        """Return the token limit of one reply."""
+        return self.action_pairs[step].output_tokens_max or self.output_tokens_max
+
+
+def _references(pair: ActionPair) -> list[tuple[KeyPath, tuple[str, ...]]]:
+    """Return every list of step ids in a pair, with its keys; `requires` first."""
+    by_guard = [(("escalate_by_guard", guard), steps) for guard, steps in pair.escalate_by_guard.items()]
+    return [(("requires",), pair.requires), (("escalate_to",), pair.escalate_to), *by_guard]
+
+
+def validate_names(
+    workflow: Workflow, guards: Collection[str], generators: Collection[str], document: Document | None = None
+) -> None:
+    """Check that every guard and generator is one of the known names; the workflow's document gives the line.
+
+    Raises:
+        UsageProblem: the first that is not, with the nearest name.
+    """
+    found = document or Document(workflow.name, {})
+    for step, pair in workflow.action_pairs.items():
+        path = ("action_pairs", step)
+        if pair.generator not in generators:
+            hint = nearest(pair.generator, generators, kind="generators")
+            raise found.problem(f"unknown generator {pair.generator!r}", (*path, "generator"), hint)
+        for key, names in (("guard", pair.guards), ("escalate_by_guard", tuple(pair.escalate_by_guard))):
+            for name in names:
+                if name not in guards:
+                    hint = nearest(name, guards, kind="guards")
+                    raise found.problem(f"unknown guard {name!r}", (*path, key), hint)

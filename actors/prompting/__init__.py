@@ -1,0 +1,1 @@
+"""Prompts as data: read, checked, and rendered into what a model sees."""

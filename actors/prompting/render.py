@@ -1,0 +1,127 @@
+"""Renders what a model sees: a pure function of a prompt entry, the shared sections and a context.
+
+Order: role, constraints and the note on data make the system part; the workflow's constraints, the problem, accepted
+results, answers, escalation history, retry history and the task make the user part (S99). A section with nothing in it
+is left out. Text from users and models stands between delimiters that cannot occur in it, so that it cannot pass for an
+instruction; slots are replaced once, literally, and what was put in is never scanned again.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from actors.artifacts import Artifact, Context
+from actors.prompting.book import PromptBook, PromptEntry, Sections
+from runtime.events import text_hash
+from runtime.replies import Parsed
+
+SPECIFICATION_BYTES_MAX = 200_000
+"""About 50,000 tokens: half the window of the smaller models in use, the longest problem text met has 60 kB."""
+DEPENDENCY_BYTES_MAX = 32_000
+"""A plan of 100 steps has about 30 kB."""
+ANSWER_BYTES_MAX = 8_000
+"""A person's answer; longer material belongs into the problem."""
+FEEDBACK_BYTES_MAX = 4_000
+"""Thirty findings of a guard; the first ones matter most, and ten such texts must not crowd out the problem."""
+MARK_LENGTH = 8
+"""Hexadecimal digits of a delimiter, more when these should stand in the text."""
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """The two parts of a prompt; `cut` names the sections that did not fit, in order."""
+
+    system: str
+    user: str
+    cut: tuple[str, ...] = ()
+
+    @cached_property
+    def ref(self) -> str:
+        """The SHA-256 of both parts, in hex."""
+        return text_hash(f"{self.system}\0{self.user}")
+
+    @cached_property
+    def byte_count(self) -> int:
+        """The UTF-8 bytes of both parts."""
+        return len(self.system.encode()) + len(self.user.encode())
+
+
+def render(entry: PromptEntry, book: PromptBook, context: Context, guard_catalog: Iterable[str] = ()) -> Rendered:
+    """Return the prompt for one generation.
+
+    Dependencies are rendered in the order of the mapping, which the caller keeps in workflow order; `guard_catalog` is
+    the guard names that the workflow adds to those in the entry.
+    """
+    page = _Page(book.sections)
+    user = "\n\n".join((*page.sections(entry, context, tuple(guard_catalog)), f"{book.sections.task}\n\n{entry.task}"))
+    system = f"{entry.role}\n\n{entry.constraints}\n\n{book.sections.data_note}"
+    return Rendered(system, user, tuple(page.cut))
+
+
+class _Page:
+    """Writes the sections before the task, and remembers which were cut."""
+
+    def __init__(self, texts: Sections) -> None:
+        self.texts = texts
+        self.cut: list[str] = []
+
+    def sections(self, entry: PromptEntry, context: Context, guard_catalog: tuple[str, ...]) -> Iterator[str]:
+        texts = self.texts
+        if context.constraints.strip():
+            yield f"{texts.constraints}\n\n{context.constraints}"
+        if guard_catalog:
+            yield f"{texts.guard_catalog}\n\n{', '.join(guard_catalog)}"
+        yield f"{texts.specification}\n\n{self.data('specification', context.specification, SPECIFICATION_BYTES_MAX)}"
+        if context.dependencies:
+            yield texts.dependencies
+        for step, artifact in context.dependencies.items():
+            result = self.data(step, _shown(artifact), DEPENDENCY_BYTES_MAX)
+            yield f"{_fill(texts.dependency, 'step', step)}\n\n{result}"
+        if context.clarifications:
+            yield texts.clarifications
+        for number, clarified in enumerate(context.clarifications, 1):
+            question = self.data(f"question {number}", clarified.question, ANSWER_BYTES_MAX)
+            answer = self.data(f"answer {number}", clarified.answer, ANSWER_BYTES_MAX)
+            yield f"{_fill(texts.question, 'number', str(number))}\n\n{question}\n\n{texts.answer}\n\n{answer}"
+        for name, heading, item, wrapper, rejections in (
+            ("escalation", texts.escalations, texts.escalation, entry.escalation_feedback_wrapper, context.escalation),
+            ("retry", texts.retries, texts.retry, entry.feedback_wrapper, context.retry),
+        ):
+            if rejections:
+                yield heading
+            for number, rejection in enumerate(rejections, 1):
+                text = self.data(f"{name} {number}", rejection.text, FEEDBACK_BYTES_MAX)
+                yield f"{_fill(item, 'number', str(number))}\n\n{_fill(wrapper, 'feedback', text)}"
+
+    def data(self, name: str, text: str, bytes_max: int) -> str:
+        """Return a text between delimiters, cut to a length if need be; what is not Unicode text becomes `?`."""
+        raw = text.encode(errors="replace")
+        text = raw.decode()
+        if len(raw) > bytes_max:
+            self.cut.append(name)
+            kept = raw[:bytes_max].decode(errors="ignore")
+            text = f"{kept}\n{_fill(self.texts.cut, 'bytes', str(len(raw) - len(kept.encode())))}"
+        mark = _mark(text)
+        opened, closed = _fill(self.texts.data_open, "mark", mark), _fill(self.texts.data_close, "mark", mark)
+        return f"{opened}\n{text}\n{closed}"
+
+
+def _fill(template: str, slot: str, text: str) -> str:
+    """Put a text into the one slot that the template has."""
+    return template.replace(f"{{{slot}}}", text, 1)
+
+
+def _mark(text: str) -> str:
+    """Return the shortest start of the text's own hash that does not stand in the text.
+
+    Whoever writes the text cannot know the mark beforehand, and the same text always has the same mark.
+    """
+    digest = text_hash(text)
+    return next(digest[:length] for length in range(MARK_LENGTH, len(digest) + 1) if digest[:length] not in text)
+
+
+def _shown(artifact: Artifact) -> str:
+    """Return the value of an artifact without the words that the model put around it."""
+    value = artifact.value
+    return json.dumps(value.value, indent=2, ensure_ascii=False) if isinstance(value, Parsed) else artifact.content
