@@ -28,7 +28,6 @@ _NAME = (
     r"(?:password|passwd|passphrase|secret|credentials?|private[_-]?key|api[_-]?key|access[_-]?key|secret[_-]?key"
     r"|(?:access|auth|refresh|session|id|bot|api|bearer)[_-]?token)(?:[_-]\w{1,30})?"
 )
-_VALUE = r"""(?:"(?:[^"\n\\]|\\(?!"))+|'(?:[^'\n\\]|\\(?!'))+|(?:[^\s"'\\&,;]|\\(?!["'])){6,})"""
 _ASSIGN = r"""(?:\\?["'])?\s{0,3}[:=]\s{0,3}\\?"""
 
 _FIELD = re.compile(rf"\w{{0,60}}{_NAME}|(?:proxy-)?authorization|(?:set-)?cookie", re.IGNORECASE)
@@ -62,7 +61,9 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?<![A-Za-z0-9])(?:xox[abeoprs]-[\w-]{10,}|AIza[\w-]{30,}|hf_[A-Za-z0-9]{20,})"), MARK),
     (re.compile(r"(?<![A-Za-z0-9])[rs]k_(?:live|test)_[A-Za-z0-9]{10,}"), MARK),
     # password=…, "api_key": "…", ?key=…
-    (re.compile(rf"(?i)({_NAME}{_ASSIGN})(?![\"']?\[redacted\]){_VALUE}"), rf"\1{MARK}"),
+    (re.compile(rf"(?i)({_NAME}{_ASSIGN}\")(?!\[redacted\])(?:[^\"\n\\]|\\(?!\"))+"), rf"\1{MARK}"),
+    (re.compile(rf"(?i)({_NAME}{_ASSIGN}')(?!\[redacted\])(?:[^'\n\\]|\\(?!'))+"), rf"\1{MARK}"),
+    (re.compile(rf"(?i)({_NAME}{_ASSIGN})(?!\[redacted\])(?:[^\s\"'\\&,;]|\\(?![\"'])){{6,}}"), rf"\1{MARK}"),
     (re.compile(r"(?i)([?&](?:key|token|sig|signature|code)=)[^\s&#\"']{6,}"), rf"\1{MARK}"),
     (re.compile(r"(?i)(\b(?:key|token)=)(?=[A-Za-z_-]{0,80}\d)[\w-]{20,}"), rf"\1{MARK}"),
 )

@@ -1,0 +1,94 @@
+"""What holds for every test: no real model, no network, no files outside the test's own folder, nothing left running.
+
+Also the Hypothesis profiles, and the seconds of each suite (a top-level folder here) at the end of the output.
+"""
+
+import gc
+import os
+import sys
+import threading
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# `ci` finds the same examples on every machine; `soak` looks for new ones and prints how to repeat a failure.
+settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
+settings.register_profile(
+    "soak",
+    max_examples=2_000,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("ci")
+
+LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0")
+SECONDS: dict[str, float] = defaultdict(float)
+COUNTS: dict[str, int] = defaultdict(int)
+
+
+def _forbid_the_network(event, arguments):
+    if event not in {"socket.connect", "socket.sendto"}:
+        return
+    address = arguments[1]
+    if isinstance(address, tuple) and not str(address[0]).startswith(LOOPBACK):
+        raise RuntimeError(f"tests may not connect to {address}: only to this machine")
+
+
+# An audit hook sees every connection of the process, whichever library makes it.
+sys.addaudithook(_forbid_the_network)
+
+
+def _foreign(name):
+    """Whether a variable of the developer's environment would change what the tests do."""
+    return name.startswith("OPENAI_") or name.lower().endswith("_proxy") or name in {"REPLAN_MODEL", "FORCE_COLOR"}
+
+
+def _open_files():
+    targets = {}
+    for entry in Path("/dev/fd").iterdir():
+        try:
+            targets[entry.name] = str(entry.readlink())
+        except OSError:
+            continue  # The descriptor of this very listing.
+    return {number: target for number, target in targets.items() if not target.startswith(("/dev/", "/proc/"))}
+
+
+def _threads():
+    return {thread for thread in threading.enumerate() if not thread.daemon}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def clean_house(tmp_path_factory):
+    """Give the session its own environment and home; fail if a thread or an open file is left at its end."""
+    threads, files = _threads(), _open_files()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in filter(_foreign, list(os.environ)):
+            patch.delenv(name)
+        patch.setenv("REPLAN_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+    deadline = time.monotonic() + 5
+    while (left := _threads() - threads) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not left, f"threads still run after the last test: {sorted(thread.name for thread in left)}"
+    gc.collect()
+    opened = {number: target for number, target in _open_files().items() if files.get(number) != target}
+    assert not opened, f"files still open after the last test: {opened}"
+
+
+def pytest_runtest_logreport(report):
+    """Add up the seconds and the tests of each suite."""
+    parts = Path(report.nodeid.split("::")[0]).parts
+    suite = parts[1] if len(parts) > 2 else parts[0]
+    SECONDS[suite] += report.duration
+    COUNTS[suite] += report.when == "call"
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Print them, slowest first."""
+    terminalreporter.section("seconds of each suite")
+    for suite, seconds in sorted(SECONDS.items(), key=lambda item: -item[1]):
+        terminalreporter.write_line(f"{seconds:8.2f} s  {suite} ({COUNTS[suite]} tests)")
