@@ -92,10 +92,13 @@ def _cause(first: ErrorDetails) -> str:
             return f"unknown key {str(first['loc'][-1])!r}"
         case "config":
             return first["msg"]
+        case "value_error" | "assertion_error":
+            return first["msg"].partition(", ")[2]
         case _:
             shown = repr(first["input"])
             shown = shown if len(shown) <= _SHOWN_MAX else f"{shown[:_SHOWN_MAX]}..."
-            return f"{first['msg'].removeprefix('Input ').removeprefix('Value error, ')}, not {shown}"
+            said = first["msg"].removeprefix("Input ")
+            return f"{said[0].lower()}{said[1:]}, not {shown}"
 
 
 def _hint(first: ErrorDetails) -> str:

@@ -17,7 +17,7 @@ from actors.config.atomicguard import translate
 from actors.config.explain import explain, nearest
 from actors.config.workflow import Workflow
 from actors.config.yamlfile import Document, read_document
-from actors.prompting.book import PromptBook, PromptEntry, load_prompts, missing_entry
+from actors.prompting.book import PromptBook, load_prompts
 from runtime.errors import UsageProblem
 
 ALIASES: Mapping[str, str] = {"full": "linear", "classify-then-plan": "option_a"}
@@ -37,19 +37,6 @@ class LoadedWorkflow:
     source: str
     notices: tuple[str, ...]
     document: Document
-
-    def entry(self, step: str) -> PromptEntry:
-        """Return a step's prompt: the entry it names, else the one of its id, else the one of its role.
-
-        Raises:
-            UsageProblem: there is none. `load_workflow` has asked for every step that calls a model.
-        """
-        pair = self.workflow.action_pairs[step]
-        names = (pair.prompt,) if pair.prompt else (step, self.workflow.role(step))
-        entry = self.prompts.find(*names)
-        if entry is None:
-            raise missing_entry(self.prompts, self.document, step, names)
-        return entry
 
     def resolved(self, policy: Mapping[str, Any]) -> dict[str, Any]:
         """Return all that a run pins, as plain data for `content_ref`; the order of steps counts, so it is a list."""
@@ -100,8 +87,15 @@ def load_workflow(name_or_path: str, root: Path) -> LoadedWorkflow:
     loaded = LoadedWorkflow(workflow, book, document.source, (*notices, *more), document)
     for step in workflow.order():
         if not workflow.is_deterministic(step):
-            loaded.entry(step)
+            _check_entry(loaded, step)
     return loaded
+
+
+def _check_entry(loaded: LoadedWorkflow, step: str) -> None:
+    try:
+        loaded.prompts.entry_for(loaded.workflow, step)
+    except UsageProblem as problem:
+        raise loaded.document.problem(problem.cause, ("action_pairs", step), problem.hint) from None
 
 
 def _find(wanted: str, shipped: Path, kind: str, others: Mapping[str, str] | tuple[()], folder: Path = Path()) -> Path:

@@ -14,6 +14,7 @@ from typing import Annotated
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, ValidationError
 
 from actors.config.explain import Config, complaint, explain, nearest
+from actors.config.workflow import Workflow
 from actors.config.yamlfile import Document, read_document
 from runtime.errors import UsageProblem
 from runtime.events import Value
@@ -63,7 +64,7 @@ class Sections(Config):
     """The texts that all prompts share: `data_note` ends the system part, the others head or delimit the user part.
 
     `{number}` counts from 1, `{step}` is a step's id, `{mark}` a delimiter that cannot stand in the data it delimits,
-    `{bytes}` the length that was cut out.
+    `{node}` the earlier attempt that an attempt repeats, `{bytes}` the length that was cut out.
     """
 
     data_note: Text
@@ -79,6 +80,7 @@ class Sections(Config):
     escalation: Numbered
     retries: Text
     retry: Numbered
+    repeats: Annotated[Text, _slot("node")]
     task: Text
     data_open: Marked
     data_close: Marked
@@ -100,9 +102,20 @@ class PromptBook(Value):
     entries: Mapping[str, PromptEntry]
     sections: Sections
 
-    def find(self, *names: str | None) -> PromptEntry | None:
-        """Return the entry of the first of these names that has one."""
-        return next((self.entries[name] for name in names if name and name in self.entries), None)
+    def entry_for(self, workflow: Workflow, step: str) -> PromptEntry:
+        """Return a step's entry: the one it names; where it names none, the one of its id, else the one of its role.
+
+        Raises:
+            UsageProblem: there is none. `load_workflow` has asked for every step that calls a model.
+        """
+        named = workflow.action_pairs[step].prompt
+        names = (named,) if named else tuple(filter(None, (step, workflow.role(step))))
+        for name in names:
+            if name in self.entries:
+                return self.entries[name]
+        wanted = " or ".join(repr(name) for name in names)
+        hint = nearest(names[0], self.entries, kind="entries")
+        raise UsageProblem(f"no prompt entry {wanted}", place=f"action_pairs.{step}", hint=hint)
 
 
 def load_prompts(path: Path, shared: Path) -> tuple[PromptBook, tuple[str, ...]]:
@@ -135,11 +148,3 @@ def _parse(document: Document) -> PromptsFile:
         return PromptsFile.model_validate(value)
     except ValidationError as error:
         raise explain(error, document) from None
-
-
-def missing_entry(book: PromptBook, document: Document, step: str, names: tuple[str, ...]) -> UsageProblem:
-    """Return the problem of a step for which the book has an entry of none of these names."""
-    wanted = " or ".join(repr(name) for name in names if name)
-    return document.problem(
-        f"no prompt entry {wanted}", ("action_pairs", step), nearest(names[0], book.entries, kind="entries")
-    )

@@ -7,7 +7,7 @@ instruction; slots are replaced once, literally, and what was put in is never sc
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,14 +47,14 @@ class Rendered:
         return len(self.system.encode()) + len(self.user.encode())
 
 
-def render(entry: PromptEntry, book: PromptBook, context: Context, guard_catalog: Iterable[str] = ()) -> Rendered:
+def render(entry: PromptEntry, book: PromptBook, context: Context) -> Rendered:
     """Return the prompt for one generation.
 
-    Dependencies are rendered in the order of the mapping, which the caller keeps in workflow order; `guard_catalog` is
-    the guard names that the workflow adds to those in the entry.
+    Dependencies are rendered in the order of the mapping, which the caller keeps in workflow order. The setting
+    `guard_catalog` is the guard names that the workflow adds to those in the entry; no other setting is shown.
     """
     page = _Page(book.sections)
-    user = "\n\n".join((*page.sections(entry, context, tuple(guard_catalog)), f"{book.sections.task}\n\n{entry.task}"))
+    user = "\n\n".join((*page.sections(entry, context), f"{book.sections.task}\n\n{entry.task}"))
     system = f"{entry.role}\n\n{entry.constraints}\n\n{book.sections.data_note}"
     return Rendered(system, user, tuple(page.cut))
 
@@ -66,12 +66,13 @@ class _Page:
         self.texts = texts
         self.cut: list[str] = []
 
-    def sections(self, entry: PromptEntry, context: Context, guard_catalog: tuple[str, ...]) -> Iterator[str]:
+    def sections(self, entry: PromptEntry, context: Context) -> Iterator[str]:
         texts = self.texts
         if context.constraints.strip():
             yield f"{texts.constraints}\n\n{context.constraints}"
-        if guard_catalog:
-            yield f"{texts.guard_catalog}\n\n{', '.join(guard_catalog)}"
+        catalog = context.settings.get("guard_catalog", ())
+        if catalog:
+            yield f"{texts.guard_catalog}\n\n{', '.join(catalog)}"
         yield f"{texts.specification}\n\n{self.data('specification', context.specification, SPECIFICATION_BYTES_MAX)}"
         if context.dependencies:
             yield texts.dependencies
@@ -91,8 +92,10 @@ class _Page:
             if rejections:
                 yield heading
             for number, rejection in enumerate(rejections, 1):
-                text = self.data(f"{name} {number}", rejection.text, FEEDBACK_BYTES_MAX)
-                yield f"{_fill(item, 'number', str(number))}\n\n{_fill(wrapper, 'feedback', text)}"
+                yield _fill(item, "number", str(number))
+                if rejection.repeats is not None:
+                    yield _fill(texts.repeats, "node", rejection.repeats)
+                yield _fill(wrapper, "feedback", self.data(f"{name} {number}", rejection.text, FEEDBACK_BYTES_MAX))
 
     def data(self, name: str, text: str, bytes_max: int) -> str:
         """Return a text between delimiters, cut to a length if need be; what is not Unicode text becomes `?`."""
