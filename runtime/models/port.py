@@ -30,8 +30,8 @@ class FaultKind(StrEnum):
 
     REFUSED_CONNECTION = "refused_connection"  # nobody listened: nothing was sent
     UNRESOLVED_HOST = "unresolved_host"  # the name does not resolve: final
-    RATE_LIMITED = "rate_limited"  # 429
-    AUTH = "auth"  # 401, 403: final
+    RATE_LIMITED = "rate_limited"  # 429, and the other 4xx that ask to come back later: 408, 409, 425
+    AUTH = "auth"  # 401, 403, and an account without credit (402, an exhausted quota): final
     NOT_FOUND = "not_found"  # 404: final
     BAD_REQUEST = "bad_request"  # any other 4xx: final
     SERVER_ERROR = "server_error"  # 5xx
@@ -68,9 +68,10 @@ class Fault(Value):
 class ModelRequest:
     """One try.
 
-    `request_id` goes out as `X-Client-Request-Id` (with the run's id before it); `purpose` is the step's id; `system`
-    and `user` are the rendered prompt; `schema` a JSON Schema for the reply, named `schema_name`. `material` is the same
-    context in structured form, for authors that live in this process; the wire never carries it.
+    `request_id` goes out as `X-Client-Request-Id`, with the id of the `run` before it (`RUN/ID`) if one is given;
+    `purpose` is the step's id; `system` and `user` are the rendered prompt; `schema` a JSON Schema for the reply, named
+    `schema_name`. `material` is the same context in structured form, for authors that live in this process; the wire
+    never carries it.
     """
 
     request_id: str
@@ -82,11 +83,21 @@ class ModelRequest:
     schema: Mapping[str, Any] | None = None
     schema_name: str = "reply"
     material: Mapping[str, Any] = field(default_factory=dict)
+    run: str = ""
+
+    @property
+    def client_request_id(self) -> str:
+        """The id that goes out with the request: `RUN/REQUEST_ID`."""
+        return f"{self.run}/{self.request_id}" if self.run else self.request_id
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A completion. `text` is as the model wrote it; `mode` says how structure was asked for (`json_schema`, `json_object`, `text`)."""
+    """A completion. `text` is as the model wrote it.
+
+    `usage` is None when the provider reported none; `mode` says how structure was asked for (`json_schema`,
+    `json_object`, `text`).
+    """
 
     text: str
     usage: Usage | None

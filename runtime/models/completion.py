@@ -1,0 +1,69 @@
+"""Reading a chat completion: what an OpenAI-compatible server answers with status 200, and what only looks like it."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from runtime.models.faults import error_of, provider_text
+from runtime.models.port import Fault, FaultKind, Reply, Usage
+
+_ENDED_EARLY = frozenset({"length", "content_filter"})
+
+
+class _Lenient(BaseModel):
+    # Servers add fields of their own; only what is read here must have its type.
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class _Message(_Lenient):
+    content: str | None = None
+    refusal: str | None = None
+
+
+class _Choice(_Lenient):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Usage(_Lenient):
+    prompt_tokens: Annotated[int, Field(ge=0)]
+    completion_tokens: Annotated[int, Field(ge=0)] = 0
+
+
+class _Completion(_Lenient):
+    choices: Annotated[list[_Choice], Field(min_length=1)]
+    model: str | None = None
+    usage: Any = None
+
+
+def read_completion(body: bytes, *, asked: str, mode: str, secret: str = "") -> Reply | Fault:
+    """Return the reply in the body of a 200, or `BAD_REPLY`.
+
+    A refusal in words is a reply. So is nothing at all, if the model was stopped by the token limit or a filter: it was
+    paid for, and sending the same again would end the same. Usage that makes no sense counts as not reported.
+    """
+    try:
+        completion = _Completion.model_validate_json(body)
+    except ValidationError:
+        said = provider_text(error_of(body)[0], secret) or "nothing"
+        return Fault(kind=FaultKind.BAD_REPLY, message=f"not a chat completion: {said}", status=200)
+    choice = completion.choices[0]
+    text = choice.message.content if choice.message.content is not None else choice.message.refusal
+    reason = choice.finish_reason or "stop"
+    if text is None and reason not in _ENDED_EARLY:
+        return Fault(kind=FaultKind.BAD_REPLY, message="a chat completion without content", status=200)
+    return Reply(
+        text=text or "",
+        usage=_usage(completion.usage),
+        model=provider_text(completion.model or "") or asked,
+        finish_reason=provider_text(reason),
+        mode=mode,
+    )
+
+
+def _usage(reported: Any) -> Usage | None:
+    try:
+        usage = _Usage.model_validate(reported)
+    except ValidationError:
+        return None
+    return Usage(input_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens)

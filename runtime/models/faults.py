@@ -1,0 +1,118 @@
+"""What went wrong on the way to a model: status codes, headers and exceptions, turned into `Fault` values.
+
+Texts that a provider wrote are data for people: cut, cleaned of secrets, and never looked at again.
+"""
+
+import email.utils
+import json
+import math
+import socket
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from runtime.models.port import Fault, FaultKind
+
+MESSAGE_MAX = 300
+"""The longest provider text that is kept, in characters."""
+
+_SECRET_MIN = 4
+_COME_BACK_LATER = frozenset({408, 409, 425, 429})
+_NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+
+
+def provider_text(text: str, secret: str = "") -> str:
+    """Return a provider's text as one short line without the secret.
+
+    The secret goes first, so that a cut cannot leave half of it behind.
+    """
+    if len(secret) >= _SECRET_MIN:
+        text = text.replace(secret, "[key]")
+    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 8 * MESSAGE_MAX]).split())
+    return line if len(line) <= MESSAGE_MAX else line[: MESSAGE_MAX - 1] + "…"
+
+
+def error_of(body: bytes) -> tuple[str, str]:
+    """Return the message and the code in an error body; without OpenAI's shape, its text and no code."""
+    try:
+        plain: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        return body.decode("utf-8", "replace"), ""
+    error = plain.get("error", plain) if isinstance(plain, dict) else plain
+    if not isinstance(error, dict):
+        return str(error), ""
+    message = error.get("message", error.get("detail"))
+    code = error.get("code") or error.get("type")
+    return message if isinstance(message, str) else json.dumps(error), code if isinstance(code, str) else ""
+
+
+def status_fault(status: int, headers: Mapping[str, str], body: bytes, *, now: float, secret: str) -> Fault:
+    """Return the fault for an answer that is not 2xx. `now` is UTC seconds since 1970; header names are lower-case."""
+    message, code = error_of(body)
+    text = provider_text(message, secret) or "no text"
+    if 300 <= status < 400:
+        text = "the server redirects elsewhere, which is not followed: correct the base URL"
+    return Fault(
+        kind=_status_kind(status, code),
+        message=f"status {status}: {text}",
+        status=status,
+        retry_after=retry_after(headers, now),
+    )
+
+
+def _status_kind(status: int, code: str) -> FaultKind:
+    if status in {401, 402, 403} or code in _NO_CREDIT:
+        return FaultKind.AUTH
+    if status == 404 or 300 <= status < 400:
+        return FaultKind.NOT_FOUND
+    if status in _COME_BACK_LATER:
+        return FaultKind.RATE_LIMITED
+    return FaultKind.SERVER_ERROR if status >= 500 else FaultKind.BAD_REQUEST
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Return the seconds that the server asks to wait, from `retry-after-ms` or `retry-after` (RFC 9110, 10.2.3).
+
+    A date is taken relative to the response's own `date` where there is one, so that a wrong clock here does no harm.
+    """
+    if (exact := _number(headers.get("retry-after-ms"))) is not None:
+        return exact / 1000
+    text = headers.get("retry-after")
+    if text is None or (seconds := _number(text)) is not None:
+        return None if text is None else seconds
+    until = _date(text)
+    return None if until is None else max(0.0, until - (_date(headers.get("date")) or now))
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and number >= 0 else None
+
+
+def _date(text: str | None) -> float | None:
+    try:
+        return email.utils.parsedate_to_datetime(text or "").timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def unresolved(error: BaseException) -> bool:
+    """Whether a connection failed because its host's name does not resolve."""
+    return any(isinstance(cause, socket.gaierror) for cause in _causes(error))
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and everything behind it, also out of exception groups (several addresses tried)."""
+    waiting: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while waiting:
+        cause = waiting.pop()
+        if cause is None or id(cause) in seen:
+            continue
+        seen.add(id(cause))
+        yield cause
+        waiting.extend((cause.__cause__, cause.__context__))
+        if isinstance(cause, BaseExceptionGroup):
+            waiting.extend(cause.exceptions)

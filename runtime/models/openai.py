@@ -1,0 +1,53 @@
+"""Opening a model behind an OpenAI-compatible server."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from runtime.clock import Clock, SystemClock
+from runtime.errors import UsageProblem
+from runtime.models.address import OPENAI_URL, check_base_url, is_loopback
+from runtime.replies import BYTES_MAX
+
+if TYPE_CHECKING:
+    from runtime.models.openai_hand import OpenAIModel
+
+
+@asynccontextmanager
+async def open_openai(
+    name: str,
+    *,
+    api_key: str = "",
+    base_url: str | None = None,
+    clock: Clock | None = None,
+    reply_bytes_max: int = BYTES_MAX,
+) -> AsyncIterator["OpenAIModel"]:
+    """Open a model of an OpenAI-compatible server; without a base URL, of OpenAI itself. Closed on every way out.
+
+    Proxies are taken from the environment, as usual, except for a server on this machine.
+
+    Raises:
+        UsageProblem: for a key or base URL that cannot be meant.
+    """
+    url = check_base_url(base_url) if base_url else OPENAI_URL
+    secret = api_key.strip()
+    if not secret.isascii() or not secret.isprintable() or " " in secret:
+        raise UsageProblem("holds characters that no key has", place="OPENAI_API_KEY", hint="copy the key again")
+    import httpx2  # noqa: PLC0415 - these take 0.4 s, which `replan --help` must not pay
+    import openai  # noqa: PLC0415
+
+    from runtime.models.openai_hand import CappedAnswers, OpenAIModel  # noqa: PLC0415
+
+    http = httpx2.AsyncClient(
+        event_hooks={"response": [CappedAnswers(reply_bytes_max)]},
+        follow_redirects=False,
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
+        trust_env=not is_loopback(urlsplit(url).hostname or ""),
+    )
+    client = openai.AsyncOpenAI(api_key=secret or "none", base_url=url, max_retries=0, http_client=http)
+    model = OpenAIModel(name, client, base_url=url, secret=secret, clock=clock or SystemClock())
+    try:
+        yield model
+    finally:
+        await model.aclose()

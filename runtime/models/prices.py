@@ -1,0 +1,97 @@
+"""What a token costs: a user's own table first, then the price list that the program ships with."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, assert_never
+
+from pydantic import Field
+
+from runtime.events import Value
+from runtime.models.address import OPENAI_URL
+from runtime.models.port import Usage
+from runtime.models.spec import ModelSpec, Named, Replay, Rules, Scripted, Simulated
+
+TOKENS_PER_PRICE = 1_000_000
+"""Price lists are per million tokens."""
+
+PROMPT_TOKENS_MAX = 100_000
+"""Price tiers that begin at more input tokens than this do not count: no prompt of this program is that long."""
+
+
+class Price(Value):
+    """US dollars per token, and where the numbers come from.
+
+    With tiers or times of day the dearest applies, so that a reservation is never too small.
+    """
+
+    input_per_token_usd: float = Field(ge=0, allow_inf_nan=False)
+    output_per_token_usd: float = Field(ge=0, allow_inf_nan=False)
+    source: str
+
+    def cost_usd(self, usage: Usage) -> float:
+        """Return what the reported usage costs."""
+        return usage.input_tokens * self.input_per_token_usd + usage.output_tokens * self.output_per_token_usd
+
+    def cost_max_usd(self, prompt_bytes: int, output_tokens_max: int) -> float:
+        """Return the most that one call can cost: a token is at least one byte, and the output is capped."""
+        return prompt_bytes * self.input_per_token_usd + output_tokens_max * self.output_per_token_usd
+
+
+FREE = Price(input_per_token_usd=0, output_per_token_usd=0, source="runs in this process")
+
+
+def price_of(
+    spec: ModelSpec, *, base_url: str | None = None, own: Mapping[str, Price] | None = None, at: float
+) -> Price | None:
+    """Return a model's price: zero for those that run in this process; None means unknown, which is never zero."""
+    match spec:
+        case Rules() | Simulated() | Scripted() | Replay():
+            return FREE
+        case Named(name):
+            return find_price(name, base_url=base_url, own=own, at=at)
+        case _:
+            assert_never(spec)
+
+
+def find_price(
+    name: str, *, base_url: str | None = None, own: Mapping[str, Price] | None = None, at: float
+) -> Price | None:
+    """Return the price of a model at a server, or None if nobody knows it.
+
+    `own` is the user's table by model name and goes first. `base_url` picks the provider (None: OpenAI), for the same
+    name costs differently elsewhere and nothing at home. `at` (UTC seconds since 1970) is the day whose prices count;
+    tiers above `PROMPT_TOKENS_MAX` do not. The list is genai-prices' bundled snapshot; nothing is fetched.
+    """
+    if own is not None and name in own:
+        return own[name]
+    # Lazy: the list takes tens of milliseconds to load, and most commands need no price.
+    import genai_prices  # noqa: PLC0415
+
+    day = datetime.fromtimestamp(at, UTC)
+    nothing = genai_prices.Usage(input_tokens=0, output_tokens=0)
+    try:
+        found = genai_prices.calc_price(nothing, name, provider_api_url=base_url or OPENAI_URL)
+    except LookupError:
+        return None
+    lists = [found.model.get_prices(day.replace(hour=half // 2, minute=half % 2 * 30)) for half in range(48)]
+    inputs = [_dearest(prices.input_mtok) for prices in lists]
+    outputs = [_dearest(prices.output_mtok) for prices in lists]
+    into = max((price for price in inputs if price is not None), default=None)
+    out = max((price for price in outputs if price is not None), default=None)
+    if into is None or out is None:
+        return None
+    return Price(
+        input_per_token_usd=into / TOKENS_PER_PRICE,
+        output_per_token_usd=out / TOKENS_PER_PRICE,
+        source=f"genai-prices {genai_prices.__version__}: {found.provider.id}/{found.model.id}",
+    )
+
+
+def _dearest(price: Any) -> float | None:
+    """Return a price per million tokens; of the tiers that count, the highest."""
+    if price is None:
+        return None
+    tiers = getattr(price, "tiers", None)
+    if tiers is None:
+        return float(price)
+    return float(max([price.base, *(tier.price for tier in tiers if tier.start <= PROMPT_TOKENS_MAX)]))
