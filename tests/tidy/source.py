@@ -1,0 +1,91 @@
+"""The project's own sources, parsed: what the tidy tests look at."""
+
+import ast
+import re
+import subprocess
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("replan", "actors", "runtime")
+
+
+@dataclass(frozen=True)
+class Module:
+    """A source file; `name` is its path from the repository's root."""
+
+    name: str
+
+    @cached_property
+    def source(self):
+        return (ROOT / self.name).read_text(encoding="utf-8")
+
+    @cached_property
+    def tree(self):
+        return ast.parse(self.source, self.name)
+
+    @cached_property
+    def nodes(self):
+        return list(ast.walk(self.tree))
+
+    @property
+    def dotted(self):
+        return self.name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+    def imports(self):
+        """Yield (line, dotted name) of every import, also inside functions, and of each name taken from a module."""
+        for node in self.nodes:
+            if isinstance(node, ast.Import):
+                yield from ((node.lineno, alias.name) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                parents = self.name.split("/")[: -node.level] if node.level else []
+                base = ".".join([*parents, *filter(None, [node.module])])
+                yield node.lineno, base
+                yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+
+    def functions(self):
+        return [node for node in self.nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+    def strings(self):
+        """Yield (line, text) of each string that is not a docstring; the parts of an f-string count together."""
+        skipped = {
+            item.value
+            for node in self.nodes
+            if isinstance(body := getattr(node, "body", None), list)
+            for item in body
+            if isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant)
+        }
+        for node in self.nodes:
+            if isinstance(node, ast.JoinedStr):
+                parts = [part for part in node.values if isinstance(part, ast.Constant)]
+                skipped.update(parts)
+                yield node.lineno, "{}".join(str(part.value) for part in parts)
+        for node in self.nodes:
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in skipped:
+                yield node.lineno, node.value
+
+
+def modules(*patterns):
+    """Return the modules that match any of the patterns, by name."""
+    paths = {path for pattern in patterns for path in ROOT.glob(pattern) if "__pycache__" not in path.parts}
+    return [Module(path.relative_to(ROOT).as_posix()) for path in sorted(paths)]
+
+
+def report(problems):
+    """Fail with every problem at once, one a line."""
+    problems = list(problems)
+    assert not problems, "\n" + "\n".join(problems)
+
+
+def project_files():
+    """Return the files that git knows; in an unpacked archive, all files outside folders of tools."""
+    done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode == 0 and done.stdout:
+        return [ROOT / name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()]
+    tools = re.compile(r"/(?:\.\w+|__pycache__|build|dist)/")
+    return [path for path in ROOT.rglob("*") if path.is_file() and not tools.search(f"/{path.relative_to(ROOT)}")]
+
+
+SOURCES = modules(*(f"{package}/**/*.py" for package in PACKAGES))
+TESTS = modules("tests/**/*.py")

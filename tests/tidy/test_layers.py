@@ -1,0 +1,121 @@
+"""Layers and purity: which module may import which, and what a machine or a guard may not do."""
+
+import ast
+import tomllib
+
+from tests.tidy.source import PACKAGES, ROOT, SOURCES, TESTS, modules, report
+
+MAY_IMPORT = {"replan": {"replan", "actors", "runtime"}, "actors": {"actors", "runtime"}, "runtime": {"runtime"}}
+OURS = {*PACKAGES, "tests", "benchmarks", "docs"}
+
+PURE = (
+    "actors/machine/**/*.py",
+    "actors/search/**/*.py",
+    "actors/policy/**/*.py",
+    "actors/guards/**/*.py",
+    "actors/plans/**/*.py",
+    "actors/rules/**/*.py",
+    "actors/artifacts.py",
+    "actors/findings.py",
+    "runtime/machine.py",
+    "runtime/ledger.py",
+    "runtime/events.py",
+    "runtime/replies.py",
+    "runtime/messages.py",
+    "runtime/redact.py",
+    "runtime/terminal.py",
+)
+"""Machines, guards and values: the same input gives the same output, and nothing happens."""
+
+ADAPTERS = {
+    "actors/rules/model.py": "the `Model` that wraps the rules, whose methods are `async`",
+    "actors/rules/data.py": "reads the shipped templates once",
+}
+"""Modules that stand beside the pure code which they serve."""
+
+ACTING = {"anyio", "asyncio", "concurrent", "io", "logging", "multiprocessing", "os", "pathlib", "queue", "random"} | {
+    *("secrets", "select", "shutil", "signal", "socket", "sqlite3", "structlog", "subprocess", "tempfile", "threading"),
+    *("time", "trio", "uuid", "apsw", "httpx2", "openai"),
+}
+FILES = {"io", "os", "pathlib"}
+CLOCKS = {("datetime", "now"), ("datetime", "utcnow"), ("datetime", "today"), ("date", "today")}
+ACTING_CALLS = {"open", "input", "print", "exec", "eval", "__import__"}
+
+PURE_SOURCES = [module for module in modules(*PURE) if module.name not in ADAPTERS]
+BY_NAME = {module.dotted: module for module in SOURCES}
+
+
+def _with_all_they_import(start):
+    """Return the modules and, transitively, the modules of this project that importing them loads."""
+    found, left = {}, [module.dotted for module in start]
+    while left:
+        name = left.pop()
+        if name in found or name not in BY_NAME:
+            continue
+        found[name] = BY_NAME[name]
+        left += [name.rpartition(".")[0], *(imported for _, imported in BY_NAME[name].imports())]
+    return list(found.values())
+
+
+def test_there_is_something_to_check():
+    """A glob that finds nothing would let everything pass."""
+    assert len(SOURCES) >= 20
+    assert len(PURE_SOURCES) >= 8
+    assert len(TESTS) >= 8
+    assert {module.name.split("/")[0] for module in SOURCES} == set(PACKAGES)
+
+
+def test_imports_go_in_one_direction():
+    """replan → actors → runtime; tests, benchmarks and docs are imported by no package."""
+    report(
+        f"{module.name}:{line}: imports {name}"
+        for module in SOURCES
+        for line, name in module.imports()
+        if name.split(".")[0] in OURS - MAY_IMPORT[module.name.split("/")[0]]
+    )
+
+
+def test_the_project_packages_are_the_three():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert sorted(wheel["packages"]) == sorted(PACKAGES)
+    assert wheel["force-include"] == {"prompts": "replan/_data/prompts", "configs": "replan/_data/configs"}
+    assert sorted(project["tool"]["mypy"]["packages"]) == sorted(PACKAGES)
+
+
+def _imports_of(sources, forbidden):
+    return (
+        f"{module.name}:{line}: imports {name}"
+        for module in sources
+        for line, name in module.imports()
+        if name.split(".")[0] in forbidden
+    )
+
+
+def test_pure_modules_import_nothing_that_acts():
+    report(_imports_of(PURE_SOURCES, ACTING))
+
+
+def test_pure_modules_load_nothing_that_acts_by_a_detour():
+    """They may load the modules of configuration, which read files when asked to, and nothing else that acts."""
+    report(_imports_of(_with_all_they_import(PURE_SOURCES), ACTING - FILES))
+
+
+def test_pure_modules_neither_read_the_clock_nor_act():
+    for module in PURE_SOURCES:
+        for node in module.nodes:
+            where = f"{module.name}:{getattr(node, 'lineno', 0)}"
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
+                owner = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
+                assert (owner, node.attr) not in CLOCKS, f"{where}: reads the clock"
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                assert node.func.id not in ACTING_CALLS, f"{where}: calls {node.func.id}()"
+
+
+def test_pure_modules_are_synchronous():
+    report(
+        f"{module.name}:{node.lineno}: async"
+        for module in PURE_SOURCES
+        for node in module.nodes
+        if isinstance(node, ast.AsyncFunctionDef | ast.AsyncFor | ast.AsyncWith | ast.Await)
+    )

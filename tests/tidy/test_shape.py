@@ -1,0 +1,69 @@
+"""Shape: sizes, docstrings, exports, and what every test must be."""
+
+import ast
+
+from tests.tidy.source import SOURCES, TESTS, report
+
+MODULE_LINES_MAX = 400
+FUNCTION_LINES_MAX = 70
+
+
+def test_modules_are_small():
+    report(
+        f"{module.name}: {len(module.source.splitlines())} lines"
+        for module in [*SOURCES, *TESTS]
+        if len(module.source.splitlines()) > MODULE_LINES_MAX
+    )
+
+
+def test_functions_are_small():
+    report(
+        f"{module.name}:{node.lineno}: {node.name} has {(node.end_lineno or 0) - node.lineno + 1} lines"
+        for module in [*SOURCES, *TESTS]
+        for node in module.functions()
+        if (node.end_lineno or 0) - node.lineno + 1 > FUNCTION_LINES_MAX
+    )
+
+
+def test_every_module_says_what_it_owns():
+    report(
+        f"{module.name}: has no docstring"
+        for module in [*SOURCES, *TESTS]
+        if module.source.strip() and not ast.get_docstring(module.tree)
+    )
+
+
+def _export_order(name):
+    """Constants, then classes, then functions, each by name: the order that ruff's RUF022 sorts into."""
+    return (0 if name.isupper() else 1 if name[:1].isupper() else 2, name)
+
+
+def test_exports_are_sorted_and_unique():
+    for module in SOURCES:
+        for node in module.tree.body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+                names = ast.literal_eval(node.value)
+                assert list(names) == sorted(set(names), key=_export_order), f"{module.name}: __all__ is not sorted"
+
+
+def test_every_test_says_its_sentence():
+    """A docstring, or a name of at least three words after `test_`."""
+    report(
+        f"{module.name}:{node.lineno}: {node.name}"
+        for module in TESTS
+        for node in module.functions()
+        if node.name.startswith("test_")
+        and not ast.get_docstring(node)
+        and len(node.name.removeprefix("test_").split("_")) < 3
+    )
+
+
+def test_no_test_is_switched_off():
+    """Only tests over data from outside the checkout (`REPLAN_EXTERNAL`) may be skipped, where there is none."""
+    report(
+        f"{module.name}:{node.lineno}: {ast.unparse(node)}"
+        for module in TESTS
+        if "REPLAN_EXTERNAL" not in module.source
+        for node in module.nodes
+        if isinstance(node, ast.Attribute) and node.attr in {"skip", "skipif", "xfail", "importorskip"}
+    )
