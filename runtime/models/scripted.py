@@ -1,0 +1,164 @@
+"""A model whose replies stand in a file or a mapping: for tests, examples and rehearsals, without a provider.
+
+The script is a mapping from step ids to lists, used in order of arrival::
+
+    g_analysis:
+      - {problem_type: bug_fix, language: python}     # a JSON value: the reply that says it
+      - "Sorry, I cannot do that."                    # a text: the reply itself
+      - {fault: rate_limited, retry_after: 2}         # a fault of this kind; also `message`, `status`
+      - {reply: {problem_type: feature}, delay_seconds: 0.5, usage: {input_tokens: 900, output_tokens: 80}}
+    g_plan/v1.a1: {plan_id: p1, steps: []}            # the answer to exactly this request
+
+A key that is a whole request id goes before the step's list. It does not depend on what arrives first, nor on what a
+process before this one was asked. Its tries (`.t2`) get the same answer unless they have a key of their own.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import trio
+import yaml
+from pydantic import Field, TypeAdapter, ValidationError
+
+from runtime.clock import Clock, SystemClock
+from runtime.errors import UsageProblem
+from runtime.events import Value
+from runtime.models.port import Fault, FaultKind, ModelRequest, Reply, Usage
+
+_TRY = re.compile(r"\.t\d+$")
+_SAID = frozenset({"reply", "fault"})
+_NOTHING_USED = Usage(cost_usd=0.0)
+
+
+class _Said(Value):
+    """An entry that describes its reply."""
+
+    reply: Any
+    usage: Usage | None = _NOTHING_USED
+    finish_reason: str = "stop"
+    delay_seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+
+
+class _Failed(Value):
+    """An entry that describes a fault."""
+
+    fault: FaultKind
+    message: str = "scripted fault"
+    status: int | None = None
+    retry_after: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    delay_seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+
+
+_ENTRY: TypeAdapter[_Said | _Failed] = TypeAdapter(_Said | _Failed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scripted:
+    answer: Reply | Fault
+    delay_seconds: float
+
+
+class ScriptedModel:
+    """Answers out of a script. `place` names it in messages; `used` tells how many of a step's list are used up already.
+
+    A request beyond the end of its step's list raises `UsageProblem`: the script does not fit the run.
+    """
+
+    def __init__(
+        self,
+        script: Mapping[str, Any],
+        *,
+        place: str = "the script",
+        clock: Clock | None = None,
+        used: Mapping[str, int] | None = None,
+    ) -> None:
+        self._place, self._clock = place, clock or SystemClock()
+        self._used = dict(used or {})
+        self._lists: dict[str, list[_Scripted]] = {}
+        self._exact: dict[str, _Scripted] = {}
+        for key, given in script.items():
+            where = f"{place}: {key}"
+            if not isinstance(key, str):
+                raise UsageProblem("a key is not a text", place=where, hint="keys are step ids or request ids")
+            if "/" in key:
+                self._exact[key] = _read_entry(given, where)
+            elif isinstance(given, list):
+                self._lists[key] = [_read_entry(entry, f"{where}[{at}]") for at, entry in enumerate(given)]
+            else:
+                raise UsageProblem("not a list of replies", place=where, hint="put a dash before each reply")
+
+    @classmethod
+    def from_file(cls, path: str | Path, *, clock: Clock | None = None, used: Mapping[str, int] | None = None) -> Self:
+        """Read a YAML or JSON file. Raises `UsageProblem` with the place in it."""
+        place = str(path)
+        try:
+            script = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise UsageProblem(f"cannot be read: {error.strerror or error}", place=place) from None
+        except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
+            mark = getattr(error, "problem_mark", None)
+            where = f"{place}:{mark.line + 1}" if mark is not None else place
+            raise UsageProblem(f"not YAML: {getattr(error, 'problem', None) or 'unreadable'}", place=where) from None
+        if not isinstance(script, dict):
+            raise UsageProblem("not a mapping", place=place, hint="map step ids to lists of replies")
+        return cls(script, place=place, clock=clock, used=used)
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return "scripted"
+
+    async def complete(self, request: ModelRequest) -> Reply | Fault:
+        """Return the next reply or fault of the request's step. Raises `UsageProblem` when there is none."""
+        entry = self._exact.get(request.request_id) or self._exact.get(_TRY.sub("", request.request_id))
+        if entry is None:
+            entry = self._next(request)
+        if entry.delay_seconds:
+            await self._clock.sleep_until(self._clock.now() + entry.delay_seconds)
+        else:
+            await trio.lowlevel.checkpoint()
+        return entry.answer
+
+    async def aclose(self) -> None:
+        """Do nothing: nothing is open."""
+
+    def _next(self, request: ModelRequest) -> _Scripted:
+        at = self._used.get(request.purpose, 0)
+        entries = self._lists.get(request.purpose, [])
+        if at >= len(entries):
+            raise UsageProblem(
+                f"step {request.purpose!r} has {len(entries)} replies, and one more is asked for by {request.request_id}",
+                place=self._place,
+                hint="add a reply, or lower the budget",
+            )
+        self._used[request.purpose] = at + 1
+        return entries[at]
+
+
+def _read_entry(given: Any, where: str) -> _Scripted:
+    """Return the answer that a text, a JSON value or a description stands for."""
+    described = given if isinstance(given, dict) and _SAID & given.keys() else {"reply": given}
+    try:
+        entry = _ENTRY.validate_python(described)
+    except ValidationError as error:
+        kind: Literal["_Said", "_Failed"] = "_Failed" if "fault" in described else "_Said"
+        first = next(one for one in error.errors() if one["loc"][0] == kind)
+        path = ".".join(str(part) for part in first["loc"][1:])
+        raise UsageProblem(first["msg"], place=f"{where}.{path}") from None
+    if isinstance(entry, _Failed):
+        fault = Fault(kind=entry.fault, message=entry.message, status=entry.status, retry_after=entry.retry_after)
+        return _Scripted(fault, entry.delay_seconds)
+    try:
+        text = (
+            entry.reply
+            if isinstance(entry.reply, str)
+            else json.dumps(entry.reply, ensure_ascii=False, allow_nan=False)
+        )
+    except (TypeError, ValueError) as error:
+        raise UsageProblem(f"not a JSON value: {error}", place=where, hint="quote dates and the like") from None
+    reply = Reply(text=text, usage=entry.usage, model="scripted", finish_reason=entry.finish_reason)
+    return _Scripted(reply, entry.delay_seconds)

@@ -1,0 +1,169 @@
+"""What the loopback server of the tests answers with, and scripts that choose an answer by the step that asks."""
+
+import json
+import re
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
+
+_ID = re.compile(r"(?P<run>[^/]*)/(?P<step>[^/]+)/v(?P<visit>\d+)\.a(?P<attempt>\d+)(?P<rest>.*)")
+_DESCRIBED = frozenset({"reply", "status", "hang", "cut", "huge", "html", "no_choices"})
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the server does with one request. Make one with the class methods; `slowly` puts a delay before any."""
+
+    kind: Literal["send", "hang", "cut", "huge"] = "send"
+    status: int = 200
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay_seconds: float = 0.0
+    cut: Literal["request", "headers", "body"] = "request"
+    size: int = 0
+
+    @classmethod
+    def say(
+        cls,
+        text: str | None,
+        *,
+        usage: Mapping[str, Any] | None = None,
+        finish_reason: str | None = "stop",
+        model: str = "test-model",
+        **message: Any,
+    ) -> Self:
+        """Answer with a chat completion of 10 and 5 tokens; `message` adds fields such as `refusal`."""
+        reported = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15} if usage is None else usage
+        choice = {
+            "index": 0,
+            "finish_reason": finish_reason,
+            "message": {"role": "assistant", "content": text, **message},
+        }
+        return cls.json(
+            {
+                "id": "chatcmpl-1",
+                "object": "chat.completion",
+                "created": 1,
+                "model": model,
+                "choices": [choice],
+                "usage": reported,
+            }
+        )
+
+    @classmethod
+    def value(cls, value: Any, **more: Any) -> Self:
+        """Answer with a chat completion whose text is this JSON value."""
+        return cls.say(json.dumps(value), **more)
+
+    @classmethod
+    def json(cls, value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Self:
+        """Answer with any JSON body."""
+        return cls(
+            status=status,
+            body=json.dumps(value).encode(),
+            headers={"Content-Type": "application/json", **(headers or {})},
+        )
+
+    @classmethod
+    def fault(
+        cls,
+        status: int,
+        message: str = "scripted fault",
+        *,
+        code: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Answer with an error in OpenAI's shape."""
+        return cls.json({"error": {"message": message, "code": code}}, status=status, headers=headers)
+
+    @classmethod
+    def html(cls, status: int = 200) -> Self:
+        """Answer with a web page, as a wrong base URL or a gateway does."""
+        return cls(status=status, body=b"<html><body>Hello</body></html>", headers={"Content-Type": "text/html"})
+
+    @classmethod
+    def no_choices(cls) -> Self:
+        """Answer with a completion that holds no choice."""
+        return cls.json({"id": "chatcmpl-1", "object": "chat.completion", "choices": []})
+
+    @classmethod
+    def hang(cls) -> Self:
+        """Never answer: until the client leaves or the server stops."""
+        return cls(kind="hang")
+
+    @classmethod
+    def cut_after(cls, what: Literal["request", "headers", "body"]) -> Self:
+        """Break the connection: after the request was read, after the response's headers, or in mid-body."""
+        return replace(cls.say("half of this arrives"), kind="cut", cut=what)
+
+    @classmethod
+    def huge(cls, size: int) -> Self:
+        """Answer with a completion of this many bytes, in pieces."""
+        return cls(kind="huge", size=size)
+
+    def slowly(self, seconds: float) -> Self:
+        """Return the same answer after a delay."""
+        return replace(self, delay_seconds=seconds)
+
+
+Handler = Callable[[dict[str, Any], Mapping[str, str], int], Answer]
+"""`(request body, request headers with lower-case names, number of the request from 1) -> Answer`."""
+
+
+def request_parts(request_id: str) -> dict[str, str]:
+    """Return `run`, `step`, `visit`, `attempt` and `rest` of a request id, or nothing if it has another shape."""
+    matched = _ID.fullmatch(request_id)
+    return matched.groupdict() if matched else {}
+
+
+def by_step(script: Mapping[str, Any]) -> Handler:
+    """Return a handler that answers by the step in the request id, as the module's docstring says."""
+    lists = {step: [as_answer(item) for item in given] for step, given in script.items() if isinstance(given, list)}
+    always = {step: as_answer(given) for step, given in script.items() if not isinstance(given, list)}
+    used: dict[str, int] = {}
+    lock = threading.Lock()
+
+    def handle(_body: dict[str, Any], headers: Mapping[str, str], _n: int) -> Answer:
+        step = request_parts(headers.get("x-client-request-id", "")).get("step", "")
+        name = step if step in script else "*"
+        if name in always:
+            return always[name]
+        with lock:
+            at = used.get(name, 0)
+            used[name] = at + 1
+        given = lists.get(name, [])
+        return given[at] if at < len(given) else Answer.fault(404, f"the script has no answer {at + 1} for {step!r}")
+
+    return handle
+
+
+def as_answer(item: Any) -> Answer:
+    """Return the answer that a text, a JSON value or a description in a script stands for."""
+    if isinstance(item, Answer):
+        return item
+    if isinstance(item, str):
+        return Answer.say(item)
+    if not isinstance(item, dict) or not (_DESCRIBED & item.keys()):
+        return Answer.value(item)
+    wanted = dict(item)
+    delay = float(wanted.pop("delay_seconds", 0))
+    [kind] = _DESCRIBED & wanted.keys()
+    given = wanted.pop(kind)
+    made: Answer
+    match kind:
+        case "reply":
+            made = Answer.say(given if isinstance(given, str) else json.dumps(given), **wanted)
+        case "status":
+            made = Answer.fault(given, **wanted)
+        case "cut":
+            made = Answer.cut_after(given)
+        case "huge":
+            made = Answer.huge(given)
+        case "hang":
+            made = Answer.hang()
+        case "html":
+            made = Answer.html()
+        case _:
+            made = Answer.no_choices()
+    return made.slowly(delay)
