@@ -1,0 +1,100 @@
+"""The wheel: it holds the packages and the data, and its command is safe wherever it is started."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from replan.data import data_root
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ("prompts", "configs")
+
+
+def _run(*command, cwd):
+    """Run a command as a user would, without this process's import path; return what it printed."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    done = subprocess.run(
+        [str(part) for part in command], cwd=cwd, env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.strip()
+
+
+def _files(folder):
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def _data_files():
+    return {f"{name}/{path}" for name in DATA for path in _files(ROOT / name)}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Build the wheel from the checkout, offline."""
+    folder = tmp_path_factory.mktemp("dist")
+    _run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=ROOT)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """Install the wheel into an environment of its own, which borrows only the dependencies; return its `bin`."""
+    home = tmp_path_factory.mktemp("installed")
+    _run(sys.executable, "-m", "venv", home, cwd=home)
+    python = home / "bin" / "python"
+    _run(python, "-m", "pip", "install", "--no-deps", "--no-index", "--quiet", wheel, cwd=home)
+    (packages,) = home.glob("lib/python*/site-packages")
+    # A .pth file in a folder that is itself named by a .pth file is not read: the checkout stays out of the path.
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    return home / "bin"
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    """A folder whose own packages have our names and must never be imported."""
+    for name in ("runtime", "actors", "replan"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(f"raise SystemExit('the wrong {name}')", encoding="utf-8")
+    return tmp_path
+
+
+def test_the_wheel_holds_the_packages_the_data_and_nothing_else(wheel):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    tops = {name.split("/")[0] for name in names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"replan", "actors", "runtime"}
+    assert {name.removeprefix("replan/_data/") for name in names if name.startswith("replan/_data/")} == _data_files()
+    assert {"replan/py.typed", "actors/py.typed", "runtime/py.typed"} <= names
+    assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
+
+
+def test_the_wheel_holds_every_module_of_the_checkout(wheel):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for package in ("replan", "actors", "runtime"):
+        assert {f"{package}/{path}" for path in _files(ROOT / package) if path.endswith(".py")} <= names
+
+
+def test_data_is_found_in_the_checkout():
+    assert data_root() == ROOT
+    assert all((data_root() / name).is_dir() for name in DATA)
+
+
+def test_data_is_found_in_an_installed_wheel(installed, hostile):
+    found = Path(_run(installed / "python", "-P", "-c", "import replan.data as d; print(d.data_root())", cwd=hostile))
+    assert found.is_relative_to(installed.parent)
+    assert {path for path in _files(found) if path.split("/")[0] in DATA} == _data_files()
+
+
+def test_the_command_is_safe_in_a_folder_with_packages_of_our_names(installed, hostile):
+    assert "Usage" in _run(installed / "replan", "--help", cwd=hostile)
+
+
+def test_an_installed_wheel_imports_its_own_packages(installed, hostile):
+    code = "import replan, actors, runtime; print(*(m.__file__ for m in (replan, actors, runtime)), sep='\\n')"
+    for line in _run(installed / "python", "-P", "-c", code, cwd=hostile).splitlines():
+        assert Path(line).is_relative_to(installed.parent)
