@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from typing import Any
 
-from pydantic import AliasChoices, ValidationError, model_validator
+from pydantic import AliasChoices, ConfigDict, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from actors.config.yamlfile import Document, KeyPath
@@ -20,6 +20,18 @@ _SHOWN_MAX = 60
 """Characters of a wrong value that a message repeats."""
 _NAMES_MAX = 20
 """Names that a hint lists when none is near."""
+
+_SAID = {
+    "bool_type": "should be true or false",
+    "dict_type": "should be a mapping of keys to values",
+    "float_type": "should be a number",
+    "int_type": "should be a whole number",
+    "mapping_type": "should be a mapping of keys to values",
+    "model_type": "should be a mapping of keys to values",
+    "string_type": "should be text",
+    "tuple_type": "should be a list",
+}
+"""What pydantic says in Python's words, in YAML's."""
 
 
 def nearest(name: str, known: Iterable[str], *, kind: str = "known") -> str:
@@ -37,7 +49,12 @@ def complaint(cause: str, path: KeyPath = (), hint: str = "") -> PydanticCustomE
 
 
 class Config(Value):
-    """A frozen value out of a file; an unknown key is answered with the nearest valid one."""
+    """A frozen value out of a file; an unknown key is answered with the nearest valid one.
+
+    The texts under a model's fields are its documentation for editors too: they become the JSON Schema's descriptions.
+    """
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -97,8 +114,8 @@ def _cause(first: ErrorDetails) -> str:
         case _:
             shown = repr(first["input"])
             shown = shown if len(shown) <= _SHOWN_MAX else f"{shown[:_SHOWN_MAX]}..."
-            said = first["msg"].removeprefix("Input ")
-            return f"{said[0].lower()}{said[1:]}, not {shown}"
+            said = first["msg"].removeprefix("Input ").removeprefix("String ")
+            return f"{_SAID.get(first['type'], said)}, not {shown}"
 
 
 def _hint(first: ErrorDetails) -> str:

@@ -6,7 +6,8 @@ requires, if that one has visits left over. Pure; ids are safe by their pattern,
 
 from collections.abc import Iterator
 
-from actors.config.workflow import Composite, Workflow
+from actors.config.pair import Composite
+from actors.config.workflow import Workflow
 
 
 def mermaid(workflow: Workflow) -> str:

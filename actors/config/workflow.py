@@ -9,31 +9,20 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, Field, StringConstraints, model_validator
+from pydantic import StringConstraints, model_validator
 
 from actors.config.dag import Dag
 from actors.config.explain import Config, complaint, nearest
+from actors.config.pair import ActionPair, Composite, Count, Name, Patience, Positive, Seconds, StepId
 from actors.config.yamlfile import Document, KeyPath
 
 STEPS_MAX = 64
 """Steps of one workflow; the seeds' largest has 12."""
-COUNT_MAX = 100_000
-"""The largest count of attempts or calls that is not a slip of the keyboard."""
-SECONDS_MAX = 86_400.0
-"""The longest time limit, one day."""
 TEXT_MAX = 20_000
 """Characters of a workflow's `constraints`: they go into every prompt."""
 
 FREE_GENERATORS = frozenset({"PlanGenerator", "TemplateSelectorGenerator"})
 """The built-in generators that call no model: the catalogue's plans and the templates (S123)."""
-
-StepId = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-Positive = Annotated[int, Field(strict=True, ge=1, le=COUNT_MAX)]
-Count = Annotated[int, Field(strict=True, ge=0, le=COUNT_MAX)]
-Patience = Annotated[int, Field(strict=True, ge=2, le=COUNT_MAX)]
-"""The same failure this many times is stagnation; once is not a repetition."""
-Seconds = Annotated[float, Field(strict=True, gt=0, le=SECONDS_MAX, allow_inf_nan=False)]
 
 GuardLevel = Literal["minimal", "medium", "expansive"]
 Assurance = Literal["strong", "strong_cyclic", "weak"]
@@ -50,104 +39,49 @@ _ROLES = {
 }
 
 
-class Composite(Config):
-    """Several guards as one; exactly one of the keys is given.
-
-    `all_of` asks all and all must pass; `first_failure` asks in order and stops at the first that fails; `majority`
-    passes if more than half do.
-    """
-
-    all_of: tuple[Name, ...] | None = None
-    first_failure: tuple[Name, ...] | None = None
-    majority: tuple[Name, ...] | None = None
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> "Composite":
-        given = self.model_dump(exclude_none=True)
-        if len(given) != 1 or not next(iter(given.values())):
-            raise complaint("a composite guard has exactly one of all_of, first_failure, majority, with its guards")
-        return self
-
-    @property
-    def kind(self) -> Literal["all_of", "first_failure", "majority"]:
-        """How the members' verdicts become one."""
-        if self.all_of is not None:
-            return "all_of"
-        return "first_failure" if self.first_failure is not None else "majority"
-
-    @property
-    def members(self) -> tuple[str, ...]:
-        """The guards' names, in order."""
-        return self.all_of or self.first_failure or self.majority or ()
-
-
-class ActionPair(Config):
-    """A generator and the guard that judges it. A key that is null takes the workflow's value.
-
-    `rmax` attempts per visit; `backtrack_budget` visits beyond the first; `r_patience` equal failures are stagnation;
-    `e_max` escalations that this step may cause; `escalate_to` and `escalate_by_guard` name the ancestors to redo then;
-    `timeout_seconds` and `output_tokens_max` limit one model call; `concurrency` branches are served at once;
-    `deterministic` says that no model is called, null asks the generator.
-    """
-
-    generator: Name
-    guard: Name | Composite
-    requires: tuple[StepId, ...] = ()
-    description: str = ""
-    role: Name | None = None
-    rmax: Positive | None = None
-    backtrack_budget: Count = 0
-    r_patience: Patience | None = None
-    e_max: Count | None = None
-    escalate_to: tuple[StepId, ...] = Field(
-        default=(), validation_alias=AliasChoices("escalate_to", "escalate_feedback_to")
-    )
-    escalate_by_guard: Mapping[str, tuple[StepId, ...]] = Field(
-        default_factory=dict, validation_alias=AliasChoices("escalate_by_guard", "escalate_feedback_by_guard")
-    )
-    prompt: Name | None = None
-    generator_config: Mapping[str, Any] = Field(default_factory=dict)
-    guard_config: Mapping[str, Any] = Field(default_factory=dict)
-    deterministic: bool | None = None
-    concurrency: Annotated[int, Field(strict=True, ge=1, le=256)] = 4
-    timeout_seconds: Seconds | None = None
-    output_tokens_max: Positive | None = None
-
-    @property
-    def guards(self) -> tuple[str, ...]:
-        """The names of the guard, or of the members of the composite."""
-        return self.guard.members if isinstance(self.guard, Composite) else (self.guard,)
-
-
 class Workflow(Config):
-    """A whole workflow. `rmax`, `r_patience`, `e_max` and the time and token limits hold for steps without their own.
-
-    `target_guard_level` is the level of plan guard that is the goal test: it replaces the level of the plan guard of
-    every leaf. Where a file names none it is the strictest level among those guards, or `medium`. `max_total_calls`
-    caps the whole run; `r_max` is the limit that plan guards set to a plan's `total_retry_budget`; `guard_catalog` adds
-    names that a plan's steps may use; `feedback_window` is the newest rejections that a prompt repeats.
-    """
+    """A whole workflow, with every default in place."""
 
     name: Name
+    """What people call it."""
     description: str = ""
+    """One line for people."""
     action_pairs: Mapping[StepId, ActionPair]
+    """The steps by id; their order breaks ties."""
     search: Search = "depth_first"
+    """How the next attempt is chosen."""
     target_guard_level: GuardLevel = "medium"
+    """The goal test: the level of the plan guard of every leaf. Left out, the strictest level among those guards."""
     assurance: Assurance = "strong_cyclic"
+    """What an expansive plan guard asks of the traces that do not escalate."""
     rmax: Positive = 3
+    """Attempts per visit of a step."""
     max_total_calls: Positive = 30
+    """Model calls of the whole run."""
     r_max: Positive = 100
+    """The limit that plan guards set to a plan's `total_retry_budget`."""
     r_patience: Patience = 2
+    """So many equal failures of a step in a row are stagnation."""
     e_max: Count | None = None
+    """Escalations that one step may cause in a round; null is no limit."""
     policy: Name = "default"
+    """The rule table that says how far back a failure goes: a name in `configs/policies`, or a path."""
     prompts: Name = "planning"
+    """The prompts: a name in `prompts`, or a path counted from this file."""
     constraints: Annotated[str, StringConstraints(max_length=TEXT_MAX)] = ""
+    """Rules that stand in every prompt."""
     questions_max: Count = 5
+    """Questions that a run may ask the user."""
     feedback_window: Positive = 5
+    """The newest rejections of each kind that a prompt repeats."""
     guard_catalog: tuple[Name, ...] = ()
+    """Guard names that a plan's steps may use beside the built-in ones."""
     model_timeout_seconds: Seconds = 120.0
+    """Time limit of one model call."""
     guard_timeout_seconds: Seconds = 60.0
+    """Time limit of one judgement."""
     output_tokens_max: Positive = 4096
+    """Length limit of one reply."""
 
     @model_validator(mode="after")
     def _sound(self) -> "Workflow":

@@ -1,0 +1,111 @@
+"""What a step of a workflow is: a generator, the guard that judges it, its budgets, and where a failure may go back to.
+
+Values only; what a key that a step leaves out means is answered by `actors.config.workflow.Workflow`.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, Discriminator, Field, StringConstraints, Tag, model_validator
+
+from actors.config.explain import Config, complaint
+
+COUNT_MAX = 100_000
+"""The largest count of attempts or calls that is not a slip of the keyboard."""
+SECONDS_MAX = 86_400.0
+"""The longest time limit, one day."""
+StepId = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+Positive = Annotated[int, Field(strict=True, ge=1, le=COUNT_MAX)]
+Count = Annotated[int, Field(strict=True, ge=0, le=COUNT_MAX)]
+Patience = Annotated[int, Field(strict=True, ge=2, le=COUNT_MAX)]
+"""The same failure this many times is stagnation; once is not a repetition."""
+Seconds = Annotated[float, Field(strict=True, gt=0, le=SECONDS_MAX, allow_inf_nan=False)]
+
+
+class Composite(Config):
+    """Several guards as one; exactly one of the keys is given."""
+
+    all_of: tuple[Name, ...] | None = None
+    """All are asked, and all must pass."""
+    first_failure: tuple[Name, ...] | None = None
+    """Asked in order until one fails; all must pass."""
+    majority: tuple[Name, ...] | None = None
+    """All are asked, and more than half must pass."""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "Composite":
+        given = self.model_dump(exclude_none=True)
+        if len(given) != 1 or not next(iter(given.values())):
+            raise complaint("a composite guard has exactly one of all_of, first_failure, majority, with its guards")
+        return self
+
+    @property
+    def kind(self) -> Literal["all_of", "first_failure", "majority"]:
+        """How the members' verdicts become one."""
+        if self.all_of is not None:
+            return "all_of"
+        return "first_failure" if self.first_failure is not None else "majority"
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The guards' names, in order."""
+        return self.all_of or self.first_failure or self.majority or ()
+
+
+def _guard_kind(value: Any) -> str:
+    return "composite" if isinstance(value, dict | Composite) else "name"
+
+
+Guard = Annotated[Annotated[Name, Tag("name")] | Annotated[Composite, Tag("composite")], Discriminator(_guard_kind)]
+"""A guard's name, or several guards as one; told apart first, so that a mistake is explained for the right one."""
+
+
+class ActionPair(Config):
+    """A generator and the guard that judges what it makes."""
+
+    generator: Name
+    """Who makes the artifact."""
+    guard: Guard
+    """Who judges it: a guard's name, or several guards as one."""
+    requires: tuple[StepId, ...] = ()
+    """The steps whose accepted artifacts this one needs."""
+    description: str = ""
+    """One line for people."""
+    role: Name | None = None
+    """What policies and prompts call this step; null derives it from the guard."""
+    rmax: Positive | None = None
+    """Attempts per visit; null takes the workflow's."""
+    backtrack_budget: Count = 0
+    """Visits beyond the first: how often a later failure may come back here."""
+    r_patience: Patience | None = None
+    """So many equal failures in a row are stagnation; null takes the workflow's."""
+    e_max: Count | None = None
+    """Escalations that this step may cause in a round; null takes the workflow's."""
+    escalate_to: tuple[StepId, ...] = Field(
+        default=(), validation_alias=AliasChoices("escalate_to", "escalate_feedback_to")
+    )
+    """The earlier steps to redo when this one stagnates, instead of the nearest."""
+    escalate_by_guard: Mapping[str, tuple[StepId, ...]] = Field(
+        default_factory=dict, validation_alias=AliasChoices("escalate_by_guard", "escalate_feedback_by_guard")
+    )
+    """The same for failures of one guard, by its name."""
+    prompt: Name | None = None
+    """The prompt entry; null takes the one of the step's id, else the one of its role."""
+    generator_config: Mapping[str, Any] = Field(default_factory=dict)
+    """Settings of the generator."""
+    guard_config: Mapping[str, Any] = Field(default_factory=dict)
+    """Settings of the guard."""
+    deterministic: bool | None = None
+    """Whether no model is called; null asks the generator."""
+    concurrency: Annotated[int, Field(strict=True, ge=1, le=256)] = 4
+    """Branches of a run that this step serves at once."""
+    timeout_seconds: Seconds | None = None
+    """Time limit of one model call; null takes the workflow's."""
+    output_tokens_max: Positive | None = None
+    """Length limit of one reply; null takes the workflow's."""
+
+    @property
+    def guards(self) -> tuple[str, ...]:
+        """The names of the guard, or of the members of the composite."""
+        return self.guard.members if isinstance(self.guard, Composite) else (self.guard,)
