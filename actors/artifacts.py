@@ -32,10 +32,14 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """One rejection, as a later prompt shows it: which node, and the guard's messages as one text."""
+    """One rejection, as a later prompt shows it: which node, and the guard's messages as one text.
+
+    `repeats` is the earlier artifact that this one was identical to, if any; the prompt says so.
+    """
 
     node: str
     text: str
+    repeats: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

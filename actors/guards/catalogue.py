@@ -1,0 +1,38 @@
+"""The guards by name: the built-in ones, plug-ins, and how a step's guard is put together from a workflow."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from actors.config.workflow import Composite, Workflow
+from actors.guards import analysis, critique, plan_expansive, plan_medium, plan_minimal, recon, strategy
+from actors.guards.composite import composite
+from actors.guards.port import Guard, GuardFactory
+
+BUILT_IN: Mapping[str, GuardFactory] = {
+    "analysis_valid": analysis.make,
+    "critique_valid": critique.make,
+    "plan_expansive": plan_expansive.make,
+    "plan_medium": plan_medium.make,
+    "plan_minimal": plan_minimal.make,
+    "recon_valid": recon.make,
+    "strategy_valid": strategy.make,
+}
+
+
+def guard_for(workflow: Workflow, step: str, known: Mapping[str, GuardFactory]) -> Guard:
+    """Return the guard that judges a step, at the workflow's target level. Raises `UsageProblem` on bad settings."""
+    named = workflow.effective_guard(step)
+    if not isinstance(named, Composite):
+        return known[named](_settings(workflow, step, named))
+    members = {name: known[name](_settings(workflow, step, name)) for name in named.members}
+    return composite(named.kind, members)
+
+
+def _settings(workflow: Workflow, step: str, guard: str) -> dict[str, Any]:
+    own = dict(workflow.action_pairs[step].guard_config)
+    if guard not in ("plan_minimal", "plan_medium", "plan_expansive"):
+        return own
+    shared: dict[str, Any] = {"r_max": workflow.r_max, "guard_catalog": list(workflow.guard_catalog)}
+    if guard == "plan_expansive":
+        shared["assurance"] = workflow.assurance
+    return {**shared, **own}

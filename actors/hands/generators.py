@@ -1,0 +1,88 @@
+"""Generators: what makes an artifact for a step. The built-in ones ask a model; plug-ins are any async function.
+
+A plug-in generator is written against anyio, so that its author need not know the runner: `async def make(context:
+Context) -> str`. Its text is judged like a model's.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+from actors.artifacts import Context
+from actors.guards.shapes import SCHEMAS
+from actors.machine.planning import GenerationBrief
+from actors.plans.schema import plan_schema
+from runtime.models.port import Fault, Model, ModelRequest, Reply, Usage
+from runtime.replies import Parsed
+
+MODEL_GENERATORS = frozenset({"model", "LLMJsonGenerator", "LLMPlanGenerator", "LLMPlanRefiner"})
+"""The names that all mean: ask the run's model. The seeds have one name per kind of artifact."""
+
+
+class Generator(Protocol):
+    """Makes one artifact for one request."""
+
+    async def generate(self, brief: GenerationBrief) -> Reply | Fault:
+        """Return the reply, or what went wrong on the way."""
+        ...
+
+
+class ModelGenerator:
+    """Asks the model, with the prompt that the machine rendered and the schema of the step's role."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    async def generate(self, brief: GenerationBrief) -> Reply | Fault:
+        """Return the model's reply."""
+        request, role = brief.request, str(brief.context.settings.get("role", ""))
+        return await self._model.complete(
+            ModelRequest(
+                run=brief.run,
+                request_id=request.request_id,
+                purpose=request.step,
+                system=brief.prompt.system,
+                user=brief.prompt.user,
+                timeout_seconds=request.timeout_seconds,
+                output_tokens_max=request.output_tokens_max,
+                schema=schema_for(role),
+                schema_name=role or "reply",
+                material=material(brief.context),
+            )
+        )
+
+
+class FunctionGenerator:
+    """A plug-in: an async function from a context to text. It counts as one call and reports no tokens."""
+
+    def __init__(self, function: Callable[[Context], Awaitable[str]], name: str) -> None:
+        self._function = function
+        self._name = name
+
+    async def generate(self, brief: GenerationBrief) -> Reply | Fault:
+        """Return the function's text."""
+        return Reply(text=await self._function(brief.context), usage=Usage(), model=self._name)
+
+
+def schema_for(role: str) -> Mapping[str, Any] | None:
+    """Return the JSON Schema of a role's artifact, or None for a role of the user's own."""
+    return plan_schema() if role == "plan" else SCHEMAS.get(role)
+
+
+def material(context: Context) -> dict[str, Any]:
+    """Return a context as plain data, for authors in this process."""
+    roles: Mapping[str, str] = context.settings.get("roles", {})
+    values = {
+        step: artifact.value.value
+        for step, artifact in context.dependencies.items()
+        if isinstance(artifact.value, Parsed)
+    }
+    return {
+        "role": context.settings.get("role", ""),
+        "specification": context.specification,
+        "dependencies": {roles.get(step, step): value for step, value in values.items()},
+        "dependencies_by_step": values,
+        "retry": [feedback.text for feedback in context.retry],
+        "escalation": [feedback.text for feedback in context.escalation],
+        "clarifications": [{"question": said.question, "answer": said.answer} for said in context.clarifications],
+        "settings": dict(context.settings),
+    }

@@ -1,0 +1,64 @@
+"""Handlers: from an envelope to the message that answers it, for steps, guards and the clock."""
+
+import inspect
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import trio
+
+from actors.artifacts import Artifact, Context
+from actors.findings import Verdict
+from actors.hands.generators import Generator
+from actors.machine.events import WaitRequested
+from actors.machine.messages import Faulted, Generated, Judged
+from actors.machine.planning import GenerationBrief, JudgementBrief
+from runtime.actor import Envelope
+from runtime.clock import Clock
+from runtime.crash import reached
+from runtime.messages import Woken
+from runtime.models.port import Fault, FaultKind, Reply
+
+AnyGuard = Callable[[Artifact, Context], Verdict | Awaitable[Verdict]]
+
+INLINE_BYTES_MAX = 64 * 1024
+"""A guard on a larger artifact runs in a thread, so that one plan does not hold up the other runs of the process."""
+
+
+async def generate(generator: Generator, clock: Clock, envelope: Envelope) -> Generated | Faulted:
+    """Ask the generator, within the request's time limit."""
+    brief: GenerationBrief = envelope.context
+    request_id, started = brief.request.request_id, clock.now()
+    reached("send.before")
+    answer: Reply | Fault = Fault(kind=FaultKind.TIMEOUT, message=f"no reply in {brief.request.timeout_seconds:g} s")
+    with trio.move_on_after(brief.request.timeout_seconds):
+        answer = await generator.generate(brief)
+    reached("reply.after")
+    now = clock.now()
+    if isinstance(answer, Fault):
+        return Faulted(request_id, now, now - started, answer)
+    return Generated(request_id, now, now - started, answer)
+
+
+async def judge(guard: AnyGuard, clock: Clock, threads: bool, limit_seconds: float, envelope: Envelope) -> Judged:
+    """Ask the guard. A guard that takes longer than its time limit is a bug of the guard, not a rejection."""
+    brief: JudgementBrief = envelope.context
+    started = clock.now()
+    with trio.fail_after(limit_seconds):
+        verdict = await _verdict(guard, brief, threads=threads)
+    reached("judge.after")
+    now = clock.now()
+    return Judged(brief.request.request_id, now, now - started, verdict)
+
+
+async def _verdict(guard: AnyGuard, brief: JudgementBrief, *, threads: bool) -> Verdict:
+    work = partial(guard, brief.artifact, brief.context)
+    slow = brief.request.guard == "plan_expansive" or len(brief.artifact.content) > INLINE_BYTES_MAX
+    answer = await trio.to_thread.run_sync(work, abandon_on_cancel=True) if threads and slow else work()
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+async def wait(clock: Clock, envelope: Envelope) -> Woken:
+    """Wait until the time asked for."""
+    request: WaitRequested = envelope.context
+    await clock.sleep_until(request.until)
+    return Woken(request.request_id, clock.now())

@@ -1,0 +1,1 @@
+"""The planning machine: events, messages, state, and the four pure functions over them."""

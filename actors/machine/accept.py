@@ -1,0 +1,184 @@
+"""`accept`: replies from the world become facts, or are refused, or are duplicates. Pure."""
+
+import json
+from typing import Any, assert_never
+
+from actors.machine.events import (
+    ArtifactProduced,
+    ClarificationAnswered,
+    GenerationFailed,
+    MailRefused,
+    Outcome,
+    PlanningEvent,
+    RunFinished,
+    RunParked,
+    RunResumed,
+    RunStarted,
+    Settled,
+    VerdictReached,
+    WaitEnded,
+)
+from actors.machine.messages import Begin, Faulted, Generated, Judged, PlanningMessage
+from actors.machine.pinned import Pinned
+from actors.machine.state import State
+from runtime.ledger import used
+from runtime.machine import Refused
+from runtime.messages import Crashed, Mailed, Parking, Resumed, Woken
+from runtime.models.port import Reply
+
+ANSWER_MAX = 100_000
+"""Characters of an answer; longer material belongs into a new run's problem."""
+
+
+def accept(state: State, message: PlanningMessage) -> PlanningEvent | Refused | None:
+    """Return the fact that a message is."""
+    if isinstance(message, Begin):
+        return _begin(state, message)
+    if state.config is None:
+        return Refused("the run has not begun")
+    match message:
+        case Generated():
+            return _generated(state, message)
+        case Faulted():
+            return _faulted(state, message)
+        case Judged():
+            return _judged(state, message)
+        case Woken():
+            known = message.request_id in state.waits and state.finished is None
+            return WaitEnded(request_id=message.request_id, at=message.at) if known else None
+        case Resumed():
+            return _unless_finished(state, RunResumed(at=message.at, epoch=message.epoch))
+        case Parking():
+            return None if state.parked else _unless_finished(state, RunParked(at=message.at))
+        case Crashed():
+            crash = RunFinished(outcome=Outcome.FAILED, why=message.error[:500], cause="bug", at=message.at)
+            return _unless_finished(state, crash)
+        case Mailed():
+            return _mailed(state, message)
+        case _:
+            assert_never(message)
+
+
+def _begin(state: State, message: Begin) -> PlanningEvent | Refused | None:
+    if state.config is not None:
+        return None
+    return RunStarted(
+        at=message.at,
+        run=message.run,
+        specification=message.specification,
+        pinned=message.pinned,
+        limits=message.limits,
+    )
+
+
+def _unless_finished(state: State, event: PlanningEvent) -> PlanningEvent | None:
+    return event if state.finished is None else None
+
+
+def _generated(state: State, message: Generated) -> PlanningEvent | None:
+    request_id = message.request_id
+    if request_id in state.ledger.forfeited:
+        amount = state.ledger.forfeited[request_id]
+        return Settled(
+            request_id=request_id, at=message.at, used=used(message.reply.usage, amount, _config(state).price)
+        )
+    opened = state.generations.get(request_id)
+    if opened is None:
+        return None
+    reply, request = message.reply, opened.request
+    return ArtifactProduced(
+        request_id=request_id,
+        node=request.node,
+        at=message.at,
+        elapsed=message.elapsed,
+        content=storable(reply.text),
+        usage=reply.usage,
+        used=used(reply.usage, request.reserve, _config(state).price),
+        model=reply.model,
+        mode=reply.mode,
+        finish_reason=reply.finish_reason,
+        repeats=_earlier(state, request.step, reply),
+    )
+
+
+def storable(text: str) -> str:
+    """Return the text with lone surrogates replaced: they have no UTF-8 and could not be written."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _earlier(state: State, step: str, reply: Reply) -> str | None:
+    same = (
+        node.node
+        for node in state.nodes.values()
+        if node.step == step and node.artifact is not None and node.artifact.content == reply.text
+    )
+    return next(same, None)
+
+
+def _faulted(state: State, message: Faulted) -> PlanningEvent | None:
+    opened = state.generations.get(message.request_id)
+    if opened is None:
+        return None  # Withdrawn work stays charged as unknown; there is nothing to settle it with.
+    return GenerationFailed(
+        request_id=message.request_id,
+        node=opened.request.node,
+        at=message.at,
+        elapsed=message.elapsed,
+        fault=message.fault,
+    )
+
+
+def _judged(state: State, message: Judged) -> PlanningEvent | None:
+    request = state.judgements.get(message.request_id)
+    if request is None:
+        return None
+    return VerdictReached(
+        request_id=message.request_id,
+        node=request.node,
+        at=message.at,
+        elapsed=message.elapsed,
+        verdict=message.verdict,
+    )
+
+
+def _mailed(state: State, message: Mailed) -> PlanningEvent | None:
+    if state.finished is not None:
+        return None
+    body = _body(message.body)
+    match body.get("kind"):
+        case "cancel":
+            return RunFinished(outcome=Outcome.CANCELLED, why="cancelled by the user", at=message.at)
+        case "answer":
+            question, answer = str(body.get("question", "")), body.get("answer")
+            refusal = answer_problem(state, question, answer)
+            if refusal is None:
+                return ClarificationAnswered(question_id=question, at=message.at, answer=str(answer))
+            return MailRefused(at=message.at, key=message.key, reason=refusal)
+        case _:
+            return MailRefused(at=message.at, key=message.key, reason="not a message that a run understands")
+
+
+def answer_problem(state: State, question: str, answer: Any) -> str | None:
+    """Return why an answer to a question cannot be taken, or None. Whoever posts an answer asks this first."""
+    if question in state.answers:
+        return f"question {question!r} is answered already: {state.answers[question][:200]!r}"
+    if question not in state.questions:
+        return f"there is no open question {question!r}"
+    if not isinstance(answer, str) or not answer.strip():
+        return "an answer is some text"
+    if len(answer) > ANSWER_MAX:
+        return f"an answer has at most {ANSWER_MAX} characters, this one has {len(answer)}"
+    return None
+
+
+def _body(text: str) -> dict[str, Any]:
+    try:
+        body = json.loads(text)
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _config(state: State) -> Pinned:
+    assert state.config is not None
+    return state.config

@@ -1,0 +1,279 @@
+"""`advance`: the next decision that follows from the state alone. Pure; a list of rules, the first that fires wins.
+
+The order matters in one way only: what is known is digested (judged, decided, revised, asked) before new work is asked
+for, so that no request is made that a decision at hand would withdraw.
+"""
+
+import hashlib
+from collections.abc import Iterator
+
+from actors.machine.context import rendered
+from actors.machine.events import (
+    ClarificationRequested,
+    Decided,
+    GenerationRequested,
+    JudgementRequested,
+    Outcome,
+    PlanningEvent,
+    RequestReissued,
+    Revised,
+    RunFinished,
+    WaitRequested,
+)
+from actors.machine.state import State, Tries
+from actors.policy.decide import Failure, Past, Situation, decide, signature
+from actors.search.progress import Phase, done, next_attempt, ready
+from runtime.ledger import ZERO, Amount, Limit
+
+TRIES_MAX = 5
+"""Transport tries of one attempt (DESIGN 4)."""
+BACKOFF_TOTAL_MAX = 600.0
+"""Seconds of back-off per attempt, a server's Retry-After included (DESIGN 4)."""
+BACKOFF_FIRST = 1.0
+"""Seconds before the second try; doubles with each, times 0.5 to 1.5 by a hash of the request's id."""
+DEADLINE = "deadline"
+"""The request id of the wait that ends a run at its deadline."""
+
+
+def advance(state: State) -> PlanningEvent | None:
+    """Return the next decision, or None when there is none to take."""
+    if state.config is None or state.finished is not None:
+        return None
+    for rule in _RULES:
+        event = rule(state)
+        if event is not None:
+            return event
+    return None
+
+
+def _reissue(state: State) -> PlanningEvent | None:
+    """Ask again for what an earlier driver had open, or end the run if that cannot be reserved."""
+    if state.parked:
+        return None
+    for request_id, opened in state.generations.items():
+        if opened.epoch < state.epoch:
+            request = _request_for(state, opened.request, opened.request.try_number + 1)
+            short = state.ledger.shortfall(request.reserve, state.now)
+            if short is not None:
+                return _exhausted(short)
+            return RequestReissued(replaces=request_id, again=request)
+    return None
+
+
+def _judge(state: State) -> PlanningEvent | None:
+    if not state.unjudged:
+        return None
+    assert state.config is not None
+    node = state.nodes[state.unjudged[0]]
+    guard = state.config.workflow.effective_guard(node.step)
+    name = guard if isinstance(guard, str) else guard.kind
+    return JudgementRequested(request_id=f"judge:{node.node}", node=node.node, step=node.step, guard=name)
+
+
+def _settle_failure(state: State) -> PlanningEvent | None:
+    """Decide about a rejected node; end the run when the decision is to give up."""
+    assert state.config is not None
+    config = state.config
+    for step, slot in state.progress.items():
+        if slot.phase is not Phase.FAILED:
+            continue
+        node = next(node for node in reversed(state.nodes.values()) if node.step == step)
+        assert node.verdict is not None
+        if node.decision is not None:
+            root = not config.graph.requires[step]
+            outcome = Outcome.ALL_PRUNED if root else Outcome.BACKTRACK_CEILING
+            return RunFinished(outcome=outcome, why=f"{step}: {node.decision.summary}")
+        situation = Situation(
+            graph=config.graph,
+            progress=state.progress,
+            roles=config.roles,
+            policy=config.policy,
+            search=config.search,
+            history=tuple(_history(state)),
+            escalation=config.escalation(step),
+            questions_left=config.workflow.questions_max - state.asked,
+        )
+        return Decided(decision=decide(Failure(step, node.node, node.verdict), situation))
+    return None
+
+
+def _history(state: State) -> Iterator[Past]:
+    """Yield the decided failures of this round, oldest first."""
+    assert state.config is not None
+    graph = state.config.graph
+    for node in state.nodes.values():
+        if node.decision is not None and node.verdict is not None and node.round == state.round:
+            upper = [target for target in node.decision.targets if target in graph.above[node.step]]
+            distance = max((graph.distance(target, node.step) for target in upper), default=0)
+            yield Past(node.step, signature(node.verdict), distance)
+
+
+def _revise(state: State) -> PlanningEvent | None:
+    assert state.config is not None
+    if state.to_revise is None:
+        return None
+    wish = state.to_revise
+    below = {step for target in wish.targets for step in state.config.graph.below[target]}
+    return Revised(
+        revision=state.revision + 1,
+        level=wish.level,
+        targets=wish.targets,
+        cleared=tuple(step for step in state.config.graph.steps if step in below or step in wish.targets),
+        tags=wish.tags,
+        new_round=wish.new_round,
+    )
+
+
+def _ask(state: State) -> PlanningEvent | None:
+    assert state.config is not None
+    if state.to_ask is None:
+        return None
+    decision = state.to_ask
+    verdict = state.nodes[decision.node].verdict
+    assert verdict is not None
+    asked = [finding.message for finding in verdict.errors] or [decision.summary]
+    return ClarificationRequested(
+        question_id=f"q{state.asked + 1}",
+        node=decision.node,
+        step=decision.step,
+        text="\n".join(asked),
+        why=f"{decision.step}: {decision.rule}",
+        blocks=(decision.step, *state.config.graph.below[decision.step]),
+    )
+
+
+def _after_fault(state: State) -> PlanningEvent | None:
+    """Wait before the next try, or give the attempt up for good."""
+    for node, tries in state.faulted.items():
+        if tries.phase != "failed":
+            continue
+        fault, pause = tries.failed.fault, _pause(tries)
+        final = fault.kind.final or tries.count >= TRIES_MAX or tries.waited + pause > BACKOFF_TOTAL_MAX
+        if final:
+            why = f"{fault.kind}: {fault.message} (try {tries.count} of {TRIES_MAX})"
+            return RunFinished(outcome=Outcome.FAILED, why=why, cause="provider")
+        if not state.parked:
+            until = tries.failed.at + pause
+            return WaitRequested(request_id=f"wait:{tries.request.request_id}", until=until, why="back-off", node=node)
+    return None
+
+
+def _pause(tries: Tries) -> float:
+    """Return the seconds before the next try: as the server asked, else doubling, with jitter by the request's id."""
+    if tries.failed.fault.retry_after is not None:
+        return max(0.0, tries.failed.fault.retry_after)
+    jitter = hashlib.sha256(tries.request.request_id.encode()).digest()[0] / 255
+    return BACKOFF_FIRST * float(2 ** (tries.count - 1)) * (0.5 + jitter)
+
+
+def _rest(state: State) -> PlanningEvent | None:
+    """Wait before a retry that the policy delays."""
+    for node, seconds in state.resting.items():
+        if not state.parked and not any(wait.node == node for wait in state.waits.values()):
+            return WaitRequested(request_id=f"rest:{node}", until=state.now + seconds, why="back-off", node=node)
+    return None
+
+
+def _keep_deadline(state: State) -> PlanningEvent | None:
+    deadline = state.ledger.limits.deadline
+    if deadline is None or DEADLINE in state.waits:
+        return None
+    if state.now >= deadline:
+        return _exhausted(Limit.DEADLINE)
+    return WaitRequested(request_id=DEADLINE, until=deadline, why="the run's deadline")
+
+
+def _succeed(state: State) -> PlanningEvent | None:
+    if not done(state.progress):
+        return None
+    return RunFinished(outcome=Outcome.SUCCESS, why="every guard passed")
+
+
+def _request(state: State) -> PlanningEvent | None:
+    """Ask for the next artifact that can be asked for and paid; end the run when nothing can, and nothing is open."""
+    assert state.config is not None
+    if state.parked:
+        return None
+    short: Limit | None = None
+    for request in _candidates(state):
+        short = state.ledger.shortfall(request.reserve, state.now)
+        if short is None:
+            return request
+    if short is not None and not (state.generations or state.judgements):
+        return _exhausted(short)
+    return None
+
+
+def _candidates(state: State) -> Iterator[GenerationRequested]:
+    assert state.config is not None
+    for tries in state.faulted.values():
+        if tries.phase == "rested":
+            yield _request_for(state, tries.request, tries.request.try_number + 1)
+    for step in ready(state.config.graph, state.progress):
+        if not any(state.nodes[node].step == step for node in state.resting):
+            yield _first_try(state, step)
+
+
+def _first_try(state: State, step: str) -> GenerationRequested:
+    assert state.config is not None
+    slot = next_attempt(state.config.graph, state.progress, step)
+    node = f"{step}/v{slot.number}.a{slot.attempt}"
+    blank = GenerationRequested(
+        request_id=node,
+        node=node,
+        step=step,
+        visit=slot.number,
+        attempt=slot.attempt,
+        previous=next((other.node for other in reversed(state.nodes.values()) if other.step == step), None),
+        parents=slot.parents or (),
+        prompt_hash="",
+        prompt_bytes=0,
+        reserve=ZERO,
+        timeout_seconds=1.0,
+        output_tokens_max=1,
+    )
+    return _request_for(state, blank, 1)
+
+
+def _request_for(state: State, request: GenerationRequested, try_number: int) -> GenerationRequested:
+    """Return the request for a try of the same attempt, with the prompt, limits and reservation as they are now."""
+    assert state.config is not None
+    config, step = state.config, request.step
+    prompt = rendered(state, step)
+    output = config.workflow.output_tokens_max_of(step)
+    timeout = config.workflow.timeout_seconds_of(step)
+    left = state.ledger.active_left(state.now)
+    reserve = ZERO
+    if not config.graph.budgets[step].deterministic:
+        # A byte-level tokenizer makes at most one token of a byte, so the bytes bound the input.
+        price = 0 if config.price is None else config.price.micro_usd(prompt.byte_count, output)
+        reserve = Amount(calls=1, tokens=prompt.byte_count + output, micro_usd=price)
+    return request.model_copy(
+        update={
+            "request_id": request.node if try_number == 1 else f"{request.node}.t{try_number}",
+            "try_number": try_number,
+            "prompt_hash": prompt.ref,
+            "prompt_bytes": prompt.byte_count,
+            "reserve": reserve,
+            "timeout_seconds": timeout if left is None else max(0.001, min(timeout, left)),
+            "output_tokens_max": output,
+        }
+    )
+
+
+def _exhausted(limit: Limit) -> RunFinished:
+    return RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=f"no {limit.replace('_', ' ')} left")
+
+
+_RULES = (
+    _reissue,
+    _judge,
+    _revise,
+    _ask,
+    _settle_failure,
+    _after_fault,
+    _rest,
+    _keep_deadline,
+    _succeed,
+    _request,
+)

@@ -1,0 +1,128 @@
+"""What generators and guards get to see: contexts, with both kinds of feedback as projections of the state. Pure.
+
+Retry feedback: "your output for this step was rejected because …". Escalation feedback: "a later step failed because of
+what this step produced". Neither is stored; both are read off the nodes, so no new visit, actor or process loses them.
+Each rejection stands once in a prompt: a step that failed itself reads of it in its retry history, not again in the
+escalation history.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from actors.artifacts import Context, Feedback
+from actors.findings import Verdict
+from actors.machine.state import Node, State
+from actors.policy.table import BacktrackLevel
+from actors.prompting.render import Rendered, render
+
+PREVIEW_MAX = 200
+"""Characters of each artifact on the attempted path that an escalation shows (S29)."""
+
+
+def context_for(state: State, step: str) -> Context:
+    """Return all that the step's generator and guard may see now."""
+    assert state.config is not None
+    workflow = state.config.workflow
+    parents = [parent for parent in workflow.order() if parent in workflow.ancestors(step)]
+    required = set(workflow.action_pairs[step].requires)
+    accepted = {
+        parent: artifact
+        for parent in parents
+        if parent in required and (artifact := _artifact(state, state.progress[parent].accepted)) is not None
+    }
+    window = workflow.feedback_window
+    retry = retry_feedback(state, step)[-window:]
+    return Context(
+        specification=state.specification,
+        constraints=workflow.constraints,
+        dependencies=accepted,
+        retry=retry,
+        escalation=escalation_feedback(state, step, {feedback.node for feedback in retry})[-window:],
+        clarifications=state.clarifications,
+        settings=_settings(state, step),
+    )
+
+
+def rendered(state: State, step: str) -> Rendered:
+    """Return the prompt for the step's next attempt."""
+    assert state.config is not None
+    config = state.config
+    if config.graph.budgets[step].deterministic:  # A generator that calls no model needs no prompt.
+        return Rendered("", "")
+    entry = config.prompts.entry_for(config.workflow, step)
+    return render(entry, config.prompts, context_for(state, step))
+
+
+def retry_feedback(state: State, step: str) -> tuple[Feedback, ...]:
+    """Return the step's own rejections over the whole run, oldest first."""
+    return tuple(
+        Feedback(node.node, explain(node.verdict), node.repeats)
+        for node in state.nodes.values()
+        if node.step == step and node.verdict is not None and not node.verdict.passed
+    )
+
+
+def escalation_feedback(state: State, step: str, shown: set[str]) -> tuple[Feedback, ...]:
+    """Return one entry per cycle that sent the search back over this step, oldest first, without nodes in `shown`."""
+    entries = []
+    for node in state.nodes.values():
+        if step in node.cleared and node.decision is not None:
+            told = [cause for cause in _cycle(state, node) if cause.node not in shown]
+            if told:
+                entries.append(Feedback(node.node, _story(state, node, told)))
+    return tuple(entries)
+
+
+def explain(verdict: Verdict) -> str:
+    """Return a verdict's errors as the lines that a prompt shows."""
+    lines = [f"- {finding.where + ': ' if finding.where else ''}{finding.message}" for finding in verdict.errors]
+    return "\n".join(lines) or f"- {verdict.guard}"
+
+
+def _cycle(state: State, last: Node) -> Iterator[Node]:
+    """Yield the rejections of the visit that `last` ended, `last` included."""
+    for node in state.nodes.values():
+        rejected = node.verdict is not None and not node.verdict.passed
+        if node.step == last.step and node.visit == last.visit and rejected:
+            yield node
+
+
+def _story(state: State, last: Node, causes: list[Node]) -> str:
+    """Tell what failed, why, and on which path, with previews."""
+    lines = []
+    for cause in causes:
+        assert cause.verdict is not None
+        lines += [f"{cause.node} ({cause.verdict.guard}):", explain(cause.verdict)]
+    for parent in last.parents:
+        artifact = _artifact(state, parent)
+        if artifact is not None:
+            lines.append(f"{parent}: {_preview(artifact.content)}")
+    return "\n".join(lines)
+
+
+def _preview(content: str) -> str:
+    line = " ".join(content.split())
+    return line if len(line) <= PREVIEW_MAX else f"{line[:PREVIEW_MAX]}..."
+
+
+def _artifact(state: State, node: str | None) -> Any:
+    found = state.nodes.get(node or "")
+    return None if found is None else found.artifact
+
+
+def _settings(state: State, step: str) -> dict[str, Any]:
+    assert state.config is not None
+    workflow = state.config.workflow
+    return {
+        "role": state.config.roles[step],
+        "roles": dict(state.config.roles),
+        "target_guard_level": workflow.target_guard_level,
+        "assurance": workflow.assurance,
+        "r_max": workflow.r_max,
+        "guard_catalog": list(workflow.guard_catalog),
+        "escalations": sum(
+            1
+            for node in state.nodes.values()
+            if step in node.cleared and node.decision and node.decision.level is not BacktrackLevel.CLARIFY
+        ),
+    }

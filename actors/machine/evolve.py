@@ -1,0 +1,312 @@
+"""`evolve`: the only writer of state. It never decides, never acts, never fails on an event that was once emitted."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeVar, assert_never
+
+from actors.artifacts import Artifact, Clarified
+from actors.machine.events import (
+    ArtifactProduced,
+    ClarificationAnswered,
+    ClarificationRequested,
+    Decided,
+    GenerationFailed,
+    GenerationRequested,
+    JudgementRequested,
+    MailRefused,
+    PlanningEvent,
+    RequestReissued,
+    Revised,
+    RunFinished,
+    RunParked,
+    RunResumed,
+    RunStarted,
+    Settled,
+    VerdictReached,
+    WaitEnded,
+    WaitRequested,
+)
+from actors.machine.pinned import Pinned
+from actors.machine.state import Node, Open, Revision, State, Tries
+from actors.policy.table import BacktrackLevel
+from actors.search.progress import Phase, accept, begin, mark, new_round, redo, start
+from runtime.ledger import Ledger
+
+V = TypeVar("V")
+
+
+def evolve(state: State, event: PlanningEvent) -> State:
+    """Return the state after the event, with the books of active time kept."""
+    changed = _evolve(state, event)
+    working = bool(changed.generations or changed.judgements) and changed.finished is None
+    ledger = changed.ledger.busy(changed.now, working=working)
+    return changed if ledger is changed.ledger else replace(changed, ledger=ledger)
+
+
+def _evolve(state: State, event: PlanningEvent) -> State:
+    match event:
+        case RunStarted():
+            return _started(state, event)
+        case RunResumed():
+            ledger = state.ledger.interrupted(state.now, event.at)
+            return replace(state, now=event.at, epoch=event.epoch, parked=False, ledger=ledger)
+        case RunParked():
+            return replace(state, now=event.at, parked=True)
+        case GenerationRequested():
+            return _requested(state, event)
+        case RequestReissued():
+            return _reissued(state, event)
+        case ArtifactProduced():
+            return _produced(state, event)
+        case GenerationFailed():
+            return _failed(state, event)
+        case JudgementRequested():
+            return replace(
+                state,
+                unjudged=tuple(node for node in state.unjudged if node != event.node),
+                judgements={**state.judgements, event.request_id: event},
+            )
+        case VerdictReached():
+            return _judged(state, event)
+        case Decided():
+            return _decided(state, event)
+        case Revised():
+            return _revised(state, event)
+        case ClarificationRequested():
+            return replace(
+                state,
+                to_ask=None,
+                asked=state.asked + 1,
+                asked_at=state.asked_at if state.questions else state.now,
+                questions={**state.questions, event.question_id: event},
+            )
+        case ClarificationAnswered():
+            return _answered(state, event)
+        case WaitRequested():
+            return _waiting(state, event)
+        case WaitEnded():
+            return _rested(state, event)
+        case Settled():
+            ledger = state.ledger.settle(event.request_id, event.used)
+            return replace(state, now=event.at, ledger=ledger)
+        case MailRefused():
+            return replace(state, now=event.at)
+        case RunFinished():
+            return _finished(state, event)
+        case _:
+            assert_never(event)
+
+
+def _started(state: State, event: RunStarted) -> State:
+    config = Pinned.model_validate_json(event.pinned)
+    return replace(
+        state,
+        run=event.run,
+        config=config,
+        specification=event.specification,
+        now=event.at,
+        ledger=Ledger(event.limits),
+        progress=start(config.graph),
+    )
+
+
+def _requested(state: State, event: GenerationRequested) -> State:
+    config = state.config
+    assert config is not None
+    state = replace(
+        state,
+        ledger=state.ledger.reserve(event.request_id, event.reserve),
+        generations={**state.generations, event.request_id: Open(event, state.epoch)},
+    )
+    if event.node in state.nodes:  # A further try of the same attempt.
+        tries = replace(state.faulted[event.node], request=event, phase="open")
+        return replace(state, faulted={**state.faulted, event.node: tries})
+    node = Node(
+        node=event.node,
+        step=event.step,
+        visit=event.visit,
+        attempt=event.attempt,
+        round=state.round,
+        revision=state.revision,
+        parents=event.parents,
+        previous=event.previous,
+    )
+    progress = begin(config.graph, state.progress, event.step)
+    return replace(state, nodes={**state.nodes, event.node: node}, progress=progress)
+
+
+def _reissued(state: State, event: RequestReissued) -> State:
+    again = event.again
+    generations = _without(state.generations, event.replaces)
+    return replace(
+        state,
+        ledger=state.ledger.forfeit(event.replaces).reserve(again.request_id, again.reserve),
+        generations={**generations, again.request_id: Open(again, state.epoch)},
+    )
+
+
+def _produced(state: State, event: ArtifactProduced) -> State:
+    node = state.nodes[event.node]
+    artifact = Artifact(
+        artifact_id=node.node,
+        step=node.step,
+        content=event.content,
+        node=node.node,
+        previous_attempt_id=node.previous,
+        parents=node.parents,
+        usage=event.usage,
+    )
+    made = replace(node, artifact=artifact, repeats=event.repeats, used=node.used + event.used)
+    return replace(
+        state,
+        now=event.at,
+        ledger=state.ledger.settle(event.request_id, event.used),
+        generations=_without(state.generations, event.request_id),
+        faulted=_without(state.faulted, event.node),
+        nodes={**state.nodes, node.node: made},
+        unjudged=(*state.unjudged, node.node),
+    )
+
+
+def _failed(state: State, event: GenerationFailed) -> State:
+    ledger = state.ledger
+    ledger = ledger.refund(event.request_id) if event.fault.kind.refunded else ledger.forfeit(event.request_id)
+    earlier = state.faulted.get(event.node)
+    tries = Tries(
+        count=1 if earlier is None else earlier.count + 1,
+        waited=0.0 if earlier is None else earlier.waited,
+        failed=event,
+        request=state.generations[event.request_id].request,
+    )
+    return replace(
+        state,
+        now=event.at,
+        ledger=ledger,
+        generations=_without(state.generations, event.request_id),
+        faulted={**state.faulted, event.node: tries},
+    )
+
+
+def _judged(state: State, event: VerdictReached) -> State:
+    node, passed = state.nodes[event.node], event.verdict.passed
+    progress = accept(state.progress, node.step, node.node) if passed else mark(state.progress, node.step, Phase.FAILED)
+    judged = replace(node, verdict=event.verdict, status="accepted" if passed else "rejected")
+    return replace(
+        state,
+        now=event.at,
+        judgements=_without(state.judgements, event.request_id),
+        progress=progress,
+        nodes={**state.nodes, node.node: judged},
+    )
+
+
+def _decided(state: State, event: Decided) -> State:
+    decision = event.decision
+    node = replace(state.nodes[decision.node], decision=decision)
+    state = replace(state, nodes={**state.nodes, node.node: node})
+    match decision.level:
+        case BacktrackLevel.LOCAL_RETRY:
+            delay = {node.node: decision.delay_seconds} if decision.delay_seconds else {}
+            progress = mark(state.progress, decision.step, Phase.AGAIN)
+            return replace(state, progress=progress, resting={**state.resting, **delay})
+        case BacktrackLevel.PARTIAL_REPLAN | BacktrackLevel.FULL_REPLAN:
+            errors = node.verdict.errors if node.verdict is not None else ()
+            tags = tuple(sorted({tag for finding in errors for tag in finding.tags}))
+            return replace(state, to_revise=Revision(decision.level, decision.targets, tags, node=node.node))
+        case BacktrackLevel.CLARIFY:
+            return replace(state, progress=mark(state.progress, decision.step, Phase.ASKED), to_ask=decision)
+        case BacktrackLevel.GIVE_UP:
+            return state
+        case _:
+            assert_never(decision.level)
+
+
+def _revised(state: State, event: Revised) -> State:
+    """Unset what the replan clears, and withdraw all work on it; what it had reserved is unknown from now on."""
+    assert state.config is not None
+    gone = set(event.cleared)
+    ledger = state.ledger
+    for request_id, opened in state.generations.items():
+        if opened.request.step in gone:
+            ledger = ledger.forfeit(request_id)
+    nodes = {
+        name: replace(node, status="superseded") if node.step in gone and node.status in _LIVE else node
+        for name, node in state.nodes.items()
+    }
+    cause = state.to_revise.node if state.to_revise is not None else None
+    if cause is not None:
+        nodes[cause] = replace(nodes[cause], cleared=event.cleared)
+    dead = {name for name, node in nodes.items() if node.step in gone}
+    progress = new_round(state.progress) if event.new_round else state.progress
+    return replace(
+        state,
+        revision=event.revision,
+        round=state.round + 1 if event.new_round else state.round,
+        to_revise=None,
+        to_ask=state.to_ask if state.to_ask is not None and state.to_ask.step not in gone else None,
+        ledger=ledger,
+        progress=redo(state.config.graph, progress, event.targets),
+        nodes=nodes,
+        generations={name: opened for name, opened in state.generations.items() if opened.request.step not in gone},
+        judgements={name: request for name, request in state.judgements.items() if request.step not in gone},
+        questions={name: question for name, question in state.questions.items() if question.step not in gone},
+        waits={name: wait for name, wait in state.waits.items() if wait.node not in dead},
+        unjudged=tuple(name for name in state.unjudged if name not in dead),
+        faulted=_without(state.faulted, *dead),
+        resting=_without(state.resting, *dead),
+    )
+
+
+_LIVE = ("pending", "accepted")
+
+
+def _answered(state: State, event: ClarificationAnswered) -> State:
+    question = state.questions[event.question_id]
+    return replace(
+        state,
+        now=event.at,
+        questions=_without(state.questions, event.question_id),
+        answers={**state.answers, event.question_id: event.answer},
+        clarifications=(*state.clarifications, Clarified(question.text, event.answer)),
+        to_revise=Revision(BacktrackLevel.CLARIFY, (question.step,), new_round=True),
+    )
+
+
+def _rested(state: State, event: WaitEnded) -> State:
+    wait = state.waits[event.request_id]
+    state = replace(state, now=event.at, waits=_without(state.waits, event.request_id))
+    if wait.node is None:
+        return state
+    if wait.node in state.faulted:
+        tries = state.faulted[wait.node]
+        rested = replace(tries, phase="rested", waited=tries.waited + wait.until - tries.failed.at)
+        return replace(state, faulted={**state.faulted, wait.node: rested})
+    return replace(state, resting=_without(state.resting, wait.node))
+
+
+def _waiting(state: State, event: WaitRequested) -> State:
+    state = replace(state, waits={**state.waits, event.request_id: event})
+    if event.node is None or event.node not in state.faulted:
+        return state
+    tries = replace(state.faulted[event.node], phase="waiting")
+    return replace(state, faulted={**state.faulted, event.node: tries})
+
+
+def _finished(state: State, event: RunFinished) -> State:
+    ledger = state.ledger
+    for request_id in state.generations:
+        ledger = ledger.forfeit(request_id)
+    return replace(
+        state,
+        now=state.now if event.at is None else event.at,
+        finished=event,
+        ledger=ledger,
+        generations={},
+        judgements={},
+        waits={},
+        questions={},
+    )
+
+
+def _without(mapping: Mapping[str, V], *names: str) -> dict[str, V]:
+    return {name: value for name, value in mapping.items() if name not in names}

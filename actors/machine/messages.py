@@ -1,0 +1,52 @@
+"""What a planning machine hears: replies of its actors, beside the runtime's control messages."""
+
+from dataclasses import dataclass
+
+from actors.findings import Verdict
+from runtime.ledger import Limits
+from runtime.messages import Crashed, Mailed, Parking, Resumed, Woken
+from runtime.models.port import Fault, Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """A user wants a plan. `pinned` is the JSON of the resolved configuration."""
+
+    at: float
+    run: str
+    specification: str
+    pinned: str
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A generator's reply. `elapsed` is seconds."""
+
+    request_id: str
+    at: float
+    elapsed: float
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Faulted:
+    """A generator's try brought no reply."""
+
+    request_id: str
+    at: float
+    elapsed: float
+    fault: Fault
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A guard's verdict."""
+
+    request_id: str
+    at: float
+    elapsed: float
+    verdict: Verdict
+
+
+PlanningMessage = Begin | Generated | Faulted | Judged | Resumed | Parking | Woken | Crashed | Mailed

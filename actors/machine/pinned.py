@@ -1,0 +1,70 @@
+"""What a run is pinned to: the resolved workflow, policy, prompts, model and price, stored by content at the start.
+
+Decisions not yet taken use these, so that a new release or an edited file never strands a parked run.
+"""
+
+from functools import cached_property
+
+from actors.config.workflow import Workflow
+from actors.policy.decide import Escalation
+from actors.policy.table import Policy
+from actors.prompting.book import PromptBook
+from actors.search.graph import Graph, StepBudget
+from actors.search.moves import Search
+from runtime.events import Value, text_hash
+from runtime.ledger import Price
+
+
+class Pinned(Value):
+    """The resolved configuration of one run. `price` is None when it is unknown; a free model has a price of zero."""
+
+    workflow: Workflow
+    policy: Policy
+    prompts: PromptBook
+    model: str
+    price: Price | None = None
+
+    @property
+    def search(self) -> Search:
+        """The search strategy."""
+        return Search(self.workflow.search)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The workflow as the search sees it."""
+        return graph_of(self.workflow)
+
+    @cached_property
+    def roles(self) -> dict[str, str]:
+        """Each step's role."""
+        return {step: self.workflow.role(step) for step in self.workflow.action_pairs}
+
+    def escalation(self, step: str) -> Escalation:
+        """Return a step's escalation settings, with the workflow's where it has none."""
+        pair = self.workflow.action_pairs[step]
+        return Escalation(
+            r_patience=self.workflow.r_patience_of(step),
+            e_max=self.workflow.e_max_of(step),
+            escalate_to=pair.escalate_to,
+            escalate_by_guard=pair.escalate_by_guard,
+        )
+
+    @cached_property
+    def workflow_ref(self) -> str:
+        """The content hash of all this: two runs with the same one decide alike."""
+        return text_hash(self.model_dump_json())
+
+
+def graph_of(workflow: Workflow) -> Graph:
+    """Return the shape and budgets of a workflow."""
+    return Graph(
+        requires={step: pair.requires for step, pair in workflow.action_pairs.items()},
+        budgets={
+            step: StepBudget(
+                rmax=workflow.rmax_of(step),
+                backtrack_budget=pair.backtrack_budget,
+                deterministic=workflow.is_deterministic(step),
+            )
+            for step, pair in workflow.action_pairs.items()
+        },
+    )

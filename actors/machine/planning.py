@@ -1,0 +1,108 @@
+"""The planning machine: the four functions together, and what the shell shows of a state."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import assert_never
+
+from actors.artifacts import Artifact, Context
+from actors.machine.accept import accept
+from actors.machine.advance import advance
+from actors.machine.context import context_for, rendered
+from actors.machine.events import (
+    ClarificationRequested,
+    GenerationRequested,
+    JudgementRequested,
+    PlanningEvent,
+    WaitRequested,
+)
+from actors.machine.evolve import evolve
+from actors.machine.messages import PlanningMessage
+from actors.machine.state import State
+from actors.prompting.render import Rendered
+from runtime.machine import Refused, Summary, Work
+
+CLOCK = "clock"
+"""The address of the actor that waits."""
+USER = "user"
+"""The address of questions; a run that only has these needs no process."""
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationBrief:
+    """What a step's generator gets: the request, the rendered prompt, and the same context in structured form."""
+
+    run: str
+    request: GenerationRequested
+    prompt: Rendered
+    context: Context
+
+
+@dataclass(frozen=True, slots=True)
+class JudgementBrief:
+    """What a guard gets."""
+
+    request: JudgementRequested
+    artifact: Artifact
+    context: Context
+
+
+Brief = GenerationBrief | JudgementBrief | WaitRequested | ClarificationRequested
+
+
+class PlanningMachine:
+    """`runtime.machine.Machine` for planning runs. It has no state of its own."""
+
+    def initial(self) -> State:
+        """Return the state before the run starts."""
+        return State()
+
+    def accept(self, state: State, message: PlanningMessage) -> PlanningEvent | Refused | None:
+        """Turn a reply into a fact."""
+        return accept(state, message)
+
+    def advance(self, state: State) -> PlanningEvent | None:
+        """Return the next decision."""
+        return advance(state)
+
+    def evolve(self, state: State, event: PlanningEvent) -> State:
+        """Return the state after the event."""
+        return evolve(state, event)
+
+    def outstanding(self, state: State) -> Mapping[str, Work]:
+        """Return the open requests as work for steps, guards, the clock and the user."""
+        work: dict[str, Work] = {}
+        for request_id, opened in state.generations.items():
+            if opened.epoch == state.epoch:  # An earlier driver's request is reissued or dropped, never carried out.
+                work[request_id] = Work(request_id, f"step:{opened.request.step}", opened.request)
+        for request_id, judgement in state.judgements.items():
+            work[request_id] = Work(request_id, f"guard:{judgement.step}", judgement, repeatable=True)
+        for request_id, wait in state.waits.items():
+            work[request_id] = Work(request_id, CLOCK, wait, repeatable=True)
+        for request_id, question in state.questions.items():
+            work[request_id] = Work(request_id, USER, question, repeatable=True)
+        return work
+
+    def brief(self, state: State, work: Work) -> Brief:
+        """Return what the actor that does this work may see."""
+        request: GenerationRequested | JudgementRequested | WaitRequested | ClarificationRequested = work.request
+        match request:
+            case GenerationRequested():
+                prompt, context = rendered(state, request.step), context_for(state, request.step)
+                return GenerationBrief(state.run, request, prompt, context)
+            case JudgementRequested():
+                artifact = state.nodes[request.node].artifact
+                assert artifact is not None
+                return JudgementBrief(request, artifact, context_for(state, request.step))
+            case WaitRequested() | ClarificationRequested():
+                return request
+            case _:
+                assert_never(request)
+
+    def summary(self, state: State) -> Summary:
+        """Return the run's status row."""
+        if state.finished is not None:
+            return Summary("finished", str(state.finished.outcome))
+        wake = min((wait.until for wait in state.waits.values()), default=None)
+        if state.questions and not (state.generations or state.judgements):
+            return Summary("waiting", next(iter(state.questions)), state.asked_at, wake)
+        return Summary("parked" if state.parked else "running", next_wake=wake)

@@ -1,0 +1,162 @@
+"""Small worlds for tests of the planning machine: pinned configurations, and a pure driver that plays the actors."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from actors.config.workflow import Workflow
+from actors.findings import Finding, Verdict
+from actors.machine.events import GenerationRequested, JudgementRequested, PlanningEvent
+from actors.machine.messages import Begin, Faulted, Generated, Judged, PlanningMessage
+from actors.machine.pinned import Pinned
+from actors.machine.planning import PlanningMachine
+from actors.machine.state import State
+from actors.policy.table import Policy
+from actors.prompting.book import PromptBook, PromptEntry, Sections
+from replan.data import data_root
+from runtime.ledger import Limits, Price
+from runtime.machine import Refused, settle
+from runtime.models.port import Fault, Reply, Usage
+
+SECTIONS = {
+    name: f"[{name}]" for name in Sections.model_fields if name not in ("dependency", "question", "escalation", "retry")
+} | {
+    "dependency": "[dependency {step}]",
+    "question": "[question {number}]",
+    "escalation": "[escalation {number}]",
+    "retry": "[retry {number}]",
+    "data_open": "<{mark}",
+    "data_close": "{mark}>",
+    "cut": "[cut {bytes}]",
+    "repeats": "[repeats {node}]",
+}
+"""The shortest sections that a prompt book may have; slots that the book knows and this does not fail loudly there."""
+
+ENTRY = PromptEntry(
+    role="role",
+    constraints="constraints",
+    task="task",
+    feedback_wrapper="RETRY {feedback}",
+    escalation_feedback_wrapper="ESCALATION {feedback}",
+)
+
+ROLE_GUARDS = {"analysis": "analysis_valid", "recon": "recon_valid", "strategy": "strategy_valid", "plan": "plan_medium"}
+
+
+def default_policy() -> Policy:
+    """Return the shipped policy."""
+    text = (data_root() / "configs" / "policies" / "default.yaml").read_text()
+    return Policy.model_validate(yaml.safe_load(text))
+
+
+def pinned(steps: Mapping[str, Mapping[str, Any]], *, price: Price | None = None, **keys: Any) -> Pinned:
+    """Return a configuration; a step is `{requires, rmax, backtrack_budget, …}`, its guard a plug-in unless given."""
+    pairs = {step: {"generator": "model", "guard": "toy", **settings} for step, settings in steps.items()}
+    workflow = Workflow.model_validate({"name": "toy", "action_pairs": pairs, **keys})
+    book = PromptBook(entries=dict.fromkeys(steps, ENTRY), sections=Sections.model_validate(SECTIONS))
+    return Pinned(workflow=workflow, policy=default_policy(), prompts=book, model="toy", price=price)
+
+
+SEEDS = {
+    "g_analysis": {"rmax": 2, "backtrack_budget": 1, "role": "analysis"},
+    "g_recon": {"rmax": 2, "backtrack_budget": 2, "role": "recon"},
+    "g_strategy": {"requires": ["g_analysis", "g_recon"], "rmax": 2, "backtrack_budget": 3, "role": "strategy"},
+    "g_plan": {"requires": ["g_analysis", "g_recon", "g_strategy"], "rmax": 3, "role": "plan"},
+}
+"""The seeds' example of a budget (section 5.2), as the shipped `search` workflow has it."""
+
+
+def passed(guard: str = "toy") -> Verdict:
+    """Return a verdict that accepts."""
+    return Verdict(guard=guard, passed=True, score=1.0)
+
+
+def rejected(*codes: str, where: str = "", fatal: bool = False, guard: str = "toy") -> Verdict:
+    """Return a verdict with one error per code."""
+    findings = tuple(Finding(code=code, message=f"{code} is wrong", where=where) for code in codes)
+    return Verdict(guard=guard, passed=False, score=0.0, findings=findings, fatal=fatal)
+
+
+Judge = Callable[[JudgementRequested, State], Verdict]
+Author = Callable[[GenerationRequested, State], Reply | Fault]
+
+
+def some_reply(request: GenerationRequested, _: State) -> Reply:
+    """Return a reply that differs for each request."""
+    return Reply(text=json.dumps({"by": request.request_id}), usage=Usage(input_tokens=10, output_tokens=5), model="toy")
+
+
+@dataclass
+class World:
+    """Plays the actors of one run, one message at a time, on the pure machine. `calls` counts requests per step."""
+
+    config: Pinned
+    judge: Judge
+    author: Author = some_reply
+    limits: Limits = field(default_factory=lambda: Limits(calls=1000))
+    machine: PlanningMachine = field(default_factory=PlanningMachine)
+    state: State = field(default_factory=State)
+    events: list[PlanningEvent] = field(default_factory=list)
+    calls: Counter[str] = field(default_factory=Counter)
+    now: float = 1000.0
+
+    def send(self, message: PlanningMessage) -> list[PlanningEvent] | Refused | None:
+        """Give the machine one message, and settle it."""
+        accepted = self.machine.accept(self.state, message)
+        if accepted is None or isinstance(accepted, Refused):
+            return accepted
+        self.state, events = settle(self.machine, self.state, accepted)
+        self.events += events
+        return events
+
+    def begin(self, specification: str = "the problem") -> None:
+        """Start the run."""
+        self.send(Begin(self.now, "run", specification, self.config.model_dump_json(), self.limits))
+
+    def answer(self, request_id: str) -> None:
+        """Carry out one outstanding generation, judgement or wait."""
+        from runtime.messages import Woken
+
+        work = self.machine.outstanding(self.state)[request_id]
+        self.now += 1.0
+        match work.request:
+            case GenerationRequested() as request:
+                self.calls[request.step] += 1
+                reply = self.author(request, self.state)
+                kind = Faulted if isinstance(reply, Fault) else Generated
+                self.send(kind(request_id, self.now, 1.0, reply))  # type: ignore[arg-type]
+            case JudgementRequested() as request:
+                self.send(Judged(request_id, self.now, 0.0, self.judge(request, self.state)))
+            case _:
+                self.now = max(self.now, work.request.until)
+                self.send(Woken(request_id, self.now))
+
+    def run(self, choose: Callable[[list[str]], str] = lambda ids: ids[0]) -> State:
+        """Begin, and answer outstanding work until there is none that an actor could do."""
+        if self.state.config is None:
+            self.begin()
+        while self.state.finished is None and (ids := self.doable()):
+            self.answer(choose(ids))
+        return self.state
+
+    def doable(self) -> list[str]:
+        """Return the ids of outstanding work that is not a question; the deadline's wait only when alone."""
+        work = self.machine.outstanding(self.state)
+        ids = [name for name, item in work.items() if item.address != "user" and name != "deadline"]
+        return ids or [name for name in work if name == "deadline"]
+
+    def kinds(self) -> list[str]:
+        """Return the kinds of all events so far."""
+        return [event.kind for event in self.events]
+
+    def requested(self, steps: Iterable[str] | None = None) -> list[str]:
+        """Return the ids of all generation requests so far, in order."""
+        return [
+            event.request_id
+            for event in self.events
+            if isinstance(event, GenerationRequested) and (steps is None or event.step in steps)
+        ]
