@@ -70,7 +70,7 @@ def clean_house(tmp_path_factory):
             patch.delenv(name)
         patch.setenv("REPLAN_HOME", str(tmp_path_factory.mktemp("home")))
         yield
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 2
     while (left := _threads() - threads) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not left, f"threads still run after the last test: {sorted(thread.name for thread in left)}"
