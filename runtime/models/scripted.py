@@ -63,9 +63,10 @@ class _Scripted:
 
 
 class ScriptedModel:
-    """Answers out of a script. `place` names it in messages; `used` tells how many of a step's list are used up already.
+    """Answers out of a script. `place` names it in messages; `used` says how many of a step's list are used up already.
 
-    A request beyond the end of its step's list raises `UsageProblem`: the script does not fit the run.
+    A request beyond the end of its step's list gets `NOT_FOUND`, which is final: the script does not fit the run. It is
+    not an exception, since that would be taken for a bug of the actor that asked.
     """
 
     def __init__(
@@ -113,10 +114,10 @@ class ScriptedModel:
         return "scripted"
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Return the next reply or fault of the request's step. Raises `UsageProblem` when there is none."""
+        """Return the next reply or fault of the request's step."""
         entry = self._exact.get(request.request_id) or self._exact.get(_TRY.sub("", request.request_id))
         if entry is None:
-            entry = self._next(request)
+            entry = self._next(request.purpose, request.request_id)
         if entry.delay_seconds:
             await self._clock.sleep_until(self._clock.now() + entry.delay_seconds)
         else:
@@ -126,16 +127,15 @@ class ScriptedModel:
     async def aclose(self) -> None:
         """Do nothing: nothing is open."""
 
-    def _next(self, request: ModelRequest) -> _Scripted:
-        at = self._used.get(request.purpose, 0)
-        entries = self._lists.get(request.purpose, [])
+    def _next(self, step: str, request_id: str) -> _Scripted:
+        at = self._used.get(step, 0)
+        entries = self._lists.get(step, [])
         if at >= len(entries):
-            raise UsageProblem(
-                f"step {request.purpose!r} has {len(entries)} replies, and one more is asked for by {request.request_id}",
-                place=self._place,
-                hint="add a reply, or lower the budget",
+            text = (
+                f"{self._place}: the {len(entries)} replies of step {step!r} are used up, and {request_id} asks for one"
             )
-        self._used[request.purpose] = at + 1
+            return _Scripted(Fault(kind=FaultKind.NOT_FOUND, message=text), delay_seconds=0.0)
+        self._used[step] = at + 1
         return entries[at]
 
 

@@ -1,0 +1,117 @@
+"""What every model must do, whatever is behind it. Subclass `ModelContract` and say how to make one."""
+
+from contextlib import AbstractAsyncContextManager
+
+import pytest
+import trio
+
+from runtime.models.port import Fault, Model, ModelRequest, Reply, Usage
+
+STEPS = ("g_analysis", "g_plan")
+TEXT = '{"problem_type": "bug_fix"}'
+
+
+def request(request_id="g_analysis/v1.a1", **more):
+    """A request as the runtime makes it."""
+    defaults = {
+        "purpose": request_id.partition("/")[0],
+        "system": "You analyse.",
+        "user": "The parser fails.",
+        "timeout_seconds": 5.0,
+        "output_tokens_max": 500,
+        "schema": {"type": "object"},
+        "schema_name": "analysis",
+        "material": {"specification": "The parser fails."},
+        "run": "run-1",
+    }
+    return ModelRequest(request_id=request_id, **{**defaults, **more})
+
+
+class ModelContract:
+    """The suite. The model under test answers attempt 1 of visits 1 to 20 of each of `STEPS` with `TEXT`."""
+
+    def opened(self) -> AbstractAsyncContextManager[Model]:
+        """Open a model that answers with `TEXT`."""
+        raise AssertionError("a contract needs a model")
+
+    def faulty(self) -> AbstractAsyncContextManager[Model]:
+        """Open a model that has no answer."""
+        raise AssertionError("a contract needs a model")
+
+    async def test_a_reply_is_a_value(self):
+        """A completion carries the text as written, and usage that adds up if there is any."""
+        async with self.opened() as model:
+            reply = await model.complete(request())
+        assert isinstance(reply, Reply)
+        assert reply.text == TEXT
+        assert reply.model
+        assert reply.mode in {"json_schema", "json_object", "text"}
+        if reply.usage is not None:
+            assert isinstance(reply.usage, Usage)
+            assert min(reply.usage.input_tokens, reply.usage.output_tokens) >= 0
+            assert reply.usage.tokens == reply.usage.input_tokens + reply.usage.output_tokens
+
+    async def test_a_fault_is_a_value_too(self):
+        """Without an answer comes a fault with one line for people, not an exception."""
+        async with self.faulty() as model:
+            fault = await model.complete(request())
+        assert isinstance(fault, Fault)
+        assert fault.message
+        assert "\n" not in fault.message
+
+    async def test_it_has_a_name(self):
+        """Prices and records need one."""
+        async with self.opened() as model:
+            assert model.name.strip() == model.name != ""
+
+    async def test_no_schema_is_fine(self):
+        """A request may leave structure to the prompt."""
+        async with self.opened() as model:
+            reply = await model.complete(request(schema=None, system=""))
+        assert isinstance(reply, Reply)
+        assert reply.mode == "text"
+
+    async def test_calls_may_overlap(self):
+        """Forty requests at once are all answered."""
+        answers = []
+
+        async def ask(model, request_id):
+            answers.append(await model.complete(request(request_id)))
+
+        async with self.opened() as model, trio.open_nursery() as nursery:
+            for step in STEPS:
+                for visit in range(1, 21):
+                    nursery.start_soon(ask, model, f"{step}/v{visit}.a1")
+        assert len(answers) == 40
+        assert all(isinstance(answer, Reply) and answer.text == TEXT for answer in answers)
+
+    async def test_every_call_is_a_checkpoint(self):
+        """A call lets others run, and a cancelled one ends as cancelled."""
+        async with self.opened() as model:
+            with trio.CancelScope() as scope:
+                scope.cancel()
+                await model.complete(request())
+                pytest.fail("went on although cancelled")
+            assert scope.cancelled_caught
+
+    async def test_a_cancelled_call_leaves_the_model_usable(self):
+        """After a cancellation the next call is answered."""
+        async with self.opened() as model:
+            with trio.move_on_after(0):
+                await model.complete(request("g_analysis/v1.a1"))
+            assert isinstance(await model.complete(request("g_analysis/v2.a1")), Reply)
+
+    async def test_closing_twice_is_closing_once(self):
+        """Close is idempotent."""
+        async with self.opened() as model:
+            await model.complete(request())
+            await model.aclose()
+            await model.aclose()
+
+    async def test_closing_works_while_cancelled(self):
+        """A stop that cancels everything still closes what is open."""
+        async with self.opened() as model:
+            await model.complete(request())
+            with trio.CancelScope() as scope:
+                scope.cancel()
+                await model.aclose()

@@ -1,0 +1,51 @@
+"""The models of the runtime, held to the contract of models."""
+
+from contextlib import asynccontextmanager
+
+from runtime.models.openai import open_openai
+from runtime.models.port import Reply
+from runtime.models.replay import ReplayModel
+from runtime.models.scripted import ScriptedModel
+from tests.contracts.model import STEPS, TEXT, ModelContract
+from tests.support.openai_server import Answer, serve
+
+
+class TestScripted(ModelContract):
+    """A script in this process."""
+
+    @asynccontextmanager
+    async def opened(self):
+        yield ScriptedModel({step: [TEXT] * 20 for step in STEPS})
+
+    @asynccontextmanager
+    async def faulty(self):
+        yield ScriptedModel({})
+
+
+class TestReplay(ModelContract):
+    """A recorded run."""
+
+    @asynccontextmanager
+    async def opened(self):
+        reply = Reply(text=TEXT, usage=None, model="recorded")
+        yield ReplayModel({f"{step}/v{visit}.a1": reply for step in STEPS for visit in range(1, 21)})
+
+    @asynccontextmanager
+    async def faulty(self):
+        yield ReplayModel({})
+
+
+class TestOpenAI(ModelContract):
+    """The real client against a real server on the loopback."""
+
+    @asynccontextmanager
+    async def opened(self):
+        with serve(lambda *_: Answer.say(TEXT)) as server:
+            async with open_openai("test-model", api_key="sk-test", base_url=server.base_url) as model:
+                yield model
+
+    @asynccontextmanager
+    async def faulty(self):
+        with serve(lambda *_: Answer.fault(503, "two\nlines")) as server:
+            async with open_openai("test-model", base_url=server.base_url) as model:
+                yield model
