@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-import structlog
 import trio
 
+from runtime import logs
 from runtime.clock import Clock
 from runtime.machine import Work
 from runtime.messages import Crashed
@@ -20,7 +20,7 @@ from runtime.messages import Crashed
 M = TypeVar("M")
 
 MAILBOX_MAX = 1024
-"""Envelopes that may wait in one mailbox. Far above any run's budget of calls, so that `send_nowait` only fails on a bug."""
+"""Envelopes that may wait in one mailbox: far above any budget of calls, so that `send_nowait` only fails on a bug."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Actor(Generic[M]):
     async def _work(self, envelope: Envelope, deliver: Deliver, clock: Clock, places: trio.Semaphore) -> None:
         message: M | Crashed | None = None
         try:
-            with envelope.scope, structlog.contextvars.bound_contextvars(**envelope.trace):
+            with envelope.scope, logs.bound(**envelope.trace):
                 message = await self._answer(envelope, clock)
         finally:
             places.release()
@@ -93,8 +93,9 @@ class Actor(Generic[M]):
             try:
                 return await self._handler(envelope)
             except Exception as error:  # noqa: BLE001 - the one place where an actor's bug becomes a message
-                log = structlog.get_logger("replan.actor")
-                log.exception("actor.crashed", actor=self.address, request=envelope.work.request_id)
+                logs.get_logger("actor").exception(
+                    "actor.crashed", actor=self.address, request=envelope.work.request_id
+                )
                 if not (envelope.work.repeatable and self._may_restart(clock.now())):
                     line = f"{type(error).__name__}: {error}".splitlines()[0]
                     return Crashed(envelope.work.request_id, clock.now(), f"{self.address}: {line}")

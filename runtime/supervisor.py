@@ -1,8 +1,8 @@
 """The supervisor: the only writer of a run's records, and the only place that opens the nursery for its work.
 
-One loop: receive a message, `accept`, `advance` until quiet, append (durably), log, reconcile. Reconciling is the whole
-of scheduling: outstanding minus running is started, running minus outstanding is cancelled. A new run, a resumed run and
-a pruned branch are the same case.
+One loop: receive a message, `accept`, `advance` until quiet, append (durably), log, reconcile. Reconciling is the
+whole of scheduling: outstanding minus running is started, running minus outstanding is cancelled. A new run, a resumed
+run and a pruned branch are the same case.
 
 Back-pressure: the inbox has size zero; envelopes go out with `send_nowait`, since a blocking send into a full mailbox
 could wait for the very actor that waits for the inbox.
@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
-import structlog
 import trio
 
+from runtime import logs
 from runtime.actor import MAILBOX_MAX, Actor, Delivery, Envelope
 from runtime.clock import Clock
 from runtime.crash import reached
@@ -165,7 +165,7 @@ class Supervisor(Generic[S, E, M]):
         """Turn one message into records, then into work. Nothing is acted on before it is written."""
         accepted = self._machine.accept(self._state, message)
         if isinstance(accepted, Refused):
-            structlog.get_logger("replan.run").info("message.refused", run_id=self.run, reason=accepted.reason)
+            logs.get_logger("run").info("message.refused", run_id=self.run, reason=accepted.reason)
         elif accepted is not None:
             state, events = settle(self._machine, self._state, accepted)
             await self._append(state, events, inbox)
@@ -182,6 +182,7 @@ class Supervisor(Generic[S, E, M]):
         reached("append.after")
         self._state, self._seq = state, records[-1].seq
         for record in records:
+            logs.log_record(record, **self._trace(record.event))
             if self._on_record is not None:
                 self._on_record(record, state)
         if summary.status == "finished":

@@ -1,0 +1,1 @@
+"""Replan: planning agents that live long."""

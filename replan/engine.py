@@ -1,0 +1,191 @@
+"""The engine: starts, resumes and reads the runs of one journal. The command line and the Python API stand on it."""
+
+import json
+import os
+import secrets
+import socket
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from actors.hands.team import Registry, team
+from actors.machine.accept import answer_problem
+from actors.machine.events import (
+    EVENTS,
+    ArtifactProduced,
+    GenerationRequested,
+    JudgementRequested,
+    PlanningEvent,
+)
+from actors.machine.messages import Begin
+from actors.machine.planning import PlanningMachine
+from actors.machine.state import State
+from replan.data import data_root
+from replan.job import Job
+from replan.opening import open_model
+from replan.result import Result, result_of
+from runtime.clock import Clock, SystemClock
+from runtime.errors import RunNotFound, UsageProblem
+from runtime.events import Codec, Record
+from runtime.journal.port import Journal, Posted, RunRow
+from runtime.machine import fold
+from runtime.supervisor import Ending, Lease, Stop, Supervisor
+
+CODEC: Codec[PlanningEvent] = Codec(EVENTS)
+"""The codec of planning events, for every journal."""
+
+OnRecord = Callable[[Record[PlanningEvent], State], None]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Everything that driving runs needs. `machine` has no state, so one serves all runs."""
+
+    journal: Journal[PlanningEvent]
+    registry: Registry = field(default_factory=Registry)
+    clock: Clock = field(default_factory=SystemClock)
+    root: Path = field(default_factory=data_root)
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    machine: PlanningMachine = field(default_factory=PlanningMachine)
+    threads: bool = True
+
+    async def begin(
+        self, job: Job, *, run: str | None = None, stop: Stop | None = None, on_record: OnRecord | None = None
+    ) -> Result:
+        """Admit a new run and drive it to its end, a question, or a stop."""
+        name = run or new_run_id()
+        async with self._model(job.pinned.model, {}) as model:
+            await self.journal.create(name, job.title)
+            first = Begin(self.clock.now(), name, job.problem, job.pinned.model_dump_json(), job.limits)
+            return await self._drive(name, State(config=job.pinned), model, first, stop=stop, on_record=on_record)
+
+    async def resume(self, run: str, *, stop: Stop | None = None, on_record: OnRecord | None = None) -> Result:
+        """Go on with a run where its journal ends. A finished run's result is returned as it is.
+
+        Raises `RunNotFound`, `Held`, `JournalDamaged`, and `UsageProblem` for a run that never began.
+        """
+        state, records = await self.load(run)
+        if state.config is None:
+            hint = "start it again with `replan run`"
+            raise UsageProblem("the run was admitted, but stopped before anything was recorded", place=run, hint=hint)
+        if state.finished is not None:
+            return result_of(run, state, "finished")
+        steps = {event.node: event.step for record in records if isinstance(event := record.event, GenerationRequested)}
+        produced = (record.event.node for record in records if isinstance(record.event, ArtifactProduced))
+        async with self._model(state.config.model, Counter(steps[node] for node in produced)) as model:
+            return await self._drive(run, state, model, None, stop=stop, on_record=on_record)
+
+    async def load(self, run: str) -> tuple[State, list[Record[PlanningEvent]]]:
+        """Return a run's state and its records. Raises `RunNotFound`, `JournalDamaged`."""
+        records = await self.journal.read(run)
+        return fold(self.machine, (record.event for record in records)), records
+
+    async def result(self, run: str) -> Result:
+        """Return what a run has come to so far."""
+        state, _ = await self.load(run)
+        return result_of(run, state, status_of(await self.journal.row(run)))
+
+    async def answer(self, question: str, text: str) -> Posted:
+        """Post an answer to the question `RUN/ID`; it is in the journal when this returns.
+
+        Raises `UsageProblem` for an unknown or closed question or an answer that does not fit, `RunNotFound`.
+        """
+        run, slash, name = question.rpartition("/")
+        if not slash:
+            raise UsageProblem(f"{question!r} is not a question's id", hint="`replan questions` lists them as RUN/ID")
+        state, _ = await self.load(run)
+        problem = answer_problem(state, name, text)
+        if problem is not None:
+            raise UsageProblem(problem, place=question, hint="`replan questions` lists the open ones")
+        body = json.dumps({"kind": "answer", "question": name, "answer": text})
+        return await self.journal.post(run, f"answer:{name}", body)
+
+    async def cancel(self, run: str) -> Posted:
+        """Post the wish to cancel a run. A run that nobody drives is cancelled when it is driven next."""
+        await self.journal.row(run)
+        return await self.journal.post(run, "cancel", json.dumps({"kind": "cancel"}))
+
+    @asynccontextmanager
+    async def _model(self, name: str, used: Mapping[str, int]) -> AsyncIterator[Any]:
+        async with open_model(
+            name,
+            journal=self.journal,
+            environment=self.environment,
+            root=self.root,
+            clock=self.clock,
+            used=used,
+        ) as model:
+            yield model
+
+    async def _drive(
+        self,
+        run: str,
+        known: State,
+        model: Any,
+        first: Begin | None,
+        *,
+        stop: Stop | None,
+        on_record: OnRecord | None,
+    ) -> Result:
+        assert known.config is not None
+        supervisor: Supervisor[State, PlanningEvent, Any] = Supervisor(
+            run,
+            machine=self.machine,
+            journal=self.journal,
+            actors=team(known.config, model, self.registry, self.clock, threads=self.threads),
+            clock=self.clock,
+            lease=Lease(owner=owner()),
+            stop=stop,
+            on_record=on_record,
+            trace=_trace,
+        )
+        ending = await supervisor.drive(first)
+        return result_of(run, supervisor.state, _STATUS[ending])
+
+
+_STATUS = {Ending.FINISHED: "finished", Ending.WAITING: "waiting", Ending.PARKED: "parked"}
+
+
+def status_of(row: RunRow) -> str:
+    """Return a run's status for people: a run that says `running` but that nobody holds was interrupted."""
+    if row.summary.status == "running" and row.owner is None:
+        return "parked"
+    return row.summary.status
+
+
+def new_run_id() -> str:
+    """Return a run id that nobody else has: eight letters and digits, easy to type."""
+    alphabet = "abcdefghjkmnpqrstuvwxyz23456789"
+    return "".join(secrets.choice(alphabet) for _ in range(8))
+
+
+def owner() -> str:
+    """Return who drives: this process, for people to find it."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def find_run(rows: list[RunRow], wanted: str) -> str:
+    """Return the run that an id or an unambiguous start of one (six characters or more) names.
+
+    Raises `RunNotFound`, and `UsageProblem` when several match.
+    """
+    names = [row.run for row in rows]
+    if wanted in names:
+        return wanted
+    near = [name for name in names if name.startswith(wanted)] if len(wanted) >= 6 else []
+    if not near:
+        raise RunNotFound(wanted)
+    if len(near) > 1:
+        raise UsageProblem(f"{wanted!r} is the start of {len(near)} runs", place="RUN", hint=", ".join(near[:5]))
+    return near[0]
+
+
+def _trace(event: PlanningEvent) -> dict[str, str]:
+    match event:
+        case GenerationRequested() | JudgementRequested():
+            return {"step": event.step, "node": event.node}
+        case _:
+            return {}

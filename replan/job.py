@@ -1,0 +1,133 @@
+"""A job: everything that starts a run, resolved and checked before anything is written."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from actors.config.resolve import load_workflow
+from actors.config.workflow import validate_names
+from actors.guards.catalogue import guard_for
+from actors.hands.team import Registry
+from actors.machine.pinned import Pinned
+from actors.policy.loading import load_policy
+from replan.settings import Choice, UserConfig
+from runtime.errors import UsageProblem
+from runtime.ledger import MICRO, Limits, Price
+from runtime.models.prices import Price as ListPrice
+from runtime.models.prices import price_of
+from runtime.models.spec import Named
+
+PROBLEM_BYTES_MAX = 1024 * 1024
+"""A problem is a text that a person can have written; a prompt holds a fifth of this at most."""
+MTOK = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a user asks for, on the command line or in Python. None takes the workflow's value, or no limit."""
+
+    workflow: str = "search"
+    search: str | None = None
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    max_cost_usd: float | None = None
+    deadline_seconds: float | None = None
+    active_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A run that may begin: the problem, what it is pinned to, its limits, and notices for the user."""
+
+    problem: str
+    title: str
+    pinned: Pinned
+    limits: Limits
+    notices: tuple[str, ...] = ()
+
+
+def make_job(
+    problem: str,
+    asked: Asked,
+    choice: Choice,
+    *,
+    config: UserConfig,
+    registry: Registry,
+    root: Path,
+    environment: Mapping[str, str],
+    now: float,
+) -> Job:
+    """Return the job, or raise `UsageProblem` with the cause, the place and the next step."""
+    check_problem(problem)
+    loaded = load_workflow(asked.workflow, root)
+    workflow, keys = loaded.workflow, _overrides(asked)
+    validate_names(workflow, frozenset(registry.guards), registry.generator_names, loaded.document)
+    if keys:
+        workflow = workflow.changed(**keys)
+    for step in workflow.action_pairs:
+        guard_for(workflow, step, registry.guards)
+    price = _price(choice, config, environment, now)
+    if asked.max_cost_usd is not None and price is None:
+        hint = "give input_usd_per_mtok and output_usd_per_mtok under prices in config.yaml, or limit calls or tokens"
+        raise UsageProblem(f"the price of {choice.text!r} is not known", place="--max-cost", hint=hint)
+    policy = load_policy(workflow.policy, root)
+    pinned = Pinned(workflow=workflow, policy=policy, prompts=loaded.prompts, model=choice.text, price=price)
+    return Job(problem, title_of(problem), pinned, _limits(asked, workflow.max_total_calls, now), loaded.notices)
+
+
+def check_problem(problem: str) -> None:
+    """Refuse a problem that no plan can be made for. Raises `UsageProblem`."""
+    size = len(problem.encode(errors="replace"))
+    if not problem.strip():
+        raise UsageProblem("the problem is empty", place="PROBLEM", hint="describe it in plain text")
+    if size > PROBLEM_BYTES_MAX:
+        hint = f"at most {PROBLEM_BYTES_MAX:,} bytes; leave out logs and listings"
+        raise UsageProblem(f"the problem has {size:,} bytes", place="PROBLEM", hint=hint)
+
+
+def title_of(problem: str) -> str:
+    """Return the first line with words, without Markdown's marks, cut to 80 characters."""
+    lines = (line.strip("#*_= \t-") for line in problem.splitlines())
+    title = next((" ".join(line.split()) for line in lines if line), "")
+    return title if len(title) <= 80 else f"{title[:79]}…"
+
+
+def _overrides(asked: Asked) -> dict[str, Any]:
+    keys: dict[str, Any] = {}
+    if asked.search is not None:
+        keys["search"] = asked.search
+    if asked.max_calls is not None:
+        keys["max_total_calls"] = asked.max_calls
+    return keys
+
+
+def _limits(asked: Asked, calls: int, now: float) -> Limits:
+    for name, value in (("--max-calls", calls), ("--max-tokens", asked.max_tokens), ("--max-cost", asked.max_cost_usd)):
+        if value is not None and value <= 0:
+            raise UsageProblem(f"a limit is more than 0, not {value:g}", place=name, hint="leave it out for no limit")
+    if asked.deadline_seconds is not None and asked.deadline_seconds <= 0:
+        raise UsageProblem("a deadline lies ahead", place="--deadline", hint="such as 30m, 2h or 1d")
+    return Limits(
+        calls=calls,
+        tokens=asked.max_tokens,
+        micro_usd=None if asked.max_cost_usd is None else max(1, int(asked.max_cost_usd * MICRO)),
+        active_seconds=asked.active_seconds,
+        deadline=None if asked.deadline_seconds is None else now + asked.deadline_seconds,
+    )
+
+
+def _price(choice: Choice, config: UserConfig, environment: Mapping[str, str], now: float) -> Price | None:
+    own = {
+        name: ListPrice(
+            input_per_token_usd=entry.input_usd_per_mtok / MTOK,
+            output_per_token_usd=entry.output_usd_per_mtok / MTOK,
+            source="config.yaml",
+        )
+        for name, entry in config.prices.items()
+    }
+    url = environment.get("OPENAI_BASE_URL") if isinstance(choice.spec, Named) else None
+    found = price_of(choice.spec, base_url=url, own=own, at=now)
+    if found is None:
+        return None
+    return Price(input_per_token_usd=found.input_per_token_usd, output_per_token_usd=found.output_per_token_usd)

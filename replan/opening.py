@@ -1,0 +1,80 @@
+"""Opening the model that a run is pinned to."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, assert_never
+
+from actors.machine.events import ArtifactProduced, GenerationFailed
+from runtime.clock import Clock
+from runtime.errors import UsageProblem
+from runtime.journal.port import Journal
+from runtime.models.port import Fault, Model, Reply
+from runtime.models.spec import Named, Replay, Rules, Scripted, Simulated, parse_model_spec
+
+
+@asynccontextmanager
+async def open_model(
+    text: str,
+    *,
+    journal: Journal[Any],
+    environment: Mapping[str, str],
+    root: Path,
+    clock: Clock,
+    used: Mapping[str, int],
+) -> AsyncIterator[Model]:
+    """Open the model named as after `--model`; closed on every way out.
+
+    `used` counts the replies that the run has had already, by step, so that a script goes on where it was.
+
+    Raises:
+        UsageProblem: the model cannot be had.
+    """
+    spec = parse_model_spec(text)
+    match spec:
+        case Rules():
+            from actors.rules.model import RulesModel, load_templates  # noqa: PLC0415 - not needed by real models
+
+            yield RulesModel(load_templates(root / "configs" / "templates"))
+        case Scripted(path):
+            from runtime.models.scripted import ScriptedModel  # noqa: PLC0415
+
+            yield ScriptedModel.from_file(path, clock=clock, used=used)
+        case Replay(run):
+            from runtime.models.replay import ReplayModel  # noqa: PLC0415
+
+            yield ReplayModel(await recorded(journal, run), name=text)
+        case Named(name):
+            from runtime.models.openai import open_openai  # noqa: PLC0415
+
+            key, url = environment.get("OPENAI_API_KEY", ""), environment.get("OPENAI_BASE_URL")
+            if not key and not url:
+                hint = "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, or pass -m rules"
+                raise UsageProblem(f"model {name!r} needs a key", place="OPENAI_API_KEY", hint=hint)
+            async with open_openai(name, api_key=key, base_url=url, clock=clock) as model:
+                yield model
+        case Simulated():
+            hint = "use rules, a script or a server's model"
+            raise UsageProblem("the simulated author is not part of this release", place="--model", hint=hint)
+        case _:
+            assert_never(spec)
+
+
+async def recorded(journal: Journal[Any], run: str) -> dict[str, Reply | Fault]:
+    """Return what a recorded run's model said, by request id."""
+    answers: dict[str, Reply | Fault] = {}
+    for record in await journal.read(run):
+        match record.event:
+            case ArtifactProduced() as event:
+                answers[event.request_id] = Reply(
+                    text=event.content,
+                    usage=event.usage,
+                    model=event.model,
+                    finish_reason=event.finish_reason,
+                    mode=event.mode,
+                )
+            case GenerationFailed() as event:
+                answers[event.request_id] = event.fault
+            case _:
+                pass
+    return answers

@@ -1,0 +1,144 @@
+"""What a run came to: the object that `--json` prints, and the projections behind it. Pure."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from actors.findings import Finding
+from actors.machine.state import Node, State
+from runtime.ledger import MICRO
+from runtime.replies import Parsed
+
+STATUSES = ("running", "waiting", "parked", "finished")
+
+
+@dataclass(frozen=True, slots=True)
+class PathStep:
+    """One accepted artifact on the path: its step, node, JSON value, and the guard's score."""
+
+    step: str
+    node: str
+    value: Any
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A run as its user sees it.
+
+    `outcome` and `why` are empty until it has finished; `plan` is the proved plan, else None; `path` the accepted
+    artifacts in order: the winning path, or the best that was validated; `findings` what speaks against going on (the
+    last rejection), or the warnings on the plan; `cost_usd` is None where the price is unknown.
+    """
+
+    run_id: str
+    status: str
+    outcome: str
+    why: str
+    calls: int
+    tokens: int
+    cost_usd: float | None
+    revision: int
+    plan: Any
+    path: tuple[PathStep, ...]
+    findings: tuple[Finding, ...]
+    question: dict[str, Any] | None = None
+    cause: str = ""
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether there is a proved plan."""
+        return self.outcome == "success"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the one object that `--json` prints."""
+        shown: dict[str, Any] = {"run_id": self.run_id, "status": self.status}
+        if self.status == "finished":
+            shown |= {"outcome": self.outcome, "why": self.why}
+        shown |= {
+            "calls": self.calls,
+            "tokens": self.tokens,
+            "cost_usd": self.cost_usd,
+            "revision": self.revision,
+            "plan": self.plan,
+            "path": [
+                {"step": step.step, "node": step.node, "value": step.value, "score": step.score} for step in self.path
+            ],
+            "findings": [finding.model_dump(mode="json", exclude_defaults=True) for finding in self.findings],
+        }
+        if self.question is not None:
+            shown["question"] = self.question
+        return shown
+
+
+def result_of(run: str, state: State, status: str) -> Result:
+    """Return the result of a run in a state; `status` is its row's."""
+    path = best_path(state)
+    finished, charged = state.finished, state.ledger.spent + state.ledger.unknown
+    won = finished is not None and finished.outcome == "success"
+    plans = [node for node in path if _is_plan(state, node)]
+    question = next(iter(state.questions.values()), None)
+    known = state.config is not None and state.config.price is not None
+    return Result(
+        run_id=run,
+        status=status,
+        outcome=str(finished.outcome) if finished else "",
+        why=finished.why if finished else "",
+        cause=finished.cause if finished else "",
+        calls=charged.calls,
+        tokens=charged.tokens,
+        cost_usd=charged.micro_usd / MICRO if known else None,
+        revision=state.revision,
+        plan=_value(plans[-1]) if won and plans else None,
+        path=tuple(PathStep(node.step, node.node, _value(node), node.verdict.score) for node in path if node.verdict),
+        findings=_findings(state, path, won=won),
+        question=None
+        if question is None
+        else {"id": f"{run}/{question.question_id}", "text": question.text, "why": question.why},
+    )
+
+
+def best_path(state: State) -> tuple[Node, ...]:
+    """Return the accepted nodes that stand together: all that is accepted now, or the longest that ever was (S36)."""
+    passed = [node for node in state.nodes.values() if node.verdict is not None and node.verdict.passed]
+    best: tuple[Node, ...] = tuple(
+        state.nodes[slot.accepted] for slot in state.progress.values() if slot.accepted is not None
+    )
+    for node in passed:
+        path = _with_parents(state, node)
+        if _rank(path) > _rank(best):
+            best = path
+    place = {step: number for number, step in enumerate(state.progress)}
+    return tuple(sorted(best, key=lambda node: place[node.step]))
+
+
+def _with_parents(state: State, node: Node) -> tuple[Node, ...]:
+    found = {node.node: node}
+    rest = list(node.parents)
+    while rest:
+        parent = state.nodes[rest.pop()]
+        if parent.node not in found:
+            found[parent.node] = parent
+            rest.extend(parent.parents)
+    return tuple(found.values())
+
+
+def _rank(path: tuple[Node, ...]) -> tuple[int, float]:
+    return len(path), sum(node.verdict.score for node in path if node.verdict)
+
+
+def _findings(state: State, path: tuple[Node, ...], *, won: bool) -> tuple[Finding, ...]:
+    if won:
+        return tuple(finding for node in path if node.verdict for finding in node.verdict.findings)
+    rejections = [node for node in state.nodes.values() if node.verdict is not None and not node.verdict.passed]
+    return rejections[-1].verdict.findings if rejections and rejections[-1].verdict else ()
+
+
+def _is_plan(state: State, node: Node) -> bool:
+    return state.config is not None and state.config.roles.get(node.step) == "plan"
+
+
+def _value(node: Node) -> Any:
+    if node.artifact is None:
+        return None
+    value = node.artifact.value
+    return value.value if isinstance(value, Parsed) else node.artifact.content

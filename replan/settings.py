@@ -1,0 +1,73 @@
+"""Which model, and at what price: flags before the environment before the user's config file.
+
+`REPLAN_MODEL`, `OPENAI_API_KEY` and `OPENAI_BASE_URL` are read from the user's environment; the config file is
+`$REPLAN_HOME/config.yaml` and may set `model` and `prices`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from actors.config.explain import Config, explain
+from actors.config.yamlfile import read_document
+from runtime.errors import UsageProblem
+from runtime.models.spec import ModelSpec, parse_model_spec
+
+MTOK = 1_000_000
+
+
+class PriceEntry(Config):
+    """A model's own price, in dollars per million tokens."""
+
+    input_usd_per_mtok: float = Field(ge=0, allow_inf_nan=False)
+    output_usd_per_mtok: float = Field(ge=0, allow_inf_nan=False)
+
+
+class UserConfig(Config):
+    """The user's config file. `model` is as after `--model`; `prices` go before the shipped list."""
+
+    model: str | None = None
+    prices: Mapping[str, PriceEntry] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A model as the user named it; `notice` is said on stderr when nobody named one."""
+
+    text: str
+    spec: ModelSpec
+    notice: str = ""
+
+
+def read_user_config(path: Path) -> UserConfig:
+    """Return the user's config; an empty one when there is no file. Raises `UsageProblem` with file and line."""
+    if not path.exists():
+        return UserConfig()
+    document = read_document(path)
+    try:
+        return UserConfig.model_validate(document.value)
+    except ValidationError as error:
+        raise explain(error, document) from None
+
+
+def choose_model(flag: str | None, environment: Mapping[str, str], config: UserConfig) -> Choice:
+    """Return the model to use: the flag's, `REPLAN_MODEL`'s, the config's, or the built-in `rules`.
+
+    Raises:
+        UsageProblem: a key or a base URL is set, but no model is named: guessing one would spend somebody's money.
+    """
+    for text, place in (
+        (flag, "--model"),
+        (environment.get("REPLAN_MODEL"), "REPLAN_MODEL"),
+        (config.model, "config.yaml model"),
+    ):
+        if text:
+            return Choice(text.strip(), parse_model_spec(text, place=place))
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        if environment.get(name):
+            hint = "set REPLAN_MODEL to the model's name, or pass -m rules for the built-in one"
+            raise UsageProblem(f"{name} is set, but no model is named", place="REPLAN_MODEL", hint=hint)
+    notice = "no model is configured: using the built-in, offline `rules` (REPLAN_MODEL or -m names another)"
+    return Choice("rules", parse_model_spec("rules"), notice)
