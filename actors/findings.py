@@ -41,6 +41,7 @@ class Code(StrEnum):
     PRECONDITION_DELETED = "plan.precondition_deleted"  # a step may delete it in between
     GOAL_UNREACHABLE = "plan.goal_unreachable"  # nobody produces it, or no trace reaches it
     GOAL_DELETED = "plan.goal_deleted"  # a step may delete it before the end
+    BLOCKED_DEPENDENCY = "plan.blocked_dependency"  # it waits for a step that only runs after a failure
     FAILURE_UNREACHABLE = "plan.failure_unreachable"  # no failure leads to this contingent step
     BUDGET_OVER_TOTAL = "plan.budget_over_total"
     BUDGET_OVER_R_MAX = "plan.budget_over_r_max"

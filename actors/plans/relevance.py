@@ -1,0 +1,32 @@
+"""Which steps contribute to the goal, directly or through others."""
+
+from collections import defaultdict
+
+from actors.plans.values import Plan, Step
+
+
+def orphans(plan: Plan) -> list[Step]:
+    """Return the steps that make nothing which the goal, an invariant or a contributing step needs, sorted by id.
+
+    A step contributes as well when a contributing step depends on it, or when it deletes something on success: what it
+    clears away may be the point of it.
+    """
+    makers: dict[str, list[Step]] = defaultdict(list)
+    for step in plan.steps:
+        for token in step.effects | step.failure_effects:
+            makers[token].append(step)
+    by_id = {step.step_id: step for step in plan.steps}
+    contributing: set[str] = set()
+    wanted = set(plan.goal_state).union(*(one.must for one in plan.invariants))
+    queue = [step for step in plan.steps if not step.delete_effects <= step.effects]
+    queue += [step for token in wanted for step in makers[token]]
+    while queue:
+        step = queue.pop()
+        if step.step_id in contributing:
+            continue
+        contributing.add(step.step_id)
+        queue += [by_id[one] for one in step.dependencies]
+        for token in step.preconditions - wanted:
+            wanted.add(token)
+            queue += makers[token]
+    return sorted((step for step in plan.steps if step.step_id not in contributing), key=lambda step: step.step_id)
