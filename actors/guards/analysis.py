@@ -1,0 +1,41 @@
+"""`analysis_valid`: the classification of a problem has all its fields, with allowed values."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from actors.artifacts import Artifact, Context
+from actors.findings import Code, Finding, Verdict
+from actors.guards.fields import Fields, check_settings, shown
+from actors.guards.port import Guard
+from actors.guards.shapes import PROBLEM_TYPES, SEVERITIES
+
+NAME = "analysis_valid"
+LANGUAGE_LENGTH_MAX = 40
+
+
+def make(config: Mapping[str, Any]) -> Guard:
+    """Return the guard. `languages`: a closed list of languages; without it any lower-case name will do."""
+    check_settings(NAME, config, {"languages"})
+    languages = frozenset(config.get("languages", ()))
+
+    def guard(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001 - a guard's signature
+        fields = Fields(NAME, artifact)
+        fields.choice("problem_type", PROBLEM_TYPES)
+        if languages:
+            fields.choice("language", languages)
+        elif (language := fields.text("language")) is not None:
+            fields.check(_language(language))
+        fields.choice("severity", SEVERITIES)
+        fields.texts("key_signals", empty=False)
+        fields.text("affected_area")
+        fields.text("rationale")
+        return fields.verdict()
+
+    return guard
+
+
+def _language(name: str) -> list[Finding]:
+    if name == name.lower() and name == name.strip() and len(name) <= LANGUAGE_LENGTH_MAX:
+        return []
+    message = f"language {shown(name)} must be a lower-case name such as 'python', or 'unknown'"
+    return [Finding(code=Code.CHOICE, message=message, where="language")]

@@ -1,0 +1,90 @@
+"""The shapes of analysis, recon, strategy and critique: allowed values, and JSON Schemas to ask a model for them.
+
+The schemas keep to what strict structured output allows everywhere: every property required, none beyond them.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+PROBLEM_TYPES = ("bug_fix", "feature", "refactoring", "performance")
+SEVERITIES = ("low", "medium", "high")
+STRATEGIES = (
+    "S1_locate_and_fix",
+    "S2_tdd_feature",
+    "S3_refactor_safely",
+    "S4_profile_and_optimize",
+    "S5_investigate_first",
+)
+ASSESSMENTS = ("good", "needs_revision", "fundamentally_flawed")
+RECON_LISTS = (
+    "mentioned_files",
+    "stack_traces",
+    "apis_involved",
+    "test_references",
+    "reproduction_steps",
+    "constraints_mentioned",
+)
+CRITIQUE_LISTS = (
+    "missing_steps",
+    "unnecessary_steps",
+    "ordering_issues",
+    "guard_appropriateness",
+    "specific_suggestions",
+)
+
+_TEXT: dict[str, Any] = {"type": "string"}
+_TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
+
+
+def _choice(values: Collection[str]) -> dict[str, Any]:
+    return {"type": "string", "enum": list(values)}
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    properties = {**properties, "open_questions": _TEXTS}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def analysis_schema(languages: Collection[str] = ()) -> dict[str, Any]:
+    """Return the schema of an analysis; `languages` closes the list of languages."""
+    return _object(
+        {
+            "problem_type": _choice(PROBLEM_TYPES),
+            "language": _choice(languages) if languages else _TEXT,
+            "severity": _choice(SEVERITIES),
+            "key_signals": _TEXTS,
+            "affected_area": _TEXT,
+            "rationale": _TEXT,
+        }
+    )
+
+
+def strategy_schema(strategies: Collection[str] = ()) -> dict[str, Any]:
+    """Return the schema of a strategy; `strategies` are ids beside the built-in ones."""
+    return _object(
+        {
+            "strategy_id": _choice((*STRATEGIES, *strategies)),
+            "strategy_name": _TEXT,
+            "rationale": _TEXT,
+            "key_steps": _TEXTS,
+            "expected_guards": _TEXTS,
+            "risk_factors": _TEXTS,
+        }
+    )
+
+
+ANALYSIS_SCHEMA = analysis_schema()
+RECON_SCHEMA = _object(dict.fromkeys(RECON_LISTS, _TEXTS))
+STRATEGY_SCHEMA = strategy_schema()
+CRITIQUE_SCHEMA = _object(
+    {
+        "overall_assessment": _choice(ASSESSMENTS),
+        "problem_type_match": _TEXT,
+        **dict.fromkeys(CRITIQUE_LISTS, _TEXTS),
+    }
+)

@@ -1,0 +1,130 @@
+"""A critique of a draft plan: what the text asks for and the draft leaves out, and what does not hold together."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from actors.guards.fields import folded
+from actors.rules.data import Rules
+from actors.rules.plan import ITEMS_MAX_AFTER_CRITIQUE
+from actors.rules.reading import Reading, facts_of, kind_of
+from actors.rules.slots import lists_of
+from actors.rules.text import lower, words
+
+TEST_GUARDS = frozenset({"dynamic_test", "all_tests_pass"})
+PERSON_GUARDS = frozenset({"human", "merge_ready"})
+POINTS_MAX = 12  # points of one list
+
+
+def critique_artifact(reading: Reading, rules: Rules) -> dict[str, Any]:
+    """Return the critique of the draft among the request's dependencies."""
+    phrases = rules.phrases.critique
+    kind = kind_of(reading, rules)
+    draft = reading.dependency("plan")
+    raw = draft.get("steps")
+    steps = [step for step in raw if isinstance(step, Mapping)] if isinstance(raw, list) else []
+    if not steps:
+        match = phrases["match_no"].replace("{kind}", kind.replace("_", " ")).replace("{steps}", "no steps")
+        return _artifact("fundamentally_flawed", match, suggestions=[phrases["not_a_plan"]])
+    matches = _matches(steps, kind, rules)
+    lists = {
+        "missing": list(_missing(reading, steps, rules)),
+        "unnecessary": list(_orphans(draft, steps, phrases)),
+        "ordering": list(_ordering(steps, phrases)),
+        "guards": list(_guards(reading, steps, phrases)),
+        "suggestions": list(_suggestions(draft, steps, phrases)),
+    }
+    if not matches:
+        assessment = "fundamentally_flawed"
+    elif any(lists.values()):
+        assessment = "needs_revision"
+    else:
+        assessment, lists["suggestions"] = "good", [phrases["fine"]]
+    ids = ", ".join(_id(step) for step in steps[:POINTS_MAX])
+    match = phrases["match_yes" if matches else "match_no"]
+    return _artifact(assessment, match.replace("{kind}", kind.replace("_", " ")).replace("{steps}", ids), **lists)
+
+
+def _artifact(assessment: str, match: str, **lists: list[str]) -> dict[str, Any]:
+    return {
+        "overall_assessment": assessment,
+        "problem_type_match": match,
+        "missing_steps": lists.get("missing", [])[:POINTS_MAX],
+        "unnecessary_steps": lists.get("unnecessary", [])[:POINTS_MAX],
+        "ordering_issues": lists.get("ordering", [])[:POINTS_MAX],
+        "guard_appropriateness": lists.get("guards", [])[:POINTS_MAX],
+        "specific_suggestions": lists.get("suggestions", [])[:POINTS_MAX],
+        "open_questions": [],
+    }
+
+
+def _matches(steps: list[Mapping[str, Any]], kind: str, rules: Rules) -> bool:
+    """Whether a step speaks of something that only templates of this kind have steps for."""
+    vocabulary = {
+        name: {word for step in template.steps for word in step.step_id.split("_")}
+        for name, template in rules.templates.items()
+    }
+    elsewhere = {word for name, said in vocabulary.items() if name != kind for word in said}
+    seen = {part for step in steps for word in words(f"{_id(step)} {step.get('name')}") for part in word.split("_")}
+    return bool(seen & (vocabulary[kind] - elsewhere)) or any(lower(kind) in _id(step) for step in steps)
+
+
+def _missing(reading: Reading, steps: list[Mapping[str, Any]], rules: Rules) -> Iterator[str]:
+    phrases = rules.phrases.critique
+    facts = facts_of(reading)
+    said = folded(" ".join(f"{_id(step)} {step.get('name')} {step.get('description')}" for step in steps))
+    named = {"file": facts.files[:ITEMS_MAX_AFTER_CRITIQUE], "test": facts.tests[:ITEMS_MAX_AFTER_CRITIQUE]}
+    for what, items in named.items():
+        for item in items:
+            if item not in said:
+                yield phrases["unnamed"].replace("{what}", what).replace("{item}", item)
+    for item in lists_of(facts, rules, ITEMS_MAX_AFTER_CRITIQUE)["constraints"]:
+        if item not in said:
+            yield phrases["no_constraint_step"].replace("{item}", item)
+    guards = {step.get("guard") for step in steps if isinstance(step.get("guard"), str)}
+    if not guards & TEST_GUARDS:
+        yield phrases["no_test_step"]
+    if not guards & PERSON_GUARDS:
+        yield phrases["no_review_step"]
+
+
+def _orphans(draft: Mapping[str, Any], steps: list[Mapping[str, Any]], phrases: Mapping[str, str]) -> Iterator[str]:
+    used = {token for step in steps for token in _texts(step.get("preconditions"))} | _texts(draft.get("goal_state"))
+    depended = {name for step in steps for name in _texts(step.get("dependencies"))}
+    for step in steps:
+        if not _texts(step.get("effects")) & used and _id(step) not in depended:
+            yield phrases["orphan"].replace("{step}", _id(step))
+
+
+def _ordering(steps: list[Mapping[str, Any]], phrases: Mapping[str, str]) -> Iterator[str]:
+    ids = [_id(step) for step in steps]
+    known, seen = set(ids), set[str]()
+    for step in steps:
+        if _id(step) in seen:
+            yield phrases["duplicate_id"].replace("{step}", _id(step))
+        seen.add(_id(step))
+        for name in sorted(_texts(step.get("dependencies")) - known):
+            yield phrases["unknown_dependency"].replace("{step}", _id(step)).replace("{item}", name)
+
+
+def _guards(reading: Reading, steps: list[Mapping[str, Any]], phrases: Mapping[str, str]) -> Iterator[str]:
+    for step in steps:
+        guard = step.get("guard")
+        if reading.catalogue and isinstance(guard, str) and guard not in reading.catalogue:
+            yield phrases["unknown_guard"].replace("{step}", _id(step)).replace("{item}", guard)
+
+
+def _suggestions(draft: Mapping[str, Any], steps: list[Mapping[str, Any]], phrases: Mapping[str, str]) -> Iterator[str]:
+    budgets = [step.get("retry_budget") for step in steps]
+    total, spent = draft.get("total_retry_budget"), sum(budget for budget in budgets if isinstance(budget, int))
+    if isinstance(total, int) and spent > total:
+        yield phrases["budget_over"].replace("{sum}", str(spent)).replace("{total}", str(total))
+    if all(step.get("on_failure", "escalate") == "escalate" for step in steps):
+        yield phrases["no_recovery"].replace("{step}", _id(steps[0]))
+
+
+def _id(step: Mapping[str, Any]) -> str:
+    return str(step.get("step_id", ""))
+
+
+def _texts(value: Any) -> set[str]:
+    return {item for item in value if isinstance(item, str)} if isinstance(value, list) else set()

@@ -1,0 +1,106 @@
+"""One reading of a request: the text with all that the rules found in it, and what the request brings beside it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from actors.guards.fields import folded
+from actors.guards.plan_settings import GUARD_CATALOG
+from actors.rules.classify import Classification, classify
+from actors.rules.data import Rules
+from actors.rules.extract import Facts, extract
+from actors.rules.language import language_of
+from actors.rules.text import Text
+
+R_MAX = 100  # the default limit of a plan's retry budget (DESIGN, section 7)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a request's text says, and the request's other material.
+
+    `dependencies` are the accepted artifacts by role; `retries` and `escalations` count the feedback. Only their number
+    is used: feedback quotes what others wrote, so its words steer nothing. (The list of escalations is a window; the
+    setting `escalations` counts them all.) `asked` are the questions that were answered.
+    """
+
+    text: Text
+    facts: Facts
+    classification: Classification
+    language: str
+    dependencies: Mapping[str, Any]
+    retries: int
+    escalations: int
+    asked: tuple[str, ...]
+    catalogue: frozenset[str]
+    r_max: int
+
+    def dependency(self, role: str) -> Mapping[str, Any]:
+        """Return the accepted artifact of a role, or an empty mapping if there is none that could be read."""
+        value = self.dependencies.get(role)
+        return value if isinstance(value, Mapping) else {}
+
+    def questions(self, rules: Rules) -> list[str]:
+        """Return the next question, if the text is too thin to plan from and one is left that was not yet answered."""
+        left = [
+            question for question in rules.phrases.questions if not any(folded(question) in said for said in self.asked)
+        ]
+        return left[:1] if self.classification.thin else []
+
+
+def read_request(material: Mapping[str, Any], rules: Rules) -> Reading:
+    """Read a request's material. An answer to a question is further problem text."""
+    clarifications = [item for item in _list(material.get("clarifications")) if isinstance(item, Mapping)]
+    answers = tuple(str(item.get("answer", "")) for item in clarifications)
+    names = rules.signals.headings
+    headings = frozenset((*names.generic, *names.reproduction, *names.constraints))
+    text = Text((str(material.get("specification", "")), *answers), headings)
+    facts = extract(text, rules)
+    settings = material.get("settings")
+    settings = settings if isinstance(settings, Mapping) else {}
+    dependencies = material.get("dependencies")
+    return Reading(
+        text=text,
+        facts=facts,
+        classification=classify(text, facts, rules),
+        language=language_of(text, facts, rules),
+        dependencies=dependencies if isinstance(dependencies, Mapping) else {},
+        retries=len(_list(material.get("retry"))),
+        escalations=max(_count(settings.get("escalations")), len(_list(material.get("escalation")))),
+        asked=tuple(folded(str(item.get("question", ""))) for item in clarifications),
+        catalogue=GUARD_CATALOG | {name for name in _list(settings.get("guard_catalog")) if isinstance(name, str)},
+        r_max=_count(settings.get("r_max")) or R_MAX,
+    )
+
+
+def facts_of(reading: Reading) -> Facts:
+    """Return the facts that a plan is about: the accepted recon's lists where there is one, else what was found here."""
+    recon = reading.dependency("recon")
+    own = reading.facts
+    return replace(
+        own,
+        files=_texts(recon, "mentioned_files", own.files),
+        apis=_texts(recon, "apis_involved", own.apis),
+        tests=_texts(recon, "test_references", own.tests),
+        steps=_texts(recon, "reproduction_steps", own.steps),
+        constraints=_texts(recon, "constraints_mentioned", own.constraints),
+    )
+
+
+def kind_of(reading: Reading, rules: Rules) -> str:
+    """Return the problem's kind: what the accepted analysis says, else the reading's own classification."""
+    said = reading.dependency("analysis").get("problem_type")
+    return said if isinstance(said, str) and said in rules.templates else reading.classification.kind()
+
+
+def _texts(artifact: Mapping[str, Any], key: str, own: tuple[str, ...]) -> tuple[str, ...]:
+    value = artifact.get(key)
+    return tuple(item for item in value if isinstance(item, str) and item.strip()) if isinstance(value, list) else own
+
+
+def _list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
