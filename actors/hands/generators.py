@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 from actors.artifacts import Context
-from actors.guards.shapes import SCHEMAS
+from actors.guards.shapes import ANALYSIS_SCHEMA, CRITIQUE_SCHEMA, RECON_SCHEMA, STRATEGY_SCHEMA
 from actors.machine.planning import GenerationBrief
 from actors.plans.schema import plan_schema
 from runtime.models.port import Fault, Model, ModelRequest, Reply, Usage
@@ -16,6 +16,16 @@ from runtime.replies import Parsed
 
 MODEL_GENERATORS = frozenset({"model", "LLMJsonGenerator", "LLMPlanGenerator", "LLMPlanRefiner"})
 """The names that all mean: ask the run's model. The seeds have one name per kind of artifact."""
+
+
+SCHEMAS: Mapping[str, Mapping[str, Any]] = {
+    "analysis": ANALYSIS_SCHEMA,
+    "critique": CRITIQUE_SCHEMA,
+    "plan": plan_schema(),
+    "recon": RECON_SCHEMA,
+    "strategy": STRATEGY_SCHEMA,
+}
+"""The JSON Schema that a model is asked to keep to, by role; a role of the user's own has none."""
 
 
 class Generator(Protocol):
@@ -44,7 +54,7 @@ class ModelGenerator:
                 user=brief.prompt.user,
                 timeout_seconds=request.timeout_seconds,
                 output_tokens_max=request.output_tokens_max,
-                schema=schema_for(role),
+                schema=SCHEMAS.get(role),
                 schema_name=role or "reply",
                 material=material(brief.context),
             )
@@ -61,11 +71,6 @@ class FunctionGenerator:
     async def generate(self, brief: GenerationBrief) -> Reply | Fault:
         """Return the function's text."""
         return Reply(text=await self._function(brief.context), usage=Usage(), model=self._name)
-
-
-def schema_for(role: str) -> Mapping[str, Any] | None:
-    """Return the JSON Schema of a role's artifact, or None for a role of the user's own."""
-    return plan_schema() if role == "plan" else SCHEMAS.get(role)
 
 
 def material(context: Context) -> dict[str, Any]:
