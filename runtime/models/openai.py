@@ -28,7 +28,7 @@ async def open_openai(
     Proxies are taken from the environment, as usual, except for a server on this machine.
 
     Raises:
-        UsageProblem: for a key or base URL that cannot be meant.
+        UsageProblem: for a key, base URL or proxy that cannot be meant.
     """
     url = check_base_url(base_url) if base_url else OPENAI_URL
     secret = api_key.strip()
@@ -39,13 +39,18 @@ async def open_openai(
 
     from runtime.models.openai_hand import CappedAnswers, OpenAIModel  # noqa: PLC0415
 
-    http = httpx2.AsyncClient(
-        event_hooks={"response": [CappedAnswers(reply_bytes_max)]},
-        follow_redirects=False,
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
-        trust_env=not is_loopback(urlsplit(url).hostname or ""),
-    )
-    client = openai.AsyncOpenAI(api_key=secret or "none", base_url=url, max_retries=0, http_client=http)
+    try:
+        http = httpx2.AsyncClient(
+            event_hooks={"response": [CappedAnswers(reply_bytes_max)]},
+            follow_redirects=False,
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
+            trust_env=not is_loopback(urlsplit(url).hostname or ""),
+        )
+        client = openai.AsyncOpenAI(api_key=secret or "none", base_url=url, max_retries=0, http_client=http)
+    except (ValueError, ImportError, OSError, httpx2.InvalidURL, openai.OpenAIError) as error:
+        text = " ".join(str(error).split())
+        hint = "check the proxy and certificate variables, such as HTTPS_PROXY and SSL_CERT_FILE"
+        raise UsageProblem(f"the HTTP client cannot be set up: {text}", place="environment", hint=hint) from None
     model = OpenAIModel(name, client, base_url=url, secret=secret, clock=clock or SystemClock())
     try:
         yield model

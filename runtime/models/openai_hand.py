@@ -24,7 +24,7 @@ CONNECT_SECONDS_MAX = 10.0
 """How long a server may take to accept a connection. Nothing has been sent by then, so it counts as a refusal."""
 
 _CLOSE_SECONDS_MAX = 2.0
-_WEAKER: dict[Mode, Mode] = {"json_schema": "json_object", "json_object": "text"}
+_MODES: tuple[Mode, ...] = ("json_schema", "json_object", "text")
 _REFUSALS_OF_MODE = ("response_format", "json_schema", "json_object", "structured output", "grammar")
 
 
@@ -64,14 +64,12 @@ class OpenAIModel:
 
     async def _complete(self, request: ModelRequest) -> Reply | Fault:
         mode: Mode = self._mode if request.schema is not None else "text"
-        while True:
+        answer = await self._send(request, mode)
+        while mode != "text" and _refuses_mode(answer):
+            mode = _MODES[_MODES.index(mode) + 1]
             answer = await self._send(request, mode)
-            weaker = _WEAKER.get(mode)
-            if weaker is None or not _refuses_mode(answer):
-                break
-            mode = weaker
         if request.schema is not None and isinstance(answer, Reply):
-            self._mode = mode
+            self._mode = max(self._mode, mode, key=_MODES.index)  # another call may have come further down
         return answer
 
     async def _send(self, request: ModelRequest, mode: Mode) -> Reply | Fault:
@@ -95,7 +93,7 @@ class OpenAIModel:
         except _Unwelcome as unwelcome:
             return unwelcome.fault
         except UnicodeEncodeError:
-            return Fault(kind=FaultKind.BAD_REQUEST, message="the prompt holds text that is not valid Unicode")
+            return Fault(kind=FaultKind.BAD_REQUEST, message="the prompt or a header holds text that cannot be sent")
         return read_completion(response.content, asked=self._name, mode=mode, secret=self._secret)
 
     def _body(self, request: ModelRequest, mode: Mode) -> dict[str, Any]:

@@ -44,7 +44,12 @@ ENTRY = PromptEntry(
     escalation_feedback_wrapper="ESCALATION {feedback}",
 )
 
-ROLE_GUARDS = {"analysis": "analysis_valid", "recon": "recon_valid", "strategy": "strategy_valid", "plan": "plan_medium"}
+ROLE_GUARDS = {
+    "analysis": "analysis_valid",
+    "recon": "recon_valid",
+    "strategy": "strategy_valid",
+    "plan": "plan_medium",
+}
 
 
 def default_policy() -> Policy:
@@ -87,7 +92,9 @@ Author = Callable[[GenerationRequested, State], Reply | Fault]
 
 def some_reply(request: GenerationRequested, _: State) -> Reply:
     """Return a reply that differs for each request."""
-    return Reply(text=json.dumps({"by": request.request_id}), usage=Usage(input_tokens=10, output_tokens=5), model="toy")
+    return Reply(
+        text=json.dumps({"by": request.request_id}), usage=Usage(input_tokens=10, output_tokens=5), model="toy"
+    )
 
 
 @dataclass

@@ -1,0 +1,15 @@
+"""What takes long to import is imported when it is used."""
+
+import subprocess
+import sys
+
+
+def test_describing_models_loads_no_client_and_no_price_list():
+    """The OpenAI client takes 0.4 s, which `--help` must not pay."""
+    program = """
+import sys
+import runtime.models.address, runtime.models.openai, runtime.models.port, runtime.models.prices, runtime.models.spec
+print([name for name in ("openai", "httpx2", "genai_prices") if name in sys.modules])
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"

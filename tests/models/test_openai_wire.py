@@ -1,0 +1,466 @@
+"""The OpenAI hand over a real socket: every way a server can fail, and what is made of it."""
+
+import gc
+import json
+import logging
+import socket
+import time
+from contextlib import asynccontextmanager
+from email.utils import formatdate
+
+import pytest
+import trio
+
+from runtime.errors import UsageProblem
+from runtime.models.openai import open_openai
+from runtime.models.port import Fault, FaultKind, Reply, Usage
+from tests.contracts.model import TEXT, request
+from tests.support.openai_server import Answer, by_step, serve
+
+KEY = "sk-secret-0123456789"
+NOW = 1_700_000_000.0
+
+
+class FixedClock:
+    """A clock that stands still."""
+
+    def now(self):
+        return NOW
+
+    async def sleep_until(self, when):
+        raise AssertionError(when)
+
+
+@asynccontextmanager
+async def wired(answer, **more):
+    """Yield a server and a model that talks to it; `answer` is a handler, a list used in order, or one answer."""
+    if isinstance(answer, Answer):
+        answer = [answer] * 10
+    handler = answer if callable(answer) else lambda _body, _headers, n: answer[n - 1]
+    with serve(handler) as server:
+        defaults = {"api_key": KEY, "base_url": server.base_url, "clock": FixedClock()}
+        async with open_openai("test-model", **{**defaults, **more}) as model:
+            yield server, model
+
+
+async def fault_of(answer, **more):
+    """Return the fault that one answer leads to, having checked that exactly one request was sent."""
+    async with wired(answer) as (server, model):
+        fault = await model.complete(request(**more))
+        assert len(server.seen) == 1
+    assert isinstance(fault, Fault), fault
+    assert KEY not in fault.message
+    assert len(fault.message) < 400
+    assert "\n" not in fault.message
+    return fault
+
+
+async def test_what_goes_out():
+    """The request names itself, asks for the schema, and caps the output; material stays at home."""
+    async with wired(Answer.say(TEXT)) as (server, model):
+        reply = await model.complete(request("g_plan/v2.a1.t3", material={"secret": "material"}))
+    assert reply == Reply(TEXT, Usage(input_tokens=10, output_tokens=5), "test-model", "stop", "json_schema")
+    [seen] = server.seen
+    assert seen.path == "/v1/chat/completions"
+    assert seen.request_id == "run-1/g_plan/v2.a1.t3"
+    assert seen.step == "g_plan"
+    assert seen.headers["authorization"] == f"Bearer {KEY}"
+    assert seen.headers["accept-encoding"] == "identity"
+    assert seen.headers["x-stainless-retry-count"] == "0"
+    assert seen.body == {
+        "model": "test-model",
+        "messages": [
+            {"role": "system", "content": "You analyse."},
+            {"role": "user", "content": "The parser fails."},
+        ],
+        "max_tokens": 500,
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "analysis", "schema": {"type": "object"}, "strict": False},
+        },
+    }
+    assert server.finished == 1
+
+
+async def test_without_run_schema_or_system():
+    """What was not given is not sent."""
+    async with wired(Answer.say("hello")) as (server, model):
+        reply = await model.complete(request(run="", schema=None, system=""))
+    assert isinstance(reply, Reply)
+    [seen] = server.seen
+    assert seen.request_id == "g_analysis/v1.a1"
+    assert "response_format" not in seen.body
+    assert [message["role"] for message in seen.body["messages"]] == ["user"]
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, FaultKind.BAD_REQUEST),
+        (401, FaultKind.AUTH),
+        (402, FaultKind.AUTH),
+        (403, FaultKind.AUTH),
+        (404, FaultKind.NOT_FOUND),
+        (408, FaultKind.RATE_LIMITED),
+        (409, FaultKind.RATE_LIMITED),
+        (413, FaultKind.BAD_REQUEST),
+        (422, FaultKind.BAD_REQUEST),
+        (425, FaultKind.RATE_LIMITED),
+        (429, FaultKind.RATE_LIMITED),
+        (500, FaultKind.SERVER_ERROR),
+        (502, FaultKind.SERVER_ERROR),
+        (503, FaultKind.SERVER_ERROR),
+        (529, FaultKind.SERVER_ERROR),
+    ],
+)
+async def test_status_codes_have_kinds(status, kind):
+    """One request each, no retry, and the server's words in one line."""
+    fault = await fault_of(Answer.fault(status, "because\nof this"))
+    assert (fault.kind, fault.status) == (kind, status)
+    assert fault.message == f"status {status}: because of this"
+
+
+async def test_an_exhausted_quota_is_final():
+    """OpenAI says 429 for it, but waiting does not help."""
+    fault = await fault_of(Answer.fault(429, "You exceeded your current quota", code="insufficient_quota"))
+    assert fault.kind is FaultKind.AUTH
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"Retry-After": "7"}, 7.0),
+        ({"Retry-After": "1.5"}, 1.5),
+        ({"Retry-After-Ms": "250", "Retry-After": "7"}, 0.25),
+        ({"Retry-After": "-3"}, None),
+        ({"Retry-After": "inf"}, None),
+        ({"Retry-After": "soon"}, None),
+    ],
+)
+async def test_retry_after_is_read(headers, seconds):
+    """Seconds or milliseconds; nonsense counts as nothing said."""
+    assert (await fault_of(Answer.fault(429, headers=headers))).retry_after == seconds
+
+
+async def test_retry_after_as_a_date_is_relative_to_the_servers_clock():
+    """The server's own date goes before this machine's clock."""
+    soon = formatdate(time.time() + 3600, usegmt=True)
+    wait = (await fault_of(Answer.fault(503, headers={"Retry-After": soon}))).retry_after
+    assert wait is not None
+    assert 3000 < wait <= 3600, "this machine's clock, which stands in 2023, was not used"
+    past = (await fault_of(Answer.fault(503, headers={"Retry-After": formatdate(0, usegmt=True)}))).retry_after
+    assert past == 0.0
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+async def test_redirects_are_not_followed(status):
+    """A redirect could carry the prompt and the key elsewhere."""
+    fault = await fault_of(Answer.fault(status, headers={"Location": "/v1/elsewhere"}))
+    assert (fault.kind, fault.status) == (FaultKind.NOT_FOUND, status)
+    assert "base URL" in fault.message
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer.html(),
+        Answer.no_choices(),
+        Answer(body=b""),
+        Answer(body=b"\xff\xfe{"),
+        Answer(body=b'{"choices": [{"message"'),
+        Answer.json({"choices": [{"message": {"content": 7}}]}),
+        Answer.json([1, 2]),
+        Answer.json(None),
+        Answer.say(None),
+        Answer.say(None, finish_reason="tool_calls", tool_calls=[]),
+        Answer(body=b"[" * 100_000),
+    ],
+)
+async def test_what_is_not_a_completion_is_a_bad_reply(answer):
+    """200 says nothing yet: web pages, half bodies and empty choices are faults."""
+    fault = await fault_of(answer)
+    assert (fault.kind, fault.status) == (FaultKind.BAD_REPLY, 200)
+    assert not fault.kind.final
+    assert not fault.kind.refunded
+
+
+async def test_an_error_behind_status_200_keeps_its_words():
+    """Some gateways answer 200 with an error inside."""
+    assert "upstream down" in (await fault_of(Answer.json({"error": {"message": "upstream down"}}))).message
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+async def test_an_empty_reply_that_was_paid_for_is_a_reply(reason):
+    """A model stopped by its token limit has answered: the same request would end the same."""
+    async with wired(Answer.say(None, finish_reason=reason)) as (_, model):
+        reply = await model.complete(request())
+    assert isinstance(reply, Reply)
+    assert (reply.text, reply.finish_reason) == ("", reason)
+
+
+async def test_a_refusal_is_the_reply():
+    """What the model says when it refuses is what it says."""
+    async with wired(Answer.say(None, refusal="I will not.")) as (_, model):
+        reply = await model.complete(request())
+    assert isinstance(reply, Reply)
+    assert reply.text == "I will not."
+
+
+@pytest.mark.parametrize(
+    ("reported", "usage"),
+    [
+        ({"prompt_tokens": 3, "completion_tokens": 4}, Usage(input_tokens=3, output_tokens=4)),
+        ({"prompt_tokens": -3, "completion_tokens": 4}, None),
+        ({"prompt_tokens": None}, None),
+        ({}, None),
+    ],
+)
+async def test_usage_is_believed_only_if_it_makes_sense(reported, usage):
+    """Negative usage would give budget back; a missing one is not zero."""
+    async with wired(Answer.say(TEXT, usage=reported)) as (_, model):
+        reply = await model.complete(request())
+    assert isinstance(reply, Reply)
+    assert reply.usage == usage
+
+
+async def test_a_refused_connection():
+    """Nobody listens: nothing was sent, nothing is charged, and it may be tried again."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+        async with open_openai("test-model", base_url=url) as model:
+            fault = await model.complete(request())
+    assert isinstance(fault, Fault)
+    assert (fault.kind, fault.kind.refunded, fault.kind.final) == (FaultKind.REFUSED_CONNECTION, True, False)
+
+
+async def test_an_unresolvable_host():
+    """A name under `.invalid` never resolves (RFC 6761): final at once."""
+    async with open_openai("test-model", base_url="https://replan.invalid/v1") as model:
+        fault = await model.complete(request())
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.UNRESOLVED_HOST
+    assert fault.kind.final
+
+
+@pytest.mark.parametrize("where", ["request", "headers", "body"])
+async def test_a_cut_connection(where):
+    """Wherever the connection breaks after the request was sent, it may have been paid for."""
+    fault = await fault_of(Answer.cut_after(where))
+    assert (fault.kind, fault.kind.refunded) == (FaultKind.CUT, False)
+
+
+async def test_a_hanging_server_is_left():
+    """The total timeout holds, and the server sees the client go."""
+    async with wired(Answer.hang()) as (server, model):
+        fault = await model.complete(request(timeout_seconds=0.2))
+        assert isinstance(fault, Fault)
+        assert fault.kind is FaultKind.TIMEOUT
+        assert "0.2 seconds" in fault.message
+        assert await trio.to_thread.run_sync(server.wait_for, lambda s: s.seen[0].outcome == "gone")
+
+
+async def test_a_slow_server_is_waited_for():
+    """A delay within the timeout is no fault."""
+    async with wired(Answer.say(TEXT).slowly(0.15)) as (_, model):
+        assert isinstance(await model.complete(request()), Reply)
+
+
+async def test_twenty_megabytes_are_not_read():
+    """Reading stops at the cap: the server is cut off long before its end."""
+    async with wired(Answer.huge(20_000_000)) as (server, model):
+        fault = await model.complete(request())
+        assert isinstance(fault, Fault)
+        assert fault.kind is FaultKind.TOO_LARGE
+        assert await trio.to_thread.run_sync(server.wait_for, lambda s: s.seen[0].outcome == "gone")
+        # The kernel's buffers on both sides take some megabytes more than the client reads.
+        assert server.seen[0].sent < 16_000_000
+
+
+async def test_the_cap_is_exact():
+    """An answer as large as the cap is read; one byte more is not."""
+    size = len(Answer.say(TEXT).body)
+    async with wired(Answer.say(TEXT), reply_bytes_max=size) as (_, model):
+        assert isinstance(await model.complete(request()), Reply)
+    async with wired(Answer.say(TEXT), reply_bytes_max=size - 1) as (_, model):
+        fault = await model.complete(request())
+        assert isinstance(fault, Fault)
+        assert fault.kind is FaultKind.TOO_LARGE
+
+
+async def test_the_cap_holds_for_errors_too():
+    """An error page may be huge as well."""
+    async with wired(Answer(status=500, body=b"x" * 5_000), reply_bytes_max=1_000) as (_, model):
+        fault = await model.complete(request())
+    assert isinstance(fault, Fault)
+    assert (fault.kind, fault.status) == (FaultKind.TOO_LARGE, 500)
+
+
+async def test_a_compressed_answer_is_refused():
+    """It could unpack to gigabytes, and was not asked for."""
+    fault = await fault_of(Answer(body=b"\x1f\x8b", headers={"Content-Encoding": "gzip"}))
+    assert fault.kind is FaultKind.BAD_REPLY
+
+
+async def test_prose_is_a_reply_like_any_other():
+    """Whether there is a plan in it is for a guard to say."""
+    async with wired(Answer.say("Certainly! Here is my plan…")) as (_, model):
+        reply = await model.complete(request())
+    assert isinstance(reply, Reply)
+    assert reply.text == "Certainly! Here is my plan…"
+
+
+def refusing(*refused, status=400, words="'response_format.type' {} is not supported"):
+    """A server that does not know some kinds of structured output."""
+
+    def handle(body, _headers, _n):
+        mode = body.get("response_format", {"type": "text"})["type"]
+        return Answer.fault(status, words.format(mode)) if mode in refused else Answer.say(TEXT)
+
+    return handle
+
+
+def modes(server):
+    """The kinds of structured output asked for, in order."""
+    return [seen.body.get("response_format", {"type": "text"})["type"] for seen in server.seen]
+
+
+@pytest.mark.parametrize("status", [400, 422])
+async def test_a_weaker_mode_is_found_and_remembered(status):
+    """The second request does not ask for what the server refused the first."""
+    async with wired(refusing("json_schema", status=status)) as (server, model):
+        first = await model.complete(request())
+        second = await model.complete(request("g_analysis/v1.a2"))
+    assert isinstance(first, Reply)
+    assert isinstance(second, Reply)
+    assert first.mode == second.mode == "json_object"
+    assert modes(server) == ["json_schema", "json_object", "json_object"]
+    assert {seen.request_id for seen in server.seen[:2]} == {"run-1/g_analysis/v1.a1"}
+
+
+async def test_an_earlier_call_does_not_bring_a_refused_mode_back():
+    """A slow call that got through with the schema ends after another one learnt better."""
+
+    def handle(body, headers, n):
+        slow = headers["x-client-request-id"].endswith("v1.a1")
+        return Answer.say(TEXT).slowly(0.2) if slow else refusing("json_schema")(body, headers, n)
+
+    async with wired(handle) as (server, model):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(model.complete, request("g_analysis/v1.a1"))
+            nursery.start_soon(model.complete, request("g_plan/v1.a1"))
+        await model.complete(request("g_plan/v1.a2"))
+    assert modes(server)[-1] == "json_object"
+
+
+async def test_the_weakest_mode_is_plain_text():
+    """At most two fall-backs; plain text is refused for good."""
+    async with wired(refusing("json_schema", "json_object")) as (server, model):
+        assert isinstance(await model.complete(request()), Reply)
+        assert isinstance(await model.complete(request("g_analysis/v1.a2")), Reply)
+    assert modes(server) == ["json_schema", "json_object", "text", "text"]
+    async with wired(refusing("json_schema", "json_object", "text")) as (server, model):
+        fault = await model.complete(request())
+        assert isinstance(fault, Fault)
+        assert fault.kind is FaultKind.BAD_REQUEST
+        assert len(server.seen) == 3
+        await model.complete(request("g_analysis/v1.a2"))
+    assert modes(server)[3] == "json_schema", "a mode that never worked is not remembered"
+
+
+async def test_other_refusals_do_not_weaken_the_mode():
+    """A 400 about something else, or a 500 in the same words, is a fault at once."""
+    for answer in (Answer.fault(400, "context length exceeded"), Answer.fault(500, "response_format crashed")):
+        await fault_of(answer)
+
+
+async def test_secrets_are_taken_out_of_errors():
+    """A server that echoes the key does not get it into a record."""
+    assert "[key]" in (await fault_of(Answer.fault(401, f"{KEY} is wrong"))).message
+
+
+async def test_a_prompt_that_is_no_text_is_a_fault():
+    """A lone surrogate cannot be sent."""
+    async with wired(Answer.say(TEXT)) as (server, model):
+        fault = await model.complete(request(user="\ud800"))
+        assert server.seen == []
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.BAD_REQUEST
+
+
+async def test_nothing_of_a_prompt_or_key_is_logged(caplog):
+    """Not even with every logger at debug level."""
+    with caplog.at_level(logging.DEBUG):
+        async with wired(Answer.say("the reply text")) as (_, model):
+            await model.complete(request(user="the prompt text", system="the system text"))
+    logged = "\n".join(record.getMessage() for record in caplog.records)
+    for word in (KEY, "the prompt text", "the system text", "the reply text"):
+        assert word not in logged
+
+
+async def test_cancellation_in_flight():
+    """A hundred calls cancelled at once: the server sees each client go, and the hand works on."""
+
+    def handle(_body, headers, _n):
+        return Answer.say(TEXT) if headers["x-client-request-id"].endswith("v2.a1") else Answer.hang()
+
+    async with wired(handle) as (server, model):
+        async with trio.open_nursery() as nursery:
+            for branch in range(50):
+                nursery.start_soon(model.complete, request(f"g_analysis/v1.a1.b{branch}"))
+            assert await trio.to_thread.run_sync(server.wait_for, lambda s: len(s.seen) == 50)
+            nursery.cancel_scope.cancel()
+        everyone = await trio.to_thread.run_sync(
+            server.wait_for, lambda s: all(seen.outcome == "gone" for seen in s.seen)
+        )
+        assert everyone
+        assert isinstance(await model.complete(request("g_analysis/v2.a1")), Reply)
+        assert server.connections == 1
+
+
+async def test_no_socket_is_left():
+    """Replies, faults, cuts and cancellations leave no connection behind, and no warning."""
+    answers = {
+        "g_good": Answer.say(TEXT),
+        "g_bad": Answer.fault(500),
+        "g_cut": Answer.cut_after("body"),
+        "g_huge": Answer.huge(6_000_000),
+        "g_page": Answer.html(),
+        "g_hang": Answer.hang(),
+    }
+    with serve(by_step(answers)) as server:
+        async with open_openai("test-model", base_url=server.base_url) as model:
+            for step in answers:
+                await model.complete(request(f"{step}/v1.a1", timeout_seconds=0.5))
+        assert await trio.to_thread.run_sync(server.wait_for, lambda s: s.connections == 0)
+    del model
+    gc.collect()  # an unclosed socket warns here, and warnings are errors
+
+
+@pytest.mark.parametrize("key", ["sk-with space", "sk-\u2019quoted", "sk-line\nbreak"])
+async def test_a_key_that_cannot_be_one_is_a_usage_problem(key):
+    """It is told without being shown."""
+    with pytest.raises(UsageProblem, match="OPENAI_API_KEY") as told:
+        async with open_openai("test-model", api_key=key, base_url="http://localhost:1/v1"):
+            pytest.fail("opened")
+    assert key not in str(told.value)
+
+
+async def test_proxies_of_the_environment_are_not_for_this_machine(monkeypatch):
+    """A proxy would not know our loopback; elsewhere a proxy that cannot be meant is told."""
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("HTTPS_PROXY", "ftp://proxy:1")
+    async with wired(Answer.say(TEXT)) as (_, model):
+        assert isinstance(await model.complete(request()), Reply)
+    with pytest.raises(UsageProblem, match="HTTPS_PROXY"):
+        async with open_openai("test-model", base_url="https://replan.invalid/v1"):
+            pytest.fail("opened")
+
+
+async def test_an_openai_address_gets_the_new_limit_name():
+    """OpenAI's newer models refuse `max_tokens`; compatible servers know only that."""
+    async with open_openai("gpt-5", api_key=KEY) as model:
+        body = json.dumps(model._body(request(), "text"))
+    assert '"max_completion_tokens": 500' in body
+    assert '"max_tokens"' not in body

@@ -1,0 +1,69 @@
+"""What a token costs, and that unknown is never zero."""
+
+import pytest
+from pydantic import ValidationError
+
+from runtime.models.port import Usage
+from runtime.models.prices import FREE, Price, find_price, price_of
+from runtime.models.spec import Named, Replay, Rules, Scripted, Simulated
+
+AT = 1_790_000_000.0
+
+
+def test_a_listed_model_has_a_price():
+    """The list that is shipped knows OpenAI's models, and says so."""
+    price = find_price("gpt-4o", at=AT)
+    assert price is not None
+    assert price.input_per_token_usd == pytest.approx(2.5e-6)
+    assert price.output_per_token_usd == pytest.approx(1e-5)
+    assert price.source.startswith("genai-prices ")
+    assert price.source.endswith("openai/gpt-4o")
+
+
+def test_the_price_is_the_providers():
+    """The same name costs differently elsewhere, and nobody knows what it costs at home."""
+    assert find_price("gpt-4o", base_url="http://127.0.0.1:8000/v1", at=AT) is None
+    assert find_price("deepseek-chat", at=AT) is None
+    assert find_price("deepseek-chat", base_url="https://api.deepseek.com", at=AT) is not None
+
+
+def test_the_day_counts():
+    """Prices change; the day of the run decides."""
+    before, after = find_price("o3", at=1_745_000_000.0), find_price("o3", at=AT)
+    assert before is not None
+    assert after is not None
+    assert before.input_per_token_usd > after.input_per_token_usd
+
+
+def test_an_unknown_model_has_no_price():
+    """Unknown is None, which nobody can mistake for free."""
+    assert find_price("my-own-model", at=AT) is None
+    assert price_of(Named("my-own-model"), at=AT) is None
+
+
+def test_the_users_own_table_goes_first():
+    """A negotiated price beats the list."""
+    own = Price(input_per_token_usd=1e-6, output_per_token_usd=2e-6, source="config.yaml")
+    assert find_price("gpt-4o", own={"gpt-4o": own}, at=AT) is own
+    assert price_of(Named("mine"), base_url="http://localhost:1", own={"mine": own}, at=AT) is own
+
+
+@pytest.mark.parametrize("spec", [Rules(), Simulated("typical"), Scripted("f"), Replay("r")])
+def test_what_runs_here_is_free(spec):
+    """No provider, no bill."""
+    assert price_of(spec, at=AT) == FREE
+    assert FREE.cost_usd(Usage(input_tokens=9, output_tokens=9)) == 0
+
+
+def test_what_a_call_costs_and_can_cost():
+    """A reservation takes every byte for a token, and the output for its cap."""
+    price = Price(input_per_token_usd=1e-6, output_per_token_usd=4e-6, source="test")
+    assert price.cost_usd(Usage(input_tokens=1000, output_tokens=100)) == pytest.approx(0.0014)
+    assert price.cost_max_usd(4000, 500) == pytest.approx(0.006)
+
+
+@pytest.mark.parametrize("bad", [-1.0, float("inf"), float("nan")])
+def test_a_price_is_a_finite_amount(bad):
+    """A negative price would earn budget."""
+    with pytest.raises(ValidationError):
+        Price(input_per_token_usd=bad, output_per_token_usd=0, source="test")

@@ -1,0 +1,117 @@
+"""Scripts: which entry answers which request, and what is told about a bad script."""
+
+import pytest
+import trio
+
+from runtime.clock import TrioClock
+from runtime.errors import UsageProblem
+from runtime.models.port import Fault, FaultKind, Reply, Usage
+from runtime.models.scripted import ScriptedModel
+from tests.contracts.model import request
+
+SCRIPT = """\
+g_analysis:
+  - {problem_type: bug_fix, note: "née"}
+  - "Sorry, I cannot do that."
+  - {fault: rate_limited, retry_after: 2, message: slow down, status: 429}
+  - {reply: {fault: kept}, usage: {input_tokens: 9, output_tokens: 3}, finish_reason: length}
+  - {reply: text, usage: null}
+g_plan/v2.a1: {steps: []}
+g_plan/v2.a1.t2: [second, try]
+g_plan:
+  - first
+"""
+
+
+async def ask(model, *request_ids):
+    return [await model.complete(request(request_id)) for request_id in request_ids]
+
+
+async def test_a_step_is_answered_in_order(tmp_path):
+    """Values, texts, faults and described replies, each as its entry says."""
+    path = tmp_path / "replies.yaml"
+    path.write_text(SCRIPT, encoding="utf-8")
+    model = ScriptedModel.from_file(path)
+    value, text, fault, described, unmetered = await ask(model, *(f"g_analysis/v1.a{n}" for n in range(1, 6)))
+    assert value == Reply('{"problem_type": "bug_fix", "note": "née"}', Usage(cost_usd=0.0), "scripted")
+    assert text.text == "Sorry, I cannot do that."
+    assert fault == Fault(kind=FaultKind.RATE_LIMITED, message="slow down", status=429, retry_after=2.0)
+    assert described.text == '{"fault": "kept"}'
+    assert described.usage == Usage(input_tokens=9, output_tokens=3)
+    assert described.finish_reason == "length"
+    assert unmetered.usage is None
+
+
+async def test_an_exact_address_goes_first(tmp_path):
+    """A whole request id is answered whenever it comes, as often as it comes, tries included."""
+    path = tmp_path / "replies.yaml"
+    path.write_text(SCRIPT, encoding="utf-8")
+    model = ScriptedModel.from_file(path)
+    ids = ("g_plan/v2.a1", "g_plan/v1.a1", "g_plan/v2.a1", "g_plan/v2.a1.t3", "g_plan/v2.a1.t2")
+    texts = [reply.text for reply in await ask(model, *ids)]
+    assert texts == ['{"steps": []}', "first", '{"steps": []}', '{"steps": []}', '["second", "try"]']
+
+
+async def test_a_script_that_is_used_up_says_so():
+    """The fault names the file, the step and the request, and is final."""
+    model = ScriptedModel({"g_analysis": ["one"]}, place="replies.yaml")
+    _, fault, other = await ask(model, "g_analysis/v1.a1", "g_analysis/v1.a2", "g_recon/v1.a1")
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.NOT_FOUND
+    assert fault.kind.final
+    for word in ("replies.yaml", "'g_analysis'", "g_analysis/v1.a2"):
+        assert word in fault.message
+    assert "'g_recon'" in other.message
+
+
+async def test_a_later_process_goes_on_where_the_first_stopped():
+    """Told what was used, a new model gives the next reply."""
+    model = ScriptedModel({"g_analysis": ["one", "two"]}, used={"g_analysis": 1})
+    [reply] = await ask(model, "g_analysis/v1.a2")
+    assert reply.text == "two"
+
+
+async def test_a_delay_is_the_clocks(autojump_clock):
+    """Delays pass on the injected clock."""
+    model = ScriptedModel({"g_analysis": [{"reply": "late", "delay_seconds": 3600}]}, clock=TrioClock())
+    started = trio.current_time()
+    [reply] = await ask(model, "g_analysis/v1.a1")
+    assert reply.text == "late"
+    assert trio.current_time() - started == pytest.approx(3600)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[1]", "not a mapping"),
+        ("a: [", "replies.yaml:1: not YAML"),
+        ("a: 5", "replies.yaml: a: not a list"),
+        ("5: []", "not a text"),
+        ("a: [{fault: nonsense}]", "a[0].fault: "),
+        ("a: [{fault: timeout, retry: 5}]", "a[0].retry: "),
+        ("a: [one, {reply: x, delay_seconds: -1}]", "a[1].delay_seconds: "),
+        ("a: [2024-01-01]", "a[0]: not a JSON value"),
+        ("a: [{b: .nan}]", "a[0]: not a JSON value"),
+        ("a/v1.a1: {reply: x, usage: 3}", "a/v1.a1.usage: "),
+        ("[" * 5000, "not YAML"),
+        ("\x00", "not YAML"),
+    ],
+)
+def test_a_bad_script_is_told_with_its_place(tmp_path, text, told):
+    """One line, the file, the entry."""
+    path = tmp_path / "replies.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageProblem) as problem:
+        ScriptedModel.from_file(path)
+    assert told in str(problem.value)
+    assert str(path) in str(problem.value)
+    assert "\n" not in str(problem.value)
+
+
+def test_a_missing_script_is_told(tmp_path):
+    """No file, no traceback."""
+    with pytest.raises(UsageProblem, match="cannot be read"):
+        ScriptedModel.from_file(tmp_path / "none.yaml")
+    (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageProblem, match="not YAML"):
+        ScriptedModel.from_file(tmp_path / "binary.yaml")
