@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from actors.config.dag import Dag
 from actors.config.explain import Config, complaint, nearest
@@ -46,7 +46,10 @@ class Workflow(Config):
     """What people call it."""
     description: str = ""
     """One line for people."""
-    action_pairs: Mapping[StepId, ActionPair]
+    action_pairs: Annotated[
+        Mapping[StepId, ActionPair],
+        Field(json_schema_extra={"minProperties": 1, "maxProperties": STEPS_MAX, "additionalProperties": False}),
+    ]
     """The steps by id; their order breaks ties."""
     search: Search = "depth_first"
     """How the next attempt is chosen."""

@@ -157,10 +157,10 @@ class _Builder:
     def _mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for key_node, value_node in node.value:
-            key = key_node.value
             if not isinstance(key_node, yaml.ScalarNode):
                 raise self._problem("a key must be text", key_node, path)
-            if key == "<<":
+            key = self._text(key_node, path)
+            if not key_node.style and key == "<<":
                 raise self._problem("merge keys (<<) are not supported", key_node, path)
             if not key_node.style and not isinstance(_plain(key), str):
                 raise self._problem(f"key {key} is not text", key_node, path, "put it in quotes")
@@ -171,7 +171,7 @@ class _Builder:
         return result
 
     def _text(self, node: yaml.ScalarNode, path: KeyPath) -> str:
-        """Return a quoted text; JSON writes characters beyond 16 bits as two escapes, which are joined here."""
+        """Return a scalar's text; JSON writes characters beyond 16 bits as two escapes, which are joined here."""
         text: str = node.value
         try:
             return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")

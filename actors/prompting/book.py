@@ -45,46 +45,65 @@ def _slot(*names: str) -> AfterValidator:
 
 
 Text = Annotated[str, StringConstraints(max_length=TEXT_MAX), AfterValidator(_filled)]
-Wrapper = Annotated[Text, _slot("feedback")]
+Wrapper = Annotated[Text, _slot("feedback"), Field(json_schema_extra={"pattern": r"\{feedback\}"})]
 Numbered = Annotated[Text, _slot("number")]
 Marked = Annotated[Text, _slot("mark")]
 
 
 class PromptEntry(Config):
-    """The texts of one prompt. Both wrappers have one `{feedback}` slot; every other brace is just text."""
+    """The texts of one prompt. All are needed; the wrappers have one slot each, every other brace is just text."""
 
     role: Text
+    """Who the model is: the start of the system part."""
     constraints: Text
+    """What an answer must be: its fields, its rules, an example."""
     task: Text
+    """What to do now: the end of the user part."""
     feedback_wrapper: Wrapper
+    """What is said around one rejection of this step's own output, which takes the place of `{feedback}`."""
     escalation_feedback_wrapper: Wrapper
+    """What is said around one later failure that this step caused, which takes the place of `{feedback}`."""
 
 
 class Sections(Config):
-    """The texts that all prompts share: `data_note` ends the system part, the others head or delimit the user part.
-
-    `{number}` counts from 1, `{step}` is a step's id, `{mark}` a delimiter that cannot stand in the data it delimits,
-    `{node}` the earlier attempt that an attempt repeats, `{bytes}` the length that was cut out.
-    """
+    """The texts that all prompts share: headings and delimiters, each with its slot."""
 
     data_note: Text
+    """The end of the system part: what stands between delimiters is material, not instructions."""
     constraints: Text
+    """Heads the workflow's constraints."""
     guard_catalog: Text
+    """Heads the guard names that the workflow adds."""
     specification: Text
+    """Heads the problem."""
     dependencies: Text
+    """Heads the accepted results of earlier steps."""
     dependency: Annotated[Text, _slot("step")]
+    """Heads one of them; `{step}` is its step's id."""
     clarifications: Text
+    """Heads the user's answers."""
     question: Numbered
+    """Heads one question; `{number}` counts from 1."""
     answer: Text
+    """Stands between a question and its answer."""
     escalations: Text
+    """Heads the escalation history."""
     escalation: Numbered
+    """Heads one cycle of it; `{number}` counts from 1."""
     retries: Text
+    """Heads the retry history."""
     retry: Numbered
+    """Heads one attempt of it; `{number}` counts from 1."""
     repeats: Annotated[Text, _slot("node")]
+    """Says that an attempt was the same as an earlier one, `{node}`."""
     task: Text
+    """Heads the task."""
     data_open: Marked
+    """Opens a text of users or models; `{mark}` cannot stand in that text."""
     data_close: Marked
+    """Closes it, with the same `{mark}`."""
     cut: Annotated[Text, _slot("bytes")]
+    """Stands where `{bytes}` of a text were left out."""
 
 
 class PromptsFile(Value):

@@ -1,0 +1,170 @@
+"""What a configuration file may be, and the one line that says why it may not."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.config.yamlfile import DEPTH_MAX, FILE_BYTES_MAX, parse_document, read_document
+from runtime.errors import UsageProblem
+
+
+def problem(text: str, source: str = "f.yaml") -> str:
+    with pytest.raises(UsageProblem) as caught:
+        parse_document(text, source)
+    return str(caught.value)
+
+
+def test_values_keep_their_lines():
+    document = parse_document("a: 1\nb:\n  - x\n  - c: [y,\n      z]\n", "f.yaml")
+    assert document.value == {"a": 1, "b": ["x", {"c": ["y", "z"]}]}
+    assert document.lines["b", 1, "c", 1] == 5
+    assert document.place(("b", 1, "c", 1)) == "f.yaml:5 b[1].c[1]"
+
+
+def test_a_path_that_is_not_there_has_the_line_of_its_parent():
+    document = parse_document("a: 1\nb:\n  c: 2\n", "f.yaml")
+    assert document.place(("b", "nothing", 3)) == "f.yaml:2 b.nothing[3]"
+    assert document.place() == "f.yaml:1"
+
+
+def test_plain_scalars_are_those_of_json():
+    text = "[~, null, true, False, 10, -3, 1e3, 2.5, no, on, 1:30, 0x10, 2026-01-01, .inf]"
+    value = parse_document(f"a: {text}", "f.yaml").value["a"]
+    assert value == [None, None, True, False, 10, -3, 1000.0, 2.5, "no", "on", "1:30", "0x10", "2026-01-01", ".inf"]
+    assert [type(item) for item in value[4:8]] == [int, int, float, float]
+
+
+def test_quoted_scalars_are_text():
+    assert parse_document("a: ['1', \"true\", '']", "f.yaml").value == {"a": ["1", "true", ""]}
+
+
+def test_block_text_is_text():
+    assert parse_document("a: |-\n  1\nb: >-\n  true\n", "f.yaml").value == {"a": "1", "b": "true"}
+
+
+@given(
+    st.dictionaries(
+        st.text(max_size=8),
+        st.recursive(
+            st.none() | st.booleans() | st.integers(-(10**17), 10**17) | st.text(max_size=12),
+            lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+            max_leaves=8,
+        ),
+        max_size=4,
+    ),
+    st.sampled_from([None, 1, "\t"]),
+)
+def test_json_is_yaml(value, indent):
+    """Whatever Python writes as JSON is read back the same, also with tabs and with escaped surrogate pairs."""
+    assert parse_document(json.dumps(value, indent=indent), "f.json").value == value
+
+
+@given(st.text(max_size=200) | st.text(alphabet="{}[]:,-&*!|>'\"#%@ \n\tab1~?", max_size=60))
+def test_any_text_is_a_document_or_a_problem(text):
+    """Nothing but a `UsageProblem` ever comes out, whatever is in the file."""
+    try:
+        value = parse_document(text, "f.yaml").value
+    except UsageProblem as error:
+        value = {"refused": str(error)}
+    assert isinstance(value, dict)
+    assert value.get("refused", "f.yaml").startswith("f.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", "f.yaml: the file is empty (a mapping of keys to values is expected)"),
+        ("# only a comment\n", "f.yaml: the file is empty (a mapping of keys to values is expected)"),
+        ("- a\n", "f.yaml:1: the top level is not a mapping (start with `name: ...`)"),
+        ("words\n", "f.yaml:1: the top level is not a mapping (start with `name: ...`)"),
+        ("a: 1\nb:\n  c: 1\n  c: 2\n", "f.yaml:4 b: duplicate key 'c'"),
+        ("a: 1\n2: x\n", "f.yaml:2: key 2 is not text (put it in quotes)"),
+        ("a: 1\n[b]: x\n", "f.yaml:2: a key must be text"),
+        ("a: &a {x: 1}\nb:\n  <<: *a\n", "f.yaml:3 b: merge keys (<<) are not supported"),
+        ("a: *b\n", "f.yaml:1: not YAML: found undefined alias 'b'"),
+        ("a: 1\n---\nb: 2\n", "f.yaml:2: not YAML: but found another document"),
+        ("a: 1\nb: \x01\n", "f.yaml:2: not text: special characters are not allowed"),
+        ('a: "\\ud83d"\n', "f.yaml:1 a: half a surrogate pair is not text"),
+    ],
+)
+def test_each_problem_has_a_cause_and_a_place(text, line):
+    assert problem(text) == line
+
+
+def test_tags_that_would_make_objects_are_refused():
+    assert "python/object/apply:os.system is not allowed" in problem("a: !!python/object/apply:os.system ['true']")
+    assert "tag" in problem("a: !!int '3'")
+
+
+def test_an_alias_may_repeat_a_value():
+    assert parse_document("a: &x [1]\nb: *x\n", "f.yaml").value == {"a": [1], "b": [1]}
+
+
+def test_an_alias_bomb_is_refused():
+    lines = ["a: &a [x,x,x,x,x,x,x,x,x]"]
+    lines += [f"{chr(98 + i)}: &{chr(98 + i)} [{','.join(['*' + chr(97 + i)] * 9)}]" for i in range(9)]
+    assert "an alias repeats itself" in problem("\n".join(lines))
+
+
+def test_an_alias_of_itself_is_refused():
+    assert "an alias repeats itself" in problem("a: &a [*a]")
+
+
+def test_deep_nesting_is_refused():
+    assert f"nested over {DEPTH_MAX} levels" in problem("a: " + "[" * 100_000)
+    assert f"nested over {DEPTH_MAX} levels" in problem("\n".join(" " * i + "a:" for i in range(300)))
+
+
+def read_problem(path: Path) -> str:
+    with pytest.raises(UsageProblem) as caught:
+        read_document(path)
+    return str(caught.value)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    assert read_problem(tmp_path / "no.yaml") == f"{tmp_path}/no.yaml: no such file"
+
+
+def test_a_folder(tmp_path):
+    assert read_problem(tmp_path) == f"{tmp_path}: this is a folder, not a file"
+
+
+def test_a_name_that_no_file_can_have():
+    assert read_problem(Path("a\0b")).endswith("this is not a file name")
+    assert "cannot be read" in read_problem(Path("a" * 5000))
+
+
+def test_a_binary_file(tmp_path):
+    path = tmp_path / "b.yaml"
+    path.write_bytes(b"\x7fELF\x02\x01\xff\xfe")
+    assert read_problem(path) == f"{path}: not UTF-8 text (byte 6)"
+    path.write_bytes(bytes(100))
+    assert read_problem(path).startswith(f"{path}:1: not text")
+
+
+def test_a_huge_file_is_not_read_to_its_end(tmp_path):
+    path = tmp_path / "h.yaml"
+    with path.open("wb") as file:
+        file.truncate(50 * 1024 * 1024)
+    assert read_problem(path) == f"{path}: the file is over 1024 KiB"
+
+
+def test_the_size_limit_is_exact(tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text("a: b #".ljust(FILE_BYTES_MAX, "x"))
+    assert read_document(path).value == {"a": "b"}
+    path.write_text("a: b #".ljust(FILE_BYTES_MAX + 1, "x"))
+    assert "over" in read_problem(path)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path):
+    path = tmp_path / "m.yaml"
+    path.write_bytes("a: ü".encode("utf-8-sig"))
+    assert read_document(path).value == {"a": "ü"}
+
+
+def test_a_device_is_read_as_far_as_the_limit():
+    assert "over" in read_problem(Path("/dev/zero"))
