@@ -101,8 +101,8 @@ class Supervisor(Generic[S, E, M]):
         before anything is done, and `Fenced` if another driver takes over.
         """
         self._epoch = await self._journal.claim(self.run, self._lease.owner, self._lease.ttl)
-        reached("claim.after")
         try:
+            reached("claim.after")
             await self._load()
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._keep_lease)

@@ -1,0 +1,246 @@
+"""The supervisor drives any machine: here two players who haggle, over the journal in memory."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+
+from runtime.actor import Actor, Envelope
+from runtime.clock import TrioClock
+from runtime.crash import LABELS, install
+from runtime.errors import Fenced, Held
+from runtime.journal.memory import open_memory
+from runtime.journal.port import Journal
+from runtime.supervisor import Ending, Lease, Stop, Supervisor
+from tests.support.negotiation import CODEC, Haggle, Negotiation, NegotiationEvent, Offer, Start
+
+Player = Callable[[Envelope], Awaitable[Offer]]
+LEASE = Lease("test", ttl=30.0, poll=0.1)
+
+
+@asynccontextmanager
+async def table() -> AsyncIterator[Journal[NegotiationEvent]]:
+    """Open a journal with one admitted run."""
+    async with open_memory(CODEC, TrioClock()) as journal:
+        await journal.create("run", "haggling")
+        yield journal
+
+
+def supervisor(
+    journal: Journal[NegotiationEvent], buyer: Player, seller: Player, stop: Stop | None = None, owner: str = "test"
+) -> Supervisor[Haggle, NegotiationEvent, Offer]:
+    actors = [Actor("buyer", buyer), Actor("seller", seller)]
+    lease = Lease(owner, ttl=30.0, poll=0.1)
+    return Supervisor(
+        "run", machine=Negotiation(), journal=journal, actors=actors, clock=TrioClock(), lease=lease, stop=stop
+    )
+
+
+def player(start: int, step: int, seconds: float = 1.0) -> Player:
+    """Return a player who moves by `step` with each offer."""
+    price = start - step
+
+    async def offer(envelope: Envelope) -> Offer:
+        nonlocal price
+        await trio.sleep(seconds)
+        price += step
+        return Offer(envelope.work.request_id, price, f"my offer is {price}")
+
+    return offer
+
+
+async def kinds(journal: Journal[NegotiationEvent]) -> list[str]:
+    return [record.event.kind for record in await journal.read("run")]
+
+
+async def test_a_run_goes_from_its_first_message_to_its_end(autojump_clock: trio.testing.MockClock) -> None:
+    async with table() as journal:
+        driver = supervisor(journal, player(10, 10), player(50, -10))
+        assert await driver.drive(Start(20)) is Ending.FINISHED
+        assert driver.state.ended == "sold at 30"
+        row = await journal.row("run")
+        assert (row.summary.status, row.summary.detail, row.owner) == ("finished", "sold at 30", None)
+        assert (await kinds(journal))[:4] == ["opened", "offer_requested", "offered", "offer_requested"]
+
+
+async def test_nothing_is_asked_before_the_request_is_in_the_journal(autojump_clock: trio.testing.MockClock) -> None:
+    async with table() as journal:
+        seen: list[tuple[str, str]] = []
+
+        async def watching(envelope: Envelope) -> Offer:
+            seen.append((envelope.work.request_id, (await journal.read("run"))[-1].event.request_id))
+            return Offer(envelope.work.request_id, 500)
+
+        await supervisor(journal, watching, watching).drive(Start(4))
+        assert seen and all(asked == written for asked, written in seen)
+
+
+async def test_a_stop_waits_for_the_reply_in_flight_and_asks_for_nothing_new(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async with table() as journal:
+        stop = Stop()
+        driver = supervisor(journal, player(10, 10, 5.0), player(50, -10, 5.0), stop)
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def press() -> None:
+                await trio.sleep(7.0)
+                stop.park.set()
+
+            assert await driver.drive(Start(20)) is Ending.PARKED
+        assert (await kinds(journal))[-2:] == ["paused", "offered"]
+        again = supervisor(journal, player(20, 10), player(40, -10))
+        assert await again.drive() is Ending.FINISHED
+        assert again.state.ended.startswith("sold")
+
+
+async def test_a_second_wish_to_stop_cancels_the_reply_in_flight(autojump_clock: trio.testing.MockClock) -> None:
+    async with table() as journal:
+        stop = Stop()
+        driver = supervisor(journal, player(10, 10, 1000.0), player(50, -10), stop)
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def press() -> None:
+                stop.park.set()
+                await trio.sleep(2.0)
+                stop.now.set()
+
+            assert await driver.drive(Start(20)) is Ending.PARKED
+        assert trio.current_time() < 5.0
+        assert (await kinds(journal))[-1] == "paused"
+
+
+async def test_a_stop_waits_at_most_ten_seconds(autojump_clock: trio.testing.MockClock) -> None:
+    async with table() as journal:
+        stop = Stop()
+        driver = supervisor(journal, player(10, 10, 1000.0), player(50, -10), stop)
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def press() -> None:
+                await trio.sleep(1.0)
+                stop.park.set()
+
+            assert await driver.drive(Start(20)) is Ending.PARKED
+        assert 11.0 <= trio.current_time() < 12.0
+
+
+async def test_a_posted_message_reaches_a_running_run_and_is_consumed_once(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async with table() as journal:
+        driver = supervisor(journal, player(10, 0, 3.0), player(50, 0, 3.0))
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def person() -> None:
+                await trio.sleep(10.0)
+                await journal.post("run", "cancel", "called off")
+
+            assert await driver.drive(Start(1000)) is Ending.FINISHED
+        assert driver.state.ended == "called off"
+        assert (await journal.read("run"))[-1].inbox == 1
+
+
+async def test_a_message_posted_while_nobody_drives_is_taken_first(autojump_clock: trio.testing.MockClock) -> None:
+    async with table() as journal:
+        await journal.post("run", "cancel", "called off")
+        driver = supervisor(journal, player(10, 0), player(50, 0))
+        assert await driver.drive(Start(1000)) is Ending.FINISHED
+        assert driver.state.ended == "called off"
+
+
+async def test_a_run_that_only_waits_for_people_is_left_alone(autojump_clock: trio.testing.MockClock) -> None:
+    async with table() as journal:
+        lonely = Supervisor("run", machine=Negotiation(), journal=journal, actors=[], clock=TrioClock(), lease=LEASE)
+        assert await lonely.drive(Start(4)) is Ending.WAITING
+        assert (await journal.row("run")).owner is None
+
+
+async def test_a_second_driver_is_told_who_drives(autojump_clock: trio.testing.MockClock) -> None:
+    async with table() as journal:
+        await journal.claim("run", "somebody", 30.0)
+        with pytest.raises(Held, match="somebody"):
+            await supervisor(journal, player(10, 10), player(50, -10)).drive(Start(4))
+
+
+async def test_a_driver_that_lost_its_lease_writes_nothing_more(autojump_clock: trio.testing.MockClock) -> None:
+    async with table() as journal:
+
+        async def stall(envelope: Envelope) -> Offer:
+            await trio.sleep(5.0)
+            await journal.release("run", 1)
+            await journal.claim("run", "other", 1000.0)
+            return Offer(envelope.work.request_id, 10)
+
+        with pytest.raises(Fenced):
+            await supervisor(journal, stall, player(50, -10)).drive(Start(4))
+        assert await kinds(journal) == ["opened", "offer_requested"]
+
+
+async def test_a_bug_in_an_actor_ends_the_run_once_and_is_not_tried_again(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async with table() as journal:
+        calls = 0
+
+        async def broken(envelope: Envelope) -> Offer:
+            nonlocal calls
+            calls += 1
+            raise ValueError("no money")
+
+        driver = supervisor(journal, broken, player(50, -10))
+        assert await driver.drive(Start(4)) is Ending.FINISHED
+        assert (driver.state.ended, calls) == ("crashed: buyer: ValueError: no money", 1)
+
+
+async def test_repeatable_work_is_tried_again_but_not_for_ever(autojump_clock: trio.testing.MockClock) -> None:
+    async with table() as journal:
+        calls = 0
+
+        async def shaky(envelope: Envelope) -> Offer:
+            nonlocal calls
+            calls += 1
+            raise ValueError("again")
+
+        driver = supervisor(journal, player(10, 10), shaky)
+        await driver.drive(Start(4))
+        assert calls == 4
+        assert "again" in driver.state.ended
+
+
+@pytest.mark.parametrize("label", [label for label in LABELS if label.startswith(("append", "claim", "finish"))])
+async def test_a_crash_at_a_labelled_point_loses_nothing(label: str, autojump_clock: trio.testing.MockClock) -> None:
+    async with table() as journal:
+
+        class Killed(BaseException):
+            pass
+
+        for nth in range(1, 4):
+            left = nth
+
+            def kill(reached: str) -> None:
+                nonlocal left
+                left -= reached == label
+                if left == 0 and reached == label:
+                    raise Killed
+
+            install(kill)
+            try:
+                with pytest.raises(Killed):
+                    first = Start(6) if not await journal.read("run") else None
+                    await supervisor(journal, player(10, 10), player(50, -10)).drive(first)
+            except BaseException as error:
+                if "DID NOT RAISE" not in str(error):
+                    raise
+                break
+            finally:
+                install(None)
+        final = supervisor(journal, player(10, 10), player(50, -10))
+        assert await final.drive(Start(6) if not await journal.read("run") else None) is Ending.FINISHED
+        records = await journal.read("run")
+        offered = [record.event.request_id for record in records if record.event.kind == "offered"]
+        assert len(offered) == len(set(offered))
