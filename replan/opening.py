@@ -33,7 +33,8 @@ async def open_model(
     spec = parse_model_spec(text)
     match spec:
         case Rules():
-            from actors.rules.model import RulesModel, load_templates  # noqa: PLC0415 - not needed by real models
+            from actors.rules.data import load_templates  # noqa: PLC0415 - as below
+            from actors.rules.model import RulesModel  # noqa: PLC0415 - not needed by real models
 
             yield RulesModel(load_templates(root / "configs" / "templates"))
         case Scripted(path):
