@@ -16,6 +16,18 @@ from actors.config.explain import Config, complaint, nearest
 from actors.config.pair import ActionPair, Composite, Count, Name, Patience, Positive, Seconds, StepId
 from actors.config.yamlfile import Document, KeyPath
 
+__all__ = [
+    "FREE_GENERATORS",
+    "STEPS_MAX",
+    "ActionPair",
+    "Assurance",
+    "Composite",
+    "GuardLevel",
+    "Search",
+    "Workflow",
+    "validate_names",
+]
+
 STEPS_MAX = 64
 """Steps of one workflow; the seeds' largest has 12."""
 TEXT_MAX = 20_000

@@ -50,6 +50,7 @@ def test_the_schema_rejects_a_prompt_without_either_wrapper():
     assert check.is_valid({"g_plan": entry()})
     assert not check.is_valid({"g_plan": entry(feedback_wrapper=None)})
     assert not check.is_valid({"g_plan": entry(escalation_feedback_wrapper=None)})
+    assert not check.is_valid({"g_plan": entry(feedback_wrapper="no slot")})
 
 
 def test_the_schema_rejects_what_the_loader_rejects():

@@ -1,0 +1,106 @@
+"""The shipped prompts: their examples pass the guards that will judge the answers, and they name what is allowed."""
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from actors.artifacts import Artifact, Context
+from actors.config.resolve import load_workflow, shipped_workflows
+from actors.guards.catalogue import BUILT_IN
+from actors.guards.plan_settings import GUARD_CATALOG
+from actors.guards.shapes import ANALYSIS_SCHEMA, PROBLEM_TYPES, RECON_LISTS, RECON_SCHEMA, STRATEGIES, STRATEGY_SCHEMA
+from actors.plans.plan import RESERVED_IDS, plan_schema
+from actors.prompting.book import load_prompts
+from actors.prompting.render import render
+
+ROOT = Path(__file__).resolve().parents[2]
+PLANNING = ROOT / "prompts" / "planning.yaml"
+BOOK, _ = load_prompts(PLANNING, PLANNING)
+SCHEMAS = {"analysis": ANALYSIS_SCHEMA, "recon": RECON_SCHEMA, "strategy": STRATEGY_SCHEMA, "plan": plan_schema()}
+JUDGES = [
+    ("analysis", "analysis_valid"),
+    ("recon", "recon_valid"),
+    ("strategy", "strategy_valid"),
+    ("plan", "plan_minimal"),
+    ("plan", "plan_medium"),
+    ("plan", "plan_expansive"),
+]
+
+
+def fenced(entry: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)\n```", BOOK.entries[entry].constraints, re.DOTALL)
+
+
+def judged(entry: str, guard: str):
+    (example,) = fenced(entry, "json")
+    (problem,) = fenced("recon", "text")
+    return BUILT_IN[guard]({})(Artifact("n", entry, example), Context(problem))
+
+
+@pytest.mark.parametrize(("entry", "guard"), JUDGES)
+def test_the_example_passes_without_a_finding(entry, guard):
+    """Not even a warning: a model copies what it is shown."""
+    verdict = judged(entry, guard)
+    assert verdict.findings == ()
+    assert verdict.passed
+
+
+@pytest.mark.parametrize("entry", SCHEMAS)
+def test_the_example_fits_the_structured_output(entry):
+    """What is shown and what a server enforces are one shape."""
+    (example,) = fenced(entry, "json")
+    jsonschema.validate(json.loads(example), SCHEMAS[entry])
+
+
+def test_the_example_plan_is_contingent_and_proved():
+    verdict = judged("plan", "plan_expansive")
+    assert verdict.facts["assurance"] == "strong_cyclic"
+    (example,) = fenced("plan", "json")
+    assert {step["on_failure"] for step in json.loads(example)["steps"]} == {"continue", "escalate", "fix"}
+
+
+def test_the_prompts_name_every_allowed_value():
+    def names(entry: str, values) -> None:
+        missing = [value for value in values if value not in BOOK.entries[entry].constraints]
+        assert missing == []
+
+    names("analysis", PROBLEM_TYPES)
+    names("recon", RECON_LISTS)
+    names("strategy", STRATEGIES)
+    names("plan", [f'"{reserved}"' for reserved in RESERVED_IDS])
+    for entry, schema in SCHEMAS.items():
+        names(entry, [f'"{key}"' for key in schema["properties"]])
+    names("plan", [f'"{key}"' for key in plan_schema()["properties"]["steps"]["items"]["properties"]])
+
+
+@pytest.mark.parametrize("name", ["strategy", "plan", "plan_direct"])
+def test_the_prompts_name_the_whole_guard_catalogue(name):
+    """All of them, and a step with any of them passes."""
+    named = {word.strip(',.";') for word in BOOK.entries[name].constraints.split()}
+    assert named >= GUARD_CATALOG
+    (example,) = fenced("plan", "json")
+    for guard in sorted(GUARD_CATALOG):
+        plan = json.loads(example)
+        plan["steps"][0]["guard"] = guard
+        assert BUILT_IN["plan_minimal"]({})(Artifact("n", "plan", json.dumps(plan)), Context("x")).passed
+
+
+def test_each_step_speaks_for_itself():
+    """S134: no two entries share a role, a task or a wrapper, except the two that ask for plans their wrappers."""
+    entries = BOOK.entries
+    assert set(entries) == {"analysis", "recon", "strategy", "plan", "plan_direct"}
+    for key, expected in (("role", 5), ("task", 5), ("feedback_wrapper", 4), ("escalation_feedback_wrapper", 4)):
+        assert len({getattr(entry, key) for entry in entries.values()}) == expected
+
+
+@pytest.mark.parametrize("name", shipped_workflows(ROOT))
+def test_every_step_of_a_shipped_workflow_has_a_prompt_of_modest_size(name):
+    """About 3,000 tokens of instructions at most, so that small windows have room for the problem."""
+    loaded = load_workflow(name, ROOT)
+    for step in loaded.workflow.order():
+        if not loaded.workflow.is_deterministic(step):
+            rendered = render(loaded.prompts.entry_for(loaded.workflow, step), loaded.prompts, Context("x"))
+            assert rendered.byte_count < 12_000
