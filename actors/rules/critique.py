@@ -5,13 +5,13 @@ from typing import Any
 
 from actors.guards.fields import folded
 from actors.rules.data import Rules
-from actors.rules.plan import ITEMS_MAX_AFTER_CRITIQUE
 from actors.rules.reading import Reading, facts_of, kind_of
-from actors.rules.slots import lists_of
+from actors.rules.slots import lists_of, sources
 from actors.rules.text import lower, words
 
 TEST_GUARDS = frozenset({"dynamic_test", "all_tests_pass"})
 PERSON_GUARDS = frozenset({"human", "merge_ready"})
+NAMED_MAX = 5  # files and tests of the text that a plan is expected to name
 POINTS_MAX = 12  # points of one list
 
 
@@ -23,7 +23,7 @@ def critique_artifact(reading: Reading, rules: Rules) -> dict[str, Any]:
     raw = draft.get("steps")
     steps = [step for step in raw if isinstance(step, Mapping)] if isinstance(raw, list) else []
     if not steps:
-        match = phrases["match_no"].replace("{kind}", kind.replace("_", " ")).replace("{steps}", "no steps")
+        match = phrases["match_no"].replace("{kind}", rules.phrases.kind(kind)).replace("{steps}", "no steps")
         return _artifact("fundamentally_flawed", match, suggestions=[phrases["not_a_plan"]])
     matches = _matches(steps, kind, rules)
     lists = {
@@ -41,7 +41,7 @@ def critique_artifact(reading: Reading, rules: Rules) -> dict[str, Any]:
         assessment, lists["suggestions"] = "good", [phrases["fine"]]
     ids = ", ".join(_id(step) for step in steps[:POINTS_MAX])
     match = phrases["match_yes" if matches else "match_no"]
-    return _artifact(assessment, match.replace("{kind}", kind.replace("_", " ")).replace("{steps}", ids), **lists)
+    return _artifact(assessment, match.replace("{kind}", rules.phrases.kind(kind)).replace("{steps}", ids), **lists)
 
 
 def _artifact(assessment: str, match: str, **lists: list[str]) -> dict[str, Any]:
@@ -72,12 +72,12 @@ def _missing(reading: Reading, steps: list[Mapping[str, Any]], rules: Rules) -> 
     phrases = rules.phrases.critique
     facts = facts_of(reading)
     said = folded(" ".join(f"{_id(step)} {step.get('name')} {step.get('description')}" for step in steps))
-    named = {"file": facts.files[:ITEMS_MAX_AFTER_CRITIQUE], "test": facts.tests[:ITEMS_MAX_AFTER_CRITIQUE]}
+    named = {"file": sources(facts, rules)[:NAMED_MAX], "test": facts.tests[:NAMED_MAX]}
     for what, items in named.items():
         for item in items:
             if item not in said:
                 yield phrases["unnamed"].replace("{what}", what).replace("{item}", item)
-    for item in lists_of(facts, rules, ITEMS_MAX_AFTER_CRITIQUE)["constraints"]:
+    for item in lists_of(facts, rules)["constraints"]:
         if item not in said:
             yield phrases["no_constraint_step"].replace("{item}", item)
     guards = {step.get("guard") for step in steps if isinstance(step.get("guard"), str)}

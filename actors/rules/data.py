@@ -77,6 +77,7 @@ class Languages(Value):
     not_files: frozenset[str]
     roots: frozenset[str]
     library_paths: tuple[str, ...]
+    benchmark_paths: tuple[str, ...]
     names: frozenset[str]
 
     @cached_property
@@ -93,10 +94,16 @@ class Phrases(Value):
     rationale: tuple[str, ...] = Field(min_length=1)
     questions: tuple[str, ...] = Field(min_length=1)
     nameless: str
+    nowhere: str
+    kinds: dict[str, str]
     strategy_rationale: tuple[str, ...] = Field(min_length=1)
     strategy_changed: str
     critique_point: str
     critique: dict[str, str]
+
+    def kind(self, kind: str) -> str:
+        """Return how sentences call a kind."""
+        return self.kinds.get(kind, kind.replace("_", " "))
 
 
 class Strategy(Value):

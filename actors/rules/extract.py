@@ -13,6 +13,7 @@ from actors.rules.traces import Trace, find_traces, functions
 
 ITEMS_MAX = 20  # items of one list
 TOKEN_LENGTH_MAX = 200
+END = ".;,"
 
 _TOKEN = re.compile(r"[^\s\"'`()\[\]{}<>,;|=*!?]+")
 _PLACE = re.compile(r"(?::\d{1,7}){1,2}:?$")
@@ -59,14 +60,16 @@ def extract(text: Text, rules: Rules) -> Facts:
     paths = list(_paths(text, traces, rules))
     tests = text.quotes((*(path for path in paths if _TEST_FILE.search(path)), *_test_names(text)), limit=ITEMS_MAX)
     files = text.quotes(paths, limit=ITEMS_MAX)
-    apis = text.quotes(_apis(text, traces, rules, {*files, *tests}), limit=ITEMS_MAX)
+    # Names that can be nothing but code come first; a plain word in backquotes may be anything.
+    apis = sorted(_apis(text, traces, rules, {*files, *tests}), key=lambda name: not _looks_like_code(name))
+    apis_kept = text.quotes(apis, limit=ITEMS_MAX)
     steps = text.quotes(_steps(text, rules), limit=ITEMS_MAX)
     constraints = text.quotes((quote for quote in _constraints(text, rules) if quote not in steps), limit=ITEMS_MAX)
-    taken = {*steps, *constraints}
+    taken = {said.rstrip(END) for said in (*steps, *constraints)}
     wishes = text.quotes((wish for wish in _wishes(text) if wish not in taken), limit=ITEMS_MAX)
     names = rules.signals.headings
     title = text.title((*names.generic, *names.reproduction, *names.constraints))
-    return Facts(title, files, traces, apis, tests, steps, constraints, wishes)
+    return Facts(title, files, traces, apis_kept, tests, steps, constraints, wishes)
 
 
 def is_file(token: str, rules: Rules) -> bool:
@@ -134,7 +137,7 @@ def _apis(text: Text, traces: Sequence[Trace], rules: Rules, taken: set[str]) ->
         yield from (name for name in marked if _NAME.match(name) and good(name))
         plain = _INLINE.sub(" ", head)
         yield from (name for name in _WORD.findall(plain) if _looks_like_code(name) and good(name))
-    yield from (name for name in functions(traces) if good(name))
+    yield from (name for name in functions(traces, rules.languages.library_paths) if good(name))
     for trace in traces:
         if match := re.search(r"[\w.]{0,200}(?:Error|Exception|Timeout)\b", trace.error[:LINE_LENGTH_MAX]):
             yield match[0]
@@ -142,7 +145,7 @@ def _apis(text: Text, traces: Sequence[Trace], rules: Rules, taken: set[str]) ->
 
 def _looks_like_code(name: str) -> bool:
     plain = name.strip("_")
-    if name.endswith("()") or "::" in name or "_" in plain:
+    if name.endswith("()") or "::" in name or " " in name or "_" in plain:
         return bool(plain)
     if "." in name:
         # "e.g" and "i.e" are no names; "Foo.bar" and "os.path.join" are.
@@ -179,9 +182,9 @@ def _wishes(text: Text) -> Iterator[str]:
     for passage in text.passages:
         if passage.item and len(passage.text) <= SENTENCE_LENGTH_MAX and passage.text.count(" ") >= 1:
             if not _LINK.search(passage.text):
-                yield passage.text.rstrip(".;,")
+                yield passage.text.rstrip(END)
         elif not passage.item:
-            yield from (part.rstrip(".") for part in sentences(passage.text) if find(lower(part), "i want"))
+            yield from (part.rstrip(END) for part in sentences(passage.text) if find(lower(part), "i want"))
 
 
 def _parts(passage: Passage) -> list[str]:

@@ -67,13 +67,17 @@ def analysis_artifact(reading: Reading, rules: Rules) -> dict[str, Any]:
     kind = found.kind(reading.escalations)
     backed = [other for other in found.ranking if other != kind and found.scores[other] > 0]
     quoted = names([f'"{signal}"' for signal in found.signals[kind][:3]])
-    slots = {"kind": kind.replace("_", " "), "second": backed[0].replace("_", " ") if backed else "", "signals": quoted}
+    slots = {
+        "kind": rules.phrases.kind(kind),
+        "second": rules.phrases.kind(backed[0]) if backed else "",
+        "signals": quoted,
+    }
     return {
         "problem_type": kind,
         "language": reading.language,
         "severity": found.severity,
         "key_signals": list(found.signals[kind] or (reading.facts.title or rules.phrases.nameless,)),
-        "affected_area": area_of(reading.facts, rules),
+        "affected_area": area_of(reading.facts, rules) or reading.facts.title or rules.phrases.nameless,
         "rationale": first(rules.phrases.rationale, slots),
         "open_questions": reading.questions(rules),
     }

@@ -12,11 +12,10 @@ from typing import Any
 
 from actors.rules.data import RESERVED, Rules, Template, TemplateStep
 from actors.rules.reading import Reading, facts_of, kind_of
-from actors.rules.slots import fill, first, lists_of, numbered, slots_of
+from actors.rules.slots import LIMITS, fill, first, item_slots, lists_of, numbered, slots_of
 from actors.rules.strategy import ranked
 
-ITEMS_MAX = 3  # repetitions of a step: more would make a plan that nobody reads
-ITEMS_MAX_AFTER_CRITIQUE = 5
+MORE_AFTER_CRITIQUE = 2  # repetitions of a step beyond the usual ones
 SLUG_LENGTH_MAX = 48
 NUMBER = "{n}"
 
@@ -52,7 +51,7 @@ def plan_artifact(reading: Reading, rules: Rules) -> dict[str, Any]:
     """
     facts = facts_of(reading)
     points = _critique_points(reading)
-    lists = lists_of(facts, rules, ITEMS_MAX_AFTER_CRITIQUE if points else ITEMS_MAX)
+    lists = lists_of(facts, rules, MORE_AFTER_CRITIQUE if points else 0)
     said = reading.dependency("strategy").get("strategy_id")
     strategy = rules.strategies.get(said) if isinstance(said, str) else None
     strategy = strategy or rules.strategies[ranked(reading, rules)[0]]
@@ -75,7 +74,7 @@ def plan_artifact(reading: Reading, rules: Rules) -> dict[str, Any]:
 def template_plan(template: Template, reading: Reading, rules: Rules) -> dict[str, Any]:
     """Return a template's plan with no repetition: what a template selector hands to whoever refines it."""
     facts = facts_of(reading)
-    lists, slots = lists_of(facts, rules, 1), slots_of(reading, facts, rules)
+    lists, slots = lists_of(facts, rules, -max(LIMITS.values())), slots_of(reading, facts, rules)
     steps = list(_steps(template, Choice(frozenset(), lists, 0), slots))
     return _plan(template, steps, slots, lists, reading.r_max)
 
@@ -123,7 +122,8 @@ def _steps(template: Template, choice: Choice, slots: Mapping[str, str]) -> Iter
             if plain in omitted:
                 found |= dict.fromkeys(depends(omitted[plain].dependencies, number))
             elif kept[plain].for_each:
-                same = number if plain != name else None
+                last = count[plain] if kept[plain].in_order else None  # the others come before it
+                same = number if plain != name else last
                 found |= dict.fromkeys(_numbered(f"{plain}_{NUMBER}", count[plain], same))
             else:
                 found[plain] = None
@@ -133,7 +133,7 @@ def _steps(template: Template, choice: Choice, slots: Mapping[str, str]) -> Iter
         for number, item in enumerate(choice.items(step), 1):
             mine = number if step.for_each else None
             chained = step.in_order and number > 1
-            own = {**slots, "item": item, "n": str(number)} if step.for_each else slots
+            own = {**slots, **item_slots(item, number)} if step.for_each else slots
             needs = [*tokens(step.preconditions, mine), *(tokens(step.effects, number - 1) if chained else [])]
             back = step.on_failure not in RESERVED
             loop = back and choice.size < 2

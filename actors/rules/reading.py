@@ -74,7 +74,7 @@ def read_request(material: Mapping[str, Any], rules: Rules) -> Reading:
 
 
 def facts_of(reading: Reading) -> Facts:
-    """Return the facts that a plan is about: the accepted recon's lists where there is one, else what was found here."""
+    """Return the facts that a plan is about: the accepted recon's lists where there is one, else what was found."""
     recon = reading.dependency("recon")
     own = reading.facts
     return replace(

@@ -12,6 +12,10 @@ from actors.rules.text import shorten
 NAMES_MAX = 4  # names in one slot
 NAME_LENGTH_MAX = 120
 ITEM_LENGTH_MAX = 200
+BRIEF_LENGTH_MAX = 60
+
+LIMITS: Mapping[str, int] = {"constraints": 5, "moves": 5, "suspects": 3, "targets": 3}
+"""How often a step is repeated at most: more would make a plan that nobody reads."""
 
 _SLOT = re.compile(r"\{([a-z]+)\}")
 
@@ -35,38 +39,45 @@ def slots_of(reading: Reading, facts: Facts, rules: Rules) -> dict[str, str]:
     return {
         "title": title,
         "language": reading.language,
-        "files": names(_sources(facts)),
-        "apis": names(facts.apis),
-        "tests": names(facts.tests),
+        "files": names(sources(facts, rules)),
+        "apis": names(_distinct(facts.apis)),
+        "tests": names(_distinct(facts.tests)),
+        "benchmarks": names([file for file in facts.files if _is_benchmark(file, rules)]),
         "steps": numbered(facts.steps),
         "constraints": numbered(facts.constraints),
         "wishes": numbered(facts.wishes),
         "error": _short(error, NAME_LENGTH_MAX),
-        "location": next(iter(_places(facts, rules)), area_of(facts, rules)),
-        "area": area_of(facts, rules),
+        "location": next(iter(_places(facts, rules)), area_of(facts, rules) or _nowhere(facts, rules)),
+        "area": area_of(facts, rules) or _nowhere(facts, rules),
     }
 
 
-def lists_of(facts: Facts, rules: Rules, limit: int) -> dict[str, tuple[str, ...]]:
-    """Return the lists that a step may be repeated for, at most `limit` items each; only `constraints` may be empty."""
-    subjects = (*_sources(facts), *facts.apis) if not _sources(facts) else _sources(facts)
-    targets = subjects or (area_of(facts, rules),)
+def lists_of(facts: Facts, rules: Rules, more: int = 0) -> dict[str, tuple[str, ...]]:
+    """Return the lists that a step may be repeated for, `more` items than usual; only `constraints` may be empty."""
+    targets = sources(facts, rules) or _distinct(facts.apis) or (_nowhere(facts, rules),)
     lists = {
         "constraints": facts.constraints,
         "moves": facts.wishes or targets,
         "suspects": (*_places(facts, rules), *_unplaced(facts, rules)) or targets,
         "targets": targets,
     }
-    return {name: tuple(_short(item, ITEM_LENGTH_MAX) for item in items[:limit]) for name, items in lists.items()}
+    return {
+        name: tuple(_short(item, ITEM_LENGTH_MAX) for item in items[: max(1, LIMITS[name] + more)])
+        for name, items in lists.items()
+    }
+
+
+def item_slots(item: str, number: int) -> dict[str, str]:
+    """Return the slots that a repeated step may use beside the others."""
+    return {"item": item, "brief": _short(item, BRIEF_LENGTH_MAX), "n": str(number)}
 
 
 def area_of(facts: Facts, rules: Rules) -> str:
-    """Return what part of the program the text is about, in the text's own words."""
+    """Return the part of the program that the text names first; empty if it names none."""
     for trace in facts.traces:
         if (own := trace.own_frame(rules.languages.library_paths)) is not None:
             return own.file
-    named = (*_sources(facts), *facts.apis[:1], facts.title, rules.phrases.nameless)
-    return next(name for name in named if name)
+    return next((name for name in (*sources(facts, rules), *facts.apis[:1])), "")
 
 
 def names(items: Sequence[str]) -> str:
@@ -80,9 +91,15 @@ def numbered(items: Sequence[str]) -> str:
     return "; ".join(f"({place}) {item}" for place, item in enumerate(shown, 1))
 
 
-def _sources(facts: Facts) -> tuple[str, ...]:
-    """The files that are no tests; if only tests are named, there are none."""
-    return tuple(file for file in facts.files if file not in facts.tests)
+def sources(facts: Facts, rules: Rules) -> tuple[str, ...]:
+    """Return the named files that are the program's own and no tests; of a path and its tail, the one named first."""
+    kept: list[str] = []
+    for file in facts.files:
+        library = any(part in f"/{file}" for part in rules.languages.library_paths)
+        again = any(f"/{one}".endswith(f"/{file}") or f"/{file}".endswith(f"/{one}") for one in kept)
+        if not (file in facts.tests or library or again or _is_benchmark(file, rules)):
+            kept.append(file)
+    return tuple(kept)
 
 
 def _places(facts: Facts, rules: Rules) -> tuple[str, ...]:
@@ -98,8 +115,28 @@ def _places(facts: Facts, rules: Rules) -> tuple[str, ...]:
 def _unplaced(facts: Facts, rules: Rules) -> tuple[str, ...]:
     """The named files in which no trace ends."""
     placed = _places(facts, rules)
-    return tuple(file for file in _sources(facts) if not any(place.startswith(file) for place in placed))
+    return tuple(file for file in sources(facts, rules) if not any(place.startswith(file) for place in placed))
+
+
+def _is_benchmark(file: str, rules: Rules) -> bool:
+    return any(part in f"/{file}" for part in rules.languages.benchmark_paths)
+
+
+def _distinct(items: Sequence[str]) -> tuple[str, ...]:
+    """The names without those that another one says in full: `charge` beside `Bill.charge`, a file beside its tests."""
+    fuller = [(f"::{item}", f".{item}", f"{item}::") for item in items]
+    return tuple(
+        item
+        for item, (scoped, dotted, opened) in zip(items, fuller, strict=True)
+        if not any(other.endswith((scoped, dotted)) or other.startswith(opened) for other in items)
+    )
 
 
 def _short(text: str, length: int) -> str:
-    return shorten(folded(text), length)
+    whole = folded(text)
+    cut = shorten(whole, length)
+    return cut if cut == whole else f"{cut} …"
+
+
+def _nowhere(facts: Facts, rules: Rules) -> str:
+    return rules.phrases.nowhere.replace("{title}", facts.title or rules.phrases.nameless)

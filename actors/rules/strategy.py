@@ -46,7 +46,7 @@ def strategy_artifact(reading: Reading, rules: Rules) -> dict[str, Any]:
     errors = tuple(trace.error for trace in facts.traces[:1] if trace.error)
     slots = slots_of(reading, facts, rules)
     slots |= {
-        "kind": kind_of(reading, rules).replace("_", " "),
+        "kind": rules.phrases.kind(kind_of(reading, rules)),
         "why": strategy.why,
         "evidence": names((*errors, *facts.files[:2], *facts.apis[:2], *facts.tests[:1])),
     }

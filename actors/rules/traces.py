@@ -50,12 +50,17 @@ class Trace:
     frames: tuple[Frame, ...]
     text: str
 
+    def own_frames(self, library_paths: Sequence[str]) -> list[Frame]:
+        """Return the frames in the program's own code, innermost first."""
+        return [
+            frame
+            for frame in self.frames
+            if not any(part in f"/{frame.file}" or frame.function.startswith(part) for part in library_paths)
+        ]
+
     def own_frame(self, library_paths: Sequence[str]) -> Frame | None:
         """Return the innermost frame in the program's own code."""
-        for frame in self.frames:
-            if not any(part in f"/{frame.file}" or frame.function.startswith(part) for part in library_paths):
-                return frame
-        return None
+        return next(iter(self.own_frames(library_paths)), None)
 
 
 def find_traces(lines: Sequence[str]) -> list[Trace]:
@@ -187,7 +192,8 @@ _READERS: tuple[Callable[[Sequence[str], Sequence[int], int], _Found | None], ..
 )
 
 
-def functions(traces: Sequence[Trace]) -> Iterator[str]:
-    """Yield the functions that the frames name, innermost first."""
+def functions(traces: Sequence[Trace], library_paths: Sequence[str]) -> Iterator[str]:
+    """Yield the functions of the program's own code that the frames name, innermost first."""
     for trace in traces:
-        yield from (frame.function for frame in trace.frames if frame.function and frame.function != "<module>")
+        own = trace.own_frames(library_paths)
+        yield from (frame.function for frame in own if frame.function and frame.function != "<module>")
