@@ -1,4 +1,4 @@
-"""Makes the JSON Schemas that editors complete workflow and prompts files with.
+"""Makes the JSON Schemas that editors complete workflow, prompts and policy files with.
 
 `python -m actors.config.schemas FOLDER` writes them; a test compares them with the committed ones.
 """
@@ -11,9 +11,10 @@ import orjson
 from pydantic import BaseModel
 
 from actors.config.workflow import Workflow
+from actors.policy.table import Policy
 from actors.prompting.book import PromptsFile
 
-SCHEMAS: Mapping[str, type[BaseModel]] = {"prompts": PromptsFile, "workflow": Workflow}
+SCHEMAS: Mapping[str, type[BaseModel]] = {"policy": Policy, "prompts": PromptsFile, "workflow": Workflow}
 """The models by the name of their schema file."""
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -9,10 +9,10 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from actors.config.dag import Dag
-from actors.config.explain import Config, complaint, nearest
+from actors.config.explain import Config, complaint, explain, nearest
 from actors.config.pair import ActionPair, Composite, Count, Name, Patience, Positive, Seconds, StepId
 from actors.config.yamlfile import Document, KeyPath
 
@@ -139,8 +139,15 @@ class Workflow(Config):
         return self
 
     def changed(self, **keys: Any) -> "Workflow":
-        """Return the workflow with other values for some keys, checked like a file. Raises `ValidationError`."""
-        return Workflow.model_validate(self.model_dump() | keys)
+        """Return the workflow with other values for some keys, checked like a file.
+
+        Raises:
+            UsageProblem: a value is not allowed; its place is the key.
+        """
+        try:
+            return Workflow.model_validate(self.model_dump() | keys)
+        except ValidationError as error:
+            raise explain(error, Document("", keys, {(key,): 0 for key in keys})) from None
 
     @cached_property
     def graph(self) -> Dag:

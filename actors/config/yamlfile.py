@@ -45,7 +45,7 @@ def key_path(path: KeyPath) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file's top-level mapping; `source` is the file as the user named it, `lines` the line of every path, from 1."""
+    """A file's top-level mapping; `source` is the file as it was named, `lines` the line of each path (0: none)."""
 
     source: str
     value: Mapping[str, Any]
@@ -57,7 +57,7 @@ class Document:
         while known and known not in self.lines:
             known = known[:-1]
         line = self.lines.get(known)
-        return f"{self.source}{f':{line}' if line else ''} {key_path(path)}".rstrip()
+        return f"{self.source}{f':{line}' if line else ''} {key_path(path)}".strip()
 
     def problem(self, cause: str, path: KeyPath = (), hint: str = "") -> UsageProblem:
         """Return the problem that stands at a path."""

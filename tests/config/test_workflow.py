@@ -125,8 +125,12 @@ def test_a_changed_workflow_is_checked_like_a_file():
     workflow = load(START)
     assert workflow.changed(search="blind", max_total_calls=5).max_total_calls == 5
     assert workflow.max_total_calls == 30
-    with pytest.raises(ValidationError):
+    with pytest.raises(UsageProblem, match=r"^max_total_calls: should be greater than or equal to 1, not 0$"):
         workflow.changed(max_total_calls=0)
+    with pytest.raises(UsageProblem, match=r"^search: should be .* \(did you mean 'blind'\?\)$"):
+        workflow.changed(search="blnd")
+    with pytest.raises(UsageProblem, match=r"^serch: unknown key 'serch'"):
+        workflow.changed(serch="blind")
 
 
 def test_a_workflow_is_frozen():

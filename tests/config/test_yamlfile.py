@@ -128,7 +128,7 @@ def test_a_file_that_is_not_there(tmp_path):
     assert read_problem(tmp_path / "no.yaml") == f"{tmp_path}/no.yaml: no such file"
 
 
-def test_a_folder(tmp_path):
+def test_a_folder_is_not_a_file(tmp_path):
     assert read_problem(tmp_path) == f"{tmp_path}: this is a folder, not a file"
 
 
@@ -137,7 +137,7 @@ def test_a_name_that_no_file_can_have():
     assert "cannot be read" in read_problem(Path("a" * 5000))
 
 
-def test_a_binary_file(tmp_path):
+def test_a_binary_file_is_refused(tmp_path):
     path = tmp_path / "b.yaml"
     path.write_bytes(b"\x7fELF\x02\x01\xff\xfe")
     assert read_problem(path) == f"{path}: not UTF-8 text (byte 6)"
