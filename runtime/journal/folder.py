@@ -7,6 +7,8 @@ is made 0700 and the file 0600 whatever the umask, and a symbolic link or a plac
 import errno
 import os
 import stat
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from runtime.errors import JournalError, ReplanError, StorageFull, UsageProblem
@@ -36,27 +38,40 @@ def prepare_folder(folder: Path) -> None:
 
 
 def prepare_file(path: Path) -> None:
-    """Make the file, empty, if it is missing; and make it private. Raises `UsageProblem`, `StorageFull`."""
+    """Make the file, empty, if it is missing; and make it private. Raises `UsageProblem`, `StorageFull`.
+
+    A file that is there is never opened: closing it would drop the locks that SQLite holds on it in this process, and
+    another process could then take the write-ahead log away.
+    """
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
-        try:
-            found = os.fstat(handle).st_mode
-            if stat.S_IMODE(found) != FILE_MODE:
-                os.fchmod(handle, FILE_MODE)
-        finally:
-            os.close(handle)
+        if not os.path.lexists(path):
+            _make_file(path)
+        mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            raise UsageProblem("a symbolic link is not safe as a journal", place=str(path), hint="move it away")
+        if not stat.S_ISREG(mode):
+            raise UsageProblem("this is not a file", place=str(path), hint="move it away")
+        if stat.S_IMODE(mode) != FILE_MODE:
+            path.chmod(FILE_MODE)
     except OSError as error:
         raise explain(error, path) from error
-    if not stat.S_ISREG(found):
-        raise UsageProblem("this is not a file", place=str(path), hint="move it away")
+
+
+def _make_file(path: Path) -> None:
+    # Made beside its place and linked there, so that its own handle is closed before anyone can lock it.
+    handle, made = tempfile.mkstemp(prefix=path.name, dir=path.parent)
+    try:
+        os.close(handle)
+        with suppress(FileExistsError):
+            os.link(made, path)
+    finally:
+        Path(made).unlink()
 
 
 def explain(error: OSError, path: Path) -> ReplanError:
     """Return the one line that says what the operating system's error means for a user."""
     if error.errno in FULL:
         return StorageFull(str(path))
-    if error.errno == errno.ELOOP:
-        return UsageProblem("a symbolic link is not safe as a journal", place=str(path), hint="move it away")
     if error.errno is None:
         return JournalError(f"{path}: {error}")
     return UsageProblem(os.strerror(error.errno).lower(), place=str(path), hint="set REPLAN_HOME to a folder of yours")

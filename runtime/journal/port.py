@@ -124,7 +124,7 @@ class Journal(Protocol[E]):
         ...
 
     async def version(self) -> int:
-        """Return a number that changes whenever anything was committed, by this process or another.
+        """Return a number that changes whenever something new was committed, by this process or another.
 
         It costs microseconds and writes nothing: poll it, and read the inbox only when it has changed. Numbers of
         different openings of one journal are not comparable.

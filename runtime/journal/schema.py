@@ -5,6 +5,7 @@ index rather than a clustered one: concurrent runs then all append to the same l
 few pages, and pages fill up. Texts are apart, each once, because they are large and often repeated.
 """
 
+import time
 from pathlib import Path
 
 import apsw
@@ -21,6 +22,9 @@ SQLITE_MIN = "3.51.3"
 
 WAL_BYTES_KEPT = 64 * 1024 * 1024
 """After a burst the write-ahead log is cut back to this size."""
+
+BUSY_PAUSE = 0.005
+"""Seconds between two tries to switch a new file to write-ahead logging."""
 
 TABLES = (
     """CREATE TABLE runs (
@@ -78,7 +82,7 @@ def open_writer(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connec
     connection = _open(path, vfs, busy_seconds)
     try:
         new = _is_new(connection, path)
-        connection.pragma("journal_mode", "wal")
+        _keep_a_log(connection, busy_seconds)
         connection.pragma("synchronous", "full")
         connection.pragma("journal_size_limit", WAL_BYTES_KEPT)
         if new:
@@ -109,14 +113,30 @@ def _open(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
 
 
 def _is_new(connection: apsw.Connection, path: Path) -> bool:
-    application, version = connection.pragma("application_id"), connection.pragma("user_version")
-    if (application, version) == (0, 0) and not _tables(connection):
+    # One statement, because another process may be making the tables right now.
+    statement = (
+        "SELECT a.*, v.*, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id a, pragma_user_version v"
+    )
+    ((application, version, tables),) = connection.execute(statement)
+    if (application, version, tables) == (0, 0, 0):
         return True
     if application != APPLICATION_ID:
         raise JournalDamaged(str(path), "a database, but not a journal")
     if version > VERSION:
         raise JournalNewer(str(path), version, VERSION)
     return False
+
+
+def _keep_a_log(connection: apsw.Connection, busy_seconds: float) -> None:
+    # SQLite does not wait by itself here: two that open a new file at once would wait for each other.
+    for _ in range(int(busy_seconds / BUSY_PAUSE)):
+        try:
+            connection.pragma("journal_mode", "wal")
+        except apsw.BusyError:
+            time.sleep(BUSY_PAUSE)
+        else:
+            return
+    connection.pragma("journal_mode", "wal")
 
 
 def _create(connection: apsw.Connection, path: Path) -> None:

@@ -49,11 +49,13 @@ async def open_sqlite(
     explain = partial(statements.explain, path)
     writer = partial(schema.open_writer, path, vfs, busy_seconds)
     reader = partial(schema.open_reader, path, vfs, busy_seconds)
+    watcher = partial(schema.open_reader, path, vfs, 0.0)
     async with (
         open_worker("journal-writer", writer, explain, begin="BEGIN IMMEDIATE", batch_max=BATCH_MAX) as writing,
         open_worker("journal-reader", reader, explain, begin="BEGIN", batch_max=1) as reading,
     ):
-        with closing(schema.open_reader(path, vfs, 0.0)) as watching:
+        # Asked on trio's thread, it waits for nobody; opened on another, because opening may touch the disk.
+        with closing(await reading.do(lambda _: watcher())) as watching:
             yield _SqliteJournal(codec, clock, writing, reading, watching)
 
 

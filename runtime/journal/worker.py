@@ -8,7 +8,7 @@ commit is shared by all runs that write at the same time, and a job that fails s
 import queue
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from typing import Any, Generic, TypeVar, cast
 
 import apsw
@@ -52,6 +52,8 @@ async def open_worker(
     finally:
         with trio.CancelScope(shield=True):
             await worker.stop()
+    if worker.failure is not None:
+        raise worker.failure
 
 
 class Worker:
@@ -90,22 +92,16 @@ class Worker:
 
     def _run(self) -> None:
         try:
-            connection = self._connect()
-        except Exception as error:  # noqa: BLE001 -- it is raised again where the thread was started
-            self.failure = self._explain(error)
-        else:
-            self._tell(self.ready.set)
-            self._work(connection)
-        self._tell(self.ready.set)
-        self._tell(self._stopped.set)
-
-    def _work(self, connection: apsw.Connection) -> None:
-        try:
-            while batch := self._next_batch():
-                self._commit(connection, batch)
-                self._tell(_wake, batch)
+            with closing(self._connect()) as connection:
+                self._tell(self.ready.set)
+                while batch := self._next_batch():
+                    self._commit(connection, batch)
+                    self._tell(_wake, batch)
+        except Exception as error:  # noqa: BLE001 -- opening or closing failed: `open_worker` raises it
+            self.failure = self._explained(error)
         finally:
-            connection.close()
+            self._tell(self.ready.set)
+            self._tell(self._stopped.set)
 
     def _next_batch(self) -> list[_Job[Any]]:
         """Wait for a job and take it with all that are behind it; an empty batch means to stop."""
@@ -129,12 +125,14 @@ class Worker:
             for job in batch:
                 self._attempt(connection, job)
             connection.execute("COMMIT")
-        except apsw.Error as error:
+        except Exception as error:  # noqa: BLE001 -- a file system in Python may raise anything, and nobody may hang
             # The disk, a lock or the file itself: SQLite may have given up the transaction, so all of it goes.
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
             for job in batch:
-                job.error = self._explain(error)
+                job.error = self._explained(error)
+            if connection.in_transaction:
+                # If that fails as well, the next BEGIN says so.
+                with suppress(Exception):
+                    connection.execute("ROLLBACK")
 
     def _attempt(self, connection: apsw.Connection, job: _Job[Any]) -> None:
         connection.execute("SAVEPOINT job")
@@ -144,8 +142,14 @@ class Worker:
             if isinstance(error, apsw.Error) and not isinstance(error, apsw.ConstraintError):
                 raise
             connection.execute("ROLLBACK TO job")
-            job.error = self._explain(error)
+            job.error = self._explained(error)
         connection.execute("RELEASE job")
+
+    def _explained(self, error: Exception) -> Exception:
+        explained = self._explain(error)
+        if explained is not error:
+            explained.__cause__ = error
+        return explained
 
     def _tell(self, call: Callable[..., object], *arguments: object) -> None:
         # After a crash of trio itself there is nobody left to tell.

@@ -1,0 +1,89 @@
+"""The home is `$REPLAN_HOME` or the platform's folder, made private, and never on a network file system."""
+
+import stat
+from pathlib import Path
+
+import platformdirs
+import pytest
+
+from runtime.errors import UsageProblem
+from runtime.journal.home import Home, filesystem_of, locate_home, open_home
+
+MOUNTS = r"""/dev/root / ext4 rw,relatime 0 0
+proc /proc proc rw 0 0
+server:/export /mnt/shared nfs4 rw 0 0
+/dev/sdb1 /mnt/shared/local xfs rw 0 0
+server:/blank /mnt/with\040blank cifs rw 0 0
+server:/below /over nfs rw 0 0
+/dev/sdc1 /over ext4 rw 0 0
+malformed
+"""
+
+
+def test_the_variable_names_the_home(tmp_path):
+    assert locate_home({"REPLAN_HOME": str(tmp_path)}) == Home(tmp_path)
+
+
+@pytest.mark.parametrize("environment", [{}, {"REPLAN_HOME": ""}])
+def test_without_it_the_platform_says_where(environment):
+    assert locate_home(environment) == Home(Path(platformdirs.user_data_dir("replan")))
+
+
+def test_a_relative_home_and_a_tilde_are_made_absolute(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    assert locate_home({"REPLAN_HOME": "here"}).folder == tmp_path / "here"
+    assert locate_home({"REPLAN_HOME": "~/there"}).folder == tmp_path / "me" / "there"
+
+
+def test_locating_makes_nothing_and_opening_makes_a_private_folder(tmp_path):
+    environment = {"REPLAN_HOME": str(tmp_path / "deep" / "home")}
+    locate_home(environment)
+    assert list(tmp_path.iterdir()) == []
+    home = open_home(environment)
+    assert stat.S_IMODE(home.folder.stat().st_mode) == 0o700
+    assert (home.journal.name, home.config.name) == ("journal.sqlite3", "config.yaml")
+    assert open_home(environment) == home
+
+
+def test_an_unsafe_home_is_refused(tmp_path):
+    tmp_path.chmod(0o777)
+    with pytest.raises(UsageProblem, match="other users may write"):
+        open_home({"REPLAN_HOME": str(tmp_path)})
+
+
+@pytest.mark.parametrize("kind", ["nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs"])
+def test_a_home_on_a_network_file_system_is_refused(tmp_path, kind):
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"/dev/root / ext4 rw 0 0\nserver:/x {tmp_path} {kind} rw 0 0\n")
+    with pytest.raises(UsageProblem, match="network file system") as caught:
+        open_home({"REPLAN_HOME": str(tmp_path / "home")}, mounts=mounts)
+    assert "REPLAN_HOME" in caught.value.hint
+
+
+def test_a_local_home_is_accepted_and_so_is_a_system_without_a_table(tmp_path):
+    mounts = tmp_path / "mounts"
+    environment = {"REPLAN_HOME": str(tmp_path / "home")}
+    open_home(environment, mounts=mounts)
+    mounts.write_text("/dev/root / ext4 rw 0 0\n")
+    open_home(environment, mounts=mounts)
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/home/me", "ext4"),
+        ("/mnt/shared", "nfs4"),
+        ("/mnt/shared/deep/down", "nfs4"),
+        ("/mnt/shared/local/x", "xfs"),
+        ("/mnt/sharedness", "ext4"),
+        ("/mnt/with blank/x", "cifs"),
+        ("/over/x", "ext4"),
+    ],
+)
+def test_the_nearest_and_latest_mount_says_what_a_path_is_on(path, kind):
+    assert filesystem_of(Path(path), MOUNTS) == kind
+
+
+def test_an_empty_table_says_nothing():
+    assert filesystem_of(Path("/home"), "") is None

@@ -1,0 +1,230 @@
+"""The worker commits in groups, keeps failures apart, and leaves nothing behind."""
+
+import threading
+from functools import partial
+
+import apsw
+import pytest
+import trio
+import trio.testing
+
+from runtime.errors import JournalError
+from runtime.journal.worker import open_worker
+
+
+class ExplainedError(Exception):
+    """What every error of SQLite becomes in these tests."""
+
+
+def explain(error):
+    return ExplainedError(str(error)) if isinstance(error, apsw.Error) else error
+
+
+def connect(path):
+    connection = apsw.Connection(str(path))
+    connection.execute("CREATE TABLE IF NOT EXISTS numbers (number INTEGER UNIQUE)")
+    return connection
+
+
+@pytest.fixture
+def opener(tmp_path):
+    return partial(open_worker, "worker", partial(connect, tmp_path / "db"), explain, begin="BEGIN", batch_max=100)
+
+
+def insert(number, connection):
+    connection.execute("INSERT INTO numbers VALUES (?)", (number,))
+    return number
+
+
+def numbers(connection):
+    return [number for (number,) in connection.execute("SELECT number FROM numbers ORDER BY number")]
+
+
+def count_commits(commits, connection):
+    def hook():
+        commits.append("commit")
+        return False
+
+    connection.set_commit_hook(hook)
+
+
+class Gate:
+    """Keeps the worker busy, so that what is handed in meanwhile becomes one group."""
+
+    def __init__(self):
+        self.reached, self.opened = trio.Event(), threading.Event()
+        self.token = trio.lowlevel.current_trio_token()
+
+    def __call__(self, _connection):
+        self.token.run_sync_soon(self.reached.set)
+        assert self.opened.wait(5)
+
+
+async def in_one_group(worker, *jobs):
+    """Run the jobs in one transaction; return each one's result or error."""
+    gate, outcomes = Gate(), [None] * len(jobs)
+
+    async def attempt(place, job):
+        try:
+            outcomes[place] = await worker.do(job)
+        except Exception as error:  # noqa: BLE001 -- it is what the test looks at
+            outcomes[place] = error
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(worker.do, gate)
+        await gate.reached.wait()
+        for place, job in enumerate(jobs):
+            nursery.start_soon(attempt, place, job)
+            await trio.testing.wait_all_tasks_blocked()
+        gate.opened.set()
+    return outcomes
+
+
+async def test_a_job_returns_its_result_once_it_is_committed(opener, tmp_path):
+    async with opener() as worker:
+        assert await worker.do(partial(insert, 7)) == 7
+        assert numbers(apsw.Connection(str(tmp_path / "db"))) == [7]
+
+
+async def test_jobs_that_wait_together_share_a_commit(opener):
+    commits = []
+
+    async with opener() as worker:
+        await worker.do(partial(count_commits, commits))
+        commits.clear()
+        assert await in_one_group(worker, *(partial(insert, number) for number in range(50))) == list(range(50))
+        # The gate's own transaction wrote nothing, so the hook saw only the group's.
+        assert commits == ["commit"]
+
+
+async def test_a_group_is_bounded(tmp_path):
+    commits = []
+    opened = open_worker("worker", partial(connect, tmp_path / "db"), explain, begin="BEGIN", batch_max=10)
+    async with opened as worker:
+        await worker.do(partial(count_commits, commits))
+        commits.clear()
+        await in_one_group(worker, *(partial(insert, number) for number in range(50)))
+    assert commits == ["commit"] * 5
+
+
+async def test_a_job_that_fails_spoils_only_itself(opener):
+    def insert_and_raise(connection):
+        insert(100, connection)
+        raise ValueError("no")
+
+    async with opener() as worker:
+        jobs = [partial(insert, 1), insert_and_raise, partial(insert, 1), partial(insert, 2)]
+        first, second, third, fourth = await in_one_group(worker, *jobs)
+        assert (first, fourth) == (1, 2)
+        assert isinstance(second, ValueError)
+        assert isinstance(third, ExplainedError)
+        assert isinstance(third.__cause__, apsw.ConstraintError)
+        assert await worker.do(numbers) == [1, 2]
+
+
+async def test_when_the_storage_fails_nothing_of_the_group_is_written(opener):
+    def fill_up(connection):
+        raise apsw.FullError("no room")
+
+    async with opener() as worker:
+        outcomes = await in_one_group(worker, partial(insert, 1), fill_up, partial(insert, 2))
+        assert [type(outcome) for outcome in outcomes] == [ExplainedError] * 3
+        assert len(set(map(id, outcomes))) == 3
+        assert await worker.do(numbers) == []
+        assert await worker.do(partial(insert, 3)) == 3
+
+
+async def test_when_the_commit_itself_fails_nothing_of_the_group_is_written(opener):
+    def refuse_once(connection):
+        answers = [True]
+        connection.set_commit_hook(lambda: bool(answers and answers.pop()))
+
+    async with opener() as worker:
+        outcomes = await in_one_group(worker, refuse_once, partial(insert, 1), partial(insert, 2))
+        assert [type(outcome) for outcome in outcomes] == [ExplainedError] * 3
+        assert await worker.do(numbers) == []
+        assert await worker.do(partial(insert, 3)) == 3
+
+
+async def test_an_error_that_is_not_of_sqlite_leaves_nobody_waiting(opener):
+    def break_commits(connection):
+        connection.set_commit_hook(lambda: {}["a hook that raises"])
+
+    async with opener() as worker:
+        await worker.do(break_commits)
+        with pytest.raises(KeyError):
+            await worker.do(partial(insert, 1))
+        await worker.do(lambda connection: connection.set_commit_hook(None))
+        assert await worker.do(numbers) == []
+
+
+async def test_a_closing_that_fails_is_told_and_leaves_nothing(tmp_path):
+    class Unclosable:
+        in_transaction = False
+
+        def execute(self, _statement):
+            """Do nothing."""
+
+        def close(self):
+            raise apsw.IOError("the disk is gone")
+
+    before = threading.enumerate()
+    with pytest.raises(ExplainedError, match="the disk is gone"):
+        async with open_worker("worker", Unclosable, explain, begin="BEGIN", batch_max=1) as worker:
+            assert await worker.do(lambda _: 7) == 7
+    assert threading.enumerate() == before
+
+
+async def test_a_job_whose_caller_was_cancelled_is_done_all_the_same(opener):
+    gate = Gate()
+    async with opener() as worker, trio.open_nursery() as nursery:
+        nursery.start_soon(worker.do, gate)
+        await gate.reached.wait()
+        with trio.move_on_after(0.01):
+            await worker.do(partial(insert, 1))
+        gate.opened.set()
+        assert await worker.do(numbers) == [1]
+
+
+async def test_what_was_handed_in_is_done_before_the_end(opener, tmp_path):
+    async with opener() as worker:
+        with trio.CancelScope() as scope:
+            async with trio.open_nursery() as nursery:
+                for number in range(200):
+                    nursery.start_soon(worker.do, partial(insert, number))
+                await trio.testing.wait_all_tasks_blocked(0)
+                scope.cancel()
+    assert numbers(apsw.Connection(str(tmp_path / "db"))) == list(range(200))
+
+
+async def test_after_the_end_a_job_is_refused_at_once(opener):
+    async with opener() as worker:
+        pass
+    with pytest.raises(JournalError, match="closed"):
+        await worker.do(numbers)
+
+
+async def test_no_thread_is_left_whatever_happens_inside(opener):
+    before = threading.enumerate()
+    with pytest.raises(ZeroDivisionError):
+        async with opener():
+            raise ZeroDivisionError
+    with trio.move_on_after(0.01):
+        async with opener():
+            await trio.sleep_forever()
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        async with opener():
+            raise AssertionError("it was cancelled before it opened")
+    assert threading.enumerate() == before
+
+
+async def test_an_opening_that_fails_says_why_and_leaves_nothing():
+    def refuse():
+        raise apsw.CantOpenError("no such place")
+
+    before = threading.enumerate()
+    with pytest.raises(ExplainedError, match="no such place"):
+        async with open_worker("worker", refuse, explain, begin="BEGIN", batch_max=1):
+            raise AssertionError("it did not open")
+    assert threading.enumerate() == before
