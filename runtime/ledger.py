@@ -58,8 +58,8 @@ ZERO = Amount()
 class Price(Value):
     """List price of a model in dollars per token."""
 
-    input_per_token_usd: float = Field(ge=0)
-    output_per_token_usd: float = Field(ge=0)
+    input_per_token_usd: float = Field(ge=0, allow_inf_nan=False)
+    output_per_token_usd: float = Field(ge=0, allow_inf_nan=False)
 
     def micro_usd(self, input_tokens: int, output_tokens: int) -> int:
         """Return the price of a call in micro-dollars, rounded up."""
@@ -73,8 +73,8 @@ class Limits(Value):
     calls: int = Field(default=30, ge=1)
     tokens: int | None = Field(default=None, ge=1)
     micro_usd: int | None = Field(default=None, ge=1)
-    active_seconds: float | None = Field(default=None, gt=0)
-    deadline: float | None = None
+    active_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    deadline: float | None = Field(default=None, allow_inf_nan=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +169,9 @@ class Ledger:
 
 
 def used(usage: Usage | None, reserved: Amount, price: Price | None) -> Amount:
-    """Return what a completed call cost: the reported usage, or the reservation where none was reported."""
-    if usage is None:
-        return reserved
+    """Return what a completed call cost: the reported usage, or the reservation where none that makes sense came."""
+    if usage is None or usage.input_tokens < 0 or usage.output_tokens < 0:
+        return reserved  # A negative count would pay the run for calling.
     cost = 0 if price is None else price.micro_usd(usage.input_tokens, usage.output_tokens)
     return Amount(calls=reserved.calls, tokens=usage.tokens, micro_usd=cost)
 

@@ -24,7 +24,6 @@ from actors.machine.state import State
 from runtime.ledger import used
 from runtime.machine import Refused
 from runtime.messages import Crashed, Mailed, Parking, Resumed, Woken
-from runtime.models.port import Reply
 
 ANSWER_MAX = 100_000
 """Characters of an answer; longer material belongs into a new run's problem."""
@@ -51,7 +50,7 @@ def accept(state: State, message: PlanningMessage) -> PlanningEvent | Refused | 
         case Parking():
             return None if state.parked else _unless_finished(state, RunParked(at=message.at))
         case Crashed():
-            crash = RunFinished(outcome=Outcome.FAILED, why=message.error[:500], cause="bug", at=message.at)
+            crash = RunFinished(outcome=Outcome.FAILED, why=storable(message.error[:500]), cause="bug", at=message.at)
             return _unless_finished(state, crash)
         case Mailed():
             return _mailed(state, message)
@@ -65,7 +64,7 @@ def _begin(state: State, message: Begin) -> PlanningEvent | Refused | None:
     return RunStarted(
         at=message.at,
         run=message.run,
-        specification=message.specification,
+        specification=storable(message.specification),
         pinned=message.pinned,
         limits=message.limits,
     )
@@ -94,10 +93,10 @@ def _generated(state: State, message: Generated) -> PlanningEvent | None:
         content=storable(reply.text),
         usage=reply.usage,
         used=used(reply.usage, request.reserve, _config(state).price),
-        model=reply.model,
+        model=storable(reply.model),
         mode=reply.mode,
-        finish_reason=reply.finish_reason,
-        repeats=_earlier(state, request.step, reply),
+        finish_reason=storable(reply.finish_reason),
+        repeats=_earlier(state, request.step, storable(reply.text)),
     )
 
 
@@ -106,11 +105,11 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _earlier(state: State, step: str, reply: Reply) -> str | None:
+def _earlier(state: State, step: str, content: str) -> str | None:
     same = (
         node.node
         for node in state.nodes.values()
-        if node.step == step and node.artifact is not None and node.artifact.content == reply.text
+        if node.step == step and node.artifact is not None and node.artifact.content == content
     )
     return next(same, None)
 
@@ -124,7 +123,7 @@ def _faulted(state: State, message: Faulted) -> PlanningEvent | None:
         node=opened.request.node,
         at=message.at,
         elapsed=message.elapsed,
-        fault=message.fault,
+        fault=message.fault.model_copy(update={"message": storable(message.fault.message)}),
     )
 
 
@@ -152,10 +151,14 @@ def _mailed(state: State, message: Mailed) -> PlanningEvent | None:
             question, answer = str(body.get("question", "")), body.get("answer")
             refusal = answer_problem(state, question, answer)
             if refusal is None:
-                return ClarificationAnswered(question_id=question, at=message.at, answer=str(answer))
-            return MailRefused(at=message.at, key=message.key, reason=refusal)
+                return ClarificationAnswered(question_id=question, at=message.at, answer=storable(str(answer)))
+            return _refused(message, refusal)
         case _:
-            return MailRefused(at=message.at, key=message.key, reason="not a message that a run understands")
+            return _refused(message, "not a message that a run understands")
+
+
+def _refused(message: Mailed, reason: str) -> MailRefused:
+    return MailRefused(at=message.at, key=storable(message.key), reason=reason)
 
 
 def answer_problem(state: State, question: str, answer: Any) -> str | None:
@@ -174,7 +177,7 @@ def answer_problem(state: State, question: str, answer: Any) -> str | None:
 def _body(text: str) -> dict[str, Any]:
     try:
         body = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):  # A body of a hundred thousand brackets is no message either.
         return {}
     return body if isinstance(body, dict) else {}
 

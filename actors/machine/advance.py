@@ -21,7 +21,7 @@ from actors.machine.events import (
     WaitRequested,
 )
 from actors.machine.state import State, Tries
-from actors.policy.decide import Failure, Past, Situation, decide, signature
+from actors.policy.decide import Failure, Past, Situation, decide, places_up, signature
 from actors.search.progress import Phase, done, next_attempt, ready
 from runtime.ledger import ZERO, Amount, Limit
 
@@ -103,9 +103,8 @@ def _history(state: State) -> Iterator[Past]:
     graph = state.config.graph
     for node in state.nodes.values():
         if node.decision is not None and node.verdict is not None and node.round == state.round:
-            upper = [target for target in node.decision.targets if target in graph.above[node.step]]
-            distance = max((graph.distance(target, node.step) for target in upper), default=0)
-            yield Past(node.step, signature(node.verdict), distance)
+            up = places_up(graph, node.step, node.decision.targets)
+            yield Past(node.step, signature(node.verdict), up)
 
 
 def _revise(state: State) -> PlanningEvent | None:
@@ -266,14 +265,14 @@ def _exhausted(limit: Limit) -> RunFinished:
 
 
 _RULES = (
-    _reissue,
     _judge,
     _revise,
     _ask,
     _settle_failure,
     _after_fault,
-    _rest,
     _keep_deadline,
+    _reissue,
+    _rest,
     _succeed,
     _request,
 )

@@ -1,17 +1,17 @@
 """`decide`: from a failure to a decision. A total, pure function over the rule table and the budgets (DESIGN 5).
 
-Three questions in turn: what does the table want (`_wanted`), may it be had (escalation limits, questions left), and
-which move do the budgets allow (`actors.search.moves`).
+Three questions in turn: what does the table want (`_wanted`), which move do the budgets allow (`actors.search.moves`),
+and may the step still cause an escalation (`e_max`), or must a person be asked instead.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from actors.findings import Finding, Verdict
-from actors.policy.table import BacktrackLevel, Policy, Row
+from actors.policy.table import BACKOFF_MAX, BacktrackLevel, Policy, Row
 from actors.search.graph import Graph
-from actors.search.moves import Move, Redo, Retry, Search, Stuck, choose, forward_only, one_up
+from actors.search.moves import Move, Redo, Retry, Search, Stuck, choose, forward_only, one_up, stay, stuck
 from actors.search.progress import Progress
 from runtime.events import Value
 
@@ -50,11 +50,14 @@ class Escalation:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """An earlier failure of this round: its step, its signature, and how far up its decision went (0: a retry)."""
+    """An earlier failure of this round: its step, its signature, and how far up its decision went.
+
+    `up` is the place of the farthest target in `Graph.upward(step, 1)`, from 1; 0 is a retry or a question.
+    """
 
     step: str
     signature: Signature
-    distance: int
+    up: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +88,19 @@ def signature(verdict: Verdict) -> Signature:
     return frozenset((finding.code, finding.where) for finding in verdict.errors)
 
 
+def places_up(graph: Graph, step: str, targets: Sequence[str]) -> int:
+    """Return how far up the farthest target stands in the order in which steps above are tried, from 1; else 0."""
+    return max((place for place, upper in enumerate(graph.upward(step, 1), 1) if upper in targets), default=0)
+
+
 def decide(failure: Failure, situation: Situation) -> Decision:
     """Return what to do about the failure; never fails."""
+    graph, progress = situation.graph, situation.progress
     match situation.search:
         case Search.LINEAR:
-            return _decision(failure, situation, forward_only, _Wish(BacktrackLevel.LOCAL_RETRY, (), "linear"))
+            return _decision(failure, graph, _BASELINE["linear"], forward_only(graph, progress, failure.step))
         case Search.BLIND:
-            return _decision(failure, situation, one_up, _Wish(BacktrackLevel.LOCAL_RETRY, (), "blind"))
+            return _decision(failure, graph, _BASELINE["blind"], one_up(graph, progress, failure.step))
         case Search.DEPTH_FIRST:
             return _informed(failure, situation)
         case _:
@@ -109,43 +118,54 @@ class _Wish:
     delay_seconds: float = 0.0
 
 
+_BASELINE = {name: _Wish(BacktrackLevel.LOCAL_RETRY, (), name) for name in ("linear", "blind")}
+
+
 def _informed(failure: Failure, situation: Situation) -> Decision:
+    graph, progress, step = situation.graph, situation.progress, failure.step
     wish = _wanted(failure, situation)
-    escalates = wish.level is not BacktrackLevel.CLARIFY and any(target != failure.step for target in wish.targets)
-    caused = sum(1 for past in situation.history if past.step == failure.step and past.distance > 0)
-    e_max = situation.escalation.e_max
-    if escalates and e_max is not None and caused >= e_max:
-        wish = _Wish(BacktrackLevel.CLARIFY, (failure.step,), "e_max", wish.finding)
+    may_ask = situation.questions_left > 0
+    if wish.level is BacktrackLevel.GIVE_UP:
+        return _decision(failure, graph, wish, stuck(graph, step))
     if wish.level is BacktrackLevel.CLARIFY:
-        if situation.questions_left > 0:
-            return Decision(
-                step=failure.step,
-                node=failure.node,
-                level=BacktrackLevel.CLARIFY,
-                targets=(failure.step,),
-                rule=wish.rule,
-                code=wish.finding.code if wish.finding else "",
-                summary=_summary(failure, wish.finding),
-            )
+        if may_ask:
+            return _question(failure, wish)
         # Nobody may be asked any more: mend it here, or further up where no retry can help.
-        here = () if failure.verdict.fatal else (failure.step,)
-        wish = _Wish(BacktrackLevel.LOCAL_RETRY, here, wish.rule, wish.finding)
+        here = () if failure.verdict.fatal else (step,)
+        wish = replace(wish, level=BacktrackLevel.LOCAL_RETRY, targets=here)
+    move = choose(graph, progress, step, wish.targets)
+    if isinstance(move, Redo) and move.targets != (step,) and _used_up(failure, situation):
+        wish = replace(wish, rule="e_max")
+        if may_ask:
+            return _question(failure, wish)
+        move = stay(graph, progress, step)
+    return _decision(failure, graph, wish, move)
 
-    def allowed(graph: Graph, progress: Progress, failed: str) -> Move:
-        return choose(graph, progress, failed, wish.targets)
 
-    return _decision(failure, situation, allowed, wish)
+def _used_up(failure: Failure, situation: Situation) -> bool:
+    """Tell whether the step has caused all the escalations that it may cause in a round (S104)."""
+    e_max = situation.escalation.e_max
+    caused = sum(1 for past in situation.history if past.step == failure.step and past.up > 0)
+    return e_max is not None and caused >= e_max
 
 
-def _decision(
-    failure: Failure, situation: Situation, allowed: Callable[[Graph, Progress, str], Move], wish: _Wish
-) -> Decision:
-    graph, step = situation.graph, failure.step
+def _question(failure: Failure, wish: _Wish) -> Decision:
+    return Decision(
+        step=failure.step,
+        node=failure.node,
+        level=BacktrackLevel.CLARIFY,
+        targets=(failure.step,),
+        rule=wish.rule,
+        code=wish.finding.code if wish.finding else "",
+        summary=_summary(failure, wish.finding),
+    )
+
+
+def _decision(failure: Failure, graph: Graph, wish: _Wish, move: Move) -> Decision:
     targets: tuple[str, ...] = ()
-    move = allowed(graph, situation.progress, step)
     match move:
         case Retry():
-            level, targets = BacktrackLevel.LOCAL_RETRY, (step,)
+            level, targets = BacktrackLevel.LOCAL_RETRY, (failure.step,)
         case Redo(targets=targets):
             asked_for = set(targets) <= set(wish.targets) and wish.level is not BacktrackLevel.LOCAL_RETRY
             root = any(not graph.requires[target] for target in targets)
@@ -155,7 +175,7 @@ def _decision(
         case _:
             assert_never(move)
     return Decision(
-        step=step,
+        step=failure.step,
         node=failure.node,
         level=level,
         targets=targets,
@@ -176,7 +196,7 @@ def _wanted(failure: Failure, situation: Situation) -> _Wish:
         repeated = row.repeated and bool(errors) and streak >= situation.escalation.r_patience
         if finding is not None or repeated or row.always or (row.fatal and failure.verdict.fatal):
             shown = finding or (errors[0] if errors else None)
-            delay = row.backoff_seconds * 2 ** min(streak - 1, 8)
+            delay = min(BACKOFF_MAX, row.backoff_seconds * 2 ** min(streak - 1, 10))
             return _Wish(row.level, _targets(row, failure, situation), row.id, shown, delay)
     raise AssertionError("a policy's last row matches everything")
 
@@ -201,21 +221,33 @@ def _targets(row: Row, failure: Failure, situation: Situation) -> tuple[str, ...
         case "root":
             return tuple(upper for upper in graph.above[step] if not graph.requires[upper])[:1]
         case "role":
-            return tuple(upper for upper in graph.above[step] if situation.roles[upper] == detail)[-1:]
+            return _by_role(detail, failure, situation)
         case "further":
             return _further(failure, situation)
         case _:
             return _at(graph, step, int(detail))
 
 
+def _by_role(detail: str, failure: Failure, situation: Situation) -> tuple[str, ...]:
+    graph, step = situation.graph, failure.step
+    role, _, otherwise = detail.partition(" or up ")
+    if situation.roles[step] == role:
+        return (step,)
+    found = next((upper for upper in graph.upward(step, 1) if situation.roles[upper] == role), None)
+    if found is not None:
+        return (found,)
+    return _at(graph, step, int(otherwise)) if otherwise else ()
+
+
 def _further(failure: Failure, situation: Situation) -> tuple[str, ...]:
     """Return where a stagnating step escalates to: as configured, else one further up than its last failure went."""
-    escalation, graph, step = situation.escalation, situation.graph, failure.step
+    escalation = situation.escalation
     by_guard = (escalation.escalate_by_guard or {}).get(failure.verdict.guard, ())
     if by_guard or escalation.escalate_to:
         return by_guard or escalation.escalate_to
-    last = next((past.distance for past in reversed(situation.history) if past.step == step), 0)
-    return _at(graph, step, last + 1)
+    upward = situation.graph.upward(failure.step, 1)
+    last = next((past.up for past in reversed(situation.history) if past.step == failure.step), 0)
+    return tuple(upward[last : last + 1] or upward[-1:])
 
 
 def _at(graph: Graph, step: str, distance: int) -> tuple[str, ...]:

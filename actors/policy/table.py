@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
+from actors.config.explain import Config, complaint
 from actors.findings import Finding, ReasonTag
-from runtime.events import Value
 
 
 class BacktrackLevel(StrEnum):
@@ -19,29 +19,56 @@ class BacktrackLevel(StrEnum):
     GIVE_UP = "give_up"
 
 
-Target = Annotated[str, StringConstraints(pattern=r"^(self|root|further|up [1-9]|role [a-z][a-z0-9_]{0,63})$")]
-"""`self`, `up N` (by distance), `role NAME`, `root`, or `further`: one more level up than the step's last failure."""
+BACKOFF_MAX = 600.0
+"""Seconds that a policy may delay a retry, however often it doubles (DESIGN 4 allows as much for one attempt)."""
+
+Target = Annotated[
+    str,
+    StringConstraints(pattern=r"^(self|root|further|up [1-9]|role [a-z][a-z0-9_]{0,63}( or up [1-9])?)$"),
+]
+"""Where a row sends the search.
+
+`self`; `up N`, by distance over `requires`, or the farthest there is; `role NAME`, the nearest step above that has the
+role (the failed step itself if it has), and where a workflow has none `or up N`, else one up; `root`, the first root in
+the file; or `further`: in the order of `Graph.upward`, the next step up from where the step's last failure went.
+"""
 
 Pattern = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+\.([a-z0-9_]+|\*)$")]
 """A finding code, or `family.*`."""
 
 
-class Row(Value):
+class Row(Config):
     """One rule. It matches if any error finding has one of its codes or tags, or the verdict is fatal and so is it.
 
-    `repeated` matches when the step's last `r_patience` failures found the same set of (code, where). A row without any
-    condition matches everything. `backoff_seconds` delays a local retry, doubling with each in a row.
+    A row without any condition matches everything.
     """
 
     id: Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]{1,40}$")]
+    """What decisions name."""
     why: str = Field(min_length=1)
+    """One sentence for people."""
     codes: tuple[Pattern, ...] = ()
+    """Finding codes, or whole families."""
     tags: tuple[ReasonTag, ...] = ()
+    """Reason tags."""
     fatal: bool = False
+    """Whether a fatal verdict matches."""
     repeated: bool = False
+    """Whether it matches when the step's last `r_patience` failures found the same set of (code, where)."""
     level: BacktrackLevel
+    """How far back."""
     target: Target = "self"
-    backoff_seconds: float = Field(default=0.0, ge=0.0, le=600.0)
+    """Which step; `self` unless the level is a replan."""
+    backoff_seconds: float = Field(default=0.0, ge=0.0, le=BACKOFF_MAX, allow_inf_nan=False)
+    """Delay before a local retry, doubling with each in a row."""
+
+    @model_validator(mode="after")
+    def _sound(self) -> "Row":
+        replans = self.level in (BacktrackLevel.PARTIAL_REPLAN, BacktrackLevel.FULL_REPLAN)
+        if replans == (self.target == "self"):
+            cause = "a replan needs a target other than self" if replans else f"{self.level} has no target but self"
+            raise complaint(cause, ("target",), "up 1, role NAME, root or further" if replans else "")
+        return self
 
     @property
     def always(self) -> bool:
@@ -54,23 +81,28 @@ class Row(Value):
         return finding.code in self.codes or family in self.codes or any(tag in self.tags for tag in finding.tags)
 
 
-class Policy(Value):
+class Policy(Config):
     """A named rule table. The last row must match everything, so that every failure has an answer."""
 
-    name: str
+    name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    """What workflows call it."""
     description: str = ""
+    """One line for people."""
     schema_version: Literal[1] = 1
+    """The version of this file's shape."""
     rows: tuple[Row, ...] = Field(min_length=1, max_length=100)
+    """The rules; the first that matches wins."""
 
     @model_validator(mode="after")
     def _total(self) -> "Policy":
-        ids = [row.id for row in self.rows]
-        twice = sorted({name for name in ids if ids.count(name) > 1})
-        if twice:
-            raise ValueError(f"row id {twice[0]!r} is used twice")
+        seen: set[str] = set()
+        for place, row in enumerate(self.rows):
+            if row.id in seen:
+                raise complaint(f"row id {row.id!r} is used twice", ("rows", place, "id"))
+            seen.add(row.id)
+            if row.always and place < len(self.rows) - 1:
+                raise complaint(f"row {row.id!r} matches everything, so the rows after it never fire", ("rows", place))
         if not self.rows[-1].always:
-            raise ValueError("the last row must match everything (no codes, tags, fatal or repeated)")
-        early = [row.id for row in self.rows[:-1] if row.always]
-        if early:
-            raise ValueError(f"row {early[0]!r} matches everything, so the rows after it never fire")
+            cause = "the last row must match everything"
+            raise complaint(cause, ("rows", len(self.rows) - 1), "no codes, tags, fatal or repeated")
         return self

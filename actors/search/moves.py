@@ -59,12 +59,24 @@ def choose(graph: Graph, progress: Progress, failed: str, wanted: Sequence[str])
         return Retry()
     if can_redo(graph, progress, failed):
         return Redo((failed,))
-    return Stuck(root=not graph.requires[failed])
+    return stuck(graph, failed)
+
+
+def stay(graph: Graph, progress: Progress, failed: str) -> Move:
+    """Return the move of a step that may escalate no more: its attempts, then new visits of itself, then nothing."""
+    if can_retry(graph, progress, failed):
+        return Retry()
+    return Redo((failed,)) if can_redo(graph, progress, failed) else stuck(graph, failed)
 
 
 def forward_only(graph: Graph, progress: Progress, failed: str) -> Move:
     """Return the only move of a linear search: the attempts of this visit, and then nothing."""
-    return Retry() if can_retry(graph, progress, failed) else Stuck(root=not graph.requires[failed])
+    return Retry() if can_retry(graph, progress, failed) else stuck(graph, failed)
+
+
+def stuck(graph: Graph, failed: str) -> Stuck:
+    """Return the move that gives up."""
+    return Stuck(root=not graph.requires[failed])
 
 
 def one_up(graph: Graph, progress: Progress, failed: str) -> Move:

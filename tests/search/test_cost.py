@@ -1,0 +1,105 @@
+"""The worst case in model calls: the closed form against an exhaustive enumeration, and the numbers people quote."""
+
+import random
+from itertools import product
+
+import pytest
+
+from actors.search.cost import happy_calls, worst_case_calls
+from actors.search.graph import StepBudget
+from tests.search.enumeration import Enumeration
+from tests.search.shapes import BUDGETS, graph, shapes
+
+FREE = StepBudget(1, 0, deterministic=True)
+SHIPPED = {
+    "A": ({"analysis": (), "plan": ("analysis",)}, [(3, 0)] * 2, 2, 6),
+    "B": ({"analysis": (), "recon": (), "plan": ("analysis", "recon")}, [(3, 0)] * 3, 3, 9),
+    "C": ({"analysis": (), "template": ("analysis",), "refine": ("template",)}, [(3, 0), FREE, (3, 0)], 2, 6),
+    "D": ({"draft": (), "critique": ("draft",), "final": ("draft", "critique")}, [(3, 0)] * 3, 3, 9),
+    "B+C": (
+        {"analysis": (), "recon": (), "template": ("analysis", "recon"), "refine": ("template",)},
+        [(3, 0), (3, 0), FREE, (3, 0)],
+        3,
+        9,
+    ),
+    "A+D": (
+        {"analysis": (), "draft": ("analysis",), "critique": ("draft",), "final": ("draft", "critique")},
+        [(3, 0)] * 4,
+        4,
+        12,
+    ),
+    "seeds": (
+        {"analysis": (), "recon": (), "strategy": ("analysis", "recon"), "plan": ("analysis", "recon", "strategy")},
+        [(2, 1), (2, 2), (2, 3), (3, 0)],
+        4,
+        30,
+    ),
+    "seeds, as a chain": (
+        {"analysis": (), "recon": ("analysis",), "strategy": ("recon",), "plan": ("strategy",)},
+        [(2, 1), (2, 2), (2, 3), (3, 0)],
+        4,
+        30,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_known_workflows_cost_what_the_design_says(name):
+    """S24, S26, S121, S122, S123, S124, S125, S126: the happy case and the worst case of each decomposition."""
+    requires, budgets, happy, worst = SHIPPED[name]
+    assert happy_calls(graph(requires, budgets)) == happy
+    assert worst_case_calls(graph(requires, budgets)) == worst
+
+
+def _differences(workflows):
+    for requires, budgets in workflows:
+        found, said = Enumeration(graph(requires, budgets)).most(), worst_case_calls(graph(requires, budgets))
+        if found != said:
+            yield f"{requires} {budgets}: enumerated {found}, formula {said}"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_the_worst_case_is_exact_on_all_small_workflows(size):
+    """S24: every shape of at most three steps with every budget, every order of replies, every wish of a policy."""
+    assert not list(_differences(product(shapes(size), product(BUDGETS, repeat=size))))
+
+
+def test_the_worst_case_is_exact_on_a_sample_of_four_steps():
+    """S24: two hundred workflows of four steps, with larger budgets and steps without a model call among them."""
+    dice, choices = random.Random(4), (*BUDGETS, *BUDGETS, (1, 2), (2, 2), (3, 1), FREE)
+    every = shapes(4)
+    sample = ((dice.choice(every), [dice.choice(choices) for _ in range(4)]) for _ in range(200))
+    assert not list(_differences(sample))
+
+
+def test_the_seeds_example_is_exact():
+    """S24, S26: thirty calls are reached, and no run makes more; the seeds' own sums are 21, 38 and 42."""
+    requires, budgets, _, worst = SHIPPED["seeds"]
+    assert Enumeration(graph(requires, budgets)).most() == worst
+
+
+def test_a_budget_beside_the_leaf_bounds_how_often_it_gets_new_parents():
+    """`b` begins whenever `leaf` does; once its only visit is used, nobody can go back to `a`."""
+    requires = {"a": (), "leaf": ("a",), "b": ("a",), "end": ("b",)}
+    assert worst_case_calls(graph(requires, [(1, 2), (1, 0), (1, 0), (1, 0)])) == 3 + 1 + 1 + 1
+    assert worst_case_calls(graph(requires, [(1, 2), (1, 0), (1, 1), (1, 0)])) == 3 + 2 + 2 + 2
+
+
+def test_a_slow_step_lets_a_leaf_have_new_parents_that_a_closed_form_would_miss():
+    """While `slow` is under way `b` has not begun, so `a` can be redone for `leaf` though `b` has one visit only."""
+    requires = {"a": (), "slow": (), "leaf": ("a",), "b": ("a", "slow"), "end": ("b",)}
+    shape = graph(requires, [(1, 2), (1, 0), (1, 0), (1, 0), (1, 0)])
+    assert Enumeration(shape).most() == worst_case_calls(shape) == 3 + 1 + 3 + 1 + 1
+
+
+def test_the_worst_case_is_never_too_low_where_it_is_a_bound_only():
+    """Leaves below different lowest steps that share `d`: the sum over leaves is not reached, and never passed."""
+    requires = {"a": (), "d": ("a",), "e": ("a",), "one": ("a",), "two": ("d", "e")}
+    shape = graph(requires, [(1, 1)] * 3 + [(1, 0)] * 2)
+    assert Enumeration(shape).most() < worst_case_calls(shape)
+
+
+def test_a_wide_workflow_is_counted_at_once():
+    """Forty parallel steps before one plan: a count, not a search."""
+    requires = {f"s{number}": () for number in range(40)} | {"plan": tuple(f"s{number}" for number in range(40))}
+    assert worst_case_calls(graph(requires, [(2, 2)] * 40 + [(3, 0)])) == 40 * 6 + 3 * 81
