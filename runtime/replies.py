@@ -89,7 +89,7 @@ def read_reply(text: str, *, bytes_max: int = BYTES_MAX, depth_max: int = DEPTH_
     fallback: Parsed | None = None
     error = whole if isinstance(whole, Unreadable) else None
     for candidate, fenced in _candidates(text):
-        found = _read_value(candidate, depth_max)
+        found = whole if candidate == text else _read_value(candidate, depth_max)
         if isinstance(found, Unreadable):
             error = found if error is None or error.code is ReplyCode.NOT_JSON else error
         elif isinstance(found.value, dict) and fenced:
@@ -140,7 +140,9 @@ def _read_value(text: str, depth_max: int) -> Parsed | Unreadable:
     return found if isinstance(again, Unreadable) and again.code is ReplyCode.NOT_JSON else again
 
 
-class _Stop(ValueError):  # noqa: N818 - it carries an answer out of the parser's hooks and never leaves this module
+class _Stop(ValueError):
+    """Carries an answer out of the parser's hooks; it never leaves this module."""
+
     def __init__(self, code: ReplyCode, message: str) -> None:
         self.found = Unreadable(code, message)
         super().__init__(message)

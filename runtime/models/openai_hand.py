@@ -112,7 +112,9 @@ class OpenAIModel:
         return body
 
 
-class _Unwelcome(Exception):  # noqa: N818 - it carries a fault out of the client's reading and never leaves this module
+class _Unwelcome(Exception):
+    """Carries a fault out of the client's reading; it never leaves this module."""
+
     def __init__(self, kind: FaultKind, message: str, status: int) -> None:
         self.fault = Fault(kind=kind, message=message, status=status)
         super().__init__(message)
@@ -164,6 +166,10 @@ def _connection_fault(cause: BaseException) -> Fault:
         if unresolved(cause):
             return Fault(kind=FaultKind.UNRESOLVED_HOST, message=f"the server's name does not resolve: {text}")
         return Fault(kind=FaultKind.REFUSED_CONNECTION, message=f"no connection: {text}")
+    if isinstance(cause, httpx2.ProxyError):
+        return Fault(kind=FaultKind.REFUSED_CONNECTION, message=f"no connection through the proxy: {text}")
+    if isinstance(cause, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol):
+        return Fault(kind=FaultKind.BAD_REQUEST, message=f"the request cannot be sent: {text}")
     if isinstance(cause, httpx2.ConnectTimeout | httpx2.PoolTimeout):
         return Fault(kind=FaultKind.REFUSED_CONNECTION, message="the server did not accept the connection in time")
     if isinstance(cause, httpx2.TimeoutException):

@@ -110,8 +110,11 @@ class ModelContract:
 
     async def test_closing_works_while_cancelled(self):
         """A stop that cancels everything still closes what is open."""
+        closed = False
         async with self.opened() as model:
             await model.complete(request())
             with trio.CancelScope() as scope:
                 scope.cancel()
                 await model.aclose()
+                closed = True
+        assert closed

@@ -254,11 +254,10 @@ async def test_a_cut_connection(where):
 async def test_a_hanging_server_is_left():
     """The total timeout holds, and the server sees the client go."""
     async with wired(Answer.hang()) as (server, model):
-        fault = await model.complete(request(timeout_seconds=0.2))
+        fault = await model.complete(request(timeout_seconds=0.5))
         assert isinstance(fault, Fault)
         assert fault.kind is FaultKind.TIMEOUT
-        assert "0.2 seconds" in fault.message
-        assert await trio.to_thread.run_sync(server.wait_for, lambda s: s.seen[0].outcome == "gone")
+        assert await trio.to_thread.run_sync(server.wait_for, lambda s: [seen.outcome for seen in s.seen] == ["gone"])
 
 
 async def test_a_slow_server_is_waited_for():
@@ -343,7 +342,7 @@ async def test_an_earlier_call_does_not_bring_a_refused_mode_back():
     """A slow call that got through with the schema ends after another one learnt better."""
 
     def handle(body, headers, n):
-        slow = headers["x-client-request-id"].endswith("v1.a1")
+        slow = "g_analysis" in headers["x-client-request-id"]
         return Answer.say(TEXT).slowly(0.2) if slow else refusing("json_schema")(body, headers, n)
 
     async with wired(handle) as (server, model):
@@ -351,7 +350,7 @@ async def test_an_earlier_call_does_not_bring_a_refused_mode_back():
             nursery.start_soon(model.complete, request("g_analysis/v1.a1"))
             nursery.start_soon(model.complete, request("g_plan/v1.a1"))
         await model.complete(request("g_plan/v1.a2"))
-    assert modes(server)[-1] == "json_object"
+    assert sorted(modes(server)) == ["json_object", "json_object", "json_schema", "json_schema"]
 
 
 async def test_the_weakest_mode_is_plain_text():
@@ -387,6 +386,24 @@ async def test_a_prompt_that_is_no_text_is_a_fault():
         assert server.seen == []
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.BAD_REQUEST
+
+
+async def test_an_id_that_is_no_header_is_a_fault():
+    """A line break would begin another header."""
+    async with wired(Answer.say(TEXT)) as (server, model):
+        fault = await model.complete(request(run="run-1\r\nX-Evil: 1"))
+        assert server.seen == []
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.BAD_REQUEST
+
+
+async def test_a_dead_proxy_is_a_refused_connection(monkeypatch):
+    """Nothing was sent beyond it; with a proxy, the proxy resolves the name."""
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    async with open_openai("test-model", base_url="https://replan.invalid/v1") as model:
+        fault = await model.complete(request())
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.REFUSED_CONNECTION
 
 
 async def test_nothing_of_a_prompt_or_key_is_logged(caplog):

@@ -35,6 +35,24 @@ def test_the_day_counts():
     assert before.input_per_token_usd > after.input_per_token_usd
 
 
+def test_the_dearest_hour_of_the_day_counts():
+    """DeepSeek halves its prices at night; a run may go on into the morning."""
+    day = 1_790_035_200.0  # midnight, UTC
+    prices = [
+        find_price("deepseek-chat", base_url="https://api.deepseek.com", at=day + 3600 * hour) for hour in (1, 20)
+    ]
+    assert prices[0] is not None
+    assert prices[0] == prices[1]
+    assert prices[0].input_per_token_usd == pytest.approx(2.7e-7)
+
+
+def test_tiers_for_very_long_prompts_do_not_count():
+    """A price that holds from 272,000 tokens on would double every bill."""
+    price = find_price("gpt-5.4", at=AT)
+    assert price is not None
+    assert price.input_per_token_usd == pytest.approx(2.5e-6)
+
+
 def test_an_unknown_model_has_no_price():
     """Unknown is None, which nobody can mistake for free."""
     assert find_price("my-own-model", at=AT) is None

@@ -45,9 +45,10 @@ class ServerProcess:
 @contextmanager
 def server_process(folder: Path, script: Mapping[str, Any]) -> Iterator[ServerProcess]:
     """Run a server for the length of a `with` block; its script, port and log are files in the folder."""
-    (folder / "server-script.json").write_text(json.dumps(script), encoding="utf-8")
     port_file, log = folder / "server-port", folder / "server-log.jsonl"
-    files = ["--script", folder / "server-script.json", "--port-file", port_file, "--log", log]
+    script_file = folder / "server-script.json"
+    files = ["--script", str(script_file), "--port-file", str(port_file), "--log", str(log)]
+    script_file.write_text(json.dumps(script), encoding="utf-8")
     with subprocess.Popen([sys.executable, "-m", "tests.support.openai_server", *files], cwd=ROOT) as process:
         try:
             until = time.monotonic() + START_SECONDS_MAX
