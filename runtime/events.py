@@ -50,10 +50,13 @@ class Codec(Generic[E]):
 
     def __init__(self, members: Sequence[type[Event]]) -> None:
         self._members = {str(member.model_fields["kind"].default): member for member in members}
+        self._types = frozenset(members)
 
     def encode(self, event: E) -> Encoded:
-        """Return the event's stored form."""
+        """Return the event's stored form. Raises `TypeError` for an event that is not of the union."""
         assert isinstance(event, Event)
+        if type(event) not in self._types:
+            raise TypeError(f"{type(event).__name__} is not an event of this union")
         if not event.texts:
             return Encoded(event.__pydantic_serializer__.to_json(event), {})
         plain = event.model_dump(mode="json")
@@ -84,8 +87,8 @@ class Codec(Generic[E]):
 class Record(Generic[E]):
     """An event in its place: `seq` counts from 1 without gaps; `at` is the writer's clock in UTC seconds since 1970.
 
-    `hash` chains over the previous record's hash, run, seq, at, epoch and the event's stored body. `inbox` is the id of the
-    posted message that this record consumed, if any.
+    `hash` chains over the previous record's hash, run, seq, at, epoch, inbox and the event's stored body. `inbox` is the
+    id of the posted message that this record consumed, if any.
     """
 
     run: str

@@ -66,6 +66,16 @@ def _make_file(path: Path) -> None:
             os.link(made, path)
     finally:
         Path(made).unlink()
+    _sync(path.parent)
+
+
+def _sync(folder: Path) -> None:
+    # A new name survives a loss of power once the folder that holds it is on disk.
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def explain(error: OSError, path: Path) -> ReplanError:
@@ -84,3 +94,4 @@ def _make(folder: Path) -> None:
     except FileExistsError:
         return
     folder.chmod(FOLDER_MODE)
+    _sync(folder.parent)

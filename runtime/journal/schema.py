@@ -84,6 +84,7 @@ def open_writer(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connec
         new = _is_new(connection, path)
         _keep_a_log(connection, busy_seconds)
         connection.pragma("synchronous", "full")
+        connection.pragma("fullfsync", 1)  # On macOS an ordinary sync does not reach the disk.
         connection.pragma("journal_size_limit", WAL_BYTES_KEPT)
         if new:
             _create(connection, path)

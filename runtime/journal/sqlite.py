@@ -21,7 +21,7 @@ from runtime.journal import folder, schema, statements
 from runtime.journal.chain import Stored, Tip, decode, extend, records, verify
 from runtime.journal.entry import admit_facts, admit_run, admit_summary, admit_text, known_run
 from runtime.journal.port import Fact, InboxItem, Journal, Posted, RunFilter, RunRow
-from runtime.journal.worker import Worker, open_worker
+from runtime.journal.worker import Explain, Worker, open_worker
 from runtime.machine import Summary
 
 E = TypeVar("E")
@@ -56,14 +56,21 @@ async def open_sqlite(
     ):
         # Asked on trio's thread, it waits for nobody; opened on another, because opening may touch the disk.
         with closing(await reading.do(lambda _: watcher())) as watching:
-            yield _SqliteJournal(codec, clock, writing, reading, watching)
+            yield _SqliteJournal(codec, clock, explain, writing=writing, reading=reading, watching=watching)
 
 
 class _SqliteJournal(Generic[E]):
     def __init__(
-        self, codec: Codec[E], clock: Clock, writing: Worker, reading: Worker, watching: apsw.Connection
+        self,
+        codec: Codec[E],
+        clock: Clock,
+        explain: Explain,
+        *,
+        writing: Worker,
+        reading: Worker,
+        watching: apsw.Connection,
     ) -> None:
-        self._codec, self._clock = codec, clock
+        self._codec, self._clock, self._explain = codec, clock, explain
         self._writing, self._reading, self._watching = writing, reading, watching
         self._version = 0
 
@@ -184,4 +191,6 @@ class _SqliteJournal(Generic[E]):
         except apsw.BusyError:
             # Another process is repairing the log after a crash; the next poll will tell.
             return self._version
+        except apsw.Error as error:
+            raise self._explain(error) from error
         return self._version

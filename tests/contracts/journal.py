@@ -34,6 +34,12 @@ class Counted(Event):
     label: str = ""
 
 
+class Stranger(Event):
+    """An event that the journal's codec does not know."""
+
+    kind: Literal["counted"] = "counted"
+
+
 Toy = Noted | Counted
 
 CODEC: Codec[Toy] = Codec([Noted, Counted])
@@ -412,6 +418,12 @@ class JournalContract:
         assert len(str(caught.value).splitlines()) == 1
         assert await journal.read("a") == []
         await journal.append("a", after=0, epoch=epoch, facts=counted(1), summary=RUNNING)
+
+    async def test_an_event_outside_the_union_is_refused_before_any_write(self, journal):
+        epoch = await driven(journal, "a")
+        with pytest.raises(UsageProblem, match="Stranger"):
+            await journal.append("a", after=0, epoch=epoch, facts=[Fact(Stranger())], summary=RUNNING)
+        assert await journal.read("a") == []
 
     async def test_no_other_text_may_be_invalid_either(self, journal):
         epoch = await driven(journal, "a")

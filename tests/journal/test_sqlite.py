@@ -19,7 +19,7 @@ from runtime.errors import (
     StorageFull,
     UsageProblem,
 )
-from runtime.journal import schema
+from runtime.journal import schema, statements
 from runtime.journal.port import Fact, RunFilter
 from runtime.journal.sqlite import open_sqlite
 from runtime.machine import Summary
@@ -317,7 +317,7 @@ async def test_every_flipped_byte_of_every_record_is_noticed(written, open_journ
 
 
 async def test_a_flipped_byte_anywhere_never_gives_other_records(written, open_journal, path):
-    """Whatever is flipped, what is read is the truth or a typed error; the step is prime, to hit every kind of place."""
+    """Whatever is flipped, what is read is the truth or a typed error; the step is prime, to hit all places."""
     whole = path.read_bytes()
     async with open_journal() as journal:
         truth = await journal.read("a")
@@ -467,3 +467,28 @@ async def test_a_journal_that_another_process_keeps_busy_says_so(path, clock):
         other.execute("ROLLBACK")
         other.close()
         await journal.create("a", "")
+
+
+async def test_while_the_log_is_repaired_the_version_stays_and_other_faults_are_typed(open_journal):
+    class Watching:
+        error = apsw.BusyError("repairing")
+
+        def pragma(self, _name):
+            raise self.error
+
+    async with open_journal() as journal:
+        seen = await journal.version()
+        journal._watching = Watching()
+        await journal.create("a", "")
+        assert await journal.version() == seen
+        Watching.error = apsw.IOError("the disk is gone")
+        with pytest.raises(JournalError, match="the disk is gone"):
+            await journal.version()
+
+
+def test_a_log_index_without_room_is_a_full_disk_and_another_fault_is_not(path):
+    error = apsw.IOError("disk I/O error")
+    error.extendedresult = apsw.SQLITE_IOERR_SHMSIZE
+    assert isinstance(statements.explain(path, error), StorageFull)
+    error.extendedresult = apsw.SQLITE_IOERR_FSYNC
+    assert not isinstance(statements.explain(path, error), StorageFull)
