@@ -1,0 +1,45 @@
+"""A model and the loopback server that it talks to, for the tests of the wire."""
+
+from contextlib import asynccontextmanager
+
+from runtime.models.openai import open_openai
+from runtime.models.port import Fault
+from tests.contracts.model import request
+from tests.support.openai_server import Answer, serve
+
+KEY = "sk-secret-0123456789"
+NOW = 1_700_000_000.0
+
+
+class FixedClock:
+    """A clock that stands still."""
+
+    def now(self):
+        return NOW
+
+    async def sleep_until(self, when):
+        raise AssertionError(when)
+
+
+@asynccontextmanager
+async def wired(answer, **more):
+    """Yield a server and a model that talks to it; `answer` is a handler, a list used in order, or one answer."""
+    if isinstance(answer, Answer):
+        answer = [answer] * 10
+    handler = answer if callable(answer) else lambda _body, _headers, n: answer[n - 1]
+    with serve(handler) as server:
+        defaults = {"api_key": KEY, "base_url": server.base_url, "clock": FixedClock()}
+        async with open_openai("test-model", **{**defaults, **more}) as model:
+            yield server, model
+
+
+async def fault_of(answer, **more):
+    """Return the fault that one answer leads to, having checked that exactly one request was sent."""
+    async with wired(answer) as (server, model):
+        fault = await model.complete(request(**more))
+        assert len(server.seen) == 1
+    assert isinstance(fault, Fault), fault
+    assert KEY not in fault.message
+    assert len(fault.message) < 400
+    assert "\n" not in fault.message
+    return fault
