@@ -87,8 +87,8 @@ class Codec(Generic[E]):
 class Record(Generic[E]):
     """An event in its place: `seq` counts from 1 without gaps; `at` is the writer's clock in UTC seconds since 1970.
 
-    `hash` chains over the previous record's hash, run, seq, at, epoch, inbox and the event's stored body. `inbox` is the
-    id of the posted message that this record consumed, if any.
+    `hash` chains over the previous record's hash, run, seq, at, epoch, inbox and the event's stored body. `inbox` is
+    the id of the posted message that this record consumed, if any.
     """
 
     run: str

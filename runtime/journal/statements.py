@@ -190,8 +190,10 @@ def _item(run: str, row: Sequence[Any]) -> InboxItem:
 def explain(path: Path, error: Exception) -> Exception:
     """Return what an error of SQLite or of the system means for a user; any other error as it is."""
     match error:
-        case apsw.FullError() | apsw.IOError(extendedresult=apsw.SQLITE_IOERR_SHMSIZE):
-            # The second is how it fails to make the log's index on a disk without room.
+        case apsw.FullError():
+            return StorageFull(str(path))
+        case apsw.IOError() if getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_SHMSIZE:
+            # On a disk without room the log's index cannot be made.
             return StorageFull(str(path))
         case apsw.CorruptError() | apsw.NotADBError():
             return JournalDamaged(str(path), str(error))

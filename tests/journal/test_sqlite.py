@@ -4,6 +4,7 @@ import itertools
 import os
 import stat
 import threading
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from runtime.errors import (
     JournalError,
     JournalNewer,
     ReplanError,
+    RunNotFound,
     StorageFull,
     UsageProblem,
 )
@@ -376,15 +378,22 @@ def _pages(path):
 
 
 class Disk(apsw.VFS):
-    """The system's own files, but writing and syncing the log may fail."""
+    """The system's own files, but writing may find no room, syncing may fail, and any one operation may go wrong."""
 
     def __init__(self):
         self.opened, self.full, self.broken = set(), False, False
+        self.operations, self.fail_at = 0, None
         super().__init__("test-disk", "")
 
     def xOpen(self, name, flags):  # noqa: N802
         self.opened.add(Path(name if isinstance(name, str) else name.filename()).name)
         return DiskFile(self, name, flags)
+
+    def operate(self):
+        """Count an operation, and fail if it is the one that shall."""
+        self.operations += 1
+        if self.operations == self.fail_at:
+            raise apsw.IOError("this one goes wrong")
 
 
 class DiskFile(apsw.VFSFile):
@@ -395,11 +404,13 @@ class DiskFile(apsw.VFSFile):
     def xWrite(self, data, offset):  # noqa: N802
         if self.disk.full:
             raise apsw.FullError("no room")
+        self.disk.operate()
         super().xWrite(data, offset)
 
     def xSync(self, flags):  # noqa: N802
         if self.disk.broken:
             raise apsw.IOError("the disk is gone")
+        self.disk.operate()
         super().xSync(flags)
 
 
@@ -455,6 +466,40 @@ async def test_a_disk_that_does_not_sync_acknowledges_nothing(on_disk, disk):
     last = (await on_disk.row("a")).last_seq
     await on_disk.append("a", after=last, epoch=epoch, facts=counted(2), summary=RUNNING)
     assert (await events(on_disk, "a"))[-1] == Counted(number=2)
+
+
+async def test_whichever_write_or_sync_fails_what_was_acknowledged_is_kept(tmp_path, clock, disk):
+    """Every operation on the disk fails once, each in a journal of its own."""
+    failures = 0
+    for fail_at in itertools.count(1):
+        path = tmp_path / f"journal-{fail_at}.sqlite3"
+        disk.operations, disk.fail_at = 0, fail_at
+        acknowledged = await _work_until_it_fails(path, clock)
+        if disk.operations < fail_at:
+            break
+        failures += 1
+        async with open_sqlite(path, CODEC, clock, vfs="test-disk") as journal:
+            try:
+                stored = [event.number for event in await events(journal, "a")]
+            except RunNotFound:
+                stored = []
+        assert stored[: len(acknowledged)] == acknowledged
+        # A commit whose sync failed is neither promised nor denied, and no more than one can be in doubt.
+        assert len(stored) - len(acknowledged) in {0, 2}
+    assert failures > 20
+
+
+async def _work_until_it_fails(path, clock):
+    """Append pairs of numbers, two commits' worth; return those that were acknowledged."""
+    acknowledged = []
+    with suppress(JournalError):
+        async with open_sqlite(path, CODEC, clock, vfs="test-disk") as journal:
+            epoch = await driven(journal, "a")
+            for last in (0, 2):
+                facts = counted(last, last + 1)
+                await journal.append("a", after=last, epoch=epoch, facts=facts, summary=RUNNING)
+                acknowledged += [last, last + 1]
+    return acknowledged
 
 
 async def test_a_journal_that_another_process_keeps_busy_says_so(path, clock):
