@@ -21,7 +21,7 @@ from actors.machine.events import (
 from actors.machine.messages import Begin, Faulted, Generated, Judged, PlanningMessage
 from actors.machine.pinned import Pinned
 from actors.machine.state import State
-from runtime.ledger import used
+from runtime.ledger import ZERO, used
 from runtime.machine import Refused
 from runtime.messages import Crashed, Mailed, Parking, Resumed, Woken
 
@@ -117,7 +117,9 @@ def _earlier(state: State, step: str, content: str) -> str | None:
 def _faulted(state: State, message: Faulted) -> PlanningEvent | None:
     opened = state.generations.get(message.request_id)
     if opened is None:
-        return None  # Withdrawn work stays charged as unknown; there is nothing to settle it with.
+        # Withdrawn work stays charged as unknown, unless the provider has certainly refused it.
+        late = message.request_id in state.ledger.forfeited and message.fault.kind.refunded
+        return Settled(request_id=message.request_id, at=message.at, used=ZERO) if late else None
     return GenerationFailed(
         request_id=message.request_id,
         node=opened.request.node,

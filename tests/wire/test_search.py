@@ -1,0 +1,192 @@
+"""The whole search over the real wire: engine, actors, journal and the OpenAI client, against a scripted server."""
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from actors.machine.events import Decided, GenerationFailed, Revised
+from replan.engine import CODEC, Engine
+from replan.job import Asked, make_job
+from replan.plugins import registry
+from replan.result import Result
+from replan.settings import UserConfig, choose_model
+from runtime.clock import Clock, SystemClock
+from runtime.events import Event
+from runtime.journal.memory import open_memory
+from tests.support.answers import Answer, Handler, by_step
+from tests.support.artifacts import GOOD, PROBLEM, plan
+from tests.support.openai_server import OpenAIServer, serve
+
+
+class Impatient(SystemClock):
+    """A clock on which a back-off takes a hundredth of its time, and that still tells the truth about order."""
+
+    async def sleep_until(self, when: float) -> None:
+        await super().sleep_until(self.now() + (when - self.now()) / 100)
+
+
+@asynccontextmanager
+async def run_against(
+    handler: Handler, clock: Clock | None = None, **asked: Any
+) -> AsyncIterator[tuple[Result, OpenAIServer, list[Event]]]:
+    """Run the `search` workflow on the test problem against a server, and yield result, server and events."""
+    events: list[Event] = []
+    time = clock or SystemClock()
+    with serve(handler) as server:
+        environment = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-test-key-0000000000"}
+        async with open_memory(CODEC, time) as journal:
+            known = registry()
+            engine = Engine(journal, registry=known, clock=time, environment=environment)
+            job = make_job(
+                PROBLEM,
+                Asked(**asked),
+                choose_model("test-model", environment, UserConfig()),
+                config=UserConfig(),
+                registry=known,
+                root=engine.root,
+                environment=environment,
+                now=time.now(),
+            )
+            result = await engine.begin(job, run="run-1", on_record=lambda record, _: events.append(record.event))
+            yield result, server, events
+
+
+def scripted(**lists: list[Any]) -> Handler:
+    """Return a handler that answers each step from its list, then with what its guard accepts."""
+    return by_step({step: [*lists.get(step, []), *[good] * 9] for step, good in GOOD.items()})
+
+
+def of(events: list[Event], kind: type[Event]) -> list[Any]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+async def test_four_good_replies_make_a_proved_plan() -> None:
+    async with run_against(scripted()) as (result, server, _):
+        assert (result.outcome, result.calls, result.tokens) == ("success", 4, 60)
+        assert result.plan == plan()
+        assert [step.step for step in result.path] == ["g_analysis", "g_recon", "g_strategy", "g_plan"]
+        assert sorted(server.steps) == sorted(GOOD)
+
+
+async def test_a_plan_that_is_not_json_is_retried_at_its_step_with_the_feedback_in_the_prompt() -> None:
+    async with run_against(scripted(g_plan=["Sure! I would first reproduce it."])) as (result, server, events):
+        assert (result.outcome, result.calls) == ("success", 5)
+        assert [event.decision.rule for event in of(events, Decided)] == ["malformed"]
+        retried = server.seen[-1]
+        assert retried.step == "g_plan"
+        assert retried.request_id == "run-1/g_plan/v1.a2"
+        rejection = of(events, Decided)[0].decision.summary.split(": ", 1)[1]
+        assert retried.prompt.count(rejection[:60]) == 1
+
+
+async def test_a_precondition_that_nobody_produces_sends_the_search_back_to_the_strategy_and_no_further() -> None:
+    broken = plan(needs_missing_token="licence_granted")
+    async with run_against(scripted(g_plan=[broken])) as (result, server, events):
+        assert result.outcome == "success"
+        assert Counter(server.steps) == {"g_analysis": 1, "g_recon": 1, "g_strategy": 2, "g_plan": 2}
+        (revised,) = of(events, Revised)
+        assert (revised.targets, revised.cleared) == (("g_strategy",), ("g_strategy", "g_plan"))
+        for seen in server.seen[-2:]:
+            assert seen.prompt.count("licence_granted") >= 1, "the earlier rejection must be in the prompt"
+
+
+async def test_the_same_findings_twice_go_one_level_further() -> None:
+    broken = plan(needs_missing_token="licence_granted")
+    async with run_against(scripted(g_plan=[broken, broken])) as (result, server, events):
+        assert result.outcome == "success"
+        assert [event.targets for event in of(events, Revised)] == [("g_strategy",), ("g_recon",)]
+        assert Counter(server.steps) == {"g_analysis": 1, "g_recon": 2, "g_strategy": 3, "g_plan": 3}
+
+
+async def test_each_prompt_after_an_escalation_contains_each_earlier_rejection_once() -> None:
+    first = plan(needs_missing_token="licence_granted", plan_id="first")
+    second = plan(needs_missing_token="backup_taken", plan_id="second")
+    async with run_against(scripted(g_plan=["no json at all", first, second])) as (result, server, events):
+        assert result.outcome == "success"
+        last_plan = [seen for seen in server.seen if seen.step == "g_plan"][-1]
+        last_strategy = [seen for seen in server.seen if seen.step == "g_strategy"][-1]
+        rejections = [event.decision.summary.split(": ", 1)[1] for event in of(events, Decided)]
+        assert len(rejections) == 3
+        for prompt in (last_plan.prompt, last_strategy.prompt):
+            for rejection in rejections:
+                assert prompt.count(rejection[:80]) == 1, rejection
+
+
+async def test_analysis_and_recon_overlap_in_time() -> None:
+    slow = {step: [Answer.value(GOOD[step]).slowly(0.3)] for step in ("g_analysis", "g_recon")}
+    async with run_against(scripted(**slow)) as (result, server, _):
+        assert result.succeeded
+        one, two = (next(seen for seen in server.seen if seen.step == step) for step in ("g_analysis", "g_recon"))
+        assert one.ended is not None
+        assert two.ended is not None
+        assert max(one.started, two.started) < min(one.ended, two.ended)
+
+
+@pytest.mark.parametrize("calls", [1, 2, 5, 12])
+async def test_the_cap_on_calls_holds_also_when_every_answer_is_bad(calls: int) -> None:
+    async with run_against(lambda *_: Answer.say("{}"), max_calls=calls) as (result, server, _):
+        assert len(server.seen) <= calls
+        assert result.calls == len(server.seen)
+        assert result.outcome in {"budget_exhausted", "all_pruned"}
+
+
+async def test_every_request_carries_its_id() -> None:
+    async with run_against(scripted(g_plan=["bad", "bad"])) as (_, server, _events):
+        ids = [seen.request_id for seen in server.seen]
+        assert len(set(ids)) == len(ids)
+        assert sorted(ids) == [
+            "run-1/g_analysis/v1.a1",
+            "run-1/g_plan/v1.a1",
+            "run-1/g_plan/v1.a2",
+            "run-1/g_plan/v1.a3",
+            "run-1/g_recon/v1.a1",
+            "run-1/g_strategy/v1.a1",
+        ]
+
+
+@pytest.mark.parametrize(
+    ("fault", "charged"),
+    [
+        (Answer.fault(429, headers={"Retry-After": "3"}), 0),
+        (Answer.fault(500), 1),
+        (Answer.cut_after("body"), 1),
+        (Answer.html(), 1),
+        (Answer.no_choices(), 1),
+        (Answer.huge(20 * 1024 * 1024), 1),
+    ],
+    ids=["429", "500", "cut", "html", "no choices", "20 MB"],
+)
+async def test_a_fault_is_a_try_of_the_same_attempt_and_charged_by_what_it_was(fault: Answer, charged: int) -> None:
+    async with run_against(scripted(g_strategy=[fault]), clock=Impatient()) as (result, server, events):
+        assert result.outcome == "success"
+        assert result.calls == 4 + charged
+        ids = [seen.request_id for seen in server.seen if seen.step == "g_strategy"]
+        assert ids == ["run-1/g_strategy/v1.a1", "run-1/g_strategy/v1.a1.t2"]
+        assert len(of(events, GenerationFailed)) == 1
+
+
+async def test_a_server_that_asks_for_patience_gets_it() -> None:
+    async with run_against(
+        scripted(g_strategy=[Answer.fault(429, headers={"Retry-After": "30"})]), clock=Impatient()
+    ) as (_, server, events):
+        (failed,) = of(events, GenerationFailed)
+        assert failed.fault.retry_after == 30
+        first, second = (seen for seen in server.seen if seen.step == "g_strategy")
+        assert second.started - first.started >= 0.25
+
+
+async def test_five_faults_in_a_row_end_the_run_as_failed_by_the_provider() -> None:
+    async with run_against(scripted(g_analysis=[Answer.fault(503)] * 9), clock=Impatient()) as (result, server, _):
+        assert (result.outcome, result.cause) == ("failed", "provider")
+        assert sum(1 for step in server.steps if step == "g_analysis") == 5
+        assert result.calls == len(server.seen)
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+async def test_a_final_refusal_ends_the_run_at_once_and_costs_nothing(status: int) -> None:
+    async with run_against(lambda *_: Answer.fault(status), workflow="single") as (result, server, _):
+        assert (result.outcome, result.cause, result.calls) == ("failed", "provider", 0)
+        assert len(server.seen) == 1
