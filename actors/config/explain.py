@@ -86,10 +86,7 @@ def explain(error: ValidationError, document: Document) -> UsageProblem:
     if len(details) > 1:
         others = len(details) - 1
         hints.append(f"{others} more problem{'s' if others > 1 else ''} in this file")
-    cause = _cause(first)
-    if first["type"] == "missing":
-        path = path[:-1]
-    return document.problem(cause, _known_part(path, document), "; ".join(hint for hint in hints if hint))
+    return document.problem(_cause(first), _known_part(path, document), "; ".join(hint for hint in hints if hint))
 
 
 def _known_part(path: KeyPath, document: Document) -> KeyPath:

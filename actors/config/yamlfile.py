@@ -85,7 +85,7 @@ def read_document(path: Path) -> Document:
     if len(data) > FILE_BYTES_MAX:
         raise UsageProblem(f"the file is over {FILE_BYTES_MAX // 1024} KiB", place=source)
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode()
     except UnicodeDecodeError as error:
         raise UsageProblem(f"not UTF-8 text (byte {error.start})", place=source) from None
     return parse_document(text, source)

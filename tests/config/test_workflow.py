@@ -99,6 +99,12 @@ def test_a_file_that_names_no_goal_level_means_what_its_leaf_says(level):
     assert workflow.effective_guard("g_b") == f"plan_{level}"
 
 
+def test_of_several_leaves_the_strictest_names_the_goal_level():
+    lax = SECOND.replace("g_b", "g_c").replace("medium", "minimal")
+    assert load(START + SECOND.replace("medium", "expansive") + lax).target_guard_level == "expansive"
+    assert load(START + lax + SECOND).target_guard_level == "medium"
+
+
 def test_only_steps_that_call_no_model_are_deterministic():
     workflow = load(
         "name: w\naction_pairs:\n"

@@ -126,6 +126,13 @@ def test_slots_are_filled_once_and_literally(nasty):
     assert unmarked[0].replace(nasty, "x") == unmarked[1].replace(nasty, "x")
 
 
+def test_braces_around_a_slot_are_just_text():
+    """A wrapper may show JSON; only its slot is filled."""
+    entry = ENTRY.model_copy(update={"feedback_wrapper": 'Answer {"a": {}} or {0}, not {feedback}.'})
+    user = render(entry, BOOK, Context("s", retry=(Feedback("n", "that"),))).user
+    assert re.search(r'Answer \{"a": \{\}\} or \{0\}, not <data \w+>\nthat\n</data \w+>\.', user)
+
+
 def blocks(user: str) -> list[str]:
     return re.findall(r"<data (\w+)>\n(.*?)\n</data \1>", user, re.DOTALL)
 
