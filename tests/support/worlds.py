@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import yaml
@@ -18,9 +19,10 @@ from actors.machine.state import State
 from actors.policy.table import Policy
 from actors.prompting.book import PromptBook, PromptEntry, Sections
 from replan.data import data_root
-from runtime.ledger import Limits, Price
+from runtime.ledger import Limits
 from runtime.machine import Refused, settle
 from runtime.models.port import Fault, Reply, Usage
+from runtime.models.prices import Price
 
 SECTIONS = {
     name: f"[{name}]" for name in Sections.model_fields if name not in ("dependency", "question", "escalation", "retry")
@@ -52,6 +54,7 @@ ROLE_GUARDS = {
 }
 
 
+@cache
 def default_policy() -> Policy:
     """Return the shipped policy."""
     text = (data_root() / "configs" / "policies" / "default.yaml").read_text()

@@ -1,0 +1,210 @@
+"""Drives the pure planning machine through one simulated run: actors, people, clocks, crashes, all from one seed.
+
+The journal is the list `events`; only whole prefixes of it survive a crash. Requests are carried out only after the
+batch that holds them is written, as the supervisor does it, so that what a provider was asked for can be counted.
+"""
+
+import json
+import random
+from dataclasses import dataclass, field, replace
+
+from actors.machine.context import rendered
+from actors.machine.events import EVENTS, ClarificationRequested, GenerationRequested, JudgementRequested
+from actors.machine.messages import Begin, Faulted, Generated, Judged
+from actors.machine.planning import PlanningMachine
+from actors.machine.state import State
+from runtime.events import Codec
+from runtime.machine import Refused, fold, settle
+from runtime.messages import Crashed, Mailed, Parking, Resumed, Woken
+from runtime.models.port import Fault
+from tests.simulation.invariants import Invariants
+from tests.simulation.scenery import START, configuration, limits, reply, verdict, weather
+
+MESSAGES_MAX = 3_000
+"""Far more than any simulated run needs: what is not over by then does not end."""
+
+MACHINE = PlanningMachine()
+CODEC = Codec(EVENTS)
+
+
+@dataclass
+class Run:
+    """A simulated run. `started` are the generation requests that reached the provider; `sent` all work messages."""
+
+    seed: int
+    dice: random.Random = field(init=False)
+    state: State = field(default_factory=State)
+    events: list = field(default_factory=list)
+    started: set = field(default_factory=set)
+    refunded: set = field(default_factory=set)
+    sent: list = field(default_factory=list)
+    answers: list = field(default_factory=list)
+    now: float = START
+    epoch: int = 1
+    count: int = 0
+
+    def __post_init__(self):
+        self.dice = random.Random(self.seed)
+        self.config, self.limits, self.weather = configuration(self.dice), limits(self.dice), weather(self.dice)
+        self.invariants = Invariants(self.config, self.limits)
+
+    def simulate(self):
+        """Play until the run ends or only an unwilling person could go on; return the machine's last state."""
+        self.send(Begin(self.now, f"run-{self.seed}", "problem \ud800", self.config.model_dump_json(), self.limits))
+        patient = self.dice.random() < 0.8
+        while self.state.finished is None:
+            self.count += 1
+            assert self.count < MESSAGES_MAX, "the run does not end"
+            if self.dice.random() < self.weather.disturbance:
+                self.disturb()
+            elif not self.go_on(patient=patient):
+                break
+        self.close()
+        return self.state
+
+    def send(self, message):
+        """Give the machine one message; write and check what follows."""
+        before = self.state
+        accepted = MACHINE.accept(self.state, message)
+        assert accepted == MACHINE.accept(before, message), "accept is not deterministic"
+        if accepted is None or isinstance(accepted, Refused):
+            return accepted
+        _, batch = settle(MACHINE, self.state, accepted)
+        for event in batch:
+            stored = CODEC.encode(event)
+            again = CODEC.decode(stored.body, stored.texts)
+            assert again == event, "an event does not survive storage"
+            self.state = MACHINE.evolve(self.state, again)
+            self.events.append(again)
+            self.invariants.after(again, self.state)
+        assert MACHINE.advance(self.state) is None, "the machine was not quiet"
+        self.batch = len(batch)
+        self.invariants.quiet(self.state, MACHINE.outstanding(self.state))
+        if self.dice.random() < 0.05:  # Sometimes the power goes before the requests of the batch go out.
+            self.crash()
+        self.start()
+        return batch
+
+    def start(self):
+        """Send out the generation requests that have not been sent, and only with the prompt that was promised."""
+        for name, work in MACHINE.outstanding(self.state).items():
+            if isinstance(work.request, GenerationRequested) and name not in self.started:
+                promised = rendered(self.state, work.request.step)
+                assert promised.ref == work.request.prompt_hash, "the prompt is not the one that was promised"
+                self.started.add(name)
+
+    def go_on(self, *, patient):
+        """Let one actor answer. Return whether anything could be done."""
+        work = MACHINE.outstanding(self.state)
+        if self.state.parked:
+            return self.resume()
+        doable = [item for item in work.values() if item.request_id != "deadline"]
+        if not patient:
+            doable = [item for item in doable if not isinstance(item.request, ClarificationRequested)]
+        if not doable and "deadline" not in work:
+            return False
+        item = self.dice.choice(doable) if doable else work["deadline"]
+        self.now += self.dice.choice((0.0, 0.3, 2.0, 20.0))
+        match item.request:
+            case GenerationRequested():
+                self.send(self.generated(item.request_id))
+            case JudgementRequested():
+                said = verdict(self.dice, self.weather, self.count)
+                self.send(self.kept(Judged(item.request_id, self.now, 0.1, said)))
+            case ClarificationRequested():
+                self.answer(item.request_id)
+            case _:
+                self.now = max(self.now, item.request.until)
+                self.send(self.kept(Woken(item.request_id, self.now)))
+        return True
+
+    def generated(self, request_id):
+        """Return a generator's answer to a request."""
+        made = reply(self.dice, self.weather, self.count)
+        if isinstance(made, Fault):
+            if made.kind.refunded:
+                self.refunded.add(request_id)
+            return self.kept(Faulted(request_id, self.now, 0.3, made))
+        return self.kept(Generated(request_id, self.now, 0.3, made))
+
+    def kept(self, message):
+        self.sent.append(message)
+        return message
+
+    def answer(self, question):
+        """Let the user answer a question, and nothing be lost of it."""
+        self.now += self.dice.choice((1.0, 90_000.0))
+        text = f"#A{self.count}#"
+        body = json.dumps({"kind": "answer", "question": question, "answer": f"{text} \ud800"})
+        batch = self.send(Mailed(self.count, f"answer:{question}", body, self.now))
+        assert batch[0].kind == "clarification_answered"
+        if self.state.clarifications and text in self.state.clarifications[-1].answer:
+            self.answers.append(text)  # A torn batch leaves the answer in the inbox; it is asked for again.
+
+    def disturb(self):
+        """Let something happen that nobody asked for."""
+        dice = self.dice
+        self.now += dice.choice((0.0, 1.0))
+        chance = dice.random()
+        if chance < self.weather.cancel:
+            self.send(Mailed(self.count, "cancel", '{"kind": "cancel"}', self.now))
+        elif chance < 0.25 and self.sent:
+            again = dice.choice(self.sent)  # A duplicate, or an answer to what an earlier driver asked for.
+            self.send(replace(again, at=self.now))
+        elif chance < 0.4 and self.state.ledger.forfeited:
+            late = dice.choice(sorted(self.state.ledger.forfeited))
+            if late in self.started and late not in self.refunded:
+                self.send(self.generated(late))
+        elif chance < 0.55:
+            self.resume()
+        elif chance < 0.7:
+            self.send(Parking(self.now))
+        elif chance < 0.8:
+            body = dice.choice(("", "[]", "[" * 100_000, '{"kind": "answer"}', '{"kind": "answer", "question": []}'))
+            self.send(Mailed(self.count, "odd \ud800", body, self.now))
+        elif chance < 0.805:
+            self.send(Crashed("x", self.now, "a bug \ud800"))
+
+    def crash(self):
+        """Kill the driver while it writes a batch; the next one starts from as much of it as was written."""
+        kept = len(self.events) - self.dice.randint(0, self.batch)
+        del self.events[max(1, kept) :]
+        self.resume()
+
+    def resume(self):
+        """Start over from the journal, under a new epoch."""
+        self.state = fold(MACHINE, self.events)
+        self.invariants = Invariants(self.config, self.limits)
+        self.invariants.replay(self.events)
+        self.epoch += 1
+        self.batch = 0
+        self.now += self.dice.choice((0.0, 5.0, 500.0))
+        if self.state.finished is None:
+            accepted = MACHINE.accept(self.state, Resumed(self.epoch, self.now))
+            assert accepted is not None
+            self.send(Resumed(self.epoch, self.now))
+        return True
+
+    def close(self):
+        """Check the whole: refolding, late replies after the end, prefixes, and what the provider was asked for."""
+        for request_id in sorted(self.started & set(self.state.ledger.forfeited))[:3]:
+            if request_id not in self.refunded and self.state.finished is not None:
+                self.send(self.generated(request_id))
+        assert fold(MACHINE, self.events) == self.state, "the journal gives another state"
+        assert self.invariants.clarified() == len(self.state.clarifications)
+        shown = "".join(clarified.answer for clarified in self.state.clarifications)
+        assert all(answer in shown for answer in self.answers), "an answer is lost"
+        free = {step for step, budget in self.config.graph.budgets.items() if budget.deterministic}
+        asked = [name for name in self.started - self.refunded if name.split("/")[0] not in free]
+        assert len(asked) <= self.state.ledger.committed.calls, "the provider was asked more often than the books say"
+        for _ in range(3):
+            self.start_from(self.dice.randint(1, len(self.events)))
+
+    def start_from(self, length):
+        """Resume from a prefix: it must be quiet, over, or have something to wait for."""
+        state = fold(MACHINE, self.events[:length])
+        accepted = MACHINE.accept(state, Resumed(self.epoch + 1, self.now + 1.0))
+        assert (accepted is None) == (state.finished is not None)
+        if accepted is not None:
+            state, _ = settle(MACHINE, state, accepted)
+            assert state.finished is not None or MACHINE.outstanding(state), f"stuck after {length} events"

@@ -1,0 +1,247 @@
+"""What must hold after every event of a run, worked out from the events alone, with none of the machine's own counting.
+
+`observe` keeps the books; `after` also compares them with the machine's state; `quiet` looks at a settled machine.
+"""
+
+import re
+from collections import Counter, defaultdict
+
+from actors.machine.context import rendered
+from actors.machine.events import GenerationRequested, Outcome
+from actors.policy.table import BacktrackLevel
+from actors.search.cost import worst_case_calls
+from actors.search.moves import Search
+from runtime.ledger import Amount
+
+REPLANS = (BacktrackLevel.PARTIAL_REPLAN, BacktrackLevel.FULL_REPLAN)
+
+
+class Invariants:
+    """The books of one run, by another hand."""
+
+    def __init__(self, config, limits):
+        self.graph, self.workflow, self.search, self.limits = config.graph, config.workflow, config.search, limits
+        self.seen, self.step_of, self.visit_of, self.verdicts = [], {}, {}, {}
+        self.accepted, self.busy = {}, {}
+        self.visits, self.attempts, self.calls = Counter(), Counter(), 0
+        self.revision, self.questions, self.answers = 0, 0, 0
+        self.rejections, self.cycles = defaultdict(list), defaultdict(list)
+        self.decision = None
+
+    def replay(self, events):
+        for event in events:
+            self.observe(event)
+
+    def after(self, event, state):
+        """Observe an event, and compare."""
+        self.observe(event)
+        if event.kind in ("generation_requested", "request_reissued"):
+            request = event if isinstance(event, GenerationRequested) else event.again
+            self.affordable(request, state)
+            self.feedback(request, state)
+        if event.kind == "run_finished":
+            self.ending(event, state)
+        assert state.revision == self.revision
+        assert state.asked == self.questions <= self.workflow.questions_max
+
+    def observe(self, event):
+        """Keep the books of one event."""
+        match event.kind:
+            case "generation_requested" if event.try_number == 1:
+                self.attempt(event)
+            case "verdict_reached":
+                self.judged(event)
+            case "decided":
+                assert event.decision.node in self.busy.values()
+                assert not self.verdicts[event.decision.node].passed
+                self.legal(event.decision)
+                self.decision = event.decision
+            case "revised":
+                self.revised(event)
+            case "clarification_requested":
+                assert self.decision.level is BacktrackLevel.CLARIFY
+                self.questions += 1
+            case "clarification_answered":
+                self.answers += 1
+        self.seen.append(event)
+
+    def attempt(self, event):
+        """S3, S4, S23, S24: what an attempt needs, and that no budget of visits, attempts or calls is passed."""
+        step, budget, leaf = event.step, self.graph.budgets[event.step], event.step in self.graph.leaves
+        parents = tuple(self.accepted[upper] for upper in self.graph.requires[step])
+        assert event.parents == parents, "an attempt builds on what is accepted now"
+        assert event.node not in self.step_of, "an attempt has an id of its own"
+        if self.busy.get(step) is None or self.visit_of[self.busy[step]] != event.visit:
+            self.visits[step] += 1
+            assert leaf or budget.deterministic or self.visits[step] <= 1 + budget.backtrack_budget
+        self.step_of[event.node], self.visit_of[event.node], self.busy[step] = step, event.visit, event.node
+        key = (step, parents) if leaf else (step, event.visit)
+        self.attempts[key] += 1
+        assert budget.deterministic or self.attempts[key] <= budget.rmax
+        self.calls += not budget.deterministic
+        assert self.calls <= worst_case_calls(self.graph), "more calls than the worst case of a round"
+
+    def judged(self, event):
+        step = self.step_of[event.node]
+        self.verdicts[event.node] = event.verdict
+        if event.verdict.passed:
+            self.accepted[step], self.busy[step] = event.node, None
+        elif event.verdict.errors:
+            self.rejections[step].append(event.node)
+
+    def revised(self, event):
+        """S5, S116, S117: a marker with the next number; the targets and all below them are unset, nothing else."""
+        assert event.revision == self.revision + 1
+        self.revision = event.revision
+        below = {step for target in event.targets for step in (target, *self.graph.below[target])}
+        assert set(event.cleared) == below
+        if self.seen[-1].kind == "decided":
+            for step in below:
+                self.cycles[step].append(self.decision.node)
+        else:
+            assert self.seen[-1].kind == "clarification_answered"
+            assert event.new_round
+        for step in below:
+            self.accepted.pop(step, None)
+            self.busy[step] = None
+        if event.new_round:
+            self.calls = 0
+            self.attempts = Counter({key: count for key, count in self.attempts.items() if self.running(key)})
+            self.visits = Counter({step: 1 for step, node in self.busy.items() if node is not None and self.open(node)})
+
+    def running(self, key):
+        """Whether an attempt of this visit, or of this set of parents, is under way across a change of the round."""
+        node = self.busy.get(key[0])
+        return node is not None and self.open(node)
+
+    def open(self, node):
+        """Whether a step is in the middle of a visit, not waiting for a person."""
+        asked = [event.node for event in self.seen if event.kind == "clarification_requested"]
+        return node not in asked
+
+    def may_visit(self, target):
+        """Whether a step, and every non-leaf below it, has a visit left (DESIGN 4, allowed targets)."""
+        budgets, leaves = self.graph.budgets, self.graph.leaves
+        if target in leaves or budgets[target].deterministic:
+            return False
+        inner = [step for step in (target, *self.graph.below[target]) if step not in leaves]
+        return all(budgets[step].deterministic or self.visits[step] <= budgets[step].backtrack_budget for step in inner)
+
+    def may_retry(self, step):
+        leaf, budget = step in self.graph.leaves, self.graph.budgets[step]
+        node = self.busy[step]
+        parents = tuple(self.accepted[upper] for upper in self.graph.requires[step])
+        used = self.attempts[(step, parents) if leaf else (step, self.visit_of[node])]
+        return not budget.deterministic and used < budget.rmax
+
+    def legal(self, decision):
+        """S7, S21, S27, S39: each decision is one that the budgets allow, and giving up means that none is left."""
+        step, targets = decision.step, decision.targets
+        match decision.level:
+            case BacktrackLevel.LOCAL_RETRY:
+                assert targets == (step,)
+                assert self.may_retry(step)
+            case BacktrackLevel.PARTIAL_REPLAN | BacktrackLevel.FULL_REPLAN:
+                assert targets
+                assert all(target == step or target in self.graph.above[step] for target in targets)
+                assert all(self.may_visit(target) for target in targets)
+                assert self.search is not Search.LINEAR
+            case BacktrackLevel.CLARIFY:
+                assert self.search is Search.DEPTH_FIRST
+                assert self.questions < self.workflow.questions_max
+            case BacktrackLevel.GIVE_UP:
+                assert not self.may_retry(step)
+                nowhere = not any(self.may_visit(target) for target in (step, *self.graph.above[step]))
+                assert nowhere or self.search is Search.LINEAR or decision.rule == "e_max"
+
+    def affordable(self, request, state):
+        """S25, S43: at a reservation nothing passes a limit, at any concurrency and after any crash."""
+        total, limits = state.ledger.committed, self.limits
+        assert total.calls <= limits.calls
+        assert limits.tokens is None or total.tokens <= limits.tokens
+        assert limits.micro_usd is None or total.micro_usd <= limits.micro_usd
+        assert limits.deadline is None or state.now < limits.deadline
+        assert limits.active_seconds is None or request.timeout_seconds <= limits.active_seconds
+        assert min(*state.ledger.spent.model_dump().values(), *state.ledger.unknown.model_dump().values()) >= 0
+
+    def feedback(self, request, state):
+        """S93, S94, S96, S99, S105: every earlier rejection that fits the window stands in the prompt exactly once."""
+        step, window = request.step, self.workflow.feedback_window
+        if self.graph.budgets[step].deterministic:
+            return
+        # A question that a rejection led to quotes it too, further up.
+        prompt = re.split(r"\[escalations\]|\[retries\]", rendered(state, step).user, maxsplit=1)[-1]
+        own = self.rejections[step]
+        told = [cause for last in self.cycles[step] if (cause := self.told(last, own[-window:]))][-window:]
+        must = {*own[-window:], *(node for cycle in told for node in cycle)}
+        for node in must:
+            assert prompt.count(self.mark(node)) == 1, f"{node} stands {prompt.count(self.mark(node))} times"
+        for node, verdict in self.verdicts.items():
+            if verdict.errors and not verdict.passed and node not in must:
+                assert self.mark(node) not in prompt
+
+    def told(self, last, shown):
+        """Return the rejections of the visit that ended with a replan, without those that the step reads as its own."""
+        step, visit = self.step_of[last], self.visit_of[last]
+        return [node for node in self.rejections[step] if self.visit_of[node] == visit and node not in shown]
+
+    def mark(self, node):
+        return self.verdicts[node].errors[0].message
+
+    def clarified(self):
+        """How many answers there have been."""
+        return self.answers
+
+    def quiet(self, state, outstanding):
+        """A settled machine is over, or has something to wait for, or was asked to do nothing."""
+        assert state.finished is not None or outstanding or state.parked
+        assert not (state.finished and outstanding)
+
+    def ending(self, event, state):
+        """S27, S28, S36: the outcome is the right one of the six."""
+        last = next((seen for seen in reversed(self.seen[:-1]) if seen.kind != "run_resumed"), None)
+        assert state.ledger.reserved == {}
+        complete = set(self.accepted) == set(self.graph.steps)
+        assert complete == (event.outcome is Outcome.SUCCESS) or event.at is not None
+        match event.outcome:
+            case Outcome.SUCCESS:
+                assert all(self.verdicts[node].passed for node in self.accepted.values())
+            case Outcome.ALL_PRUNED | Outcome.BACKTRACK_CEILING:
+                assert self.decision.level is BacktrackLevel.GIVE_UP
+                root = not self.graph.requires[self.decision.step]
+                assert root == (event.outcome is Outcome.ALL_PRUNED)
+            case Outcome.CANCELLED:
+                assert event.at is not None
+            case Outcome.FAILED if event.cause == "provider":
+                self.provider_failed(last)
+            case Outcome.FAILED:
+                assert event.cause == "bug"
+            case Outcome.BUDGET_EXHAUSTED:
+                self.spent_out(event, state)
+
+    def provider_failed(self, last):
+        assert last.kind == "generation_failed"
+        tries = [seen for seen in self.seen if seen.kind == "generation_failed" and seen.node == last.node]
+        waits = [seen for seen in self.seen if seen.kind == "wait_requested" and seen.node == last.node]
+        long = last.fault.retry_after is not None and last.fault.retry_after > 100
+        assert last.fault.kind.final or len(tries) >= 5 or long
+        assert len(tries) <= 5
+        assert len(waits) == len(tries) - 1
+
+    def spent_out(self, event, state):
+        """More of what ran out may help: the limit is named, and the least next request would pass it."""
+        total, limits = state.ledger.committed, self.limits
+        least = Amount(calls=1, tokens=self.workflow.output_tokens_max, micro_usd=3 * self.workflow.output_tokens_max)
+        match event.why.removeprefix("no ").removesuffix(" left"):
+            case "calls":
+                assert total.calls >= limits.calls
+            case "tokens":
+                assert total.tokens + 20_000 + least.tokens > limits.tokens
+            case "cost":
+                assert total.micro_usd + 20_000 + least.micro_usd > limits.micro_usd
+            case "active time":
+                assert state.ledger.active_at(state.now) >= limits.active_seconds
+            case "deadline":
+                assert state.now >= limits.deadline
+            case other:
+                raise AssertionError(other)

@@ -1,0 +1,125 @@
+"""Random scenery for simulated runs: a workflow, its limits, and how its world behaves."""
+
+from dataclasses import dataclass
+
+from actors.findings import Code, Finding, ReasonTag, Verdict
+from runtime.ledger import Limits
+from runtime.models.port import Fault, FaultKind, Reply, Usage
+from runtime.models.prices import Price
+from runtime.replies import ReplyCode
+from tests.support.worlds import pinned
+
+CODES = [str(code) for code in (*Code, *ReplyCode)] + ["plugin.odd"]
+ROLES = ("analysis", "recon", "strategy", "plan", None)
+START = 1_000.0
+
+
+@dataclass(frozen=True)
+class Weather:
+    """How the world treats a run: chances of what goes wrong, by kind."""
+
+    passes: float
+    fault: float
+    fatal: float
+    same: float
+    disturbance: float
+    cancel: float
+
+
+def weather(dice):
+    """Return a world: kind, faulty, stubborn or restless."""
+    return Weather(
+        passes=dice.choice((0.1, 0.4, 0.7, 0.95)),
+        fault=dice.choice((0.0, 0.05, 0.3)),
+        fatal=dice.choice((0.0, 0.1)),
+        same=dice.choice((0.1, 0.8)),
+        disturbance=dice.choice((0.0, 0.1, 0.35)),
+        cancel=dice.choice((0.0, 0.0, 0.01)),
+    )
+
+
+def configuration(dice):
+    """Return a pinned workflow of one to six steps."""
+    names = "abcdef"[: dice.randint(1, 6)]
+    steps, above = {}, {}
+    for place, name in enumerate(names):
+        requires = [upper for upper in names[:place] if dice.random() < 0.6]
+        above[name] = {*requires, *(higher for upper in requires for higher in above[upper])}
+        steps[name] = _step(dice, requires, sorted(above[name]))
+    price = Price(input_per_token_usd=1e-6, output_per_token_usd=3e-6) if dice.random() < 0.5 else None
+    return pinned(
+        steps,
+        price=price,
+        search=dice.choice(("depth_first", "depth_first", "depth_first", "depth_first", "blind", "linear")),
+        r_patience=dice.choice((2, 2, 3)),
+        e_max=dice.choice((None, None, 0, 1, 2)),
+        questions_max=dice.choice((0, 1, 3)),
+        feedback_window=dice.randint(1, 5),
+        output_tokens_max=dice.choice((50, 4096)),
+    )
+
+
+def _step(dice, requires, above):
+    step = {"requires": requires, "rmax": dice.randint(1, 3), "backtrack_budget": dice.choice((0, 0, 1, 1, 2))}
+    if role := dice.choice(ROLES):
+        step["role"] = role
+    if dice.random() < 0.1:
+        step["deterministic"] = True
+    if above and dice.random() < 0.2:
+        step["escalate_to"] = dice.sample(above, dice.randint(1, len(above)))
+    if above and dice.random() < 0.1:
+        step["escalate_by_guard"] = {"toy": [dice.choice(above)]}
+    return step
+
+
+def limits(dice):
+    """Return limits, most of them wide enough now and then."""
+    return Limits(
+        calls=dice.choice((2, 8, 30, 200, 200)),
+        tokens=dice.choice((None, None, None, 9_000, 90_000)),
+        micro_usd=dice.choice((None, None, None, 20_000, 300_000)),
+        active_seconds=dice.choice((None, None, None, 5.0, 100.0)),
+        deadline=dice.choice((None, None, None, START + 100.0, START + 9_000.0)),
+    )
+
+
+def reply(dice, sky, number):
+    """Return what a generator brings: a reply, now and then one seen before, or a fault."""
+    if dice.random() < sky.fault:
+        kind = dice.choice(list(FaultKind)) if dice.random() < 0.2 else dice.choice(list(_PASSING))
+        retry_after = dice.choice((None, None, 0.0, 5.0, 200.0, 1e9)) if kind is FaultKind.RATE_LIMITED else None
+        return Fault(kind=kind, message=f"fault {number} \ud800", retry_after=retry_after)
+    text = f'{{"number": {number}}}' if dice.random() < 0.8 else dice.choice(('{"again": 1}', "\udcff", ""))
+    usage = dice.choice((None, Usage(input_tokens=30, output_tokens=20), Usage(input_tokens=9_000, output_tokens=900)))
+    return Reply(text=text, usage=usage, model="toy")
+
+
+_PASSING = (
+    FaultKind.REFUSED_CONNECTION,
+    FaultKind.RATE_LIMITED,
+    FaultKind.SERVER_ERROR,
+    FaultKind.CUT,
+    FaultKind.TIMEOUT,
+    FaultKind.BAD_REPLY,
+)
+
+
+def verdict(dice, sky, number):
+    """Return what a guard says. A rejection carries its number in its first message, so that it can be found again."""
+    if dice.random() < sky.passes:
+        return Verdict(guard="toy", passed=True, score=1.0)
+    if dice.random() < sky.same:
+        codes = [dice.choice(("plan.dead_end", "plan.goal_unreachable"))]
+    else:
+        codes = dice.sample(CODES, dice.randint(0, 3))
+    findings = tuple(
+        Finding(
+            code=code,
+            message=f"#R{number}# is wrong" if place == 0 else "is wrong too",
+            where=dice.choice(("", "s1")) if dice.random() > sky.same else "s1",
+            tags=tuple(dice.sample(list(ReasonTag), 1)) if dice.random() < 0.15 else (),
+        )
+        for place, code in enumerate(codes)
+    )
+    fatal = dice.random() < sky.fatal
+    return Verdict(guard="toy", passed=False, score=dice.random() * 0.9, findings=findings, fatal=fatal)
