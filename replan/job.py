@@ -5,17 +5,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
+from actors.config.explain import explain
 from actors.config.resolve import load_workflow
-from actors.config.workflow import validate_names
+from actors.config.workflow import Workflow, validate_names
+from actors.config.yamlfile import Document
 from actors.guards.catalogue import guard_for
 from actors.hands.team import Registry
 from actors.machine.pinned import Pinned
 from actors.policy.loading import load_policy
 from replan.settings import Choice, UserConfig
 from runtime.errors import UsageProblem
-from runtime.ledger import MICRO, Limits, Price
-from runtime.models.prices import Price as ListPrice
-from runtime.models.prices import price_of
+from runtime.ledger import Limits
+from runtime.models.prices import MICRO, Price, price_of
 from runtime.models.spec import Named
 
 PROBLEM_BYTES_MAX = 1024 * 1024
@@ -64,7 +67,7 @@ def make_job(
     workflow, keys = loaded.workflow, _overrides(asked)
     validate_names(workflow, frozenset(registry.guards), registry.generator_names, loaded.document)
     if keys:
-        workflow = workflow.changed(**keys)
+        workflow = _changed(workflow, keys)
     for step in workflow.action_pairs:
         guard_for(workflow, step, registry.guards)
     price = _price(choice, config, environment, now)
@@ -93,6 +96,19 @@ def title_of(problem: str) -> str:
     return title if len(title) <= 80 else f"{title[:79]}…"
 
 
+_FLAGS = {"search": "--search", "max_total_calls": "--max-calls"}
+
+
+def _changed(workflow: Workflow, keys: Mapping[str, Any]) -> Workflow:
+    """Return the workflow with the values of flags. Raises `UsageProblem` that names the flag."""
+    try:
+        return workflow.changed(**keys)
+    except ValidationError as error:
+        problem = explain(error, Document("the command line", dict(keys)))
+        flag = next((_FLAGS[str(part)] for part in error.errors()[0]["loc"] if str(part) in _FLAGS), "")
+        raise UsageProblem(problem.cause, place=flag, hint=problem.hint) from None
+
+
 def _overrides(asked: Asked) -> dict[str, Any]:
     keys: dict[str, Any] = {}
     if asked.search is not None:
@@ -119,7 +135,7 @@ def _limits(asked: Asked, calls: int, now: float) -> Limits:
 
 def _price(choice: Choice, config: UserConfig, environment: Mapping[str, str], now: float) -> Price | None:
     own = {
-        name: ListPrice(
+        name: Price(
             input_per_token_usd=entry.input_usd_per_mtok / MTOK,
             output_per_token_usd=entry.output_usd_per_mtok / MTOK,
             source="config.yaml",
@@ -127,7 +143,4 @@ def _price(choice: Choice, config: UserConfig, environment: Mapping[str, str], n
         for name, entry in config.prices.items()
     }
     url = environment.get("OPENAI_BASE_URL") if isinstance(choice.spec, Named) else None
-    found = price_of(choice.spec, base_url=url, own=own, at=now)
-    if found is None:
-        return None
-    return Price(input_per_token_usd=found.input_per_token_usd, output_per_token_usd=found.output_per_token_usd)
+    return price_of(choice.spec, base_url=url, own=own, at=now)

@@ -1,11 +1,12 @@
 """What a run came to: the object that `--json` prints, and the projections behind it. Pure."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from actors.findings import Finding
 from actors.machine.state import Node, State
-from runtime.ledger import MICRO
+from runtime.models.prices import MICRO
 from runtime.replies import Parsed
 
 STATUSES = ("running", "waiting", "parked", "finished")
@@ -27,7 +28,8 @@ class Result:
 
     `outcome` and `why` are empty until it has finished; `plan` is the proved plan, else None; `path` the accepted
     artifacts in order: the winning path, or the best that was validated; `findings` what speaks against going on (the
-    last rejection), or the warnings on the plan; `cost_usd` is None where the price is unknown.
+    last rejection), or the warnings on the plan; `cost_usd` is None where the price is unknown. `proof` is what the guard
+    measured on the plan: its `level`, `assurance` and `escalations`.
     """
 
     run_id: str
@@ -43,6 +45,7 @@ class Result:
     findings: tuple[Finding, ...]
     question: dict[str, Any] | None = None
     cause: str = ""
+    proof: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def succeeded(self) -> bool:
@@ -89,6 +92,7 @@ def result_of(run: str, state: State, status: str) -> Result:
         cost_usd=charged.micro_usd / MICRO if known else None,
         revision=state.revision,
         plan=_value(plans[-1]) if won and plans else None,
+        proof=plans[-1].verdict.facts if won and plans and plans[-1].verdict else {},
         path=tuple(PathStep(node.step, node.node, _value(node), node.verdict.score) for node in path if node.verdict),
         findings=_findings(state, path, won=won),
         question=None

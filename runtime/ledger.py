@@ -7,7 +7,6 @@ amount as `unknown`. So `spent + unknown + reserved` never passes a limit, at an
 Money is counted in whole micro-dollars, rounded up, so that sums are exact.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -16,8 +15,7 @@ from pydantic import Field
 
 from runtime.events import Value
 from runtime.models.port import Usage
-
-MICRO = 1_000_000
+from runtime.models.prices import Price
 
 
 class Limit(StrEnum):
@@ -53,18 +51,6 @@ class Amount(Value):
 
 
 ZERO = Amount()
-
-
-class Price(Value):
-    """List price of a model in dollars per token."""
-
-    input_per_token_usd: float = Field(ge=0, allow_inf_nan=False)
-    output_per_token_usd: float = Field(ge=0, allow_inf_nan=False)
-
-    def micro_usd(self, input_tokens: int, output_tokens: int) -> int:
-        """Return the price of a call in micro-dollars, rounded up."""
-        usd = input_tokens * self.input_per_token_usd + output_tokens * self.output_per_token_usd
-        return math.ceil(round(usd * MICRO, 6))
 
 
 class Limits(Value):

@@ -12,7 +12,7 @@ from actors.prompting.book import PromptBook
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Search
 from runtime.events import Value, text_hash
-from runtime.ledger import Price
+from runtime.models.prices import Price
 
 
 class Pinned(Value):

@@ -48,7 +48,7 @@ class RulesModel:
                 kind=FaultKind.BAD_REQUEST, message=f"the model `rules` has no role {role!r}; it knows {known}"
             )
         text = write(role, request.material, self._rules)
-        return Reply(text=text, usage=Usage(cost_usd=0.0), model=self.name)
+        return Reply(text=text, usage=Usage(), model=self.name)
 
     async def aclose(self) -> None:
         """There is nothing to close."""

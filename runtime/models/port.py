@@ -13,11 +13,10 @@ from runtime.events import Value
 
 
 class Usage(Value):
-    """What a provider reports for one call. `cost_usd` is filled in by whoever knows the prices."""
+    """What a provider reports for one call."""
 
     input_tokens: int = 0
     output_tokens: int = 0
-    cost_usd: float | None = None
 
     @property
     def tokens(self) -> int:

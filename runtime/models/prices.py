@@ -1,5 +1,6 @@
 """What a token costs: a user's own table first, then the price list that the program ships with."""
 
+import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, assert_never
@@ -8,8 +9,10 @@ from pydantic import Field
 
 from runtime.events import Value
 from runtime.models.address import OPENAI_URL
-from runtime.models.port import Usage
 from runtime.models.spec import ModelSpec, Named, Replay, Rules, Scripted, Simulated
+
+MICRO = 1_000_000
+"""Micro-dollars in a dollar. Money is counted in whole ones, so that sums are exact."""
 
 TOKENS_PER_PRICE = 1_000_000
 """Price lists are per million tokens."""
@@ -26,15 +29,12 @@ class Price(Value):
 
     input_per_token_usd: float = Field(ge=0, allow_inf_nan=False)
     output_per_token_usd: float = Field(ge=0, allow_inf_nan=False)
-    source: str
+    source: str = ""
 
-    def cost_usd(self, usage: Usage) -> float:
-        """Return what the reported usage costs."""
-        return usage.input_tokens * self.input_per_token_usd + usage.output_tokens * self.output_per_token_usd
-
-    def cost_max_usd(self, prompt_bytes: int, output_tokens_max: int) -> float:
-        """Return the most that one call can cost: a token is at least one byte, and the output is capped."""
-        return prompt_bytes * self.input_per_token_usd + output_tokens_max * self.output_per_token_usd
+    def micro_usd(self, input_tokens: int, output_tokens: int) -> int:
+        """Return the price of a call in whole micro-dollars, rounded up."""
+        usd = input_tokens * self.input_per_token_usd + output_tokens * self.output_per_token_usd
+        return math.ceil(round(usd * MICRO, 6))
 
 
 FREE = Price(input_per_token_usd=0, output_per_token_usd=0, source="runs in this process")

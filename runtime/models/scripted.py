@@ -31,7 +31,7 @@ from runtime.models.port import Fault, FaultKind, ModelRequest, Reply, Usage
 
 _TRY = re.compile(r"\.t\d+$")
 _SAID = frozenset({"reply", "fault"})
-_NOTHING_USED = Usage(cost_usd=0.0)
+_NOTHING_USED = Usage()
 
 
 class _Said(Value):

@@ -3,7 +3,6 @@
 import pytest
 from pydantic import ValidationError
 
-from runtime.models.port import Usage
 from runtime.models.prices import FREE, Price, find_price, price_of
 from runtime.models.spec import Named, Replay, Rules, Scripted, Simulated
 
@@ -70,14 +69,14 @@ def test_the_users_own_table_goes_first():
 def test_what_runs_here_is_free(spec):
     """No provider, no bill."""
     assert price_of(spec, at=AT) == FREE
-    assert FREE.cost_usd(Usage(input_tokens=9, output_tokens=9)) == 0
+    assert FREE.micro_usd(9, 9) == 0
 
 
 def test_what_a_call_costs_and_can_cost():
     """A reservation takes every byte for a token, and the output for its cap."""
     price = Price(input_per_token_usd=1e-6, output_per_token_usd=4e-6, source="test")
-    assert price.cost_usd(Usage(input_tokens=1000, output_tokens=100)) == pytest.approx(0.0014)
-    assert price.cost_max_usd(4000, 500) == pytest.approx(0.006)
+    assert price.micro_usd(1000, 100) == 1400
+    assert price.micro_usd(4000, 500) == 6000
 
 
 @pytest.mark.parametrize("bad", [-1.0, float("inf"), float("nan")])

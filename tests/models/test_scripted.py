@@ -33,7 +33,7 @@ async def test_a_step_is_answered_in_order(tmp_path):
     path.write_text(SCRIPT, encoding="utf-8")
     model = ScriptedModel.from_file(path)
     value, text, fault, described, unmetered = await ask(model, *(f"g_analysis/v1.a{n}" for n in range(1, 6)))
-    assert value == Reply('{"problem_type": "bug_fix", "note": "née"}', Usage(cost_usd=0.0), "scripted")
+    assert value == Reply('{"problem_type": "bug_fix", "note": "née"}', Usage(), "scripted")
     assert text.text == "Sorry, I cannot do that."
     assert fault == Fault(kind=FaultKind.RATE_LIMITED, message="slow down", status=429, retry_after=2.0)
     assert described.text == '{"fault": "kept"}'
