@@ -74,7 +74,7 @@ def make_job(
     if asked.max_cost_usd is not None and price is None:
         hint = "give input_usd_per_mtok and output_usd_per_mtok under prices in config.yaml, or limit calls or tokens"
         raise UsageProblem(f"the price of {choice.text!r} is not known", place="--max-cost", hint=hint)
-    policy = load_policy(workflow.policy, root)
+    policy = load_policy(workflow.policy, root, Path(loaded.source).parent)
     pinned = Pinned(workflow=workflow, policy=policy, prompts=loaded.prompts, model=choice.text, price=price)
     return Job(problem, title_of(problem), pinned, _limits(asked, workflow.max_total_calls, now), loaded.notices)
 

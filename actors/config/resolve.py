@@ -59,7 +59,7 @@ def read_workflow(name_or_path: str, root: Path) -> tuple[Workflow, Document, tu
     Raises:
         UsageProblem: there is no such workflow, or it is not sound.
     """
-    path = _find(ALIASES.get(name_or_path, name_or_path), root / "configs" / "workflows", "workflow", ALIASES)
+    path = find_shipped(ALIASES.get(name_or_path, name_or_path), root / "configs" / "workflows", "workflow", ALIASES)
     document, notices = translate(read_document(path))
     try:
         return Workflow.model_validate(document.value), document, notices
@@ -76,7 +76,7 @@ def load_workflow(name_or_path: str, root: Path) -> LoadedWorkflow:
     workflow, document, notices = read_workflow(name_or_path, root)
     folder = Path(document.source).parent
     try:
-        path = _find(workflow.prompts, root / "prompts", "prompts", (), folder)
+        path = find_shipped(workflow.prompts, root / "prompts", "prompts", (), folder)
     except UsageProblem as problem:
         raise document.problem(problem.cause, ("prompts",), problem.hint) from None
     book, more = load_prompts(path, root / "prompts" / f"{_PROMPTS_SHARED}.yaml")
@@ -98,7 +98,7 @@ def _check_entry(loaded: LoadedWorkflow, step: str) -> None:
         raise loaded.document.problem(problem.cause, ("action_pairs", step), problem.hint) from None
 
 
-def _find(wanted: str, shipped: Path, kind: str, others: Mapping[str, str] | tuple[()], folder: Path = Path()) -> Path:
+def find_shipped(wanted: str, shipped: Path, kind: str, others: Mapping[str, str] | tuple[()], folder: Path = Path()) -> Path:
     """Return the file that a name or path means."""
     if os.sep in wanted or "/" in wanted or wanted.endswith(_SUFFIXES):
         return folder / Path(wanted).expanduser()
