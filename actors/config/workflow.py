@@ -37,7 +37,7 @@ FREE_GENERATORS = frozenset({"PlanGenerator", "TemplateSelectorGenerator"})
 """The built-in generators that call no model: the catalogue's plans and the templates (S123)."""
 
 GuardLevel = Literal["minimal", "medium", "expansive"]
-Assurance = Literal["strong", "strong_cyclic", "weak"]
+Assurance = Literal["none", "weak", "strong_cyclic", "strong"]
 Search = Literal["depth_first", "blind", "linear"]
 
 _LEVELS: tuple[GuardLevel, ...] = ("minimal", "medium", "expansive")
