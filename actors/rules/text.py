@@ -20,6 +20,7 @@ _HEADING = re.compile(r"#{1,6} (.*)")
 _ITEM = re.compile(r"[ \t]{0,12}(?:[-*+]|\d{1,3}[.)]) +(?=\S)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')`*]{0,3} (?=[\"'(`*]{0,3}[A-Z0-9])")
 _WORD = re.compile(r"[a-z0-9][a-z0-9_+#-]*")
+_UNPRINTED = re.compile(r"[\x00\ud800-\udfff]")  # no JSON text, journal or terminal can hold these
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 
 
@@ -59,7 +60,8 @@ class Text:
     @cached_property
     def lines(self) -> Sequence[Line]:
         """All lines of all parts."""
-        return tuple(line for part in self.parts for line in (*_lines(part, self.headings), Line("", False, "")))
+        parts = (_UNPRINTED.sub(" ", part) for part in self.parts)
+        return tuple(line for part in parts for line in (*_lines(part, self.headings), Line("", False, "")))
 
     @cached_property
     def written(self) -> Sequence[Line]:
@@ -171,40 +173,42 @@ def _lines(part: str, headings: frozenset[str]) -> Iterable[Line]:
 
 
 def _heading(line: str, headings: frozenset[str]) -> str | None:
+    """Return the heading that a line is. A known name with a colon only names the list after it, as a label."""
     match = _HEADING.match(line)
     name = folded(match[1] if match else line).strip(" #*_=:").lower()
-    return name if match or name in headings else None
+    return name if match or (name in headings and ":" not in line) else None
 
 
 def _passages(lines: Sequence[Line]) -> Iterable[Passage]:
     gathered: list[str] = []
-    item, section, label = False, "", ""
+    item, section, label, announced = False, "", "", ""
 
     def close() -> Iterable[Passage]:
+        nonlocal announced
         if gathered:
-            yield Passage(folded(" ".join(gathered)), item, label or section)
+            passage = Passage(folded(" ".join(gathered)), item, label or section)
             gathered.clear()
+            announced = passage.text.strip(" *_:").lower() if not item and passage.text.endswith(":") else ""
+            yield passage
 
     for line in lines:
         head = line.text[:LINE_LENGTH_MAX]
         bullet = None if line.code else _ITEM.match(head)
         if line.section != section:
             yield from close()
-            item, section, label = False, line.section, ""
-            if line.code or not bullet:
-                continue
+            item, section, label, announced = False, line.section, "", ""
+            continue
         if line.code or not head.strip() or head.startswith(("#", ">", "|")):
             yield from close()
             item = False
         elif bullet:
-            # "To reproduce:" before a list names the list, as a heading would.
-            if not item and gathered and gathered[-1].rstrip().endswith(":") and len(gathered) == 1:
-                label = gathered[0].strip(" *_:").lower()
             yield from close()
-            item = True
+            # "To reproduce:" before a list names the list, as a heading would.
+            item, label = True, announced or label
             gathered.append(line.text[bullet.end() :])
         else:
             if not gathered:
                 item = False
+                label = label if head[0].isspace() else ""
             gathered.append(line.text)
     yield from close()

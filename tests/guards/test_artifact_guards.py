@@ -1,0 +1,286 @@
+"""The guards of analysis, recon, strategy and critique: what they accept, what they report, and that they are total."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.artifacts import Artifact, Clarified, Context
+from actors.findings import Code
+from actors.guards import analysis, critique, recon, shapes, strategy
+from runtime.errors import UsageProblem
+
+TEXT = "The parser in src/parser.py fails:\n  `Parser.run()` loses\n  rows. See tests/test_parser.py."
+MODULES = {"analysis": analysis, "recon": recon, "strategy": strategy, "critique": critique}
+GOOD = {
+    "analysis": {
+        "problem_type": "bug_fix",
+        "language": "python",
+        "severity": "high",
+        "key_signals": ["fails"],
+        "affected_area": "src/parser.py",
+        "rationale": "It says so.",
+    },
+    "recon": {
+        "mentioned_files": ["src/parser.py"],
+        "stack_traces": [],
+        "apis_involved": ["Parser.run()"],
+        "test_references": ["tests/test_parser.py"],
+        "reproduction_steps": [],
+        "constraints_mentioned": [],
+    },
+    "strategy": {
+        "strategy_id": "S1_locate_and_fix",
+        "strategy_name": "Locate and fix",
+        "rationale": "It is a bug.",
+        "key_steps": ["look"],
+        "expected_guards": ["dynamic_test"],
+        "risk_factors": [],
+    },
+    "critique": {
+        "overall_assessment": "needs_revision",
+        "problem_type_match": "yes",
+        "missing_steps": ["a test"],
+        "unnecessary_steps": [],
+        "ordering_issues": [],
+        "guard_appropriateness": [],
+        "specific_suggestions": [],
+    },
+}
+CASES = [(name, key) for name, good in GOOD.items() for key in good]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def judge(name, value, *, text=TEXT, answers=(), **config):
+    """Return a guard's verdict about a value, or about raw content if it is a text."""
+    content = value if isinstance(value, str) else json.dumps(value)
+    artifact = Artifact(artifact_id="a1", step=f"g_{name}", content=content)
+    context = Context(specification=text, clarifications=tuple(Clarified("?", answer) for answer in answers))
+    return MODULES[name].make(config)(artifact, context)
+
+
+def found(verdict):
+    """Return the verdict's findings as (code, where, severity)."""
+    return [(finding.code, finding.where, finding.severity) for finding in verdict.findings]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_good_artifact_passes_without_findings(name):
+    verdict = judge(name, GOOD[name])
+    assert (verdict.passed, verdict.score, verdict.findings, verdict.guard) == (True, 1.0, (), f"{name}_valid")
+
+
+@pytest.mark.parametrize(("name", "key"), [case for case in CASES if case[1] != "problem_type_match"])
+def test_a_missing_field_is_named(name, key):
+    """Null is as good as missing."""
+    without = {field: value for field, value in GOOD[name].items() if field != key}
+    for value in (without, {**without, key: None}):
+        verdict = judge(name, value)
+        assert not verdict.passed
+        assert verdict.score < 1
+        assert (Code.MISSING, key, "error") in found(verdict)
+
+
+@pytest.mark.parametrize(("name", "key"), CASES)
+def test_a_wrong_type_is_named(name, key):
+    verdict = judge(name, {**GOOD[name], key: {"a": 1}})
+    assert (Code.TYPE, key, "error") in found(verdict)
+    assert (
+        f"{key} must be a {'list' if isinstance(GOOD[name][key], list) else 'text'}, not an object"
+        in verdict.findings[0].message
+    )
+
+
+@pytest.mark.parametrize(("name", "key"), [(name, key) for name, key in CASES if isinstance(GOOD[name][key], list)])
+def test_every_bad_item_of_a_list_is_named(name, key):
+    """A text in place of a list is no list of its letters."""
+    verdict = judge(name, {**GOOD[name], key: ["fails", 3, " "]})
+    assert (Code.TYPE, f"{key}[1]", "error") in found(verdict)
+    assert (Code.EMPTY, f"{key}[2]", "error") in found(verdict)
+    assert (Code.TYPE, key, "error") in found(judge(name, {**GOOD[name], key: "fails"}))
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [("analysis", "key_signals"), ("strategy", "key_steps"), ("strategy", "expected_guards"), ("analysis", "rationale"),
+     ("analysis", "affected_area"), ("strategy", "strategy_name"), ("strategy", "rationale")],
+)  # fmt: skip
+def test_these_must_not_be_empty(name, key):
+    empty = [] if isinstance(GOOD[name][key], list) else "  "
+    assert (Code.EMPTY, key, "error") in found(judge(name, {**GOOD[name], key: empty}))
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "bad"),
+    [("analysis", "problem_type", "bug"), ("analysis", "severity", "critical"), ("strategy", "strategy_id", "S6"),
+     ("critique", "overall_assessment", "fine"), ("analysis", "language", "Python"), ("analysis", "language", "x" * 41)],
+)  # fmt: skip
+def test_a_value_outside_of_the_closed_set_is_named(name, key, bad):
+    assert found(judge(name, {**GOOD[name], key: bad})) == [(Code.CHOICE, key, "error")]
+
+
+def test_all_findings_come_at_once():
+    verdict = judge("analysis", {"problem_type": "bug", "severity": 3, "key_signals": [], "note": 1})
+    assert {(code, where) for code, where, _ in found(verdict)} == {
+        (Code.CHOICE, "problem_type"),
+        (Code.MISSING, "language"),
+        (Code.TYPE, "severity"),
+        (Code.EMPTY, "key_signals"),
+        (Code.MISSING, "affected_area"),
+        (Code.MISSING, "rationale"),
+        (Code.UNKNOWN, "note"),
+    }
+    assert verdict.score == 0
+
+
+def test_the_score_is_the_share_of_checks_that_passed():
+    one, three = (
+        {**GOOD["analysis"], **dict.fromkeys(keys)} for keys in (["language"], ["language", "severity", "rationale"])
+    )
+    assert 1 > judge("analysis", one).score > judge("analysis", three).score > 0
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_unknown_keys_warn_and_do_not_reject(name):
+    verdict = judge(name, {**GOOD[name], "note": "x"})
+    assert verdict.passed
+    assert verdict.score == 1
+    assert found(verdict) == [(Code.UNKNOWN, "note", "warning")]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_open_questions_reject_with_the_question_as_the_message(name):
+    verdict = judge(name, {**GOOD[name], "open_questions": ["Which page?", "Since when?"]})
+    assert not verdict.passed
+    assert found(verdict) == [(Code.OPEN_QUESTION, f"open_questions[{place}]", "error") for place in (0, 1)]
+    assert [finding.message for finding in verdict.errors] == ["Which page?", "Since when?"]
+    assert judge(name, {**GOOD[name], "open_questions": []}).findings == ()
+
+
+@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        ("", "reply.empty"),
+        ("no JSON", "reply.not_json"),
+        ("[1]", Code.NOT_OBJECT),
+        ("3", Code.NOT_OBJECT),
+        ('"x"', Code.NOT_OBJECT),
+    ],
+)
+def test_what_is_no_object_has_one_finding(name, content, code):
+    verdict = judge(name, content)
+    assert [finding.code for finding in verdict.findings] == [code]
+    assert verdict.score == 0
+
+
+@pytest.mark.parametrize("name", MODULES)
+@given(data=st.data())
+def test_guards_are_total_over_any_json(name, data):
+    """Any JSON, and a good artifact with some fields replaced by any JSON: always a verdict, passed iff without errors."""
+    value = data.draw(
+        JSON | st.dictionaries(st.sampled_from(sorted(GOOD[name])), JSON).map(lambda change: {**GOOD[name], **change})
+    )
+    verdict = judge(name, value)
+    assert verdict.passed == (not verdict.errors)
+    assert (verdict.score == 1) == verdict.passed
+    assert judge(name, value) == verdict
+
+
+@pytest.mark.parametrize("key", sorted(recon.LITERAL))
+def test_names_that_are_not_in_the_text_were_invented(key):
+    verdict = judge("recon", {**GOOD["recon"], key: ["src/parser.py", "src/lexer.py"]})
+    (finding,) = verdict.findings
+    assert (finding.code, finding.where, finding.tokens) == (Code.NOT_IN_TEXT, f"{key}[1]", ("src/lexer.py",))
+    assert not verdict.passed
+
+
+@pytest.mark.parametrize("key", sorted(set(shapes.RECON_LISTS) - recon.LITERAL))
+def test_summaries_that_are_not_in_the_text_only_warn(key):
+    verdict = judge("recon", {**GOOD["recon"], key: ["it loses data"]})
+    assert verdict.passed
+    assert found(verdict) == [(Code.NOT_IN_TEXT, f"{key}[0]", "warning")]
+
+
+def test_white_space_is_folded_and_case_is_not():
+    assert judge("recon", {**GOOD["recon"], "apis_involved": ["`Parser.run()` loses rows."]}).passed
+    assert not judge("recon", {**GOOD["recon"], "apis_involved": ["parser.run()"]}).passed
+
+
+def test_answers_count_as_text_but_each_on_its_own():
+    value = {**GOOD["recon"], "apis_involved": ["Lexer.next", "tail"]}
+    assert not judge("recon", value).passed
+    assert judge("recon", value, answers=["It is Lexer.next", "and tail"]).passed
+    assert not judge(
+        "recon", {**GOOD["recon"], "apis_involved": ["next and"]}, answers=["It is Lexer.next", "and tail"]
+    ).passed
+
+
+def test_finding_nothing_is_a_warning():
+    """A thin text may hold nothing to find."""
+    verdict = judge("recon", dict.fromkeys(shapes.RECON_LISTS, []))
+    assert verdict.passed
+    assert found(verdict) == [(Code.NOTHING_FOUND, "", "warning")]
+
+
+def test_a_list_without_end_is_refused_unread():
+    verdict = judge("recon", {**GOOD["recon"], "mentioned_files": ["src/parser.py"] * (recon.ITEMS_MAX + 1)})
+    assert found(verdict) == [(Code.TYPE, "mentioned_files", "error")]
+
+
+def test_a_critique_must_say_something():
+    silent = {key: [] if isinstance(value, list) else value for key, value in GOOD["critique"].items()}
+    assert found(judge("critique", silent)) == [(Code.EMPTY, "", "error")]
+    assert judge(
+        "critique", {key: value for key, value in GOOD["critique"].items() if key != "problem_type_match"}
+    ).passed
+
+
+def test_settings_close_and_open_the_lists():
+    swift = {**GOOD["analysis"], "language": "swift"}
+    assert judge("analysis", swift).passed
+    assert not judge("analysis", swift, languages=["python", "java"]).passed
+    assert judge("analysis", GOOD["analysis"], languages=["python", "java"]).passed
+    own = {**GOOD["strategy"], "strategy_id": "S9_own"}
+    assert not judge("strategy", own).passed
+    assert judge("strategy", own, strategies=["S9_own"]).passed
+    assert judge("strategy", GOOD["strategy"], strategies=["S9_own"]).passed
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "words"),
+    [
+        ("analysis", {"langages": ["python"]}, "did you mean 'languages'"),
+        ("analysis", {"languages": "python"}, "must be a list of names"),
+        ("analysis", {"languages": []}, "must be a list of names"),
+        ("strategy", {"strategies": [3]}, "must be a list of names"),
+        ("recon", {"x": ["y"]}, "it knows no settings"),
+        ("critique", {"x": ["y"]}, "guard_config of critique_valid: x"),
+    ],
+)
+def test_bad_settings_give_one_line(name, config, words):
+    with pytest.raises(UsageProblem) as problem:
+        MODULES[name].make(config)
+    assert words in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    "schema", [shapes.ANALYSIS_SCHEMA, shapes.RECON_SCHEMA, shapes.STRATEGY_SCHEMA, shapes.CRITIQUE_SCHEMA]
+)
+def test_schemas_keep_to_the_strict_subset(schema):
+    """Every property required, none beyond them, and no keyword that strict structured output refuses."""
+    assert schema["additionalProperties"] is False
+    assert schema["required"] == list(schema["properties"])
+    assert "open_questions" in schema["properties"]
+    for one in schema["properties"].values():
+        assert set(one) <= {"type", "items", "enum"}
+
+
+def test_schemas_follow_the_settings():
+    assert shapes.analysis_schema(["go"])["properties"]["language"]["enum"] == ["go"]
+    assert "S9_own" in shapes.strategy_schema(["S9_own"])["properties"]["strategy_id"]["enum"]

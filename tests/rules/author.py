@@ -1,0 +1,49 @@
+"""What the tests of the rules share: the shipped rules, a way to ask for an artifact, and the guards that judge it."""
+
+import json
+from pathlib import Path
+
+from actors.artifacts import Artifact, Clarified, Context
+from actors.guards import analysis, critique, plan_expansive, plan_medium, plan_minimal, recon, strategy
+from actors.rules.data import load_templates, rules_of
+from actors.rules.model import write
+from actors.rules.reading import read_request
+
+ROOT = Path(__file__).resolve().parents[2]
+TEMPLATES = load_templates(ROOT / "configs" / "templates")
+RULES = rules_of(TEMPLATES)
+PROBLEMS = {
+    path.stem: path.read_text(encoding="utf-8") for path in sorted((ROOT / "configs" / "problems").glob("*.md"))
+}
+GUARDS = {
+    "analysis": [analysis],
+    "recon": [recon],
+    "strategy": [strategy],
+    "plan": [plan_minimal, plan_medium, plan_expansive],
+    "critique": [critique],
+}
+
+
+def ask(role, specification, **material):
+    """Return the artifact that the rules write for a role."""
+    return json.loads(write(role, {"role": role, "specification": specification, **material}, RULES))
+
+
+def read(specification, **material):
+    """Return the reading of a text."""
+    return read_request({"specification": specification, **material}, RULES)
+
+
+def judged(role, value, specification, answers=()):
+    """Return the verdicts of the guards for a role, by their names."""
+    artifact = Artifact(artifact_id="a1", step=f"g_{role}", content=json.dumps(value))
+    context = Context(specification=specification, clarifications=tuple(Clarified("?", answer) for answer in answers))
+    return {verdict.guard: verdict for verdict in (module.make({})(artifact, context) for module in GUARDS[role])}
+
+
+def pipeline(specification, **material):
+    """Return the artifacts of all roles in their order, each with the ones before it as dependencies."""
+    made = {}
+    for role in ("analysis", "recon", "strategy", "plan", "critique"):
+        made[role] = ask(role, specification, dependencies=dict(made), **material)
+    return made

@@ -1,0 +1,125 @@
+"""What a text names: files, interfaces, tests, steps, constraints; and nothing that does not stand in it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.guards.fields import folded
+
+from .author import PROBLEMS, ask, judged, read
+
+
+def facts(text):
+    """Return what was found in a text."""
+    return read(text).facts
+
+
+@pytest.mark.parametrize(
+    ("text", "files"),
+    [
+        ("see src/app/main.py:12 and `lib/x.rs`.", ("src/app/main.py", "lib/x.rs")),
+        ("The Dockerfile and (config.yaml), please", ("Dockerfile", "config.yaml")),
+        ("Node.js, e.g. version 3.11, i.e. x.c or a.b", ()),
+        ("https://example.org/src/a.py is a link", ()),
+        ("everything in src/auth/ and tests/unit", ("src/auth/", "tests/unit")),
+        ("C:\\work\\main.cs fails", ("C:\\work\\main.cs",)),
+        ("src/a.py#L20 and src/b.py::run", ("src/a.py", "src/b.py")),
+    ],
+)
+def test_files_are_told_from_other_words_with_dots(text, files):
+    assert facts(text).files == files
+
+
+@pytest.mark.parametrize(
+    ("text", "apis"),
+    [
+        ("`Store.open()` calls numOfDomains and list_domains", ("Store.open()", "numOfDomains", "list_domains")),
+        ("std::error::Error and slice::sort!", ("std::error::Error", "slice::sort!")),
+        ("GitHub and JavaScript are names, not code", ()),
+        ("`POST /api/login` and GET /health", ("POST /api/login", "GET /health")),
+        ("```rust\npub fn shrink_to(&mut self) {}\n```", ("shrink_to",)),
+        ("a plain `word` comes after parse_all", ("parse_all", "word")),
+    ],
+)
+def test_interfaces_are_told_from_plain_words(text, apis):
+    assert facts(text).apis == apis
+
+
+def test_tests_are_files_names_and_node_ids():
+    text = "tests/test_a.py::TestX::test_one fails, so do OrderTest, `a_test.go` and src/cart.spec.ts; attest does not"
+    names = ("tests/test_a.py::TestX::test_one", "OrderTest")
+    assert facts(text).tests == ("tests/test_a.py", "a_test.go", "src/cart.spec.ts", *names)
+
+
+def test_steps_come_from_a_section_a_label_or_a_console():
+    section = "## Steps to reproduce\n\n1. Start it\n2. Click\n   twice\n\n## Expected\n\n- Fine\n"
+    label = "To reproduce:\n- open the page\n- press F5\n\nThen it hangs."
+    console = "### Reproducer\n\n```console\n$ make boom\nboom\n```\n"
+    assert facts(section).steps == ("Start it", "Click twice")
+    assert facts(label).steps == ("open the page", "press F5")
+    assert facts(console).steps == ("make boom",)
+
+
+def test_constraints_are_sentences_or_items_under_a_heading():
+    text = "It runs. It must not use more memory.\n\n## Constraints\n\n- Python 3.9\n- no new dependency\n"
+    assert facts(text).constraints == ("It must not use more memory.", "Python 3.9", "no new dependency")
+
+
+def test_constraints_are_not_wishes():
+    found = facts(PROBLEMS["slow_search"])
+    assert not set(found.wishes) & {said.rstrip(".") for said in found.constraints}
+
+
+def test_answers_are_read_as_further_text_and_quoted_on_their_own():
+    """No quote spans the end of the specification and the beginning of an answer."""
+    recon = ask("recon", "Fix a.", clarifications=[{"question": "Which?", "answer": "py and src/b.py"}])
+    assert recon["mentioned_files"] == ["src/b.py"]
+    assert judged("recon", recon, "Fix a.", ["py and src/b.py"])["recon_valid"].passed
+
+
+PIECES = """
+src/a.py | `run_all()` | must not | Traceback (most recent call last): |   File "a.py", line 3, in f | E: x
+- | 1. | ``` | >
+# Steps to reproduce | $ make | test_x | a_b | O(n) | TypeError: x | at f (a.js:1:2) | panic: x | goroutine 1 [running]:
+I want | it. | A sentence. And one more! | GET /x | ``x`` | \u2028 | é | İ | * | \x00
+"""
+WORDS = st.sampled_from(
+    [*(piece for line in PIECES.split("\n") for piece in line.split(" | ")), "|", "\n", "\n\n", "\t"]
+)
+TEXTS = st.one_of(
+    st.lists(WORDS, max_size=40).map(" ".join), st.lists(WORDS, max_size=40).map("\n".join), st.text(max_size=300)
+)
+
+
+@given(TEXTS, st.lists(TEXTS, max_size=2))
+def test_every_quote_stands_in_the_text(text, answers):
+    """All recon lists and key signals, for any text; and the guard agrees."""
+    said = [{"question": "?", "answer": answer} for answer in answers]
+    recon = ask("recon", text, clarifications=said)
+    parts = [folded(part) for part in (text, *answers)]
+    quotes = [quote for key, items in recon.items() if key != "open_questions" for quote in items]
+    quotes += [
+        signal for signals in read(text, clarifications=said).classification.signals.values() for signal in signals
+    ]
+    assert [quote for quote in quotes if not any(folded(quote) in part for part in parts)] == []
+    verdict = judged("recon", recon, text, answers)["recon_valid"]
+    assert verdict.passed
+    assert all(finding.code == "recon.nothing_found" for finding in verdict.findings)
+
+
+LINES = """x|`|a.b.c|/a|(|a::|_|> |- must x.$|A. B! |panic: x$|Caused by: a.B$|Traceback (most recent call last):$
+|  File "a.py", line 3, in f$|Error: x$  at f (a.js:1:2)$|at |GET /a|[[|thread 'main' panicked at |goroutine 1:$
+|test_a.py::|```$|$| |\t|İ|\u2028"""
+
+
+@pytest.mark.parametrize("line", LINES.replace("\n", "").replace("$", "\n").split("|"))
+def test_a_long_monotonous_text_is_read_in_one_go(line):
+    """A pattern that backtracks, or a scan that starts over, would not come to an end on these."""
+    text = (line * (60_000 // len(line)))[:60_000]
+    assert judged("recon", ask("recon", text), text)["recon_valid"].passed
+
+
+def test_a_megabyte_is_read():
+    text = "\n\n".join([PROBLEMS["login_timeout"], *["The parser must not fail when it is slow."] * 24_000])
+    assert len(text) > 1_000_000
+    assert "src/auth/session_store.py" in ask("plan", text)["steps"][1]["name"]

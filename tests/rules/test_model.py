@@ -1,0 +1,199 @@
+"""The model `rules`: its roles, its determinism, its questions, its strategies and its critiques."""
+
+import json
+
+import jsonschema
+import pytest
+
+from actors.guards import shapes
+from actors.rules.model import RulesModel
+from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
+
+from .author import PROBLEMS, RULES, TEMPLATES, ask, judged, pipeline
+
+SCHEMAS = {
+    "analysis": shapes.ANALYSIS_SCHEMA,
+    "recon": shapes.RECON_SCHEMA,
+    "strategy": shapes.STRATEGY_SCHEMA,
+    "critique": shapes.CRITIQUE_SCHEMA,
+}
+THIN = PROBLEMS["too_thin"]
+FIRST, SECOND = RULES.phrases.questions
+
+
+def request(material):
+    """Return a request as the engine makes it."""
+    return ModelRequest(
+        request_id="g_x/v1.a1",
+        purpose="g_x",
+        system="",
+        user="",
+        timeout_seconds=1,
+        output_tokens_max=1,
+        material=material,
+    )
+
+
+async def test_a_reply_is_json_that_cost_nothing():
+    model = RulesModel(TEMPLATES)
+    reply = await model.complete(request({"role": "recon", "specification": "See src/a.py."}))
+    await model.aclose()
+    assert isinstance(reply, Reply)
+    assert (reply.model, reply.usage.tokens) == ("rules", 0)
+    assert json.loads(reply.text)["mentioned_files"] == ["src/a.py"]
+
+
+@pytest.mark.parametrize("role", ["poet", None, 3, ["plan"]])
+async def test_an_unknown_role_is_a_final_fault(role):
+    fault = await RulesModel(TEMPLATES).complete(request({"role": role, "specification": "x"}))
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.BAD_REQUEST
+    assert fault.kind.final
+    assert "analysis, recon, strategy, plan, critique" in fault.message
+
+
+async def test_the_same_request_gives_the_same_bytes():
+    """Also from another instance."""
+    for role in ("analysis", "recon", "strategy", "plan", "critique"):
+        material = {"role": role, "specification": PROBLEMS["login_timeout"]}
+        replies = [await RulesModel(TEMPLATES).complete(request(material)) for _ in range(2)]
+        assert replies[0] == replies[1]
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_artifacts_have_the_shapes_that_models_are_asked_for(problem):
+    for role, value in pipeline(PROBLEMS[problem]).items():
+        if role in SCHEMAS:
+            jsonschema.validate(value, SCHEMAS[role])
+
+
+@pytest.mark.parametrize("problem", [name for name in PROBLEMS if name != "too_thin"])
+def test_the_shipped_problems_pass_every_guard_at_once(problem):
+    for role, value in pipeline(PROBLEMS[problem]).items():
+        for name, verdict in judged(role, value, PROBLEMS[problem]).items():
+            assert verdict.passed, (name, verdict.errors)
+            assert verdict.score == 1
+
+
+def test_a_thin_text_is_asked_about():
+    """The question is all that the guard objects to."""
+    analysis = ask("analysis", THIN)
+    verdict = judged("analysis", analysis, THIN)["analysis_valid"]
+    assert [(finding.code, finding.message) for finding in verdict.errors] == [("requirements.open_question", FIRST)]
+
+
+@pytest.mark.parametrize(
+    "text", ["fix it", "Please help me with this", "", "   \n", "Make the thing better, it should be more nice"]
+)
+def test_these_texts_are_too_thin(text):
+    assert ask("analysis", text)["open_questions"] == [FIRST]
+
+
+@pytest.mark.parametrize(
+    "text", ["Fix the login timeout after a password reset", "src/a.py is odd", "`Store.open()` hmm"]
+)
+def test_these_texts_say_enough(text):
+    assert ask("analysis", text)["open_questions"] == []
+
+
+def test_an_answer_is_further_text():
+    said = [{"question": FIRST, "answer": "The CSV export crashes with a TypeError in src/export.py on empty orders"}]
+    analysis = ask("analysis", THIN, clarifications=said)
+    assert (analysis["problem_type"], analysis["language"]) == ("bug_fix", "python")
+    assert analysis["open_questions"] == []
+
+
+def test_no_question_is_asked_twice_and_then_it_plans():
+    """An answer that says nothing leads to the other question, and then to a plan that investigates first."""
+    once = [{"question": f"g_analysis asks: {FIRST}", "answer": "dunno"}]
+    assert ask("analysis", THIN, clarifications=once)["open_questions"] == [SECOND]
+    twice = [*once, {"question": SECOND, "answer": "no idea"}]
+    assert ask("analysis", THIN, clarifications=twice)["open_questions"] == []
+    assert ask("strategy", THIN, clarifications=twice)["strategy_id"] == "S5_investigate_first"
+    assert judged("plan", ask("plan", THIN, clarifications=twice), THIN)["plan_expansive"].passed
+
+
+def test_a_plan_asks_only_where_no_analysis_came_before():
+    assert ask("plan", THIN)["open_questions"] == [FIRST]
+    assert "open_questions" not in ask("plan", THIN, dependencies={"analysis": ask("analysis", THIN)})
+
+
+@pytest.mark.parametrize(
+    ("problem", "strategy"),
+    [
+        ("login_timeout", "S1_locate_and_fix"),
+        ("export_orders", "S2_tdd_feature"),
+        ("split_billing", "S3_refactor_safely"),
+        ("slow_search", "S4_profile_and_optimize"),
+    ],
+)
+def test_each_kind_has_its_strategy_and_the_next_best_after_escalations(problem, strategy):
+    analysis = ask("analysis", PROBLEMS[problem])
+    ids = [
+        ask("strategy", PROBLEMS[problem], dependencies={"analysis": analysis}, settings={"escalations": count})[
+            "strategy_id"
+        ]
+        for count in range(3)
+    ]
+    assert ids[:2] == [strategy, "S5_investigate_first"]
+    assert ids[2] not in ids[:2]
+
+
+def test_an_unsure_reading_is_investigated_first():
+    """A bug report that names nothing, and a text of two minds."""
+    for text in ("The page sometimes crashes for one of our customers", "The export crashes, and it is very slow"):
+        assert ask("strategy", text)["strategy_id"] == "S5_investigate_first"
+        assert ask("plan", text)["steps"][0]["step_id"] in {"survey", "investigate"}
+
+
+def test_a_critique_finds_nothing_wrong_with_a_plan_of_ones_own():
+    critique = pipeline(PROBLEMS["login_timeout"])["critique"]
+    assert critique["overall_assessment"] == "good"
+    assert critique["specific_suggestions"]
+
+
+def test_a_critique_names_what_a_poor_draft_leaves_out():
+    step = {
+        "step_id": "fix",
+        "name": "Fix it",
+        "guard": "nobody",
+        "retry_budget": 9,
+        "dependencies": ["gone"],
+        "effects": ["x"],
+    }
+    draft = {"steps": [step, step], "goal_state": ["y"], "total_retry_budget": 3}
+    critique = ask("critique", PROBLEMS["login_timeout"], dependencies={"plan": draft})
+    assert critique["overall_assessment"] == "needs_revision"
+    missing = " ".join(critique["missing_steps"])
+    assert "session_store.py" in missing
+    assert "No new dependency." in missing
+    assert critique["unnecessary_steps"] == ["fix: no other step and no goal needs what it makes"] * 2
+    assert "fix: two steps have this id" in critique["ordering_issues"]
+    assert "fix depends on gone, which is no step" in critique["ordering_issues"]
+    assert critique["guard_appropriateness"][0] == "fix: the guard nobody is not in the catalogue"
+    assert any("add up to 18" in said for said in critique["specific_suggestions"])
+
+
+@pytest.mark.parametrize("draft", [None, 3, {}, {"steps": []}, {"steps": 3}, {"steps": [1, None]}])
+def test_what_is_no_plan_is_fundamentally_flawed(draft):
+    critique = ask("critique", PROBLEMS["login_timeout"], dependencies={"plan": draft})
+    assert critique["overall_assessment"] == "fundamentally_flawed"
+    assert judged("critique", critique, "")["critique_valid"].passed
+
+
+def test_a_plan_of_another_kind_is_fundamentally_flawed():
+    draft = ask("plan", PROBLEMS["slow_search"])
+    critique = ask("critique", PROBLEMS["split_billing"], dependencies={"plan": draft})
+    assert critique["overall_assessment"] == "fundamentally_flawed"
+
+
+def test_the_final_plan_answers_its_critique():
+    """The points stand in the review, so that a plan that ignores its critique can be told from one that does not."""
+    critique = {"overall_assessment": "needs_revision", "missing_steps": ["Check the cookie's domain"]}
+    plan = ask("plan", PROBLEMS["login_timeout"], dependencies={"critique": critique})
+    assert plan["steps"][-1]["step_id"] == "review"
+    assert "(1) Check the cookie's domain" in plan["steps"][-1]["description"]
+    critique["overall_assessment"] = "good"
+    assert ask("plan", PROBLEMS["login_timeout"], dependencies={"critique": critique}) == ask(
+        "plan", PROBLEMS["login_timeout"]
+    )

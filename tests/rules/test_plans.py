@@ -1,0 +1,197 @@
+"""The plans: accepted by every plan guard, about this very problem, and contingent where a practitioner would be."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from actors.plans.plan import read_plan
+from actors.plans.semantics import replay
+
+from .author import PROBLEMS, RULES, ask, judged, pipeline
+
+KINDS = list(RULES.templates)
+STRATEGY = {"bug_fix": "S1_locate_and_fix", "feature": "S2_tdd_feature", "refactoring": "S3_refactor_safely",
+            "performance": "S4_profile_and_optimize"}  # fmt: skip
+PIECES = [
+    "The importer crashes when it runs in parallel; there is a race condition.",
+    "CVE-2024-1 is a vulnerability in the importer.",
+    "We deprecate `Importer.run()` and rename `Importer.go()`.",
+    "src/importer/main.py src/importer/rows.py src/importer/cells.py src/importer/out.py",
+    "tests/test_importer.py::test_rows passes.",
+    "It must use 2 GB. It must not lose rows. It has to run on Python 3.9. It must not block. It must end. It shall go.",
+    "## Steps to reproduce\n1. Import\n2. Wait\n\n## Rest",
+    'Traceback (most recent call last):\n  File "src/importer/rows.py", line 9, in parse\nValueError: bad row',
+    "- make rows readable\n- {item} and {title} stay\n- split the parser\n- move the cells\n- name parts\n- one more",
+    "As a user, I want to see what was imported.",
+    'Braces { } and {n}, quotes " and back\\slashes, \u2028 and İ.',
+]
+
+
+def accepted(plan, specification):
+    """Assert that the guards of all three levels accept the plan; return the highest one's verdict."""
+    verdicts = judged("plan", plan, specification)
+    for name, verdict in verdicts.items():
+        assert verdict.passed, (name, [finding.message for finding in verdict.errors])
+    budget = sum(step["retry_budget"] for step in plan["steps"])
+    assert budget <= plan["total_retry_budget"] <= 100
+    return verdicts["plan_expansive"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_every_template_gives_accepted_plans_for_any_problem(kind, data):
+    """Every template, with and without investigation, after rejections and critiques, for texts of all sorts."""
+    text = "\n\n".join(data.draw(st.lists(st.sampled_from(PIECES), unique=True))) or "Nothing."
+    strategy = data.draw(st.sampled_from([STRATEGY[kind], "S5_investigate_first"]))
+    dependencies = {"analysis": {"problem_type": kind}, "strategy": {"strategy_id": strategy}}
+    if data.draw(st.booleans()):
+        dependencies["critique"] = {"overall_assessment": "needs_revision", "missing_steps": ["Say {n} more"]}
+    plan = ask("plan", text, dependencies=dependencies, retry=["no"] * data.draw(st.integers(0, 3)))
+    verdict = accepted(plan, text)
+    assert verdict.findings == ()
+    assert verdict.facts["assurance"] in {"strong_cyclic", "strong"}
+    assert plan["plan_id"].startswith(kind)
+
+
+@settings(max_examples=60)
+@given(st.text(alphabet=st.characters(), max_size=200))
+def test_any_text_gets_an_accepted_plan(text):
+    accepted(ask("plan", text), text)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("r_max", [12, 20, 33])
+def test_budgets_fit_under_a_smaller_limit(kind, r_max):
+    text = "\n\n".join(PIECES)
+    plan = ask("plan", text, dependencies={"analysis": {"problem_type": kind}}, settings={"r_max": r_max})
+    budget = sum(step["retry_budget"] for step in plan["steps"])
+    assert budget <= max(r_max, len(plan["steps"]))
+    assert plan["total_retry_budget"] <= max(r_max, len(plan["steps"]))
+    assert all(step["retry_budget"] == 1 for step in plan["steps"]) or plan["total_retry_budget"] <= r_max
+
+
+@pytest.mark.parametrize(
+    ("problem", "names"),
+    [
+        (
+            "login_timeout",
+            ["session_store.py:87 in _reserve_token", "redis.exceptions.TimeoutError", "client pause 1500"],
+        ),
+        ("login_timeout", ["test_open_reserves_token", "The cookie's format must not change"]),
+        (
+            "export_orders",
+            ["src/orders/query.ts", "GET /api/orders/export", "test/api/orders.spec.ts", "my accountant"],
+        ),
+        ("slow_search", ["src/rank/score.rs", "benches/search.rs", "tests/search_ranking.rs", "stay below 1.5 GB"]),
+        ("split_billing", ["BillingManager.java", "extract the discount rules", "BillingManagerTest.java"]),
+    ],
+)
+def test_steps_name_what_the_problem_names(problem, names):
+    plan = pipeline(PROBLEMS[problem])["plan"]
+    said = " ".join(f"{step['name']} {step['description']}" for step in plan["steps"])
+    assert [name for name in names if name not in said] == []
+
+
+def test_no_slot_is_left_open():
+    for text in PROBLEMS.values():
+        assert "{" not in json.dumps([[step["name"], step["description"]] for step in ask("plan", text)["steps"]])
+
+
+def test_slots_are_filled_once():
+    """A slot's name in the problem's text is text."""
+    text = "# Crash in {area} with {files}\n\nIt crashes in src/a.py, see {title}."
+    assert ask("plan", text)["steps"][0]["name"] == "Reproduce: Crash in {area} with {files}"
+
+
+def test_what_the_text_lacks_is_not_planned_for():
+    """No constraints: no checks. No concurrency: no load. No vulnerability: no advisory. And no tokens of theirs."""
+    plan = ask("plan", "The importer crashes on empty rows in src/rows.py")
+    ids = {step["step_id"] for step in plan["steps"]}
+    assert not ids & {"check_constraint_1", "stress", "write_advisory", "survey"}
+    assert plan["goal_state"] == ["fix_verified", "regression_safe", "change_reviewed"]
+
+
+def test_each_constraint_is_checked_by_a_step():
+    plan = ask("plan", PROBLEMS["login_timeout"])
+    checks = [step["description"] for step in plan["steps"] if step["step_id"].startswith("check_constraint")]
+    assert len(checks) == 3
+    assert "No new dependency." in checks[2]
+
+
+@pytest.mark.parametrize(
+    ("problem", "trace", "next_step"),
+    [
+        ("login_timeout", ["reproduce:fail"], "instrument"),
+        ("login_timeout", ["reproduce:fail", "instrument:fail"], "ask_reporter"),
+        ("slow_search", ["build_benchmark:fail"], "record_workload"),
+        ("split_billing", ["run_baseline:fail"], "mend_baseline"),
+        ("export_orders", ["write_scenarios:fail"], "decide_scope"),
+    ],
+)
+def test_a_failure_opens_the_way_that_a_practitioner_would_take(problem, trace, next_step):
+    plan, _ = read_plan(ask("plan", PROBLEMS[problem]))
+    assert next_step not in replay(plan, trace[:-1]).ready
+    assert next_step in replay(plan, trace).ready
+
+
+def test_a_broken_regression_goes_back_to_the_fix():
+    """The fix is taken back and made again, with the failing test kept."""
+    plan, _ = read_plan(ask("plan", PROBLEMS["login_timeout"]))
+    before = ["reproduce", "locate_1", "locate_2", "diagnose", "write_failing_test", "apply_fix", "verify_fix"]
+    back = replay(plan, [*(f"{step}:ok" for step in before), "run_regression:fail"])
+    assert back.ready == ("apply_fix",)
+    assert "failing_test_exists" in back.tokens
+    assert not back.tokens & {"fix_applied", "fix_verified"}
+
+
+def test_a_change_without_gain_is_reverted_and_the_next_one_tried():
+    plan, _ = read_plan(ask("plan", PROBLEMS["slow_search"]))
+    nominal = [
+        "build_benchmark",
+        "measure_baseline",
+        "pin_results",
+        "profile_1",
+        "profile_2",
+        "rank_hypotheses",
+        "optimise_first",
+    ]
+    trace = [*(f"{step}:ok" for step in nominal), "compare_first:fail", "revert_first:ok"]
+    assert "change_made" not in replay(plan, trace).tokens
+    trace += ["optimise_second:ok", "compare_second:ok"]
+    assert replay(plan, trace).ready == ("run_regression",)
+
+
+def test_each_rejection_makes_the_next_plan_smaller():
+    """First the optional steps go, then the loops; the goal stays within reach."""
+    text = "\n\n".join(PIECES)
+    plans = [
+        ask("plan", text, dependencies={"analysis": {"problem_type": "bug_fix"}}, retry=["x"] * n) for n in range(4)
+    ]
+    sizes = [len(plan["steps"]) for plan in plans]
+    assert sizes[0] > sizes[1] == sizes[2]
+    assert any(step["on_failure"] == "apply_fix" for step in plans[1]["steps"])
+    assert {step["on_failure"] for step in plans[2]["steps"]} == {"continue", "escalate"}
+    assert plans[2] == plans[3]
+
+
+def test_an_accepted_recon_decides_what_is_named():
+    """What another author found takes the place of what the rules find."""
+    recon = {"mentioned_files": ["lib/other.py"], "apis_involved": [], "test_references": ["t_one"]}
+    dependencies = {"analysis": {"problem_type": "bug_fix"}, "recon": recon}
+    names = [step["name"] for step in ask("plan", "src/a.py crashes", dependencies=dependencies)["steps"]]
+    assert "Examine lib/other.py" in names
+    assert "Examine src/a.py" not in names
+
+
+def test_artifacts_of_other_shapes_are_as_good_as_none():
+    odd = {
+        "analysis": [1],
+        "recon": {"mentioned_files": "a"},
+        "strategy": {"strategy_id": ["S1"]},
+        "critique": "good",
+        "plan": 3,
+    }
+    assert ask("plan", PROBLEMS["slow_search"], dependencies=odd) == ask("plan", PROBLEMS["slow_search"])

@@ -1,0 +1,98 @@
+"""A template or table that cannot be used gives one line with file and key."""
+
+import shutil
+
+import pytest
+import yaml
+
+from actors.rules.data import load_templates
+from runtime.errors import UsageProblem
+
+from .author import RULES, TEMPLATES
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with a copy of all templates, to be damaged."""
+    for stem, content in TEMPLATES.items():
+        (tmp_path / f"{stem}.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
+    return tmp_path
+
+
+def damage(folder, stem, change):
+    """Change one file's content and return the line that loading gives."""
+    path = folder / f"{stem}.yaml"
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    change(content)
+    path.write_text(yaml.safe_dump(content), encoding="utf-8")
+    with pytest.raises(UsageProblem) as problem:
+        load_templates(folder)
+    return str(problem.value)
+
+
+def step(name, **change):
+    """Return a change of one step of a template."""
+
+    def apply(content):
+        next(one for one in content["steps"] if one["step_id"] == name).update(change)
+
+    return apply
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (step("apply_fix", retry_budget=0), ["steps[", ".retry_budget", "greater than or equal to 1"]),
+        (step("apply_fix", retries=3), ["steps[", ".retries"]),
+        (step("apply_fix", guard="syntaks"), ["apply_fix", "guard", "did you mean 'syntax'"]),
+        (step("apply_fix", dependencies=["write_failing_tests"]), ["apply_fix", "did you mean 'write_failing_test'"]),
+        (step("apply_fix", dependencies=["review"]), ["apply_fix", "'review' is no earlier step"]),
+        (step("verify_fix", on_failure="stress"), ["verify_fix", "on_failure"]),
+        (step("review", on_failure="stress"), ["review", "not in every plan"]),
+        (step("stress", only_if="concurency"), ["stress", "did you mean 'concurrency'"]),
+        (step("locate", for_each="suspect"), ["locate", "did you mean 'suspects'"]),
+        (step("locate", step_id="reproduce"), ["reproduce", "the step id is taken"]),
+        (step("locate", step_id="Locate it"), ["step_id"]),
+        (lambda content: content.update(steps=[]), ["steps"]),
+        (lambda content: content.pop("goal"), ["goal", "required"]),
+    ],
+)
+def test_a_bad_template_is_named_with_its_key(folder, change, words):
+    line = damage(folder, "bug_fix", change)
+    assert "bug_fix.yaml" in line
+    assert "\n" not in line
+    assert [word for word in words if word not in line] == []
+
+
+def test_bad_tables_are_named_too(folder):
+    assert "strategies.yaml: S1_locate_and_fix" in damage(
+        folder, "strategies", lambda one: one["S1_locate_and_fix"].update(kinds=["x"])
+    )
+
+
+def test_a_missing_file_is_named(folder):
+    (folder / "performance.yaml").unlink()
+    with pytest.raises(UsageProblem, match=r"performance\.yaml: is missing"):
+        load_templates(folder)
+
+
+def test_what_is_not_yaml_is_named(folder):
+    (folder / "signals.yaml").write_text("types: {", encoding="utf-8")
+    with pytest.raises(UsageProblem, match=r"signals\.yaml: is not YAML"):
+        load_templates(folder)
+    (folder / "signals.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageProblem, match=r"signals\.yaml"):
+        load_templates(folder)
+
+
+def test_an_empty_folder_says_what_is_needed(tmp_path):
+    shutil.rmtree(tmp_path)
+    with pytest.raises(UsageProblem, match="is missing"):
+        load_templates(tmp_path)
+
+
+def test_every_kind_of_step_and_cue_is_used():
+    """No cue without a template that asks for it, and no list that no step is repeated for."""
+    steps = [step for template in RULES.templates.values() for step in template.steps]
+    assert {step.only_if for step in steps} - {None, "investigate"} == set(RULES.signals.cues)
+    assert {step.for_each for step in steps} - {None} == {"constraints", "moves", "suspects", "targets"}
