@@ -12,7 +12,6 @@ from typing import Any
 from actors.artifacts import Context, Feedback
 from actors.findings import Verdict
 from actors.machine.state import Node, State
-from actors.policy.table import BacktrackLevel
 from actors.prompting.render import Rendered, render
 
 PREVIEW_MAX = 200
@@ -65,11 +64,10 @@ def retry_feedback(state: State, step: str) -> tuple[Feedback, ...]:
 def escalation_feedback(state: State, step: str, shown: set[str]) -> tuple[Feedback, ...]:
     """Return one entry per cycle that sent the search back over this step, oldest first, without nodes in `shown`."""
     entries = []
-    for node in state.nodes.values():
-        if step in node.cleared and node.decision is not None:
-            told = [cause for cause in _cycle(state, node) if cause.node not in shown]
-            if told:
-                entries.append(Feedback(node.node, _story(state, node, told)))
+    for node in _escalations(state, step):
+        told = [cause for cause in _cycle(state, node) if cause.node not in shown]
+        if told:
+            entries.append(Feedback(node.node, _story(state, node, told)))
     return tuple(entries)
 
 
@@ -77,6 +75,15 @@ def explain(verdict: Verdict) -> str:
     """Return a verdict's errors as the lines that a prompt shows."""
     lines = [f"- {finding.where + ': ' if finding.where else ''}{finding.message}" for finding in verdict.errors]
     return "\n".join(lines) or f"- {verdict.guard}"
+
+
+def _escalations(state: State, step: str) -> Iterator[Node]:
+    """Yield the rejections that sent the search back over this step; what a step above did wrong is none of them."""
+    assert state.config is not None
+    above = state.config.graph.above[step]
+    for node in state.nodes.values():
+        if step in node.cleared and node.step not in above:
+            yield node
 
 
 def _cycle(state: State, last: Node) -> Iterator[Node]:
@@ -120,9 +127,5 @@ def _settings(state: State, step: str) -> dict[str, Any]:
         "assurance": workflow.assurance,
         "r_max": workflow.r_max,
         "guard_catalog": list(workflow.guard_catalog),
-        "escalations": sum(
-            1
-            for node in state.nodes.values()
-            if step in node.cleared and node.decision and node.decision.level is not BacktrackLevel.CLARIFY
-        ),
+        "escalations": sum(1 for _ in _escalations(state, step)),
     }

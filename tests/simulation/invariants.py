@@ -86,7 +86,7 @@ class Invariants:
         self.verdicts[event.node] = event.verdict
         if event.verdict.passed:
             self.accepted[step], self.busy[step] = event.node, None
-        elif event.verdict.errors:
+        else:
             self.rejections[step].append(event.node)
 
     def revised(self, event):
@@ -95,11 +95,13 @@ class Invariants:
         self.revision = event.revision
         below = {step for target in event.targets for step in (target, *self.graph.below[target])}
         assert set(event.cleared) == below
-        if self.seen[-1].kind == "decided":
+        cause = next(seen.kind for seen in reversed(self.seen) if seen.kind != "run_resumed")
+        if cause == "decided":
             for step in below:
-                self.cycles[step].append(self.decision.node)
+                if self.decision.step not in self.graph.above[step]:
+                    self.cycles[step].append(self.decision.node)
         else:
-            assert self.seen[-1].kind == "clarification_answered"
+            assert cause == "clarification_answered"
             assert event.new_round
         for step in below:
             self.accepted.pop(step, None)
@@ -170,14 +172,15 @@ class Invariants:
         if self.graph.budgets[step].deterministic:
             return
         # A question that a rejection led to quotes it too, further up.
-        prompt = re.split(r"\[escalations\]|\[retries\]", rendered(state, step).user, maxsplit=1)[-1]
+        _, *sections = re.split(r"\[escalations\]|\[retries\]", rendered(state, step).user)
+        prompt = "".join(sections)
         own = self.rejections[step]
         told = [cause for last in self.cycles[step] if (cause := self.told(last, own[-window:]))][-window:]
         must = {*own[-window:], *(node for cycle in told for node in cycle)}
-        for node in must:
+        for node in filter(self.mark, must):
             assert prompt.count(self.mark(node)) == 1, f"{node} stands {prompt.count(self.mark(node))} times"
         for node, verdict in self.verdicts.items():
-            if verdict.errors and not verdict.passed and node not in must:
+            if verdict.errors and node not in must:
                 assert self.mark(node) not in prompt
 
     def told(self, last, shown):
@@ -186,7 +189,9 @@ class Invariants:
         return [node for node in self.rejections[step] if self.visit_of[node] == visit and node not in shown]
 
     def mark(self, node):
-        return self.verdicts[node].errors[0].message
+        """Return the text by which a rejection is known again; one without errors has none."""
+        errors = self.verdicts[node].errors
+        return errors[0].message if errors else ""
 
     def clarified(self):
         """How many answers there have been."""

@@ -29,7 +29,7 @@ class Weather:
 def weather(dice):
     """Return a world: kind, faulty, stubborn or restless."""
     return Weather(
-        passes=dice.choice((0.1, 0.4, 0.7, 0.95)),
+        passes=dice.choice((0.1, 0.5, 0.7, 0.9)),
         fault=dice.choice((0.0, 0.05, 0.3)),
         fatal=dice.choice((0.0, 0.1)),
         same=dice.choice((0.1, 0.8)),
