@@ -10,6 +10,7 @@
 | `policy: majority_pass` | `majority` |
 | `policy: any_pass`, nested composites | refused: no guard here means that |
 | `escalate_feedback_by_guard` with class names (`TestRedGuard`) | guard names (`test_red`), with a notice |
+| a step without `generator`, in a `.json` file | `model`, with a notice: the default is a model there too |
 | `model`, `provider`, `specification` and the like | nothing, with a notice that says where it is set here |
 """
 
@@ -78,6 +79,9 @@ def _step(document: Document, step: str, pair: Any, notices: list[str]) -> Any:
         return pair
     path: KeyPath = ("action_pairs", step)
     pair = _without(document, path, pair, _STEP_IGNORED, notices)
+    if document.source.endswith(".json") and "generator" not in pair:
+        pair["generator"] = "model"
+        notices.append(f"{document.place(path)}: names no generator; the model is asked")
     if pair.get("guard") == "composite" and "guards" in pair:
         pair["guard"] = _composite(document, (*path, "guards"), pair.pop("guards"))
     routes = pair.get("escalate_feedback_by_guard")

@@ -98,7 +98,9 @@ def _check_entry(loaded: LoadedWorkflow, step: str) -> None:
         raise loaded.document.problem(problem.cause, ("action_pairs", step), problem.hint) from None
 
 
-def find_shipped(wanted: str, shipped: Path, kind: str, others: Mapping[str, str] | tuple[()], folder: Path = Path()) -> Path:
+def find_shipped(
+    wanted: str, shipped: Path, kind: str, others: Mapping[str, str] | tuple[()], folder: Path = Path()
+) -> Path:
     """Return the file that a name or path means."""
     if os.sep in wanted or "/" in wanted or wanted.endswith(_SUFFIXES):
         return folder / Path(wanted).expanduser()

@@ -136,6 +136,18 @@ def test_a_key_that_nobody_knows_is_still_refused(tmp_path):
         read_workflow(str(write(tmp_path, PIPELINES["parallel analysis"], modle="x")), ROOT)
 
 
+def test_a_step_without_a_generator_asks_the_model_in_their_format_only(tmp_path):
+    """Their schema requires the guard alone; in a file of ours a missing generator is a slip."""
+    path = write(tmp_path, {"g_test": {"guard": "syntax", "human_prompt_title": "REVIEW"}})
+    workflow, _, notices = read_workflow(str(path), ROOT)
+    assert workflow.action_pairs["g_test"].generator == "model"
+    assert f"{path}:5 action_pairs.g_test: names no generator; the model is asked" in notices
+    ours = path.rename(tmp_path / "ours.yaml")
+    ours.write_text("name: w\naction_pairs:\n  g_test: {guard: syntax}\n")
+    with pytest.raises(UsageProblem, match="missing key 'generator'"):
+        read_workflow(str(ours), ROOT)
+
+
 @pytest.mark.parametrize("pairs", [3, [1], {"g": 3}, {"g": {"guard": "composite", "guards": None}}])
 def test_wrong_shapes_are_left_for_the_models_to_refuse(tmp_path, pairs):
     with pytest.raises(UsageProblem):
