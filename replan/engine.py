@@ -3,13 +3,14 @@
 import json
 import os
 import secrets
-import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import trio
 
 from actors.hands.team import Registry, team
 from actors.machine.accept import answer_problem
@@ -27,15 +28,22 @@ from replan.data import data_root
 from replan.job import Job
 from replan.opening import open_model
 from replan.result import Result, result_of
+from runtime import logs
 from runtime.clock import Clock, SystemClock
 from runtime.errors import RunNotFound, UsageProblem
 from runtime.events import Codec, Record
-from runtime.journal.port import Journal, Posted, RunRow
-from runtime.machine import fold
+from runtime.journal.port import Fact, Journal, Posted, RunRow
+from runtime.machine import Refused, fold, settle
+from runtime.messages import Mailed
 from runtime.supervisor import Ending, Lease, Stop, Supervisor
 
 CODEC: Codec[PlanningEvent] = Codec(EVENTS)
 """The codec of planning events, for every journal."""
+
+CANCEL = "cancel"
+"""The key of the wish to cancel in a run's inbox: there is one, however often it is said."""
+LEASE_SECONDS = 30.0
+"""How long recording a cancellation may take before another process may step in."""
 
 OnRecord = Callable[[Record[PlanningEvent], State], None]
 
@@ -106,7 +114,34 @@ class Engine:
     async def cancel(self, run: str) -> Posted:
         """Post the wish to cancel a run. A run that nobody drives is cancelled when it is driven next."""
         await self.journal.row(run)
-        return await self.journal.post(run, "cancel", json.dumps({"kind": "cancel"}))
+        return await self.journal.post(run, CANCEL, json.dumps({"kind": "cancel"}))
+
+    async def finish_cancelled(self, run: str) -> Result:
+        """Record the posted cancellation of a run that nobody drives; nothing else is decided, and no model is asked.
+
+        A run that is driven or has finished is left as it is. Raises `RunNotFound`, `Held`, `JournalDamaged`.
+        """
+        epoch = await self.journal.claim(run, owner(), LEASE_SECONDS)
+        try:
+            state, records = await self.load(run)
+            seen = max((record.inbox or 0 for record in records), default=0)
+            for item in await self.journal.inbox(run, seen):
+                if item.key != CANCEL or state.finished is not None:
+                    continue
+                accepted = self.machine.accept(state, Mailed(item.inbox, item.key, item.body, self.clock.now()))
+                if accepted is None or isinstance(accepted, Refused):
+                    continue
+                state, events = settle(self.machine, state, accepted)
+                facts = [Fact(event, item.inbox if place == 0 else None) for place, event in enumerate(events)]
+                summary = self.machine.summary(state)
+                for record in await self.journal.append(
+                    run, after=len(records), epoch=epoch, facts=facts, summary=summary
+                ):
+                    logs.log_record(record)
+        finally:
+            with trio.CancelScope(shield=True):
+                await self.journal.release(run, epoch)
+        return result_of(run, state, status_of(await self.journal.row(run)))
 
     @asynccontextmanager
     async def _model(self, name: str, used: Mapping[str, int]) -> AsyncIterator[Any]:
@@ -137,7 +172,7 @@ class Engine:
             journal=self.journal,
             actors=team(known.config, model, self.registry, self.clock, threads=self.threads),
             clock=self.clock,
-            lease=Lease(owner=owner()),
+            lease=Lease(owner=identity(), dead=is_dead),
             stop=stop,
             on_record=on_record,
             trace=_trace,
@@ -160,11 +195,6 @@ def new_run_id() -> str:
     """Return a run id that nobody else has: eight letters and digits, easy to type."""
     alphabet = "abcdefghjkmnpqrstuvwxyz23456789"
     return "".join(secrets.choice(alphabet) for _ in range(8))
-
-
-def owner() -> str:
-    """Return who drives: this process, for people to find it."""
-    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 def find_run(rows: list[RunRow], wanted: str) -> str:

@@ -1,0 +1,162 @@
+"""The command group: its help, and the one place where errors become a line on stderr and an exit code."""
+
+import contextlib
+import importlib
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import click
+
+from replan.cli.exits import MEANING, Exit, error_object, exit_of_error
+from replan.cli.options import Invocation, common
+from runtime.errors import ReplanError
+
+_COMMANDS = {
+    "run": ("replan.cli.running", "run", "Plan a problem."),
+    "resume": ("replan.cli.running", "resume", "Go on with a run."),
+    "runs": ("replan.cli.reading", "runs", "List the runs."),
+    "show": ("replan.cli.reading", "show", "Show what a run has come to."),
+    "log": ("replan.cli.reading", "log", "Print the records of a run."),
+    "questions": ("replan.cli.asking", "questions", "List the open questions."),
+    "answer": ("replan.cli.asking", "answer", "Answer a question."),
+    "cancel": ("replan.cli.asking", "cancel", "Cancel a run."),
+    "check": ("replan.cli.checking", "check", "Check plans without a model."),
+    "workflow": ("replan.cli.workflows", "workflow", "Look at workflows and what they can cost."),
+    "doctor": ("replan.cli.doctor", "doctor", "Say what this installation uses, and what is wrong with it."),
+}
+"""Where each command is, and its line in the list: so that the list costs no imports."""
+
+
+class App(click.Group):
+    """The group. Commands are imported when they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
+        """Return the commands in the order of their use."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import and return a command."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module, attribute, _ = _COMMANDS[cmd_name]
+        found: click.Command = getattr(importlib.import_module(module), attribute)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the list of commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, said) for name, (_, _, said) in _COMMANDS.items()])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the exit codes, and where to begin."""
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(int(code)), said) for code, said in MEANING.items()])
+        with formatter.section("Examples"):
+            formatter.write("  replan run problem.md\n  cat problem.md | replan run - --json | jq .plan\n")
+            formatter.write("  replan resume --last\n  replan run --help\n")
+
+    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
+        """Run a command and exit with its code."""
+        arguments = list(sys.argv[1:] if args is None else args)
+        invocation = Invocation(json="--json" in arguments or "--jsonl" in arguments)
+        try:
+            extra |= {"standalone_mode": False, "obj": invocation}
+            code = super().main(args=arguments, prog_name=prog_name or "replan", **extra)
+            sys.stdout.flush()
+        except BaseException as error:  # noqa: BLE001 -- the last place where anything can be told to the user
+            sys.exit(_failed(leaf(error), invocation))
+        sys.exit(int(code or 0))
+
+
+def leaf(error: BaseException) -> BaseException:
+    """Return the error that a nursery's group is about: one of ours first, else the first one."""
+    found: list[BaseException] = []
+    rest = [error]
+    while rest:
+        one = rest.pop(0)
+        if isinstance(one, BaseExceptionGroup):
+            rest = [*one.exceptions, *rest]
+        else:
+            found.append(one)
+    return next((one for one in found if isinstance(one, ReplanError)), found[0])
+
+
+def _failed(error: BaseException, invocation: Invocation) -> int:
+    match error:
+        case SystemExit():
+            return int(error.code or 0)
+        case BrokenPipeError():
+            # Whoever read the output has left: nobody is there to be told, and the interpreter must not try to flush.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return Exit.INTERNAL
+        case click.exceptions.Exit():
+            return error.exit_code
+        case click.Abort() | KeyboardInterrupt():
+            _say("interrupted")
+            return Exit.INTERRUPTED
+        case click.UsageError():
+            return _misused(error, invocation)
+        case ReplanError():
+            if invocation.json:
+                click.echo(json.dumps(error_object(error)))
+            _say(str(error))
+            return exit_of_error(error)
+        case _:
+            return _crashed(error, invocation)
+
+
+def _misused(error: click.UsageError, invocation: Invocation) -> int:
+    """Say what is wrong with the command line itself, in one line and with the way to the help."""
+    command = error.ctx.command_path if error.ctx is not None else "replan"
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        return Exit.USAGE
+    text = f"{' '.join(error.format_message().split()).rstrip('.')} (`{command} --help` explains)"
+    if invocation.json:
+        shown = {"exit_code": int(Exit.USAGE), "kind": "UsageProblem", "message": text}
+        click.echo(json.dumps({"error": shown}))
+    _say(text)
+    return Exit.USAGE
+
+
+def _crashed(error: BaseException, invocation: Invocation) -> int:
+    from replan.cli.logfile import write_traceback
+
+    if invocation.json:
+        with contextlib.suppress(OSError):
+            click.echo(json.dumps(error_object(error)))
+    place = write_traceback(error)
+    _say(f"internal error: {type(error).__name__}: {error}{f' (details in {place})' if place else ''}")
+    if invocation.debug:
+        import traceback
+
+        traceback.print_exception(error)
+    return Exit.INTERNAL
+
+
+def _say(text: str) -> None:
+    from runtime.terminal import clean
+
+    click.echo(f"replan: {clean(text, one_line=True)}", err=True)
+
+
+def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from importlib.metadata import version
+
+        click.echo(f"replan {version('replan')}")
+        ctx.exit()
+
+
+@click.group(cls=App, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
+@common
+def app() -> None:
+    """Proved contingent plans from plain text.
+
+    A model writes, guards check, and a rejection says how far back to go. A run never spends more than its budget,
+    survives `kill -9`, and may wait for your answer as long as you like.
+    """

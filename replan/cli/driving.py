@@ -1,0 +1,195 @@
+"""Driving a run from the command line: signals, questions on the terminal, progress, and the result at the end."""
+
+import json
+import os
+import shlex
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import trio
+
+from replan.cli.dryrun import print_dry_run
+from replan.cli.exits import Exit, exit_of_result
+from replan.cli.inputs import read_problem
+from replan.cli.options import Invocation
+from replan.cli.session import Signals, all_runs, opened, run_named
+from replan.cli.terminal import ask_on_terminal, may_ask
+from replan.data import data_root
+from replan.engine import Engine, OnRecord, new_run_id
+from replan.job import Asked, Job, make_job
+from replan.plugins import registry
+from replan.result import Result
+from replan.settings import choose_model, read_user_config
+from replan.show.console import err, line, out
+from replan.show.outcome import outcome_lines
+from replan.show.progress import Progress, progress
+from runtime.clock import SystemClock
+from runtime.errors import RunNotFound
+from runtime.journal.home import locate_home
+from runtime.supervisor import Stop
+
+Start = Callable[[Stop, OnRecord], Awaitable[Result]]
+
+TICK_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How the user wants it: asked on the terminal or not, and an object or text at the end."""
+
+    invocation: Invocation
+    no_input: bool
+    as_json: bool
+
+
+def run_problem(
+    invocation: Invocation,
+    problem: str,
+    asked: Asked,
+    model: str | None,
+    *,
+    dry_run: bool,
+    no_input: bool,
+    as_json: bool,
+) -> int:
+    """Plan a problem; everything is checked before anything is written. Return the exit code."""
+    text, config = read_problem(problem), read_user_config(locate_home().config)
+    choice = choose_model(model, os.environ, config)
+    job = make_job(
+        text,
+        asked,
+        choice,
+        config=config,
+        registry=registry(),
+        root=data_root(),
+        environment=os.environ,
+        now=SystemClock().now(),
+    )
+    for notice in filter(None, (choice.notice, *job.notices)):
+        err().print(line(f"replan: {notice}"))
+    if dry_run:
+        print_dry_run(job, as_json=as_json)
+        return Exit.OK
+    return trio.run(_run, Manner(invocation, no_input, as_json), job)
+
+
+async def _run(manner: Manner, job: Job) -> int:
+    name = new_run_id()
+    async with opened(manner.invocation) as engine:
+
+        async def start(stop: Stop, on_record: OnRecord) -> Result:
+            return await engine.begin(job, run=name, stop=stop, on_record=on_record)
+
+        return await _drive(engine, name, job.title, start, manner)
+
+
+def resume_run(invocation: Invocation, run: str | None, *, no_input: bool, as_json: bool) -> int:
+    """Go on with a run, or with the newest unfinished one. Return the exit code."""
+    return trio.run(_resume, Manner(invocation, no_input, as_json), run)
+
+
+async def _resume(manner: Manner, wanted: str | None) -> int:
+    async with opened(manner.invocation) as engine:
+        run = await _newest(engine) if wanted is None else await run_named(engine, wanted)
+        row = await engine.journal.row(run)
+
+        async def start(stop: Stop, on_record: OnRecord) -> Result:
+            return await engine.resume(run, stop=stop, on_record=on_record)
+
+        return await _drive(engine, run, row.title, start, manner)
+
+
+async def _newest(engine: Engine) -> str:
+    """Return the newest run that has not finished."""
+    for row in await all_runs(engine):
+        if row.summary.status != "finished" and row.last_seq > 0:
+            return row.run
+    raise RunNotFound("--last")
+
+
+async def _drive(engine: Engine, run: str, title: str, start: Start, manner: Manner) -> int:
+    signals = Signals()
+    # With -v the log says it all, a line at a time; the two would only get into each other's way.
+    silent = manner.as_json or manner.invocation.verbose > 0 or manner.invocation.log_json
+    with progress(f"{run}  {title}", silent=silent) as shown:
+        async with trio.open_nursery() as nursery:
+            wishes = _Wishes(engine, run, nursery)
+            nursery.start_soon(signals.heed, shown.note, wishes.cancel)
+            nursery.start_soon(_tick, shown)
+            result = await start(signals.stop, shown.on_record)
+            if may_ask() and not manner.no_input:
+                result = await _converse(engine, result, signals, shown)
+            nursery.cancel_scope.cancel()
+    if wishes.cancelled and result.status != "finished":
+        result = await engine.finish_cancelled(run)
+    _print(result, as_json=manner.as_json)
+    return _leave(result, signals)
+
+
+class _Wishes:
+    """Posts the wish to cancel, once, from a signal handler's task."""
+
+    def __init__(self, engine: Engine, run: str, nursery: trio.Nursery) -> None:
+        self._engine, self._run, self._nursery = engine, run, nursery
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        """Post it; the driver finds it in the inbox."""
+        self.cancelled = True
+        self._nursery.start_soon(self._engine.cancel, self._run)
+
+
+async def _tick(shown: Progress) -> None:
+    while True:
+        await trio.sleep(TICK_SECONDS)
+        shown.tick()
+
+
+async def _converse(engine: Engine, result: Result, signals: Signals, shown: Progress) -> Result:
+    """Ask the user what the run waits for, and go on, until it waits no more or the user does not answer."""
+    while result.status == "waiting" and result.question is not None and signals.code is None:
+        shown.pause()
+        answer = await _asked(result.question, signals)
+        if answer is None:
+            break
+        await engine.answer(str(result.question["id"]), answer)
+        result = await engine.resume(result.run_id, stop=signals.stop, on_record=shown.on_record)
+    return result
+
+
+async def _asked(question: dict[str, Any], signals: Signals) -> str | None:
+    """Return the answer, or None at the end of input or at a signal."""
+    answer: str | None = None
+
+    async def ask(scope: trio.CancelScope) -> None:
+        nonlocal answer
+        answer = await ask_on_terminal(question)
+        scope.cancel()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ask, nursery.cancel_scope)
+        await signals.interrupted.wait()
+        nursery.cancel_scope.cancel()
+    return answer
+
+
+def _print(result: Result, *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(result.to_json(), ensure_ascii=False, indent=2))  # noqa: T201 -- the result goes to stdout
+        return
+    console = out()
+    for text in outcome_lines(result):
+        console.print(text)
+
+
+def _leave(result: Result, signals: Signals) -> int:
+    """Say on stderr how to go on, and return the exit code."""
+    console = err()
+    if result.status == "waiting" and result.question is not None:
+        console.print(line(f"replan: answer with: replan answer {shlex.quote(str(result.question['id']))} TEXT"))
+    if result.status in ("waiting", "parked"):
+        console.print(line(f"replan: {'then go' if result.status == 'waiting' else 'go'} on with: replan resume {result.run_id}"))
+        if signals.code is not None:
+            return signals.code
+    return exit_of_result(result)

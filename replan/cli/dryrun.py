@@ -1,0 +1,91 @@
+"""The dry run: the exact worst case of a run in calls, and a bound in money, without calling anything."""
+
+import json
+from typing import Any
+
+from actors.machine.pinned import Pinned
+from actors.prompting.render import (
+    ANSWER_BYTES_MAX,
+    DEPENDENCY_BYTES_MAX,
+    FEEDBACK_BYTES_MAX,
+    SPECIFICATION_BYTES_MAX,
+)
+from actors.search.cost import happy_calls, worst_case_calls
+from actors.search.moves import Search
+from replan.job import Job
+from replan.show.console import line, out
+from replan.show.words import counted, money
+from runtime.models.prices import MICRO
+
+
+def print_dry_run(job: Job, *, as_json: bool) -> None:
+    """Print what the job can cost."""
+    cost = cost_of(job.pinned, len(job.problem.encode(errors="replace")))
+    if job.limits.micro_usd is not None and cost["cost_usd_max"] is not None:
+        cost["cost_usd_max"] = min(cost["cost_usd_max"], job.limits.micro_usd / MICRO)
+    if as_json:
+        print(json.dumps(cost, indent=2))  # noqa: T201 -- the result goes to stdout
+        return
+    console = out()
+    for name, text in _rows(cost):
+        console.print(line(f"{name}: {text}"))
+
+
+def cost_of(pinned: Pinned, problem_bytes: int = SPECIFICATION_BYTES_MAX) -> dict[str, Any]:
+    """Return the calls and the money that a run of the configuration needs at least and can need at most."""
+    workflow = pinned.workflow
+    worst = worst_calls(pinned)
+    calls = min(worst, workflow.max_total_calls)
+    each = max((_cost_usd(pinned, step, problem_bytes) for step in workflow.order()), default=0.0)
+    return {
+        "workflow": workflow.name,
+        "workflow_ref": pinned.workflow_ref,
+        "search": str(workflow.search),
+        "model": pinned.model,
+        "steps": list(workflow.order()),
+        "calls_happy": happy_calls(pinned.graph),
+        "calls_worst": worst,
+        "calls_limit": workflow.max_total_calls,
+        "calls_max": calls,
+        "cost_usd_max": None if pinned.price is None else round(each * calls, 6),
+    }
+
+
+def worst_calls(pinned: Pinned) -> int:
+    """Return the exact worst case in calls, before any limit, of one round. A linear search never makes a second visit."""
+    if pinned.search is Search.LINEAR:
+        return sum(budget.rmax for budget in pinned.graph.budgets.values() if not budget.deterministic)
+    return worst_case_calls(pinned.graph)
+
+
+def _rows(cost: dict[str, Any]) -> list[tuple[str, str]]:
+    limited = f", the limit is {cost['calls_limit']}" if cost["calls_worst"] > cost["calls_limit"] else ""
+    usd = cost["cost_usd_max"]
+    return [
+        ("workflow", f"{cost['workflow']} ({', '.join(cost['steps'])})"),
+        ("search", str(cost["search"]).replace("_", "-")),
+        ("model", str(cost["model"])),
+        ("at best", f"{counted(cost['calls_happy'], 'call')}, if every first attempt is accepted"),
+        ("at worst", f"{counted(cost['calls_worst'], 'call')} between two changes of the requirements{limited}"),
+        ("money", "unknown: nobody knows this model's price" if usd is None else f"at most {money(usd)}"),
+    ]
+
+
+def _cost_usd(pinned: Pinned, step: str, problem_bytes: int) -> float:
+    """Return the most that one call of a step can be charged: every part of its prompt at its cap, the output too."""
+    workflow, price = pinned.workflow, pinned.price
+    if price is None or workflow.is_deterministic(step):
+        return 0.0
+    entry, window = pinned.prompts.entry_for(workflow, step), workflow.feedback_window
+    requires, questions = len(workflow.action_pairs[step].requires), workflow.questions_max
+    texts = sum(len(str(text).encode()) for text in entry.model_dump().values())
+    headings = sum(len(str(text).encode()) + 200 for text in pinned.prompts.sections.model_dump().values())
+    size = (
+        min(problem_bytes, SPECIFICATION_BYTES_MAX)
+        + len(workflow.constraints.encode())
+        + requires * DEPENDENCY_BYTES_MAX
+        + questions * 2 * ANSWER_BYTES_MAX
+        + 2 * window * FEEDBACK_BYTES_MAX
+        + (texts + headings) * (1 + 2 * window + requires + questions)
+    )
+    return price.micro_usd(size, workflow.output_tokens_max_of(step)) / MICRO

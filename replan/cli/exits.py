@@ -1,0 +1,98 @@
+"""Exit codes: what each means, and which one an error or a result has. The contract that scripts branch on."""
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from runtime.errors import (
+    Fenced,
+    Held,
+    JournalDamaged,
+    JournalNewer,
+    ReplanError,
+    RunNotFound,
+    UsageProblem,
+)
+
+if TYPE_CHECKING:
+    from replan.result import Result
+
+
+class Exit(IntEnum):
+    """The exit codes of `replan`."""
+
+    OK = 0
+    INTERNAL = 1
+    USAGE = 2
+    UNSOLVED = 3
+    PROVIDER = 4
+    BUDGET = 5
+    WAITING = 6
+    CANCELLED = 7
+    NOT_FOUND = 8
+    JOURNAL = 9
+    INTERRUPTED = 130
+    TERMINATED = 143
+
+
+MEANING = {
+    Exit.OK: "a plan was found; the command did what it says",
+    Exit.INTERNAL: "internal error, or no room left to write",
+    Exit.USAGE: "bad input, option or configuration",
+    Exit.UNSOLVED: "no plan: all ways pruned, or nowhere left to go back to (check: a plan was rejected)",
+    Exit.PROVIDER: "the model's provider refused or could not be reached",
+    Exit.BUDGET: "the budget is used up; more may help",
+    Exit.WAITING: "the run waits for an answer of the user",
+    Exit.CANCELLED: "the run was cancelled",
+    Exit.NOT_FOUND: "no such run, or another process drives it",
+    Exit.JOURNAL: "the journal is damaged, or written by a newer release",
+    Exit.INTERRUPTED: "interrupted by Ctrl-C; the run is parked and can be resumed",
+    Exit.TERMINATED: "ended by SIGTERM; the run is parked and can be resumed",
+}
+"""One line for each, as `replan --help` shows them."""
+
+_OUTCOMES = {
+    "success": Exit.OK,
+    "all_pruned": Exit.UNSOLVED,
+    "backtrack_ceiling": Exit.UNSOLVED,
+    "budget_exhausted": Exit.BUDGET,
+    "cancelled": Exit.CANCELLED,
+}
+
+
+def exit_of_error(error: BaseException) -> Exit:
+    """Return the exit code of an error."""
+    match error:
+        case UsageProblem():
+            return Exit.USAGE
+        case RunNotFound() | Held() | Fenced():
+            return Exit.NOT_FOUND
+        case JournalDamaged() | JournalNewer():
+            return Exit.JOURNAL
+        case KeyboardInterrupt():
+            return Exit.INTERRUPTED
+        case _:
+            return Exit.INTERNAL
+
+
+def exit_of_result(result: "Result") -> Exit:
+    """Return the exit code of a run that has come to rest. A parked run was interrupted."""
+    if result.status == "waiting":
+        return Exit.WAITING
+    if result.status != "finished":
+        return Exit.INTERRUPTED
+    if result.outcome == "failed":
+        return Exit.PROVIDER if result.cause == "provider" else Exit.INTERNAL
+    return _OUTCOMES[result.outcome]
+
+
+def error_object(error: BaseException) -> dict[str, object]:
+    """Return what `--json` prints for an error: one object with the key `error`."""
+    known = isinstance(error, ReplanError)
+    shown: dict[str, object] = {
+        "exit_code": int(exit_of_error(error)),
+        "kind": type(error).__name__ if known else "InternalError",
+        "message": str(error) if known else f"{type(error).__name__}: {error}",
+    }
+    if isinstance(error, UsageProblem):
+        shown |= {"cause": error.cause, "place": error.place, "hint": error.hint}
+    return {"error": shown}

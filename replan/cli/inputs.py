@@ -1,0 +1,64 @@
+"""Reading what the user hands in: problems and answers, from a file or standard input, and never more than is allowed."""
+
+import errno
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+from replan.job import PROBLEM_BYTES_MAX
+from runtime.errors import UsageProblem
+
+ANSWER_BYTES_MAX = 400_000
+"""The bytes of the longest answer that a run takes (`actors.machine.accept.ANSWER_MAX` characters of four bytes)."""
+
+
+def read_problem(argument: str) -> str:
+    """Return the problem's text. Raises `UsageProblem` for one that is missing, too large or not text."""
+    if argument == "-":
+        if sys.stdin.isatty():
+            print("replan: reading the problem from the terminal; Ctrl-D ends it", file=sys.stderr)
+        return as_text(_capped(sys.stdin.buffer, PROBLEM_BYTES_MAX, "the problem"), "standard input")
+    path = Path(argument)
+    try:
+        if stat.S_ISDIR(path.stat().st_mode):
+            raise UsageProblem("this is a folder, not a file", place=argument, hint="name the file with the problem")
+        with path.open("rb") as file:
+            return as_text(_capped(file, PROBLEM_BYTES_MAX, argument), argument)
+    except (OSError, ValueError) as error:
+        raise _unread(argument, error) from None
+
+
+def read_stdin(limit: int) -> str:
+    """Return the text on standard input, at most `limit` bytes."""
+    return as_text(_capped(sys.stdin.buffer, limit, "standard input"), "standard input")
+
+
+def as_text(data: bytes, place: str) -> str:
+    """Return the text that the bytes are. Raises `UsageProblem` if they are none."""
+    if b"\0" in data:
+        raise UsageProblem("this is binary, not text", place=place, hint="give plain text in UTF-8")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageProblem(f"not UTF-8 (byte {error.start})", place=place, hint="save it as UTF-8") from None
+
+
+def _capped(file: BinaryIO, limit: int, place: str) -> bytes:
+    data = file.read(limit + 1)
+    if len(data) > limit:
+        raise UsageProblem(f"more than {limit:,} bytes", place=place, hint="leave out logs and listings")
+    return data
+
+
+def _unread(argument: str, error: OSError | ValueError) -> UsageProblem:
+    """Return the line for a file that cannot be read; a sentence in its place was meant as the problem itself."""
+    number = error.errno if isinstance(error, OSError) else errno.ENOENT
+    shown = argument if len(argument) <= 60 else f"{argument[:59]}…"
+    if number in (errno.ENOENT, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EINVAL):
+        if len(argument.split()) > 1:
+            hint = "put the problem into a file, or pipe it: echo '...' | replan run -"
+            return UsageProblem("there is no such file", place=repr(shown), hint=hint)
+        return UsageProblem("there is no such file", place=shown, hint="name a file, or - for standard input")
+    return UsageProblem(os.strerror(number or 0).lower(), place=shown, hint="name a file that you may read")

@@ -1,0 +1,160 @@
+"""Reading runs out of the journal: the list, one run in several views, and its records as they come."""
+
+import json
+import time
+from typing import Any
+
+import trio
+
+from actors.machine.events import PlanningEvent
+from actors.machine.state import State
+from replan.cli.exits import Exit
+from replan.cli.options import Invocation
+from replan.cli.session import all_runs, opened, run_named
+from replan.engine import Engine, status_of
+from replan.result import result_of
+from replan.show.attempts import attempts
+from replan.show.console import line, out
+from replan.show.mermaid import plan_mermaid
+from replan.show.outcome import outcome_lines
+from replan.show.plan import plan_lines
+from replan.show.records import line_of
+from replan.show.tree import search_tree
+from replan.show.words import ago, stamp
+from runtime.errors import UsageProblem
+from runtime.events import Event, Record
+from runtime.journal.port import RunRow
+
+FOLLOW_SECONDS = 0.25
+"""How often `log --follow` looks for new records."""
+
+
+def list_runs(invocation: Invocation, *, waiting: bool, as_json: bool) -> int:
+    """Print the list of runs."""
+    return trio.run(_list_runs, invocation, waiting, as_json)
+
+
+async def _list_runs(invocation: Invocation, waiting: bool, as_json: bool) -> int:
+    async with opened(invocation) as engine:
+        rows = await all_runs(engine)
+    rows = [row for row in rows if not waiting or row.summary.status == "waiting"]
+    if as_json:
+        print_json({"runs": [row_to_json(row) for row in rows]})
+        return Exit.OK
+    console, now = out(), time.time()
+    for row in rows:
+        state = row.summary.detail if row.summary.status == "finished" else status_of(row)
+        console.print(line(f"{row.run}  {state:<17} {ago(now - row.updated):>4}  {row.title}"), no_wrap=True)
+    if not rows:
+        console.print(line("no run waits" if waiting else "no runs yet: `replan run PROBLEM` starts one", "dim"))
+    return Exit.OK
+
+
+def row_to_json(row: RunRow) -> dict[str, Any]:
+    """Return a status row as plain data; times are ISO 8601 in UTC."""
+    status, summary = status_of(row), row.summary
+    shown: dict[str, Any] = {"run_id": row.run, "status": status, "title": row.title}
+    if status == "finished":
+        shown["outcome"] = summary.detail
+    if summary.waiting_since is not None:
+        shown |= {"waiting_since": stamp(summary.waiting_since), "question": f"{row.run}/{summary.detail}"}
+    if summary.next_wake is not None and status != "finished":
+        shown["next_wake"] = stamp(summary.next_wake)
+    return shown | {
+        "created": stamp(row.created),
+        "updated": stamp(row.updated),
+        "records": row.last_seq,
+        "driven_by": row.owner,
+    }
+
+
+def show_run(invocation: Invocation, wanted: str, view: str, *, as_json: bool) -> int:
+    """Print one view of a run: `result`, `tree`, `plan`, `mermaid` or `events`."""
+    return trio.run(_show_run, invocation, wanted, view, as_json)
+
+
+async def _show_run(invocation: Invocation, wanted: str, view: str, as_json: bool) -> int:
+    async with opened(invocation) as engine:
+        run = await run_named(engine, wanted)
+        state, records = await engine.load(run)
+        row = await engine.journal.row(run)
+    match view:
+        case "tree":
+            _print_tree(row, state, records, as_json=as_json)
+        case "events":
+            _print_events(run, records, as_json=as_json)
+        case _:
+            _print_result(row, state, view, as_json=as_json)
+    return Exit.OK
+
+
+def _print_tree(row: RunRow, state: State, records: list[Record[PlanningEvent]], *, as_json: bool) -> None:
+    found = attempts(state, records)
+    if as_json:
+        print_json({"run_id": row.run, "nodes": [attempt.to_json() for attempt in found]})
+    else:
+        out().print(search_tree(f"{row.run}  {row.title}", found))
+
+
+def _print_events(run: str, records: list[Record[PlanningEvent]], *, as_json: bool) -> None:
+    if as_json:
+        print_json({"run_id": run, "events": [_record_to_json(record) for record in records]})
+        return
+    console = out()
+    for record in records:
+        console.print(record_line(record))
+
+
+def _print_result(row: RunRow, state: State, view: str, *, as_json: bool) -> None:
+    result = result_of(row.run, state, status_of(row))
+    if view != "result" and result.plan is None:
+        hint = f"`replan show {row.run}` says how far it got"
+        raise UsageProblem(f"run {row.run} has no proved plan", place=f"--{view}", hint=hint)
+    if view == "mermaid":
+        print(plan_mermaid(result.plan), end="")  # noqa: T201 -- the result goes to stdout
+    elif as_json:
+        print_json(result.plan if view == "plan" else result.to_json())
+    else:
+        console = out()
+        for text in plan_lines(result.plan) if view == "plan" else outcome_lines(result):
+            console.print(text)
+
+
+def log_run(invocation: Invocation, wanted: str, *, follow: bool) -> int:
+    """Print a run's records, and with `follow` those that come until it rests."""
+    return trio.run(_log_run, invocation, wanted, follow)
+
+
+async def _log_run(invocation: Invocation, wanted: str, follow: bool) -> int:
+    async with opened(invocation) as engine:
+        run = await run_named(engine, wanted)
+        seen = await _print_new(engine, run, 0)
+        while follow and status_of(await engine.journal.row(run)) == "running":
+            await trio.sleep(FOLLOW_SECONDS)
+            seen = await _print_new(engine, run, seen)
+        if follow:
+            await _print_new(engine, run, seen)
+    return Exit.OK
+
+
+async def _print_new(engine: Engine, run: str, seen: int) -> int:
+    console = out()
+    for record in await engine.journal.read(run, seen):
+        console.print(record_line(record))
+        seen = record.seq
+    return seen
+
+
+def record_line(record: Record[PlanningEvent]) -> Any:
+    """Return a record as one line: its number, its time, what happened."""
+    return line(f"{record.seq:>4}  {stamp(record.at)}  {line_of(record.event)}")
+
+
+def _record_to_json(record: Record[PlanningEvent]) -> dict[str, Any]:
+    assert isinstance(record.event, Event)
+    return {"seq": record.seq, "at": stamp(record.at), "epoch": record.epoch, **record.event.model_dump(mode="json")}
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON value on stdout."""
+    print(json.dumps(value, ensure_ascii=False, indent=2))  # noqa: T201 -- the result goes to stdout

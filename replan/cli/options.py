@@ -1,0 +1,79 @@
+"""Options that several commands share, and the values that they are read into."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass
+class Invocation:
+    """What holds for the whole command: `verbose` counts `-v`, `json` says that stdout is for a program."""
+
+    verbose: int = 0
+    log_json: bool = False
+    debug: bool = False
+    json: bool = False
+
+
+def _noted(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    def note(ctx: click.Context, _: click.Parameter, value: Any) -> None:
+        invocation = ctx.find_object(Invocation)
+        if value and invocation is not None:
+            setattr(invocation, name, value)
+
+    return note
+
+
+def common(function: F) -> F:
+    """Add the options that every command has, before and after its name."""
+    for option in (
+        click.option("--debug", is_flag=True, expose_value=False, callback=_noted("debug"), help="Show tracebacks."),
+        click.option(
+            "--log-json",
+            is_flag=True,
+            expose_value=False,
+            callback=_noted("log_json"),
+            help="Log to stderr, as JSON lines.",
+        ),
+        click.option(
+            "-v",
+            "--verbose",
+            count=True,
+            expose_value=False,
+            callback=_noted("verbose"),
+            help="Log to stderr; twice for more.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def json_option(function: F) -> F:
+    """Add `--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(function)
+
+
+class Duration(click.ParamType):
+    """A length of time such as `90s`, `15m`, `2h` or `1d`, read into seconds."""
+
+    name = "duration"
+    _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}  # noqa: RUF012 -- never changed
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the seconds."""
+        if isinstance(value, float):
+            return value
+        matched = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)([smhd])", str(value).strip())
+        if matched is None or float(matched[1]) == 0:
+            self.fail(f"{value!r} is not a length of time such as 30s, 15m, 2h or 1d", param, ctx)
+        return float(matched[1]) * self._UNITS[matched[2]]
+
+
+def examples(*lines: str) -> str:
+    """Return an epilog of examples that click leaves as it is."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

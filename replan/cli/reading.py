@@ -1,0 +1,56 @@
+"""`runs`, `show` and `log`: what they take. What they print is made in `replan.cli.listing`."""
+
+import click
+
+from replan.cli.options import Invocation, common, examples, json_option
+from runtime.errors import UsageProblem
+
+_SHOW = examples(
+    "replan show k7m2x9qa --tree        why the search went where it went",
+    "replan show k7m2x9qa --mermaid     the plan as a drawing",
+    "replan show k7m2x9qa --json | jq .path",
+)
+
+
+@click.command(epilog=examples("replan runs", "replan runs --waiting", "replan runs --json | jq -r '.runs[].run_id'"))
+@click.option("--waiting", is_flag=True, help="Only the runs that wait for an answer.")
+@json_option
+@common
+@click.pass_obj
+def runs(invocation: Invocation, *, waiting: bool, as_json: bool) -> int:
+    """List the runs, the newest first."""
+    from replan.cli.listing import list_runs
+
+    return list_runs(invocation, waiting=waiting, as_json=as_json)
+
+
+@click.command(epilog=_SHOW)
+@click.argument("run_id", metavar="RUN")
+@click.option("--tree", "view", flag_value="tree", help="Every attempt, and the reason of every step back.")
+@click.option("--plan", "view", flag_value="plan", help="The proved plan alone.")
+@click.option("--mermaid", "view", flag_value="mermaid", help="The proved plan as Mermaid text.")
+@click.option("--events", "view", flag_value="events", help="Every record.")
+@json_option
+@common
+@click.pass_context
+def show(ctx: click.Context, run_id: str, *, view: str | None, as_json: bool) -> int:
+    """Show what a RUN has come to; RUN is its id, or at least six characters of it."""
+    if as_json and view == "mermaid":
+        raise UsageProblem("Mermaid text is no JSON", place="--mermaid", hint="leave one of the two out")
+    from replan.cli.listing import show_run
+
+    invocation = ctx.find_object(Invocation)
+    assert invocation is not None
+    return show_run(invocation, run_id, view or "result", as_json=as_json)
+
+
+@click.command(epilog=examples("replan log k7m2x9qa", "replan log k7m2x9qa --follow"))
+@click.argument("run_id", metavar="RUN")
+@click.option("-f", "--follow", is_flag=True, help="Go on until the run comes to rest.")
+@common
+@click.pass_obj
+def log(invocation: Invocation, run_id: str, *, follow: bool) -> int:
+    """Print the records of a RUN, a line each."""
+    from replan.cli.listing import log_run
+
+    return log_run(invocation, run_id, follow=follow)

@@ -1,0 +1,96 @@
+"""`run` and `resume`: what they take and promise. What they do is in `replan.cli.driving`."""
+
+import click
+
+from replan.cli.options import Duration, Invocation, common, examples, json_option
+from runtime.errors import UsageProblem
+
+_RUN = examples(
+    "replan run problem.md",
+    "replan run problem.md -w option_a -m gpt-5-mini --max-cost 0.50",
+    "cat problem.md | replan run - --json --no-input | jq .plan > plan.json",
+    "replan run problem.md --dry-run",
+)
+_RESUME = examples("replan resume --last", "replan resume k7m2x9qa --no-input --json")
+
+
+def no_input_option(function: click.decorators.FC) -> click.decorators.FC:
+    """Add `--no-input`."""
+    return click.option("--no-input", is_flag=True, help="Never ask: a run that needs an answer waits (exit 6).")(
+        function
+    )
+
+
+@click.command(epilog=_RUN, short_help="Plan a problem.")
+@click.argument("problem")
+@click.option("-w", "--workflow", default="search", show_default=True, help="A shipped workflow or a file.")
+@click.option("-m", "--model", help="NAME, rules, scripted:FILE or replay:RUN; default: REPLAN_MODEL, else rules.")
+@click.option("--search", help="How the next attempt is chosen: depth_first, blind or linear.")
+@click.option("--max-calls", type=int, metavar="N", help="Model calls at most.")
+@click.option("--max-tokens", type=int, metavar="N", help="Tokens at most, input and output together.")
+@click.option("--max-cost", type=float, metavar="USD", help="Dollars at most; the model's price must be known.")
+@click.option("--deadline", type=Duration(), help="End the run after 30s, 15m, 2h, 1d.")
+@click.option("--dry-run", is_flag=True, help="Print the exact worst case, and call no model.")
+@click.option("--detach", is_flag=True, help="Let a host drive the run, and return at once.")
+@no_input_option
+@json_option
+@common
+@click.pass_obj
+def run(
+    invocation: Invocation,
+    problem: str,
+    *,
+    workflow: str,
+    model: str | None,
+    search: str | None,
+    max_calls: int | None,
+    max_tokens: int | None,
+    max_cost: float | None,
+    deadline: float | None,
+    dry_run: bool,
+    detach: bool,
+    no_input: bool,
+    as_json: bool,
+) -> int:
+    """Plan the PROBLEM in a file, or - for standard input.
+
+    The plan goes to stdout, all else to stderr. Ctrl-C parks the run and prints how to resume it; a second Ctrl-C
+    cancels it.
+    """
+    if detach and dry_run:
+        raise UsageProblem("a dry run starts nothing that could be detached", place="--detach", hint="leave one out")
+    if detach:
+        hint = "leave --detach out; Ctrl-C parks a run, and `replan resume` goes on with it"
+        raise UsageProblem("no host is running", place="--detach", hint=hint)
+    from replan.cli.driving import run_problem
+    from replan.job import Asked
+
+    asked = Asked(
+        workflow=workflow,
+        search=search,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_cost_usd=max_cost,
+        deadline_seconds=deadline,
+    )
+    return run_problem(invocation, problem, asked, model, dry_run=dry_run, no_input=no_input, as_json=as_json)
+
+
+@click.command(epilog=_RESUME, short_help="Go on with a run.")
+@click.argument("run_id", metavar="RUN", required=False)
+@click.option("--last", is_flag=True, help="The newest run that has not finished.")
+@no_input_option
+@json_option
+@common
+@click.pass_obj
+def resume(invocation: Invocation, run_id: str | None, *, last: bool, no_input: bool, as_json: bool) -> int:
+    """Go on with a RUN where its journal ends; RUN is its id, or at least six characters of it.
+
+    Nothing that was paid for is asked again. The result of a finished run is printed as it is.
+    """
+    if last == (run_id is not None):
+        cause = "both a run and --last are given" if last else "no run is named"
+        raise UsageProblem(cause, place="RUN", hint="`replan resume RUN` or `replan resume --last`")
+    from replan.cli.driving import resume_run
+
+    return resume_run(invocation, run_id, no_input=no_input, as_json=as_json)

@@ -1,0 +1,63 @@
+"""What most commands begin with: an open home with its logs, and the wish to stop that signals bring."""
+
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import trio
+
+from replan.cli.exits import Exit
+from replan.cli.logfile import logging_to
+from replan.cli.options import Invocation
+from replan.engine import Engine, find_run
+from replan.home import open_home
+from runtime.journal.port import RunFilter, RunRow
+from runtime.supervisor import Stop
+
+ALL = RunFilter(limit=1_000_000)
+"""Every run of the home: an id may name the oldest one."""
+
+
+@asynccontextmanager
+async def opened(invocation: Invocation) -> AsyncIterator[Engine]:
+    """Open the home and its log, and yield the engine."""
+    async with open_home() as engine:
+        with logging_to(invocation):
+            yield engine
+
+
+async def run_named(engine: Engine, wanted: str) -> str:
+    """Return the run that an id, or an unambiguous start of one, names."""
+    return find_run(await all_runs(engine), wanted)
+
+
+async def all_runs(engine: Engine) -> list[RunRow]:
+    """Return every run, the newest first."""
+    return await engine.journal.runs(ALL)
+
+
+@dataclass
+class Signals:
+    """What signals asked for. `code` is 130 after Ctrl-C, 143 after SIGTERM; `interrupted` is set by the first one."""
+
+    stop: Stop = field(default_factory=Stop)
+    code: Exit | None = None
+    interrupted: trio.Event = field(default_factory=trio.Event)
+
+    async def heed(self, note: Callable[[str], None], cancel: Callable[[], object]) -> None:
+        """Park at the first signal, cancel the run at the second Ctrl-C, and wait for nothing more at the third."""
+        count = 0
+        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
+            async for number in received:
+                count += 1
+                if count == 1:
+                    self.code = Exit.TERMINATED if number == signal.SIGTERM else Exit.INTERRUPTED
+                    note("parking: up to 10 s for replies in flight; Ctrl-C again cancels the run")
+                    self.interrupted.set()
+                    self.stop.park.set()
+                elif count == 2 and number == signal.SIGINT:
+                    note("cancelling the run")
+                    cancel()
+                else:
+                    self.stop.now.set()

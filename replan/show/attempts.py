@@ -1,0 +1,141 @@
+"""The search as a list of attempts: who made what, what the guard said, and why the search went where it went. Pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from actors.findings import Finding
+from actors.machine.events import ArtifactProduced, Decided, PlanningEvent, Revised
+from actors.machine.state import Node, State
+from actors.policy.decide import Decision
+from actors.policy.table import BacktrackLevel
+from runtime.events import Record
+from runtime.ledger import ZERO, Amount
+from runtime.models.prices import MICRO
+
+_BUILT_IN_RULES = {
+    "linear": "A linear search never goes back.",
+    "blind": "A blind search goes one level up, whatever was found.",
+    "e_max": "The step has caused as many escalations as it may.",
+}
+"""The rules that are no rows of a policy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt. `parent` is the attempt that it hangs under; `wasted` is what a backtrack threw away, itself included."""
+
+    node: Node
+    parent: str | None
+    why: str = ""
+    wasted: Amount = ZERO
+    cost_known: bool = False
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the guard found."""
+        return self.node.verdict.findings if self.node.verdict is not None else ()
+
+    @property
+    def went_back(self) -> bool:
+        """Whether the search left this step because of it."""
+        decision = self.node.decision
+        return decision is not None and decision.level not in (BacktrackLevel.LOCAL_RETRY, BacktrackLevel.GIVE_UP)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the attempt as plain data."""
+        node, verdict, decision = self.node, self.node.verdict, self.node.decision
+        return {
+            "node": node.node,
+            "step": node.step,
+            "visit": node.visit,
+            "attempt": node.attempt,
+            "parent": self.parent,
+            "parents": list(node.parents),
+            "previous": node.previous,
+            "repeats": node.repeats,
+            "status": node.status,
+            "guard": verdict.guard if verdict else None,
+            "score": verdict.score if verdict else None,
+            "findings": [finding.model_dump(mode="json", exclude_defaults=True) for finding in self.findings],
+            "decision": self._decision(decision) if decision else None,
+            **_amount(node.used, known=self.cost_known),
+        }
+
+    def _decision(self, decision: Decision) -> dict[str, Any]:
+        return {
+            "level": str(decision.level),
+            "targets": list(decision.targets),
+            "wanted": None if decision.wanted is None else list(decision.wanted),
+            "rule": decision.rule,
+            "why": self.why,
+            "code": decision.code,
+            "cleared": list(self.node.cleared),
+            "cost": _amount(self.wasted, known=self.cost_known),
+        }
+
+
+def attempts(state: State, records: Iterable[Record[PlanningEvent]] = ()) -> list[Attempt]:
+    """Return the attempts in the order of their requests; what backtracks cost is read from the records."""
+    wasted = _wasted(state, records)
+    known = state.config is not None and state.config.price is not None
+    return [
+        Attempt(
+            node=node,
+            parent=_parent(state, node),
+            why=_why(state, node.decision),
+            wasted=wasted.get(node.node, ZERO),
+            cost_known=known,
+        )
+        for node in state.nodes.values()
+    ]
+
+
+def roots(found: Sequence[Attempt]) -> list[tuple[Attempt, list[Any]]]:
+    """Return the attempts as a forest: pairs of an attempt and such pairs under it."""
+    branches: dict[str, tuple[Attempt, list[Any]]] = {one.node.node: (one, []) for one in found}
+    top: list[tuple[Attempt, list[Any]]] = []
+    for one in found:
+        under = branches.get(one.parent or "")
+        (under[1] if under is not None else top).append(branches[one.node.node])
+    return top
+
+
+def _parent(state: State, node: Node) -> str | None:
+    """Return the newest of the artifacts that an attempt builds on: where the search was when it was made."""
+    places = {name: place for place, name in enumerate(state.nodes)}
+    return max(node.parents, key=lambda parent: places.get(parent, -1), default=None)
+
+
+def _why(state: State, decision: Decision | None) -> str:
+    if decision is None or state.config is None:
+        return ""
+    rows = {row.id: row.why for row in state.config.policy.rows}
+    return rows.get(decision.rule, _BUILT_IN_RULES.get(decision.rule, ""))
+
+
+def _wasted(state: State, records: Iterable[Record[PlanningEvent]]) -> dict[str, Amount]:
+    """Return, by the rejected node, what the attempts cost that its replan made void."""
+    standing: dict[str, list[str]] = {}
+    found: dict[str, Amount] = {}
+    cause = ""
+    for record in records:
+        match record.event:
+            case ArtifactProduced(node=node):
+                standing.setdefault(state.nodes[node].step, []).append(node)
+            case Decided(decision=decision):
+                cause = decision.node
+            case Revised(cleared=cleared):
+                lost = [node for step in cleared for node in standing.pop(step, [])]
+                found[cause] = sum((state.nodes[node].used for node in lost), found.get(cause, ZERO))
+            case _:
+                pass
+    return found
+
+
+def _amount(amount: Amount, *, known: bool) -> dict[str, Any]:
+    return {
+        "calls": amount.calls,
+        "tokens": amount.tokens,
+        "cost_usd": amount.micro_usd / MICRO if known else None,
+    }

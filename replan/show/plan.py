@@ -1,0 +1,96 @@
+"""A plan for people: its steps in order, what each needs and makes, who checks it, and what a failure leads to."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from rich.text import Text
+
+from actors.plans.graph import order_of
+from actors.plans.nominal import contingent_steps
+from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Plan, Step, read_plan
+from replan.show.console import line
+from replan.show.words import counted
+from runtime.terminal import clean
+
+
+def plan_lines(value: Any) -> list[Text]:
+    """Return the plan, a line at a time; what is not a plan of this kind is shown as JSON."""
+    plan, _ = read_plan(value)
+    order = None if plan is None else order_of(plan)
+    if plan is None or order is None:
+        return [Text(row) for row in clean(json.dumps(value, indent=2, ensure_ascii=False)).split("\n")]
+    later = contingent_steps(plan)
+    lines = [line(f"Plan {plan.plan_id}{f': {plan.goal}' if plan.goal else ''}", "bold")]
+    lines.append(_field("start", plan.initial_state))
+    lines.append(_field("goal", plan.goal_state))
+    for number, step in enumerate(order.steps, 1):
+        lines.append(Text(""))
+        lines += _step(number, step, contingent=step.step_id in later)
+    lines += _invariants(plan)
+    return lines
+
+
+def _step(number: int, step: Step, *, contingent: bool) -> Iterator[Text]:
+    title = line(f"{number}. {step.step_id}", "bold")
+    if step.name and step.name != step.step_id:
+        title.append("  ").append_text(line(step.name))
+    if contingent:
+        title.append("  (only after a failure)", style="yellow")
+    yield title
+    if step.description and step.description != step.name:
+        yield _indented(step.description, "dim")
+    if step.dependencies:
+        yield _field("after", step.dependencies)
+    if step.preconditions:
+        yield _field("needs", step.preconditions)
+    if step.effects:
+        yield _field("makes", step.effects)
+    if step.delete_effects:
+        yield _field("ends", step.delete_effects)
+    checked = f"{step.guard}, " if step.guard else ""
+    again = ", may run again" if step.repeatable else ""
+    yield _field("guard", [f"{checked}{counted(step.retry_budget, 'attempt')}{again}"])
+    yield _field("fails", [_failure(step)])
+
+
+def _failure(step: Step) -> str:
+    match step.on_failure:
+        case "escalate" | "never" | "continue":
+            said = {
+                ESCALATE: "hand over to a person or the replanner",
+                NEVER: "cannot fail",
+                CONTINUE: "go on without it",
+            }[step.on_failure]
+        case target:
+            said = f"go back to {target}"
+    if step.failure_effects:
+        said += f", leaving {_names(step.failure_effects)}"
+    if step.failure_delete_effects:
+        said += f", ending {_names(step.failure_delete_effects)}"
+    return said
+
+
+def _invariants(plan: Plan) -> Iterator[Text]:
+    if plan.invariants:
+        yield Text("")
+        yield line("Always", "bold")
+    for one in plan.invariants:
+        when = f"while {_names(one.when)}: " if one.when else ""
+        rules = [f"{_names(one.must)} must hold"] if one.must else []
+        rules += [f"never {_names(one.must_not)}"] if one.must_not else []
+        yield _indented(f"{when}{'; '.join(rules)}")
+
+
+def _field(name: str, values: Iterable[str]) -> Text:
+    text = Text("   ")
+    text.append(f"{name:<7}", style="cyan")
+    return text.append_text(line(", ".join(sorted(values)) or "nothing"))
+
+
+def _indented(text: str, style: str = "") -> Text:
+    return Text("   ").append_text(line(text, style))
+
+
+def _names(tokens: Iterable[str]) -> str:
+    return ", ".join(sorted(tokens))

@@ -1,0 +1,119 @@
+"""Records as lines for people: `line_of` says what happened; `news_of` only what somebody who waits wants to know."""
+
+from typing import assert_never
+
+from actors.machine.events import (
+    ArtifactProduced,
+    ClarificationAnswered,
+    ClarificationRequested,
+    Decided,
+    GenerationFailed,
+    GenerationRequested,
+    JudgementRequested,
+    MailRefused,
+    PlanningEvent,
+    RequestReissued,
+    Revised,
+    RunFinished,
+    RunParked,
+    RunResumed,
+    RunStarted,
+    Settled,
+    VerdictReached,
+    WaitEnded,
+    WaitRequested,
+)
+from actors.policy.table import BacktrackLevel
+from replan.show.tree import finding_line
+from replan.show.words import counted, stamp
+
+_SILENT = (
+    ArtifactProduced,
+    JudgementRequested,
+    RunStarted,
+    Settled,
+    WaitEnded,
+)
+"""What follows from the lines before and after it, or is nobody's news."""
+
+
+def news_of(event: PlanningEvent) -> str:
+    """Return the line that progress shows for an event, or nothing."""
+    if isinstance(event, _SILENT) or (isinstance(event, WaitRequested) and event.node is None):
+        return ""
+    if isinstance(event, Decided) and event.decision.level in (BacktrackLevel.LOCAL_RETRY, BacktrackLevel.GIVE_UP):
+        return ""
+    return line_of(event)
+
+
+def line_of(event: PlanningEvent) -> str:
+    """Return what happened, in one line of text that is not yet sanitised."""
+    match event:
+        case RunStarted():
+            return f"started with {counted(event.limits.calls, 'call')} at most"
+        case RunResumed():
+            return "resumed"
+        case RunParked():
+            return "parked"
+        case GenerationRequested():
+            return f"{event.request_id} asked for, prompt of {event.prompt_bytes:,} bytes"
+        case RequestReissued():
+            return f"{event.again.request_id} asked for again, {event.replaces} was interrupted"
+        case ArtifactProduced():
+            again = f", the same as {event.repeats}" if event.repeats else ""
+            return f"{event.node} came after {event.elapsed:.1f} s, {counted(event.used.tokens, 'token')}{again}"
+        case GenerationFailed():
+            return f"{event.request_id} brought no reply: {event.fault.kind}: {event.fault.message}"
+        case JudgementRequested():
+            return f"{event.node} goes to {event.guard}"
+        case VerdictReached():
+            return _verdict(event)
+        case Decided():
+            return _decision(event)
+        case Revised():
+            return f"revision {event.revision}: cleared {', '.join(event.cleared)}"
+        case _:
+            return _other(event)
+
+
+def _other(
+    event: ClarificationRequested
+    | ClarificationAnswered
+    | WaitRequested
+    | WaitEnded
+    | Settled
+    | MailRefused
+    | RunFinished,
+) -> str:
+    match event:
+        case ClarificationRequested():
+            return f"question {event.question_id} ({event.why}): {event.text}"
+        case ClarificationAnswered():
+            return f"question {event.question_id} answered"
+        case WaitRequested():
+            return f"{event.node or 'the run'} waits until {stamp(event.until)}: {event.why}"
+        case WaitEnded():
+            return f"{event.request_id} is over"
+        case Settled():
+            return f"{event.request_id} was withdrawn; its late reply cost {counted(event.used.tokens, 'token')}"
+        case MailRefused():
+            return f"a message was refused: {event.reason}"
+        case RunFinished():
+            return f"finished: {event.outcome}, {event.why}"
+        case _:
+            assert_never(event)
+
+
+def _verdict(event: VerdictReached) -> str:
+    verdict = event.verdict
+    if verdict.passed:
+        return f"{event.node} accepted by {verdict.guard}"
+    first = finding_line(verdict.errors[0]) if verdict.errors else "no reason given"
+    more = f" (and {len(verdict.errors) - 1} more)" if len(verdict.errors) > 1 else ""
+    return f"{event.node} rejected by {verdict.guard}: {first}{more}"
+
+
+def _decision(event: Decided) -> str:
+    decision = event.decision
+    target = f" to {', '.join(decision.targets)}" if decision.targets else ""
+    return f"{decision.node} => {decision.level}{target}, by rule {decision.rule}"
