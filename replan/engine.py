@@ -4,13 +4,11 @@ import json
 import os
 import secrets
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import trio
 
 from actors.hands.team import Registry, team
 from actors.machine.accept import answer_problem
@@ -28,13 +26,13 @@ from replan.data import data_root
 from replan.job import Job
 from replan.opening import open_model
 from replan.result import Result, result_of
-from runtime import logs
+from runtime.actor import Actor
 from runtime.clock import Clock, SystemClock
 from runtime.errors import RunNotFound, UsageProblem
 from runtime.events import Codec, Record
-from runtime.journal.port import Fact, Journal, Posted, RunRow
-from runtime.machine import Refused, fold, settle
-from runtime.messages import Mailed
+from runtime.journal.port import Journal, Posted, RunRow
+from runtime.machine import fold
+from runtime.process import identity, is_dead
 from runtime.supervisor import Ending, Lease, Stop, Supervisor
 
 CODEC: Codec[PlanningEvent] = Codec(EVENTS)
@@ -42,8 +40,6 @@ CODEC: Codec[PlanningEvent] = Codec(EVENTS)
 
 CANCEL = "cancel"
 """The key of the wish to cancel in a run's inbox: there is one, however often it is said."""
-LEASE_SECONDS = 30.0
-"""How long recording a cancellation may take before another process may step in."""
 
 OnRecord = Callable[[Record[PlanningEvent], State], None]
 
@@ -117,31 +113,16 @@ class Engine:
         return await self.journal.post(run, CANCEL, json.dumps({"kind": "cancel"}))
 
     async def finish_cancelled(self, run: str) -> Result:
-        """Record the posted cancellation of a run that nobody drives; nothing else is decided, and no model is asked.
+        """Record the posted cancellation of a run that nobody drives; no model is asked.
 
-        A run that is driven or has finished is left as it is. Raises `RunNotFound`, `Held`, `JournalDamaged`.
+        A run that has finished is left as it is. Raises `RunNotFound`, `Held`, `JournalDamaged`.
         """
-        epoch = await self.journal.claim(run, owner(), LEASE_SECONDS)
-        try:
-            state, records = await self.load(run)
-            seen = max((record.inbox or 0 for record in records), default=0)
-            for item in await self.journal.inbox(run, seen):
-                if item.key != CANCEL or state.finished is not None:
-                    continue
-                accepted = self.machine.accept(state, Mailed(item.inbox, item.key, item.body, self.clock.now()))
-                if accepted is None or isinstance(accepted, Refused):
-                    continue
-                state, events = settle(self.machine, state, accepted)
-                facts = [Fact(event, item.inbox if place == 0 else None) for place, event in enumerate(events)]
-                summary = self.machine.summary(state)
-                for record in await self.journal.append(
-                    run, after=len(records), epoch=epoch, facts=facts, summary=summary
-                ):
-                    logs.log_record(record)
-        finally:
-            with trio.CancelScope(shield=True):
-                await self.journal.release(run, epoch)
-        return result_of(run, state, status_of(await self.journal.row(run)))
+        state, _ = await self.load(run)
+        if state.config is None or state.finished is not None:
+            return result_of(run, state, status_of(await self.journal.row(run)))
+        supervisor = self._supervisor(run, [], None, None)
+        await supervisor.drive()
+        return result_of(run, supervisor.state, "finished")
 
     @asynccontextmanager
     async def _model(self, name: str, used: Mapping[str, int]) -> AsyncIterator[Any]:
@@ -166,19 +147,25 @@ class Engine:
         on_record: OnRecord | None,
     ) -> Result:
         assert known.config is not None
-        supervisor: Supervisor[State, PlanningEvent, Any] = Supervisor(
+        actors = team(known.config, model, self.registry, self.clock, threads=self.threads)
+        supervisor = self._supervisor(run, actors, stop, on_record)
+        ending = await supervisor.drive(first)
+        return result_of(run, supervisor.state, _STATUS[ending])
+
+    def _supervisor(
+        self, run: str, actors: Sequence[Actor[Any]], stop: Stop | None, on_record: OnRecord | None
+    ) -> Supervisor[State, PlanningEvent, Any]:
+        return Supervisor(
             run,
             machine=self.machine,
             journal=self.journal,
-            actors=team(known.config, model, self.registry, self.clock, threads=self.threads),
+            actors=actors,
             clock=self.clock,
             lease=Lease(owner=identity(), dead=is_dead),
             stop=stop,
             on_record=on_record,
             trace=_trace,
         )
-        ending = await supervisor.drive(first)
-        return result_of(run, supervisor.state, _STATUS[ending])
 
 
 _STATUS = {Ending.FINISHED: "finished", Ending.WAITING: "waiting", Ending.PARKED: "parked"}

@@ -21,7 +21,7 @@ from runtime.clock import Clock
 from runtime.crash import reached
 from runtime.errors import Fenced
 from runtime.events import Record
-from runtime.journal.port import Fact, Journal
+from runtime.journal.port import Dead, Fact, Journal, nobody
 from runtime.machine import Machine, Refused, Work, settle
 from runtime.messages import Mailed, Parking, Resumed
 
@@ -43,11 +43,15 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """How a driver holds a run: who it is, for how long at a time, and how often it looks into the inbox (seconds)."""
+    """How a driver holds a run: who it is, for how long at a time, and how often it looks into the inbox (seconds).
+
+    `dead` tells whether another owner is certainly gone, so that nobody waits for the lease of a killed process.
+    """
 
     owner: str
     ttl: float = 30.0
     poll: float = 0.25
+    dead: Dead = nobody
 
 
 @dataclass
@@ -100,10 +104,13 @@ class Supervisor(Generic[S, E, M]):
         `first` is the message that starts a run whose journal is empty. Raises `Held`, `RunNotFound`, `JournalDamaged`
         before anything is done, and `Fenced` if another driver takes over.
         """
-        self._epoch = await self._journal.claim(self.run, self._lease.owner, self._lease.ttl)
+        lease = self._lease
+        self._epoch = await self._journal.claim(self.run, lease.owner, lease.ttl, dead=lease.dead)
         try:
             reached("claim.after")
             await self._load()
+            if await self._ended_by_mail():
+                return Ending.FINISHED
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._keep_lease)
                 await self._open_mailboxes(nursery)
@@ -129,6 +136,18 @@ class Supervisor(Generic[S, E, M]):
             self._state = self._machine.evolve(self._state, record.event)
             self._seq = record.seq
             self._mail_seen = max(self._mail_seen, record.inbox or 0)
+
+    async def _ended_by_mail(self) -> bool:
+        """Take a message that ends the run before it is resumed, so that nothing is asked again for nothing."""
+        for mail in await self._new_mail():
+            accepted = self._machine.accept(self._state, mail)
+            if accepted is None or isinstance(accepted, Refused):
+                continue
+            state, events = settle(self._machine, self._state, accepted)
+            if self._machine.summary(state).status == "finished":
+                await self._append(state, events, mail.inbox)
+                return True
+        return False
 
     async def _open_mailboxes(self, nursery: trio.Nursery) -> None:
         for address, actor in self._actors.items():

@@ -17,7 +17,7 @@ from runtime.errors import Fenced, Held, RunExists, RunNotFound, SequenceConflic
 from runtime.events import Codec, Record
 from runtime.journal.chain import GENESIS, Stored, Tip, decode, extend, records, verify
 from runtime.journal.entry import Entry, admit_facts, admit_run, admit_summary, admit_text, check_consumable
-from runtime.journal.port import Fact, InboxItem, Journal, Posted, RunFilter, RunRow
+from runtime.journal.port import Dead, Fact, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
 from runtime.machine import Summary
 
 E = TypeVar("E")
@@ -94,13 +94,13 @@ class _MemoryJournal(Generic[E]):
         rows = [self._row(run, held, now) for run, held in reversed(self._store.runs.items()) if _matches(which, held)]
         return rows[: max(0, which.limit)]
 
-    async def claim(self, run: str, owner: str, ttl: float) -> int:
+    async def claim(self, run: str, owner: str, ttl: float, *, dead: Dead = nobody) -> int:
         admit_text(owner, "owner")
         now = self._clock.now()
 
         def commit() -> int:
             held = self._run(run)
-            if held.owner is not None and held.lease_end > now:
+            if held.owner is not None and held.lease_end > now and not dead(held.owner):
                 raise Held(run, held.owner, held.lease_end)
             held.owner, held.lease_end, held.epoch = owner, now + ttl, held.epoch + 1
             return held.epoch

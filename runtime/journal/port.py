@@ -5,7 +5,7 @@ knows; `renew` before the lease ends; `release` at the end. People and other pro
 A cancelled call may still have taken effect: cancelled does not mean unwritten.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, Protocol, TypeVar
 
@@ -68,6 +68,15 @@ class InboxItem:
     at: float
 
 
+Dead = Callable[[str], bool]
+"""Tells whether the owner of a lease is certainly gone; asked within the transaction, so it must be quick."""
+
+
+def nobody(_: str) -> bool:
+    """Take no owner to be dead."""
+    return False
+
+
 class Journal(Protocol[E]):
     """The port. All adapters are used as `async with open_...(...) as journal`."""
 
@@ -83,11 +92,11 @@ class Journal(Protocol[E]):
         """Return the status rows that match, the newest run (the one admitted last) first."""
         ...
 
-    async def claim(self, run: str, owner: str, ttl: float) -> int:
+    async def claim(self, run: str, owner: str, ttl: float, *, dead: Dead = nobody) -> int:
         """Take the run's lease for `ttl` seconds and return a new epoch, one above the last.
 
-        A live lease is respected whoever asks, its own holder included; one that has run out may be taken.
-        Raises `RunNotFound`, `Held`.
+        A live lease is respected whoever asks, its own holder included; one that has run out may be taken, and so may
+        one whose holder `dead` proves to be gone. Raises `RunNotFound`, `Held`.
         """
         ...
 

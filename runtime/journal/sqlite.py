@@ -20,7 +20,7 @@ from runtime.events import Codec, Record
 from runtime.journal import folder, schema, statements
 from runtime.journal.chain import Stored, Tip, decode, extend, records, verify
 from runtime.journal.entry import admit_facts, admit_run, admit_summary, admit_text, known_run
-from runtime.journal.port import Fact, InboxItem, Journal, Posted, RunFilter, RunRow
+from runtime.journal.port import Dead, Fact, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
 from runtime.journal.worker import Explain, Worker, open_worker
 from runtime.machine import Summary
 
@@ -89,14 +89,14 @@ class _SqliteJournal(Generic[E]):
         now = self._clock.now()
         return await self._reading.do(lambda connection: statements.run_rows(connection, which, now))
 
-    async def claim(self, run: str, owner: str, ttl: float) -> int:
+    async def claim(self, run: str, owner: str, ttl: float, *, dead: Dead = nobody) -> int:
         known_run(run)
         admit_text(owner, "owner")
         now = self._clock.now()
 
         def work(connection: apsw.Connection) -> int:
             held = statements.lease(connection, run)
-            if held.owner is not None and held.end > now:
+            if held.owner is not None and held.end > now and not dead(held.owner):
                 raise Held(run, held.owner, held.end)
             taken = held._replace(owner=owner, end=now + ttl, epoch=held.epoch + 1)
             statements.update_lease(connection, taken)
