@@ -2,12 +2,13 @@
 
 A prompts file maps an entry's id to its five texts (the seeds' `prompts.json` has the same shape), and may hold one
 more key, `sections`: the headings and delimiters. A file without it takes the shipped ones. No default of any text
-lives in code, and none is borrowed from another entry: an entry that lacks a wrapper is refused, also in a file of the
-seeds (S100, S101), because a run that backtracks would have nothing to say at the moment when it matters.
+lives in code: an entry that lacks a wrapper is refused (S100, S101), because a run that backtracks would have nothing
+to say at the moment when it matters.
 """
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -140,10 +141,13 @@ class PromptBook(Value):
 def load_prompts(path: Path, shared: Path) -> tuple[PromptBook, tuple[str, ...]]:
     """Return a prompts file's book and notices; `shared` is the prompts file whose sections it takes if it has none.
 
+    AtomicGuard's older `prompts.json` files know no `escalation_feedback_wrapper`. They load unchanged: entries of a
+    JSON file that lack it, and only it, take the one of `shared`, with a notice. It is still data, never code (S100).
+
     Raises:
         UsageProblem: a file cannot be read, a text is missing, empty or too long, or a slot is missing or doubled.
     """
-    document = read_document(path)
+    document, borrowed = _complete(read_document(path), shared)
     file = _parse(document)
     sections = file.sections or _parse(read_document(shared)).sections
     if sections is None:
@@ -157,7 +161,23 @@ def load_prompts(path: Path, shared: Path) -> tuple[PromptBook, tuple[str, ...]]
         for key in ("role", "constraints", "task")
         for slot in _FOREIGN_SLOT.findall(getattr(entry, key))
     )
-    return PromptBook(entries=entries, sections=sections), notices
+    return PromptBook(entries=entries, sections=sections), (*borrowed, *notices)
+
+
+def _complete(document: Document, shared: Path) -> tuple[Document, tuple[str, ...]]:
+    """Return the document with the escalation wrapper of `shared` where an older JSON file has none."""
+    wrapper = "escalation_feedback_wrapper"
+    older = [
+        name
+        for name, entry in document.value.items()
+        if isinstance(entry, dict) and "feedback_wrapper" in entry and wrapper not in entry
+    ]
+    if not older or not document.source.endswith(".json"):
+        return document, ()
+    lent = next(iter(_parse(read_document(shared)).__pydantic_extra__.values())).escalation_feedback_wrapper
+    value = {**document.value, **{name: {**document.value[name], wrapper: lent} for name in older}}
+    notices = tuple(f"{document.place((name,))}: no {wrapper}: the shipped one is used" for name in older)
+    return replace(document, value=value), notices
 
 
 def _parse(document: Document) -> PromptsFile:

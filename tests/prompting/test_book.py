@@ -41,9 +41,18 @@ def test_a_file_in_the_seeds_format_loads_as_it_stands(tmp_path):
 
 @pytest.mark.parametrize("key", TEXTS)
 def test_an_entry_without_one_of_its_texts_is_refused(tmp_path, key):
-    """S100, S101: also without a wrapper, and also in a file of the seeds."""
+    """S100, S101: also without a wrapper."""
     texts = {other: text for other, text in TEXTS.items() if other != key}
-    assert problem(write(tmp_path, {"g_plan": texts})) == f"prompts.json:2 g_plan: missing key {key!r}"
+    assert problem(write(tmp_path, {"g_plan": texts}, "own.yaml")) == f"own.yaml:2 g_plan: missing key {key!r}"
+
+
+def test_an_older_file_without_the_escalation_wrapper_takes_the_shipped_one_and_says_so(tmp_path):
+    texts = {key: text for key, text in TEXTS.items() if key != "escalation_feedback_wrapper"}
+    book, notices = load_prompts(write(tmp_path, {"g_plan": texts}), SHARED)
+    shipped = load_prompts(SHARED, SHARED)[0].entries.values()
+    assert book.entries["g_plan"].escalation_feedback_wrapper == next(iter(shipped)).escalation_feedback_wrapper
+    assert len(notices) == 1
+    assert "no escalation_feedback_wrapper: the shipped one is used" in notices[0]
 
 
 @pytest.mark.parametrize("key", TEXTS)
