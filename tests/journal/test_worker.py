@@ -197,6 +197,25 @@ async def test_what_was_handed_in_is_done_before_the_end(opener, tmp_path):
     assert numbers(apsw.Connection(str(tmp_path / "db"))) == list(range(200))
 
 
+async def test_a_job_that_waits_right_before_the_end_is_done(opener, tmp_path):
+    gate = Gate()
+
+    async def open_later():
+        await trio.sleep(0.02)
+        gate.opened.set()
+
+    async with trio.open_nursery() as outer:
+        async with opener() as worker:
+            async with trio.open_nursery() as callers:
+                callers.start_soon(worker.do, gate)
+                await gate.reached.wait()
+                callers.start_soon(worker.do, partial(insert, 1))
+                await trio.testing.wait_all_tasks_blocked()
+                callers.cancel_scope.cancel()
+            outer.start_soon(open_later)
+    assert numbers(apsw.Connection(str(tmp_path / "db"))) == [1]
+
+
 async def test_after_the_end_a_job_is_refused_at_once(opener):
     async with opener() as worker:
         pass
