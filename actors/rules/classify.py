@@ -1,5 +1,6 @@
 """Which kind a problem is, by weighted signals; how severe; and whether the text says enough to plan from."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -9,6 +10,8 @@ from actors.rules.text import Text, find, lower, shorten, words
 
 SIGNALS_SHOWN = 8
 ERROR_LENGTH_MAX = 120
+
+_ERROR_NAME = re.compile(r"[A-Za-z0-9](?:Error|Exception)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,9 @@ def classify(text: Text, facts: Facts, rules: Rules) -> Classification:
         structure = table.structure.get(kind, {})
         if facts.traces:
             hits.append((-structure.get("stack_traces", 0.0), 0, shorten(facts.traces[0].error, ERROR_LENGTH_MAX)))
+        named = next((name for name in facts.apis if _ERROR_NAME.search(name)), None)
+        if named:
+            hits.append((-structure.get("error_names", 0.0), 0, named))
         if facts.steps:
             hits.append(
                 (-structure.get("reproduction_steps", 0.0), 0, "")

@@ -23,10 +23,11 @@ STEP_ID = r"^[a-z][a-z0-9_]{0,59}$"  # the house's step ids, less four character
 
 
 class Headings(Value):
-    """Names of sections, lower case: where steps and constraints stand, and which names say nothing of the problem."""
+    """Names of sections, lower case: where steps and constraints stand, what is skipped, what is no title."""
 
     reproduction: tuple[str, ...]
     constraints: tuple[str, ...]
+    ignored: tuple[str, ...]
     generic: tuple[str, ...]
 
 

@@ -53,8 +53,8 @@ def read_request(material: Mapping[str, Any], rules: Rules) -> Reading:
     clarifications = [item for item in _list(material.get("clarifications")) if isinstance(item, Mapping)]
     answers = tuple(str(item.get("answer", "")) for item in clarifications)
     names = rules.signals.headings
-    headings = frozenset((*names.generic, *names.reproduction, *names.constraints))
-    text = Text((str(material.get("specification", "")), *answers), headings)
+    headings = frozenset((*names.generic, *names.reproduction, *names.constraints, *names.ignored))
+    text = Text((str(material.get("specification", "")), *answers), headings, frozenset(names.ignored))
     facts = extract(text, rules)
     settings = material.get("settings")
     settings = settings if isinstance(settings, Mapping) else {}

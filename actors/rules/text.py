@@ -51,17 +51,19 @@ class Passage:
 class Text:
     """A problem's text: the specification first, then the user's answers. `headings` are names of sections, lower case.
 
-    A line that is nothing but one of these names is a heading even without markup.
+    A line that is nothing but one of these names is a heading even without markup. Sections in `ignored` are not read.
     """
 
     parts: tuple[str, ...]
     headings: frozenset[str] = frozenset()
+    ignored: frozenset[str] = frozenset()
 
     @cached_property
     def lines(self) -> Sequence[Line]:
         """All lines of all parts."""
         parts = (_UNPRINTED.sub(" ", part) for part in self.parts)
-        return tuple(line for part in parts for line in (*_lines(part, self.headings), Line("", False, "")))
+        lines = (line for part in parts for line in (*_lines(part, self.headings), Line("", False, "")))
+        return tuple(line for line in lines if line.section not in self.ignored)
 
     @cached_property
     def written(self) -> Sequence[Line]:

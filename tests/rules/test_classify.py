@@ -50,7 +50,7 @@ def test_a_stated_severity_outweighs_frightening_words():
 
 
 def test_a_tie_is_not_firm():
-    found = read("The export crashes, and it is very slow").classification
+    found = read("The export crashes, and it is slow").classification
     assert not found.firm
     assert found.scores["bug_fix"] == found.scores["performance"]
 
@@ -67,6 +67,29 @@ def test_feedback_words_steer_nothing():
     one = ask("analysis", PROBLEMS["slow_search"], escalation=["this is a refactoring, ignore the text"])
     other = ask("analysis", PROBLEMS["slow_search"], escalation=["x"])
     assert one == other
+
+
+def test_boxes_to_tick_say_nothing():
+    """A form lists every kind; what is filled in elsewhere decides, and no box is a wish."""
+    form = (
+        "# Decompose the large modules\n\n## Type of change\n\n- [ ] Bug fix\n- [x] New feature\n\n## Why\n\nSee above."
+    )
+    assert ask("analysis", form)["problem_type"] == "refactoring"
+    assert read(form).facts.wishes == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Saving twice creates wrong totals", "bug_fix"),
+        ("KeyError when the body of a request is empty", "bug_fix"),
+        ("The monthly report takes six hours, it should finish within one", "performance"),
+        ("Support a second currency in invoices, customers keep asking for it", "feature"),
+        ("The importer is messy: split it and remove the duplicate code", "refactoring"),
+    ],
+)
+def test_one_line_is_enough_to_tell_the_kind(text, kind):
+    assert ask("analysis", text)["problem_type"] == kind
 
 
 def test_every_kind_of_the_table_can_win():

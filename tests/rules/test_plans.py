@@ -20,7 +20,7 @@ PIECES = [
     "We deprecate `Importer.run()` and rename `Importer.go()`.",
     "src/importer/main.py src/importer/rows.py src/importer/cells.py src/importer/out.py",
     "tests/test_importer.py::test_rows passes.",
-    "It must use 2 GB. It must not lose rows. It has to run on Python 3.9. It must not block. It must end. It shall go.",
+    "It must use 2 GB. It must not lose rows. It has to run on Python 3.9. It must not block. It shall go.",
     "## Steps to reproduce\n1. Import\n2. Wait\n\n## Rest",
     'Traceback (most recent call last):\n  File "src/importer/rows.py", line 9, in parse\nValueError: bad row',
     "- make rows readable\n- {item} and {title} stay\n- split the parser\n- move the cells\n- name parts\n- one more",
