@@ -40,7 +40,9 @@ def start(path):
     yield start
     for process in started:
         process.kill()
-        process.communicate()
+        process.stdin.close()
+        process.stdout.close()
+        process.wait()
 
 
 async def test_of_several_processes_one_drives_a_run(open_journal, start):
@@ -102,7 +104,7 @@ async def test_a_killed_process_loses_nothing_that_was_acknowledged(open_journal
     for _ in range(acknowledged):
         contender.stdout.readline()
     contender.kill()
-    told = acknowledged + len(contender.communicate()[0].splitlines())
+    told = acknowledged + len(contender.stdout.readlines())
     with trio.fail_after(10):
         async with open_journal() as journal:
             stored = await journal.read("a")

@@ -204,15 +204,14 @@ async def test_a_job_that_waits_right_before_the_end_is_done(opener, tmp_path):
         await trio.sleep(0.02)
         gate.opened.set()
 
-    async with trio.open_nursery() as outer:
-        async with opener() as worker:
-            async with trio.open_nursery() as callers:
-                callers.start_soon(worker.do, gate)
-                await gate.reached.wait()
-                callers.start_soon(worker.do, partial(insert, 1))
-                await trio.testing.wait_all_tasks_blocked()
-                callers.cancel_scope.cancel()
-            outer.start_soon(open_later)
+    async with trio.open_nursery() as outer, opener() as worker:
+        async with trio.open_nursery() as callers:
+            callers.start_soon(worker.do, gate)
+            await gate.reached.wait()
+            callers.start_soon(worker.do, partial(insert, 1))
+            await trio.testing.wait_all_tasks_blocked()
+            callers.cancel_scope.cancel()
+        outer.start_soon(open_later)
     assert numbers(apsw.Connection(str(tmp_path / "db"))) == [1]
 
 
