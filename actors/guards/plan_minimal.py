@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from operator import attrgetter
 from typing import Any
 
 from actors.artifacts import Artifact, Context
@@ -71,17 +72,18 @@ def _structural(plan: Plan, chosen: Settings) -> Iterator[Finding]:
             if count > 1:
                 yield _at(step_id, Code.DUPLICATE_ID, f"{count} steps have this step_id; give each step its own.")
     repeatable = sum(step.repeatable for step in plan.steps)
-    for step in sorted(plan.steps, key=lambda one: one.step_id):
+    for step in sorted(plan.steps, key=attrgetter("step_id")):
         if step.step_id in RESERVED_IDS:
             yield _at(step.step_id, Code.RESERVED_ID, "this is a word of on_failure; choose another step_id.")
         if not known.issuperset(step.dependencies):
             yield _unknown_dependencies(step, known)
         if step.guard not in chosen.guard_catalog:
             yield _unknown_guard(step, chosen)
-        if step.goes_back_to is not None and step.goes_back_to not in known:
+        if step.on_failure not in RESERVED_IDS and step.on_failure not in known:
             text = f"on_failure names no step: '{plain(step.on_failure)}'; use escalate, continue, never, or a step_id."
             yield _at(step.step_id, Code.UNKNOWN_TARGET, text)
-        yield from _bad_budget(step.step_id, f"step {plain(step.step_id)}: retry_budget", step.retry_budget)
+        if not 1 <= step.retry_budget <= BUDGET_MAX:
+            yield _bad_budget(step.step_id, f"step {plain(step.step_id)}: retry_budget", step.retry_budget)
         if step.repeatable and step.dependencies and repeatable == len(plan.steps):
             text = f"a repeatable step has no dependencies; remove {listed(step.dependencies)} and use preconditions."
             yield _at(step.step_id, Code.MIXED_REPEATABLE, text)
@@ -89,7 +91,8 @@ def _structural(plan: Plan, chosen: Settings) -> Iterator[Finding]:
         odd = sorted(step.step_id for step in plan.steps if not step.repeatable)
         text = f"Either all steps are repeatable or none is; not repeatable: {steps(odd)}."
         yield Finding(code=Code.MIXED_REPEATABLE, where=odd[0], message=text)
-    yield from _bad_budget("total_retry_budget", "total_retry_budget", plan.total_retry_budget)
+    if not 1 <= plan.total_retry_budget <= BUDGET_MAX:
+        yield _bad_budget("total_retry_budget", "total_retry_budget", plan.total_retry_budget)
 
 
 def _at(step_id: str, code: Code, text: str) -> Finding:
@@ -97,12 +100,11 @@ def _at(step_id: str, code: Code, text: str) -> Finding:
     return Finding(code=code, where=step_id, message=f"step {plain(step_id)}: {text}")
 
 
-def _bad_budget(where: str, name: str, value: int) -> Iterator[Finding]:
-    """Yield a finding if a budget is out of range."""
-    if not 1 <= value <= BUDGET_MAX:
-        found = kind(value).removeprefix("the number ")
-        text = f"{name} must be between 1 and {BUDGET_MAX}, not {found}; it counts all attempts, the first included."
-        yield Finding(code=Code.BAD_BUDGET, where=where, message=text)
+def _bad_budget(where: str, name: str, value: int) -> Finding:
+    """Say that a budget is out of range."""
+    found = kind(value).removeprefix("the number ")
+    text = f"{name} must be between 1 and {BUDGET_MAX}, not {found}; it counts all attempts, the first included."
+    return Finding(code=Code.BAD_BUDGET, where=where, message=text)
 
 
 def _unknown_dependencies(step: Step, known: set[str]) -> Finding:
@@ -136,7 +138,9 @@ def _lost_targets(plan: Plan, order: Order) -> Iterator[Finding]:
     if len(order.place) < len(plan.steps):
         return  # Ids repeat, so nobody can say which step is meant.
     for place, step in enumerate(order.steps):
-        target = place if step.goes_back_to is None else order.place.get(step.on_failure, place)
+        if step.on_failure in RESERVED_IDS:
+            continue
+        target = order.place.get(step.on_failure, place)
         if target != place and not order.ancestors[place] >> target & 1:
             text = (
                 f"on_failure can only go back to this step or to one that it depends on, and it does not depend on "

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
+from operator import attrgetter
 
 from actors.plans.values import Plan, Step
 
@@ -72,7 +73,7 @@ class Order:
 
 def order_of(plan: Plan) -> Order | None:
     """Return the plan's order, or None if its dependencies have a cycle. Ids are unique; unknown ones are ignored."""
-    by_id = sorted(plan.steps, key=lambda step: step.step_id)
+    by_id = sorted(plan.steps, key=attrgetter("step_id"))
     rank = {step.step_id: place for place, step in enumerate(by_id)}
     waits_for = [[rank[one] for one in step.dependencies if one in rank] for step in by_id]
     users: list[list[int]] = [[] for _ in by_id]
@@ -105,7 +106,7 @@ def cycles(plan: Plan) -> list[tuple[str, ...]]:
 
     A cycle starts at its smallest id. One that shares a step with a returned cycle is not returned.
     """
-    waits_for = {step.step_id: sorted(step.dependencies) for step in sorted(plan.steps, key=lambda step: step.step_id)}
+    waits_for = {step.step_id: sorted(step.dependencies) for step in sorted(plan.steps, key=attrgetter("step_id"))}
     found: list[tuple[str, ...]] = []
     while len(found) < CYCLES_MAX:
         try:

@@ -12,7 +12,7 @@ the order that puts off d as long as possible, then c as soon as possible, has p
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
@@ -92,14 +92,19 @@ class NominalRun:
                 self._adders[token].append(place)
             for token in step.delete_effects - step.effects:
                 self._deleters[token].append(place)
+        self._deletable = frozenset(self._deleters)
         self._masks: dict[str, tuple[int, int]] = {}
 
     def unmet_before(self, place: int) -> list[Unmet]:
         """Return the step's preconditions that are not necessarily true before it, sorted by token."""
-        step = self.order.steps[place]
-        if not step.preconditions:
-            return []
-        return [one for token in sorted(step.preconditions) if (one := self._before(token, place))]
+        needed = self.order.steps[place].preconditions
+        if needed.isdisjoint(self._deletable):
+            # Mostly the initial state or a direct dependency provides it all, which needs no reachability.
+            needed -= self._initial
+            for before in self.order.dependencies[place] if needed else ():
+                if before in self._taking_part:
+                    needed -= self.order.steps[before].effects
+        return [one for token in sorted(needed) if (one := self._before(token, place))]
 
     def unmet_at_end(self) -> list[Unmet]:
         """Return the goal tokens that are not necessarily true at the end, sorted by token."""
@@ -118,19 +123,12 @@ class NominalRun:
 
     def _before(self, token: str, place: int) -> Unmet | None:
         """Apply the criterion to a step that may or may not be in the run itself."""
-        deletable = token in self._deleters
-        if not deletable:
-            if token in self._initial:
-                return None
-            # Mostly a direct dependency makes it, which needs no reachability.
-            if any(token in self.order.steps[one].effects for one in self._direct(place)):
-                return None
+        if token in self._initial and token not in self._deleters:
+            return None
         adders, deleters = self._mask(token)
         itself, before = 1 << place, self.order.ancestors[place]
         if token not in self._initial and not adders & before:
             return self._not_made(token, adders & ~itself)
-        if not deletable:
-            return None
         free = deleters & ~(before | self.order.descendants[place] | itself)
         return self._deleted(token, free or self._last_unmended(adders & before, deleters & before))
 
@@ -167,9 +165,6 @@ class NominalRun:
     def _names(self, mask: int) -> tuple[str, ...]:
         blamed = [place for place, _ in zip(bits(mask), range(BLAMED_MAX), strict=False)]
         return tuple(self.order.steps[place].step_id for place in blamed)
-
-    def _direct(self, place: int) -> Sequence[int]:
-        return [one for one in self.order.dependencies[place] if one in self._taking_part]
 
     @cached_property
     def _taking_part(self) -> frozenset[int] | range:

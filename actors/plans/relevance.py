@@ -16,17 +16,19 @@ def orphans(plan: Plan) -> list[Step]:
         for token in step.effects | step.failure_effects:
             makers[token].append(step)
     by_id = {step.step_id: step for step in plan.steps}
-    contributing: set[str] = set()
-    wanted = set(plan.goal_state).union(*(one.must for one in plan.invariants))
-    queue = [step for step in plan.steps if not step.delete_effects <= step.effects]
-    queue += [step for token in wanted for step in makers[token]]
+    wanted = plan.goal_state.union(*(one.must for one in plan.invariants))
+    queue = [step for token in wanted for step in makers[token]]
+    queue += [step for step in plan.steps if step.delete_effects and not step.delete_effects <= step.effects]
+    contributing = {step.step_id for step in queue}
+    seen = set(wanted)
     while queue:
         step = queue.pop()
-        if step.step_id in contributing:
-            continue
-        contributing.add(step.step_id)
-        queue += [by_id[one] for one in step.dependencies]
-        for token in step.preconditions - wanted:
-            wanted.add(token)
-            queue += makers[token]
+        behind = [by_id[one] for one in step.dependencies - contributing]
+        for token in step.preconditions - seen:
+            seen.add(token)
+            behind += makers[token]
+        for one in behind:
+            if one.step_id not in contributing:
+                contributing.add(one.step_id)
+                queue.append(one)
     return sorted((step for step in plan.steps if step.step_id not in contributing), key=lambda step: step.step_id)

@@ -148,7 +148,7 @@ def test_atomicguard_defects_are_rejected_for_the_right_reason(base, defect):
 
 @pytest.mark.parametrize("base", BASES)
 def test_atomicguard_orphans_are_named_as_a_warning(base):
-    """The injected step is found for being an orphan; only `sdlc_v2`, which has no slack, is over its budget as well."""
+    """The injected step is found for being an orphan; `sdlc_v2`, which has no slack, is also over its budget."""
     for module in (plan_medium, plan_expansive):
         found = judge(module, ATOMICGUARD[base, "orphan_step"])
         assert [one.where for one in found.findings if one.code == Code.ORPHAN_STEP] == ["orphan"]

@@ -1,0 +1,62 @@
+"""Random small plans, shaped so that most of them do something."""
+
+from hypothesis import strategies as st
+
+from actors.plans.plan import Invariant, Plan, Step
+
+TOKENS = ("a", "b", "c", "d")
+
+
+def tokens(size=2):
+    return st.frozensets(st.sampled_from(TOKENS), max_size=size)
+
+
+@st.composite
+def plans(draw, steps_max=5, failures=True, invariants=True):
+    """A plan with up to `steps_max` steps over four tokens; dependencies lead from later ids to earlier ones."""
+    count = draw(st.integers(1, steps_max))
+    ids = [f"s{number}" for number in draw(st.permutations(range(count)))]
+    steps = []
+    ancestors = {}
+    for place, step_id in enumerate(ids):
+        before = draw(st.frozensets(st.sampled_from(ids[:place]), max_size=2)) if place else frozenset()
+        ancestors[step_id] = before.union(*(ancestors[one] for one in before))
+        words = ["escalate", "continue", "continue", "never", step_id, *sorted(ancestors[step_id])]
+        steps.append(
+            Step(
+                step_id=step_id,
+                name=step_id,
+                guard="syntax",
+                retry_budget=1,
+                dependencies=before,
+                preconditions=draw(tokens()),
+                effects=draw(tokens()),
+                delete_effects=draw(tokens(1)),
+                on_failure=draw(st.sampled_from(words)) if failures else "escalate",
+                failure_effects=draw(tokens(1)) if failures else frozenset(),
+                failure_delete_effects=draw(tokens(1)) if failures else frozenset(),
+            )
+        )
+    rules = st.builds(Invariant, tokens(1), tokens(1), tokens(1))
+    return Plan(
+        plan_id="p",
+        steps=tuple(steps),
+        initial_state=draw(st.frozensets(st.sampled_from(TOKENS), min_size=1, max_size=2)),
+        goal_state=draw(st.frozensets(st.sampled_from(TOKENS), min_size=1, max_size=2)),
+        total_retry_budget=100,
+        invariants=tuple(draw(st.lists(rules, max_size=1))) if invariants else (),
+    )
+
+
+@st.composite
+def policies(draw, steps_max=4):
+    """A policy: all steps repeatable, no dependencies."""
+    plan = draw(plans(steps_max))
+    words = ["continue", "continue", "never", "escalate"]
+    steps = []
+    for step in plan.steps:
+        fields = {name: getattr(step, name) for name in step.__dataclass_fields__}
+        word = draw(st.sampled_from([*words, step.step_id]))
+        steps.append(Step(**fields | {"dependencies": frozenset(), "repeatable": True, "on_failure": word}))
+    fields = {name: getattr(plan, name) for name in plan.__dataclass_fields__}
+    return Plan(**fields | {"steps": tuple(steps)})

@@ -1,0 +1,129 @@
+"""What executing a plan means, outcome by outcome."""
+
+import pytest
+
+from actors.plans.plan import read_plan
+from actors.plans.semantics import compile_plan, may_overlap, replay
+from tests.plans.build import plan, step
+
+
+def run(value, trace):
+    """Replay a trace given as one string."""
+    return replay(read_plan(value)[0], trace.split())
+
+
+RECOVERED = plan(
+    step("build", "start", "built", on_failure="continue", failure_effects="broken"),
+    step("mend", "broken", "built", after="build", delete_effects="broken"),
+    step("ship", "built", "goal", after="build"),
+)
+
+
+def test_a_step_is_ready_when_its_dependencies_are_settled_and_its_preconditions_hold():
+    """At the start only the first one is."""
+    assert run(RECOVERED, "").ready == ("build",)
+    assert run(RECOVERED, "").end == "open"
+
+
+def test_a_failure_that_continues_settles_the_step_and_leaves_its_mark():
+    """The dependant still waits for the token that the failure did not make."""
+    then = run(RECOVERED, "build:fail")
+    assert then.settled == {"build"}
+    assert then.tokens == {"start", "broken"}
+    assert then.ready == ("mend",)
+
+
+def test_a_recovery_is_joined_by_tokens():
+    """After it the plan goes on as if nothing had happened."""
+    assert run(RECOVERED, "build:fail mend:ok ship:ok").end == "goal"
+    assert run(RECOVERED, "build:ok ship:ok").end == "goal"
+
+
+def test_a_failure_escalates_by_default():
+    """The trace ends with somebody in charge, after the failure's effects."""
+    then = run(plan(step("a", "start", "goal", failure_effects="oops")), "a:fail")
+    assert then.end == "escalated"
+    assert then.tokens == {"start", "oops"}
+
+
+def test_nothing_ready_without_the_goal_is_a_dead_end():
+    """Nobody notices: that is what makes it bad."""
+    assert run(plan(step("a", "start", "goal", on_failure="continue")), "a:fail").end == "dead_end"
+
+
+def test_going_back_makes_all_that_depends_on_the_target_pending_again():
+    """Steps beside it stay settled, and tokens stay."""
+    value = plan(
+        step("a", "start", "x"),
+        step("b", "x", "y", after="a"),
+        step("beside", "start", "z"),
+        step("c", "y", "goal", after="b", on_failure="a", failure_effects="seen"),
+    )
+    then = run(value, "a:ok beside:ok b:ok c:fail")
+    assert then.settled == {"beside"}
+    assert then.tokens == {"start", "x", "y", "z", "seen"}
+    assert then.ready == ("a",)
+
+
+def test_a_step_that_deletes_and_adds_a_token_adds_it():
+    """Deleting comes first."""
+    assert run(plan(step("a", "start", "start goal", delete_effects="start")), "a:ok").tokens == {"start", "goal"}
+
+
+def test_a_repeatable_step_is_ready_again_as_long_as_its_preconditions_hold():
+    """Only tokens stop it."""
+    value = plan(
+        step("try", "start", "goal", repeatable=True, delete_effects="start", on_failure="continue"), goal="goal"
+    )
+    assert run(value, "try:fail try:fail").ready == ("try",)
+    assert run(value, "try:fail try:ok").end == "goal"
+
+
+def test_tokens_that_no_step_names_stay():
+    """They are part of the state that is reported."""
+    assert "unused" in run(plan(step("a", "start", "goal"), start="start unused"), "a:ok").tokens
+
+
+@pytest.mark.parametrize(
+    ("trace", "cause"),
+    [
+        ("ship:ok", "not ready"),
+        ("build:ok build:ok", "not ready"),
+        ("build:maybe", "not STEP:ok"),
+        ("nobody:ok", "not STEP:ok"),
+        ("build:fail mend:fail ship:ok", "handed over"),
+    ],
+)
+def test_a_trace_that_the_plan_does_not_allow_is_refused(trace, cause):
+    """The replayer says at which outcome."""
+    with pytest.raises(ValueError, match=cause):
+        run(RECOVERED, trace)
+
+
+def test_a_step_that_never_fails_cannot_fail_in_a_trace():
+    """Its failure is not an outcome."""
+    with pytest.raises(ValueError, match="cannot fail"):
+        run(plan(step("a", "start", "goal", on_failure="never")), "a:fail")
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, True),
+        ({"delete_effects": "need"}, False),
+        ({"delete_effects": "made"}, False),
+        ({"failure_delete_effects": "need"}, False),
+        ({"delete_effects": "else"}, True),
+    ],
+)
+def test_two_steps_may_overlap_only_if_neither_deletes_what_the_other_needs_or_adds(fields, expected):
+    """Deleting by failure counts as well."""
+    program = compile_plan(read_plan(plan(step("a", "", "x", **fields), step("b", "need", "made")))[0])
+    assert may_overlap(program, 0, 1) is expected
+    assert may_overlap(program, 1, 0) is expected
+
+
+def test_a_plan_with_a_cycle_cannot_be_run():
+    """There is no order to run it in."""
+    with pytest.raises(ValueError, match="cycle"):
+        compile_plan(read_plan(plan(step("a", after="b"), step("b", after="a")))[0])
