@@ -89,6 +89,7 @@ class _MemoryJournal(Generic[E]):
         return self._row(run, self._run(run), self._clock.now())
 
     async def runs(self, which: RunFilter) -> list[RunRow]:
+        admit_text(which.status or "", "status")
         await trio.lowlevel.checkpoint()
         now = self._clock.now()
         rows = [self._row(run, held, now) for run, held in reversed(self._store.runs.items()) if _matches(which, held)]

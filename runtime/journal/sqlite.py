@@ -86,6 +86,7 @@ class _SqliteJournal(Generic[E]):
         return await self._reading.do(lambda connection: statements.run_row(connection, run, now))
 
     async def runs(self, which: RunFilter) -> list[RunRow]:
+        admit_text(which.status or "", "status")
         now = self._clock.now()
         return await self._reading.do(lambda connection: statements.run_rows(connection, which, now))
 

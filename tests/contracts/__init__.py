@@ -1,0 +1,6 @@
+"""Contract suites: what every adapter of a port must do, said once and run against each."""
+
+import pytest
+
+# So that a failing assertion in a suite shows its values, as it does in a test module.
+pytest.register_assert_rewrite("tests.contracts.journal")

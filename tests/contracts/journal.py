@@ -429,6 +429,7 @@ class JournalContract:
         epoch = await driven(journal, "a")
         calls: list[Callable[[], Any]] = [
             lambda: journal.create("b", LONE_SURROGATE),
+            lambda: journal.runs(RunFilter(status=LONE_SURROGATE)),
             lambda: journal.claim("a", LONE_SURROGATE, 1.0),
             lambda: journal.post("a", LONE_SURROGATE, "body"),
             lambda: journal.post("a", "key", LONE_SURROGATE),
