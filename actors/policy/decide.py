@@ -212,8 +212,23 @@ def _streak(failure: Failure, situation: Situation) -> int:
     return count
 
 
+def wanted_targets(step: str, graph: Graph, roles: Mapping[str, str], policy: Policy) -> Mapping[str, tuple[str, ...]]:
+    """Return which rows send a rejection of the step where, by target; for `further`, every step above."""
+    found: dict[str, list[str]] = {}
+    for row in policy.rows:
+        upward = row.target == "further"
+        for target in graph.upward(step, 1) if upward else _named(row, step, graph, roles):
+            found.setdefault(target, []).append(row.id)
+    return {target: tuple(rows) for target, rows in found.items()}
+
+
 def _targets(row: Row, failure: Failure, situation: Situation) -> tuple[str, ...]:
-    graph, step = situation.graph, failure.step
+    if row.target == "further":
+        return _further(failure, situation)
+    return _named(row, failure.step, situation.graph, situation.roles)
+
+
+def _named(row: Row, step: str, graph: Graph, roles: Mapping[str, str]) -> tuple[str, ...]:
     kind, _, detail = row.target.partition(" ")
     match kind:
         case "self":
@@ -221,19 +236,16 @@ def _targets(row: Row, failure: Failure, situation: Situation) -> tuple[str, ...
         case "root":
             return tuple(upper for upper in graph.above[step] if not graph.requires[upper])[:1]
         case "role":
-            return _by_role(detail, failure, situation)
-        case "further":
-            return _further(failure, situation)
+            return _by_role(detail, step, graph, roles)
         case _:
             return _at(graph, step, int(detail))
 
 
-def _by_role(detail: str, failure: Failure, situation: Situation) -> tuple[str, ...]:
-    graph, step = situation.graph, failure.step
+def _by_role(detail: str, step: str, graph: Graph, roles: Mapping[str, str]) -> tuple[str, ...]:
     role, _, otherwise = detail.partition(" or up ")
-    if situation.roles[step] == role:
+    if roles[step] == role:
         return (step,)
-    found = next((upper for upper in graph.upward(step, 1) if situation.roles[upper] == role), None)
+    found = next((upper for upper in graph.upward(step, 1) if roles[upper] == role), None)
     if found is not None:
         return (found,)
     return _at(graph, step, int(otherwise)) if otherwise else ()

@@ -3,7 +3,7 @@
 Every non-leaf can use up its visits, failing by itself if nothing else sends the search back to it: `rmax · (1 +
 backtrack_budget)` each. A leaf has `rmax` attempts per distinct set of parent artifacts; between two sets the search
 has gone back to one of its ancestors. Going back to a step takes a visit of it and of every step in between, so nothing
-is cheaper, or goes further, than going back to the lowest ones: those ancestors of the leaf that no other ancestor of it
+is cheaper, or goes further, than going back to the lowest: those ancestors of the leaf that no other ancestor of it
 requires. Each can be gone back to `backtrack_budget` times.
 
 With several leaves one thing more counts. Going back to a step also redoes the steps beside the leaf, and needs a visit

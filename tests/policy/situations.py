@@ -1,0 +1,64 @@
+"""Situations to decide in: the seeds' workflow, and how far a search in it has come."""
+
+from dataclasses import replace
+
+from actors.findings import Finding, Verdict
+from actors.policy.decide import Escalation, Failure, Past, Situation, signature
+from actors.search.graph import Graph, StepBudget
+from actors.search.moves import Search
+from actors.search.progress import Phase, Slot
+from tests.support.worlds import default_policy
+
+SEEDS = Graph(
+    {
+        "analysis": (),
+        "recon": (),
+        "strategy": ("analysis", "recon"),
+        "plan": ("analysis", "recon", "strategy"),
+    },
+    {"analysis": StepBudget(2, 1), "recon": StepBudget(2, 2), "strategy": StepBudget(2, 3), "plan": StepBudget(3, 0)},
+)
+ROLES = {step: step for step in SEEDS.steps}
+
+
+def progress(graph, failed, *, attempt=1, visits=None):
+    """Return the progress at a step's rejection: all above accepted, in their first visit unless told otherwise."""
+    slots = {}
+    for step in graph.steps:
+        above = step in graph.above[failed]
+        slots[step] = Slot(phase=Phase.ACCEPTED, visits=1, attempt=1, accepted="x") if above else Slot()
+    slots[failed] = Slot(phase=Phase.FAILED, visits=1, attempt=attempt)
+    for step, count in (visits or {}).items():
+        slots[step] = replace(slots[step], visits=count)
+    return slots
+
+
+def situation(failed="plan", *, graph=SEEDS, attempt=1, visits=None, **changes):
+    """Return a situation with everything still allowed, but for the changes."""
+    return Situation(
+        **{
+            "graph": graph,
+            "progress": progress(graph, failed, attempt=attempt, visits=visits),
+            "roles": ROLES if graph is SEEDS else dict.fromkeys(graph.steps, ""),
+            "policy": default_policy(),
+            "search": Search.DEPTH_FIRST,
+            "history": (),
+            "escalation": Escalation(),
+            "questions_left": 5,
+        }
+        | changes
+    )
+
+
+def failure(*codes, step="plan", where="", tags=(), fatal=False, severity="error", guard="toy"):
+    """Return a rejection with these findings."""
+    findings = tuple(
+        Finding(code=code, message="is wrong", where=where, tags=tuple(tags), severity=severity) for code in codes
+    )
+    verdict = Verdict(guard=guard, passed=False, score=0.0, findings=findings, fatal=fatal)
+    return Failure(step, f"{step}/v1.a1", verdict)
+
+
+def past(failed, up):
+    """Return an earlier failure that found the same."""
+    return Past(failed.step, signature(failed.verdict), up)

@@ -1,0 +1,72 @@
+"""The search policy as a contingent plan, proved by the plan guards, and compared with the search it stands for."""
+
+import json
+
+import pytest
+
+from actors.artifacts import Artifact, Context
+from actors.config.resolve import load_workflow, shipped_workflows
+from actors.guards import plan_expansive
+from actors.machine.pinned import Pinned
+from actors.policy.as_plan import as_plan, guard_names
+from actors.policy.loading import load_policy
+from replan.data import data_root
+from tests.support.worlds import SEEDS, pinned
+
+SHIPPED = shipped_workflows(data_root())
+
+
+def shipped(name):
+    loaded = load_workflow(name, data_root())
+    policy = load_policy(loaded.workflow.policy, data_root())
+    return Pinned(workflow=loaded.workflow, policy=policy, prompts=loaded.prompts, model="toy")
+
+
+def judged(plan, **config):
+    guard = plan_expansive.make({"guard_catalog": list(guard_names(plan)), **config})
+    return guard(Artifact("plan", "plan", json.dumps(plan)), Context(""))
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_policy_of_a_shipped_workflow_is_a_plan_that_the_strictest_guard_accepts(name):
+    """S46: no dead end, the invariants hold, and the goal or a person is in reach from everywhere."""
+    plan = as_plan(shipped(name))
+    verdict = judged(plan)
+    assert verdict.passed, verdict.findings
+    assert verdict.facts["assurance"] in ("strong", "strong_cyclic")
+    assert verdict.facts["escalations"], "some trace ends with a person"
+
+
+def test_the_plan_names_the_rows_that_lead_back():
+    """S46: the ways back of the seeds' plan step are those of the table."""
+    names = {step["step_id"]: step["name"] for step in as_plan(pinned(SEEDS))["steps"]}
+    assert "wrong_strategy" in names["g_plan.to.g_strategy"]
+    assert "wrong_facts" in names["g_plan.to.g_recon"]
+    assert "wrong_workflow" in names["g_plan.to.g_analysis"]
+    assert "g_plan.to.g_plan" not in names
+    assert names["g_recon.to.g_recon"].endswith("when nothing else is allowed")
+
+
+def test_attempts_are_retry_budgets_and_visits_are_steps():
+    """S23: a non-leaf has a plan step per visit, a leaf has one."""
+    made = {step["step_id"]: step for step in as_plan(pinned(SEEDS))["steps"] if ".to." not in step["step_id"]}
+    for step, settings in SEEDS.items():
+        visits = [name for name in made if name == step or (name.startswith(f"{step}.") and name[-1].isdigit())]
+        assert len(visits) == 1 + settings.get("backtrack_budget", 0)
+        assert all(made[visit]["retry_budget"] == settings["rmax"] for visit in visits)
+
+
+def test_a_policy_that_forgets_to_clear_what_builds_on_a_step_is_rejected():
+    """S5: the proof is worth something; the invariants notice an accepted plan on a strategy that is gone."""
+    plan = as_plan(pinned(SEEDS | {"g_late": {"requires": ["g_strategy"]}}))
+    for step in plan["steps"]:
+        if step["step_id"] == "g_plan.to.g_strategy":
+            step["delete_effects"].remove("g_late: accepted")
+    verdict = judged(plan)
+    assert "plan.invariant_broken" in {finding.code for finding in verdict.errors}
+
+
+def test_a_policy_that_asks_nobody_has_dead_ends():
+    plan = as_plan(pinned(SEEDS))
+    plan["steps"] = [step for step in plan["steps"] if not step["step_id"].endswith(".ask")]
+    assert "plan.dead_end" in {finding.code for finding in judged(plan).errors}
