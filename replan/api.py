@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import trio
 
@@ -225,7 +225,7 @@ def check(
     plan: Mapping[str, Any] | str,
     *,
     level: str = "medium",
-    assurance: Literal["strong", "strong_cyclic", "weak"] | str = "strong_cyclic",
+    assurance: str = "strong_cyclic",
     r_max: int = Settings().r_max,
     guard_catalog: Sequence[str] = (),
 ) -> Verdict:

@@ -28,8 +28,8 @@ class Result:
 
     `outcome` and `why` are empty until it has finished; `plan` is the proved plan, else None; `path` the accepted
     artifacts in order: the winning path, or the best that was validated; `findings` what speaks against going on (the
-    last rejection), or the warnings on the plan; `cost_usd` is None where the price is unknown. `proof` is what the guard
-    measured on the plan: its `level`, `assurance` and `escalations`.
+    last rejection), or the warnings on the plan; `cost_usd` is None where the price is unknown. `proof` is what the
+    guard measured on the plan: its `level`, `assurance` and `escalations`.
     """
 
     run_id: str

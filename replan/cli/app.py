@@ -143,11 +143,19 @@ def _say(text: str) -> None:
     click.echo(f"replan: {clean(text, one_line=True)}", err=True)
 
 
+def release() -> str:
+    """Return the version, or that there is none: a checkout need not be installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("replan")
+    except PackageNotFoundError:
+        return "of a checkout that is not installed"
+
+
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        from importlib.metadata import version
-
-        click.echo(f"replan {version('replan')}")
+        click.echo(f"replan {release()}")
         ctx.exit()
 
 

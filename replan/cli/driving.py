@@ -21,7 +21,7 @@ from replan.job import Asked, Job, make_job
 from replan.plugins import registry
 from replan.result import Result
 from replan.settings import choose_model, read_user_config
-from replan.show.console import err, line, out
+from replan.show.console import err, line, show
 from replan.show.outcome import outcome_lines
 from replan.show.progress import Progress, progress
 from runtime.clock import SystemClock
@@ -178,9 +178,7 @@ def _print(result: Result, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(result.to_json(), ensure_ascii=False, indent=2))  # noqa: T201 -- the result goes to stdout
         return
-    console = out()
-    for text in outcome_lines(result):
-        console.print(text)
+    show(outcome_lines(result))
 
 
 def _leave(result: Result, signals: Signals) -> int:
@@ -189,7 +187,8 @@ def _leave(result: Result, signals: Signals) -> int:
     if result.status == "waiting" and result.question is not None:
         console.print(line(f"replan: answer with: replan answer {shlex.quote(str(result.question['id']))} TEXT"))
     if result.status in ("waiting", "parked"):
-        console.print(line(f"replan: {'then go' if result.status == 'waiting' else 'go'} on with: replan resume {result.run_id}"))
+        then = "then go" if result.status == "waiting" else "go"
+        console.print(line(f"replan: {then} on with: replan resume {result.run_id}"))
         if signals.code is not None:
             return signals.code
     return exit_of_result(result)

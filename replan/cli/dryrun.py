@@ -13,7 +13,7 @@ from actors.prompting.render import (
 from actors.search.cost import happy_calls, worst_case_calls
 from actors.search.moves import Search
 from replan.job import Job
-from replan.show.console import line, out
+from replan.show.console import columns, line, out
 from replan.show.words import counted, money
 from runtime.models.prices import MICRO
 
@@ -23,12 +23,21 @@ def print_dry_run(job: Job, *, as_json: bool) -> None:
     cost = cost_of(job.pinned, len(job.problem.encode(errors="replace")))
     if job.limits.micro_usd is not None and cost["cost_usd_max"] is not None:
         cost["cost_usd_max"] = min(cost["cost_usd_max"], job.limits.micro_usd / MICRO)
+    _print(cost, as_json=as_json)
+
+
+def print_cost_of(pinned: Pinned, *, as_json: bool) -> None:
+    """Print what a run of the configuration can cost, whatever the problem."""
+    _print(cost_of(pinned), as_json=as_json)
+
+
+def _print(cost: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(cost, indent=2))  # noqa: T201 -- the result goes to stdout
         return
     console = out()
     for name, text in _rows(cost):
-        console.print(line(f"{name}: {text}"))
+        console.print(columns(f"{name:<8}", line(text)), soft_wrap=True)
 
 
 def cost_of(pinned: Pinned, problem_bytes: int = SPECIFICATION_BYTES_MAX) -> dict[str, Any]:
@@ -52,7 +61,7 @@ def cost_of(pinned: Pinned, problem_bytes: int = SPECIFICATION_BYTES_MAX) -> dic
 
 
 def worst_calls(pinned: Pinned) -> int:
-    """Return the exact worst case in calls, before any limit, of one round. A linear search never makes a second visit."""
+    """Return the exact worst case of one round in calls, before any limit. A linear search makes no second visit."""
     if pinned.search is Search.LINEAR:
         return sum(budget.rmax for budget in pinned.graph.budgets.values() if not budget.deterministic)
     return worst_case_calls(pinned.graph)

@@ -1,4 +1,4 @@
-"""Reading what the user hands in: problems and answers, from a file or standard input, and never more than is allowed."""
+"""Reading what the user hands in, from a file or standard input, and never more than is allowed."""
 
 import errno
 import os
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from replan.job import PROBLEM_BYTES_MAX
+from replan.show.console import err, line
 from runtime.errors import UsageProblem
 
 ANSWER_BYTES_MAX = 400_000
@@ -18,7 +19,7 @@ def read_problem(argument: str) -> str:
     """Return the problem's text. Raises `UsageProblem` for one that is missing, too large or not text."""
     if argument == "-":
         if sys.stdin.isatty():
-            print("replan: reading the problem from the terminal; Ctrl-D ends it", file=sys.stderr)
+            err().print(line("replan: reading the problem from the terminal; Ctrl-D ends it"))
         return as_text(_capped(sys.stdin.buffer, PROBLEM_BYTES_MAX, "the problem"), "standard input")
     path = Path(argument)
     try:

@@ -5,6 +5,7 @@ import time
 from typing import Any
 
 import trio
+from rich.text import Text
 
 from actors.machine.events import PlanningEvent
 from actors.machine.state import State
@@ -14,7 +15,7 @@ from replan.cli.session import all_runs, opened, run_named
 from replan.engine import Engine, status_of
 from replan.result import result_of
 from replan.show.attempts import attempts
-from replan.show.console import line, out
+from replan.show.console import columns, line, out, show
 from replan.show.mermaid import plan_mermaid
 from replan.show.outcome import outcome_lines
 from replan.show.plan import plan_lines
@@ -44,7 +45,8 @@ async def _list_runs(invocation: Invocation, waiting: bool, as_json: bool) -> in
     console, now = out(), time.time()
     for row in rows:
         state = row.summary.detail if row.summary.status == "finished" else status_of(row)
-        console.print(line(f"{row.run}  {state:<17} {ago(now - row.updated):>4}  {row.title}"), no_wrap=True)
+        text = columns(line(row.run), f"{state:<17}", f"{ago(now - row.updated):>4}", line(row.title))
+        console.print(text, no_wrap=True, overflow="ellipsis")
     if not rows:
         console.print(line("no run waits" if waiting else "no runs yet: `replan run PROBLEM` starts one", "dim"))
     return Exit.OK
@@ -115,9 +117,7 @@ def _print_result(row: RunRow, state: State, view: str, *, as_json: bool) -> Non
     elif as_json:
         print_json(result.plan if view == "plan" else result.to_json())
     else:
-        console = out()
-        for text in plan_lines(result.plan) if view == "plan" else outcome_lines(result):
-            console.print(text)
+        show(plan_lines(result.plan) if view == "plan" else outcome_lines(result))
 
 
 def log_run(invocation: Invocation, wanted: str, *, follow: bool) -> int:
@@ -145,9 +145,9 @@ async def _print_new(engine: Engine, run: str, seen: int) -> int:
     return seen
 
 
-def record_line(record: Record[PlanningEvent]) -> Any:
+def record_line(record: Record[PlanningEvent]) -> Text:
     """Return a record as one line: its number, its time, what happened."""
-    return line(f"{record.seq:>4}  {stamp(record.at)}  {line_of(record.event)}")
+    return columns(f"{record.seq:>4}", stamp(record.at), line(line_of(record.event)))
 
 
 def _record_to_json(record: Record[PlanningEvent]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where logs go: to stderr with `-v` or `--log-json`, else into `$REPLAN_HOME/log.jsonl`, private and bounded in size."""
+"""Where logs go: to stderr with `-v` or `--log-json`, else into `$REPLAN_HOME/log.jsonl`, private and bounded."""
 
 import logging
 import os

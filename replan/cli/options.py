@@ -58,7 +58,7 @@ def json_option(function: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(function)
 
 
-class Duration(click.ParamType):
+class Duration(click.ParamType[float]):
     """A length of time such as `90s`, `15m`, `2h` or `1d`, read into seconds."""
 
     name = "duration"

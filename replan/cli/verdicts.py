@@ -153,8 +153,8 @@ def _print(shown: dict[str, Any], form: str) -> None:
     place = shown["file"] + (f":{shown['line']}" if "line" in shown else "")
     case = f" ({shown['case_id']})" if "case_id" in shown else ""
     assurance = f", assurance {shown['assurance']}" if shown["assurance"] is not None else ""
-    said = "valid" if shown["valid"] else "rejected"
-    console.print(line(f"{place}{case}: {said} at level {shown['level']}{assurance}", "green" if shown["valid"] else "red"))
+    said, style = ("valid", "green") if shown["valid"] else ("rejected", "red")
+    console.print(line(f"{place}{case}: {said} at level {shown['level']}{assurance}", style))
     for one in shown["findings"]:
         finding = Finding(
             code=one["code"],

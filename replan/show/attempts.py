@@ -23,7 +23,7 @@ _BUILT_IN_RULES = {
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt. `parent` is the attempt that it hangs under; `wasted` is what a backtrack threw away, itself included."""
+    """One attempt. `parent` is the attempt that it hangs under; `wasted` is what a backtrack made void, with itself."""
 
     node: Node
     parent: str | None

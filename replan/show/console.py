@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TextIO
 
 from rich.console import Console
@@ -12,7 +14,7 @@ from runtime.terminal import clean
 WIDE = 10_000
 """Columns where no terminal limits them: a line in a pipe is never folded."""
 
-__all__ = ["err", "line", "out", "plain_terminal"]
+__all__ = ["Row", "columns", "err", "line", "out", "plain_terminal", "show"]
 
 
 def out() -> Console:
@@ -33,6 +35,35 @@ def plain_terminal(stream: TextIO) -> bool:
 def line(text: str, style: str = "") -> Text:
     """Return one line of text from anywhere, safe to show."""
     return Text(clean(text, one_line=True), style=style)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of a report, and the column at which it goes on where a terminal folds it."""
+
+    text: Text
+    hang: int = 0
+
+
+def show(rows: Iterable[Row]) -> None:
+    """Print a report on stdout: folded to fit a terminal, one line each elsewhere."""
+    console = out()
+    for row in rows:
+        if not console.is_terminal:
+            console.print(row.text)
+            continue
+        first, *rest = row.text.wrap(console, console.width) or [Text()]
+        if not rest:
+            console.print(first)
+            continue
+        head, tail = row.text.divide([row.hang]) if row.hang else (Text(), row.text)
+        for number, folded in enumerate(tail.wrap(console, max(20, console.width - row.hang))):
+            console.print((head if number == 0 else Text(" " * row.hang)) + folded)
+
+
+def columns(*parts: Text | str) -> Text:
+    """Return a line of parts, each of which is padded already; text in them comes from `line`."""
+    return Text("  ").join([Text(part) if isinstance(part, str) else part for part in parts])
 
 
 def _console(stream: TextIO) -> Console:

@@ -3,7 +3,7 @@
 from rich.text import Text
 
 from replan.result import Result
-from replan.show.console import line
+from replan.show.console import Row, line
 from replan.show.plan import plan_lines
 from replan.show.tree import finding_line
 from replan.show.words import counted, money
@@ -20,41 +20,41 @@ _NEXT = {
 }
 
 
-def outcome_lines(result: Result) -> list[Text]:
+def outcome_lines(result: Result) -> list[Row]:
     """Return the whole report."""
     if result.succeeded:
-        return [*plan_lines(result.plan), Text(""), *_warnings(result), _proof(result), _used(result)]
+        return [*plan_lines(result.plan), _blank(), *_warnings(result), _proof(result), _used(result)]
     title = {"waiting": "Waiting for you", "parked": "Parked", "running": "Running"}.get(result.status, "No plan")
-    lines = [line(f"{title}{f': {result.outcome}' if result.outcome else ''}", "bold")]
+    rows = [Row(line(f"{title}{f': {result.outcome}' if result.outcome else ''}", "bold"))]
     if result.why:
-        lines.append(line(result.why))
+        rows.append(Row(line(result.why)))
     if result.question is not None:
-        lines.append(line(str(result.question["text"])))
-    lines += _path(result)
+        rows += [_indented(part, "bold") for part in str(result.question["text"]).split("\n")]
+    rows += _path(result)
     if result.findings:
-        lines += [Text(""), line("The last rejection", "bold")]
-        lines += [Text("   ").append_text(line(finding_line(one), "red")) for one in result.findings[:FINDINGS_MAX]]
-    lines += [Text(""), _used(result)]
+        rows += [_blank(), Row(line("The last rejection", "bold"))]
+        rows += [_indented(finding_line(one), "red") for one in result.findings[:FINDINGS_MAX]]
+    rows += [_blank(), _used(result)]
     if result.status == "finished":
-        lines.append(line(f"Next: {_NEXT[result.outcome].format(run=result.run_id)}", "cyan"))
-    return lines
+        rows.append(Row(line(f"Next: {_NEXT[result.outcome].format(run=result.run_id)}", "cyan")))
+    return rows
 
 
-def _warnings(result: Result) -> list[Text]:
-    return [line(finding_line(one), "yellow") for one in result.findings[:FINDINGS_MAX]]
+def _warnings(result: Result) -> list[Row]:
+    return [Row(line(finding_line(one), "yellow"), 3) for one in result.findings[:FINDINGS_MAX]]
 
 
-def _path(result: Result) -> list[Text]:
+def _path(result: Result) -> list[Row]:
     if not result.path:
-        return [line("No step was accepted.")]
-    lines = [Text(""), line("Accepted so far", "bold")]
+        return [Row(line("No step was accepted."))]
+    rows = [_blank(), Row(line("Accepted so far", "bold"))]
     for step in result.path:
         text = Text("   ").append_text(line(step.node))
-        lines.append(text.append(f"  score {step.score:.2f}", style="dim"))
-    return lines
+        rows.append(Row(text.append(f"  score {step.score:.2f}", style="dim"), 3))
+    return rows
 
 
-def _proof(result: Result) -> Text:
+def _proof(result: Result) -> Row:
     """Say what the plan guard proved."""
     facts = result.proof
     said = f"Proved at level {facts.get('level', 'of its own guard')}"
@@ -63,9 +63,17 @@ def _proof(result: Result) -> Text:
     handed = [str(step) for step in facts.get("escalations", ())]
     if handed:
         said += f"; {', '.join(handed[:8])} may hand over to a person"
-    return line(f"{said}.", "green")
+    return Row(line(f"{said}.", "green"))
 
 
-def _used(result: Result) -> Text:
+def _used(result: Result) -> Row:
     calls, tokens = counted(result.calls, "model call"), counted(result.tokens, "token")
-    return line(f"Run {result.run_id}: {calls}, {tokens}, {money(result.cost_usd)}.", "dim")
+    return Row(line(f"Run {result.run_id}: {calls}, {tokens}, {money(result.cost_usd)}.", "dim"))
+
+
+def _blank() -> Row:
+    return Row(Text(""))
+
+
+def _indented(text: str, style: str) -> Row:
+    return Row(Text("   ").append_text(line(text, style)), 3)

@@ -9,35 +9,35 @@ from rich.text import Text
 from actors.plans.graph import order_of
 from actors.plans.nominal import contingent_steps
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Plan, Step, read_plan
-from replan.show.console import line
+from replan.show.console import Row, line
 from replan.show.words import counted
 from runtime.terminal import clean
 
 
-def plan_lines(value: Any) -> list[Text]:
+def plan_lines(value: Any) -> list[Row]:
     """Return the plan, a line at a time; what is not a plan of this kind is shown as JSON."""
     plan, _ = read_plan(value)
     order = None if plan is None else order_of(plan)
     if plan is None or order is None:
-        return [Text(row) for row in clean(json.dumps(value, indent=2, ensure_ascii=False)).split("\n")]
+        return [Row(Text(row)) for row in clean(json.dumps(value, indent=2, ensure_ascii=False)).split("\n")]
     later = contingent_steps(plan)
-    lines = [line(f"Plan {plan.plan_id}{f': {plan.goal}' if plan.goal else ''}", "bold")]
+    lines = [Row(line(f"Plan {plan.plan_id}{f': {plan.goal}' if plan.goal else ''}", "bold"))]
     lines.append(_field("start", plan.initial_state))
     lines.append(_field("goal", plan.goal_state))
     for number, step in enumerate(order.steps, 1):
-        lines.append(Text(""))
+        lines.append(Row(Text("")))
         lines += _step(number, step, contingent=step.step_id in later)
     lines += _invariants(plan)
     return lines
 
 
-def _step(number: int, step: Step, *, contingent: bool) -> Iterator[Text]:
+def _step(number: int, step: Step, *, contingent: bool) -> Iterator[Row]:
     title = line(f"{number}. {step.step_id}", "bold")
     if step.name and step.name != step.step_id:
         title.append("  ").append_text(line(step.name))
     if contingent:
         title.append("  (only after a failure)", style="yellow")
-    yield title
+    yield Row(title, 3)
     if step.description and step.description != step.name:
         yield _indented(step.description, "dim")
     if step.dependencies:
@@ -71,10 +71,10 @@ def _failure(step: Step) -> str:
     return said
 
 
-def _invariants(plan: Plan) -> Iterator[Text]:
+def _invariants(plan: Plan) -> Iterator[Row]:
     if plan.invariants:
-        yield Text("")
-        yield line("Always", "bold")
+        yield Row(Text(""))
+        yield Row(line("Always", "bold"))
     for one in plan.invariants:
         when = f"while {_names(one.when)}: " if one.when else ""
         rules = [f"{_names(one.must)} must hold"] if one.must else []
@@ -82,14 +82,14 @@ def _invariants(plan: Plan) -> Iterator[Text]:
         yield _indented(f"{when}{'; '.join(rules)}")
 
 
-def _field(name: str, values: Iterable[str]) -> Text:
+def _field(name: str, values: Iterable[str]) -> Row:
     text = Text("   ")
     text.append(f"{name:<7}", style="cyan")
-    return text.append_text(line(", ".join(sorted(values)) or "nothing"))
+    return Row(text.append_text(line(", ".join(sorted(values)) or "nothing")), 10)
 
 
-def _indented(text: str, style: str = "") -> Text:
-    return Text("   ").append_text(line(text, style))
+def _indented(text: str, style: str = "") -> Row:
+    return Row(Text("   ").append_text(line(text, style)), 3)
 
 
 def _names(tokens: Iterable[str]) -> str:

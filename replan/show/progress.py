@@ -21,7 +21,7 @@ from replan.show.words import counted, money
 from runtime.events import Record
 from runtime.models.prices import MICRO
 
-__all__ = ["LiveTree", "Lines", "Progress", "Silence", "progress"]
+__all__ = ["Lines", "LiveTree", "Progress", "Silence", "progress"]
 
 REST = 3
 """Rows of the screen that the live tree leaves to the summary and the cursor."""
@@ -156,8 +156,6 @@ def spent_line(state: State, now: float) -> Text:
 @contextmanager
 def progress(title: str, *, silent: bool) -> Iterator[Progress]:
     """Yield the progress that fits stderr; nothing of it is left running."""
-
-
     shown: Progress
     if silent:
         shown = Silence()

@@ -1,4 +1,4 @@
-"""The search tree for people: every attempt, and of every step back the finding, the rule, how far, and what it cost."""
+"""The search tree for people: every attempt, and for every step back the finding, the rule, how far, and the cost."""
 
 from typing import Any
 

@@ -1,0 +1,96 @@
+"""What `workflow` prints: lists, resolved values, drawings, schemas and costs."""
+
+import os
+from collections.abc import Mapping
+
+import yaml
+from pydantic import BaseModel
+from rich.text import Text
+
+from actors.config.graph import dot, mermaid
+from actors.config.resolve import load_workflow, read_workflow, shipped_workflows
+from actors.config.schemas import schema_text
+from actors.config.workflow import Workflow, validate_names
+from actors.policy.as_plan import as_plan as plan_of
+from actors.policy.table import Policy
+from actors.prompting.book import PromptsFile
+from replan.cli.dryrun import print_cost_of
+from replan.cli.exits import Exit
+from replan.cli.listing import print_json
+from replan.data import data_root
+from replan.job import Asked, Job, make_job
+from replan.plugins import registry
+from replan.settings import choose_model, read_user_config
+from replan.show.console import columns, err, line, out
+from runtime.clock import SystemClock
+from runtime.journal.home import locate_home
+from runtime.terminal import clean
+
+_SCHEMAS: Mapping[str, type[BaseModel]] = {"workflow": Workflow, "prompts": PromptsFile, "policy": Policy}
+
+
+def list_workflows(*, as_json: bool) -> int:
+    """Print the shipped workflows, a line each."""
+    root = data_root()
+    found = {name: read_workflow(name, root)[0] for name in shipped_workflows(root)}
+    if as_json:
+        rows = [{"name": name, "description": one.description} for name, one in found.items()]
+        print_json({"workflows": rows})
+        return Exit.OK
+    console, width = out(), max(map(len, found))
+    for name, one in found.items():
+        console.print(columns(Text(f"{name:<{width}}", style="bold"), line(one.description)), soft_wrap=True)
+    return Exit.OK
+
+
+def show_workflow(name: str, *, as_json: bool) -> int:
+    """Print a workflow, resolved."""
+    loaded = load_workflow(name, data_root())
+    known = registry()
+    validate_names(loaded.workflow, frozenset(known.guards), known.generator_names, loaded.document)
+    for notice in loaded.notices:
+        err().print(line(f"replan: {notice}"))
+    value = loaded.workflow.model_dump(mode="json", exclude_none=True)
+    if as_json:
+        print_json(value)
+    else:
+        text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100)
+        print(clean(text), end="")  # noqa: T201 -- the result goes to stdout
+    return Exit.OK
+
+
+def draw_workflow(name: str, form: str, *, as_plan: bool) -> int:
+    """Print a workflow's drawing, or the plan that says the same."""
+    if as_plan:
+        print_json(plan_of(_job(name, None).pinned))
+    else:
+        drawn, _, _ = read_workflow(name, data_root())
+        print((mermaid if form == "mermaid" else dot)(drawn), end="")  # noqa: T201 -- the result goes to stdout
+    return Exit.OK
+
+
+def print_schema(kind: str) -> int:
+    """Print a JSON Schema."""
+    print(schema_text(_SCHEMAS[kind]), end="")  # noqa: T201 -- the result goes to stdout
+    return Exit.OK
+
+
+def print_cost(name: str, model: str | None, *, as_json: bool) -> int:
+    """Print what a run of the workflow can cost, for any problem."""
+    print_cost_of(_job(name, model).pinned, as_json=as_json)
+    return Exit.OK
+
+
+def _job(name: str, model: str | None) -> Job:
+    """Return the job of a workflow, for whatever problem."""
+    config = read_user_config(locate_home().config)
+    return make_job(
+        "any problem",
+        Asked(workflow=name),
+        choose_model(model, os.environ, config),
+        config=config,
+        registry=registry(),
+        root=data_root(),
+        environment=os.environ,
+        now=SystemClock().now(),
+    )

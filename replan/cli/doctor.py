@@ -1,0 +1,16 @@
+"""`doctor`: what it takes. What it looks at is in `replan.cli.health`."""
+
+import click
+
+from replan.cli.options import common, examples, json_option
+
+
+@click.command(epilog=examples("replan doctor", "replan doctor --online", "replan doctor --json"))
+@click.option("--online", is_flag=True, help="Also try to reach the model's server; no model is called.")
+@json_option
+@common
+def doctor(*, online: bool, as_json: bool) -> int:
+    """Say what this installation uses, where it comes from, and what is wrong with it. Exit 0 or 1."""
+    from replan.cli.health import examine
+
+    return examine(online=online, as_json=as_json)

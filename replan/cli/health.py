@@ -1,0 +1,144 @@
+"""What `doctor` looks at: versions, the home, the journal, the model and who chose it, the terminal."""
+
+import os
+import platform
+import socket
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from urllib.parse import urlsplit
+
+import apsw
+import trio
+
+from actors.config.resolve import shipped_workflows
+from replan.cli.app import release
+from replan.cli.exits import Exit
+from replan.cli.listing import print_json
+from replan.data import data_root
+from replan.engine import CODEC
+from replan.plugins import registry
+from replan.settings import choose_model, read_user_config
+from replan.show.console import line, out, plain_terminal
+from runtime.clock import SystemClock
+from runtime.errors import ReplanError
+from runtime.journal.home import locate_home, open_home
+from runtime.journal.port import RunFilter
+from runtime.journal.schema import VERSION
+from runtime.journal.sqlite import open_sqlite
+from runtime.models.address import OPENAI_URL, check_base_url
+
+REACH_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """One thing looked at: its name, what was found, and whether that is right."""
+
+    name: str
+    found: str
+    ok: bool = True
+
+
+def examine(*, online: bool, as_json: bool) -> int:
+    """Look at everything and print what was found. Return 0 when all is right, else 1."""
+    looked = list(_all(os.environ, online=online))
+    ok = all(one.ok for one in looked)
+    if as_json:
+        print_json({"ok": ok, "checks": [{"name": one.name, "found": one.found, "ok": one.ok} for one in looked]})
+    else:
+        console = out()
+        for one in looked:
+            mark = line("ok   " if one.ok else "WRONG", "green" if one.ok else "bold red")
+            mark.pad_right(5 - len(mark.plain))
+            console.print(mark.append(f"  {one.name:<10}").append_text(line(one.found)), soft_wrap=True)
+    return Exit.OK if ok else Exit.INTERNAL
+
+
+def _all(environment: Mapping[str, str], *, online: bool) -> Iterator[Looked]:
+    checks: list[tuple[str, Callable[[], str]]] = [
+        ("replan", _replan),
+        ("python", lambda: f"{platform.python_version()} ({sys.executable})"),
+        ("sqlite", lambda: f"{apsw.sqlite_lib_version()} (of apsw {apsw.apsw_version()})"),
+        ("trio", lambda: version("trio")),
+        ("openai", lambda: version("openai")),
+        ("data", lambda: f"{data_root()}, {len(shipped_workflows(data_root()))} workflows"),
+        ("plug-ins", _plugins),
+        ("home", lambda: _home(environment)),
+        ("journal", lambda: trio.run(_journal, environment)),
+        ("model", lambda: _model(environment)),
+        ("key", lambda: _key(environment)),
+        ("server", lambda: _server(environment, online=online)),
+        ("terminal", lambda: _terminal(environment)),
+    ]
+    for name, check in checks:
+        try:
+            yield Looked(name, check())
+        except (ReplanError, OSError, PackageNotFoundError) as error:
+            yield Looked(name, str(error), ok=False)
+
+
+def _replan() -> str:
+    return f"{release()} ({data_root()})"
+
+
+def _plugins() -> str:
+    known = registry()
+    return f"{len(known.guards)} guards, {len(known.generators)} plug-in generators"
+
+
+def _home(environment: Mapping[str, str]) -> str:
+    source = "REPLAN_HOME" if environment.get("REPLAN_HOME") else "the platform's data folder"
+    if not locate_home(environment).folder.exists():
+        return f"{locate_home(environment).folder} ({source}; made by the first run)"
+    return f"{open_home(environment).folder} ({source})"
+
+
+async def _journal(environment: Mapping[str, str]) -> str:
+    path = locate_home(environment).journal
+    if not path.exists():
+        return f"none yet; this release writes schema {VERSION}"
+    async with open_sqlite(path, CODEC, SystemClock()) as journal:
+        rows = await journal.runs(RunFilter(limit=1_000_000))
+    waiting = sum(row.summary.status == "waiting" for row in rows)
+    return f"schema {VERSION}, {len(rows)} runs, {waiting} waiting ({path.stat().st_size:,} bytes)"
+
+
+def _model(environment: Mapping[str, str]) -> str:
+    config = locate_home(environment).config
+    choice = choose_model(None, environment, read_user_config(config))
+    if environment.get("REPLAN_MODEL"):
+        return f"{choice.text} (REPLAN_MODEL)"
+    return f"{choice.text} ({'built in, since nothing names another' if choice.notice else config})"
+
+
+def _key(environment: Mapping[str, str]) -> str:
+    key = environment.get("OPENAI_API_KEY", "")
+    if not key:
+        return "OPENAI_API_KEY is not set"
+    return f"OPENAI_API_KEY is set (********, {len(key)} characters)"
+
+
+def _server(environment: Mapping[str, str], *, online: bool) -> str:
+    named = environment.get("OPENAI_BASE_URL")
+    url = check_base_url(named) if named else OPENAI_URL
+    shown = urlsplit(url)
+    place = f"{shown.scheme}://{shown.hostname}{f':{shown.port}' if shown.port else ''}{shown.path}"
+    source = "OPENAI_BASE_URL" if named else "the default"
+    if not online:
+        return f"{place} ({source}; --online tries to reach it)"
+    port = shown.port or (443 if shown.scheme == "https" else 80)
+    try:
+        with socket.create_connection((shown.hostname or "", port), timeout=REACH_SECONDS):
+            return f"{place} ({source}) can be reached"
+    except OSError as error:
+        raise OSError(f"{place} ({source}) cannot be reached: {error.strerror or error}") from None
+
+
+def _terminal(environment: Mapping[str, str]) -> str:
+    if plain_terminal(sys.stdout):
+        return "plain text: not a terminal" if not sys.stdout.isatty() else "plain text: TERM is dumb"
+    size = os.get_terminal_size(sys.stdout.fileno())
+    colour = "no colour (NO_COLOR)" if environment.get("NO_COLOR") else "colour"
+    return f"{environment.get('TERM', 'unknown')}, {size.columns} columns, {colour}"

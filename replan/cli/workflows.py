@@ -1,0 +1,73 @@
+"""`workflow`: what its commands take. What they print is made in `replan.cli.charts`."""
+
+import click
+
+from replan.cli.options import common, examples, json_option
+
+
+@click.group(
+    epilog=examples(
+        "replan workflow list",
+        "replan workflow show search",
+        "replan workflow graph search | mmdc -i - -o search.svg",
+        "replan workflow cost my_workflow.yaml -m gpt-5-mini",
+    )
+)
+@common
+def workflow() -> None:
+    """Look at workflows and what they can cost. NAME is a shipped workflow or a file."""
+
+
+@workflow.command("list")
+@json_option
+@common
+def list_command(*, as_json: bool) -> int:
+    """List the shipped workflows."""
+    from replan.cli.charts import list_workflows
+
+    return list_workflows(as_json=as_json)
+
+
+@workflow.command()
+@click.argument("name")
+@json_option
+@common
+def show(name: str, *, as_json: bool) -> int:
+    """Show a workflow with every default in place."""
+    from replan.cli.charts import show_workflow
+
+    return show_workflow(name, as_json=as_json)
+
+
+@workflow.command()
+@click.argument("name")
+@click.option("--format", "form", type=click.Choice(["mermaid", "dot"]), default="mermaid", show_default=True)
+@click.option("--as-plan", is_flag=True, help="Print the workflow as a plan that `replan check` takes.")
+@common
+def graph(name: str, *, form: str, as_plan: bool) -> int:
+    """Draw a workflow as text: steps, guards, budgets, and the ways back."""
+    from replan.cli.charts import draw_workflow
+
+    return draw_workflow(name, form, as_plan=as_plan)
+
+
+@workflow.command(epilog=examples("replan workflow schema > workflow.schema.json"))
+@click.argument("kind", type=click.Choice(["workflow", "prompts", "policy"]), default="workflow")
+@common
+def schema(kind: str) -> int:
+    """Print the JSON Schema of a workflow, prompts or policy file, for editors."""
+    from replan.cli.charts import print_schema
+
+    return print_schema(kind)
+
+
+@workflow.command()
+@click.argument("name")
+@click.option("-m", "--model", help="The model whose price counts; default: REPLAN_MODEL, else rules.")
+@json_option
+@common
+def cost(name: str, *, model: str | None, as_json: bool) -> int:
+    """Print the exact worst case in calls, and a bound in money."""
+    from replan.cli.charts import print_cost
+
+    return print_cost(name, model, as_json=as_json)
