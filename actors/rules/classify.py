@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from actors.rules.data import KINDS, Rules
-from actors.rules.extract import Facts
-from actors.rules.text import Text, find, lower, shorten, words
+from actors.rules.extract import Facts, content_words
+from actors.rules.text import Text, find, lower, shorten
 
 SIGNALS_SHOWN = 8
 ERROR_LENGTH_MAX = 120
@@ -69,7 +69,6 @@ def classify(text: Text, facts: Facts, rules: Rules) -> Classification:
         else ("feature", *_others("feature"))
     )
     best, second = scores[ranking[0]], scores[ranking[1]]
-    content = {word for word in words(prose) if word not in table.stop_words}
     enough = table.thin.words if best > 0 else table.thin.words_without_signal
     return Classification(
         ranking=ranking,
@@ -78,7 +77,7 @@ def classify(text: Text, facts: Facts, rules: Rules) -> Classification:
         severity=_severity(small, rules),
         cues=frozenset(cue for cue, phrases in table.cues.items() if any(find(small, phrase) for phrase in phrases)),
         firm=best >= table.firm.score and best - second >= table.firm.lead * best,
-        thin=len(content) < enough and not facts.anchored,
+        thin=len(content_words(prose, rules)) < enough and not facts.anchored,
     )
 
 

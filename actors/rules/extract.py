@@ -5,14 +5,25 @@ Everything found is a quote: it stands in the text literally, white space folded
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from actors.rules.data import Rules
-from actors.rules.text import LINE_LENGTH_MAX, SENTENCE_LENGTH_MAX, Passage, Text, find, lower, sentences, shorten
+from actors.rules.text import (
+    LINE_LENGTH_MAX,
+    SENTENCE_LENGTH_MAX,
+    Passage,
+    Text,
+    find,
+    lower,
+    sentences,
+    shorten,
+    words,
+)
 from actors.rules.traces import Trace, find_traces, functions
 
 ITEMS_MAX = 20  # items of one list
 TOKEN_LENGTH_MAX = 200
+TITLE_WITHIN = 5000  # characters of a part in which its title is looked for
 END = ".;,"
 
 _TOKEN = re.compile(r"[^\s\"'`()\[\]{}<>,;|=*!?]+")
@@ -67,9 +78,22 @@ def extract(text: Text, rules: Rules) -> Facts:
     constraints = text.quotes((quote for quote in _constraints(text, rules) if quote not in steps), limit=ITEMS_MAX)
     taken = {said.rstrip(END) for said in (*steps, *constraints)}
     wishes = text.quotes((wish for wish in _wishes(text) if wish not in taken), limit=ITEMS_MAX)
+    return Facts(_title(text, rules), files, traces, apis_kept, tests, steps, constraints, wishes)
+
+
+def _title(text: Text, rules: Rules) -> str:
+    """The title of the first part that says enough: an answer may say what a thin specification does not."""
     names = rules.signals.headings
-    title = text.title((*names.generic, *names.reproduction, *names.constraints))
-    return Facts(title, files, traces, apis_kept, tests, steps, constraints, wishes)
+    untold = (*names.generic, *names.reproduction, *names.constraints)
+    parts = [part[:TITLE_WITHIN] for part in text.parts]
+    full = [part for part in parts if len(content_words(part, rules)) >= rules.signals.thin.words]
+    titles = (replace(text, parts=(part,)).title(untold) for part in (*full, *parts))
+    return next((title for title in titles if title), "")
+
+
+def content_words(text: str, rules: Rules) -> set[str]:
+    """Return the words of a text that say something."""
+    return {word for word in words(text) if word not in rules.signals.stop_words}
 
 
 def is_file(token: str, rules: Rules) -> bool:
@@ -168,12 +192,14 @@ def _steps(text: Text, rules: Rules) -> Iterator[str]:
 
 def _constraints(text: Text, rules: Rules) -> Iterator[str]:
     table = rules.signals
+    small = lower(text.prose)
+    phrases = [phrase for phrase in table.constraints if find(small, phrase)]  # few texts hold more than two or three
     for passage in text.passages:
         named = passage.section in table.headings.constraints
         if passage.text.startswith("#") or passage.section in table.headings.reproduction:
             continue
         for part in _parts(passage):
-            if named or any(find(lower(part), phrase) for phrase in table.constraints):
+            if named or any(find(lower(part), phrase) for phrase in phrases):
                 yield shorten(part, SENTENCE_LENGTH_MAX)
 
 

@@ -14,6 +14,7 @@ from actors.rules.data import RESERVED, Rules, Template, TemplateStep
 from actors.rules.reading import Reading, facts_of, kind_of
 from actors.rules.slots import LIMITS, fill, first, item_slots, lists_of, numbered, slots_of
 from actors.rules.strategy import ranked
+from actors.rules.text import shorten
 
 MORE_AFTER_CRITIQUE = 2  # repetitions of a step beyond the usual ones
 SLUG_LENGTH_MAX = 48
@@ -91,9 +92,7 @@ def _plan(
     goal = [token for pattern in template.goal_state for token in _numbered(pattern, most) if token in made]
     budget = _fit(steps, r_max)
     return {
-        "plan_id": f"{template.kind}_{_NOT_NAME.sub('_', slots['title'].lower())[:SLUG_LENGTH_MAX].strip('_')}".rstrip(
-            "_"
-        ),
+        "plan_id": _slug(template.kind, slots["title"]),
         "goal": fill(template.goal, slots),
         "initial_state": list(template.initial_state),
         "goal_state": goal,
@@ -164,6 +163,12 @@ def _numbered(pattern: str, count: int, number: int | None = None) -> list[str]:
 def _description(step: TemplateStep, slots: Mapping[str, str]) -> str:
     said = (first((part,) if isinstance(part, str) else part, slots) for part in step.description)
     return " ".join(sentence for sentence in said if sentence)
+
+
+def _slug(kind: str, title: str) -> str:
+    """Return a plan's id: the kind and the first words of the title."""
+    words = shorten(_NOT_NAME.sub(" ", title.lower()).strip(), SLUG_LENGTH_MAX).split()
+    return "_".join((kind, *words))
 
 
 def _fit(steps: list[dict[str, Any]], r_max: int) -> int:

@@ -36,6 +36,7 @@ def slots_of(reading: Reading, facts: Facts, rules: Rules) -> dict[str, str]:
     """Return the slots that every sentence may use."""
     title = facts.title or rules.phrases.nameless
     error = facts.traces[0].error if facts.traces else ""
+    area = area_of(facts, rules) or _nowhere(facts, rules)
     return {
         "title": title,
         "language": reading.language,
@@ -47,8 +48,9 @@ def slots_of(reading: Reading, facts: Facts, rules: Rules) -> dict[str, str]:
         "constraints": numbered(facts.constraints),
         "wishes": numbered(facts.wishes),
         "error": _short(error, NAME_LENGTH_MAX),
-        "location": next(iter(_places(facts, rules)), area_of(facts, rules) or _nowhere(facts, rules)),
-        "area": area_of(facts, rules) or _nowhere(facts, rules),
+        "place": next(iter(_places(facts, rules)), ""),
+        "location": next(iter(_places(facts, rules)), area),
+        "area": area,
     }
 
 

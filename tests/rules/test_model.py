@@ -101,6 +101,7 @@ def test_an_answer_is_further_text():
     analysis = ask("analysis", THIN, clarifications=said)
     assert (analysis["problem_type"], analysis["language"]) == ("bug_fix", "python")
     assert analysis["open_questions"] == []
+    assert ask("plan", THIN, clarifications=said)["goal"].startswith("The CSV export crashes with a TypeError")
 
 
 def test_no_question_is_asked_twice_and_then_it_plans():

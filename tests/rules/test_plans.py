@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from actors.plans.plan import read_plan
 from actors.plans.semantics import replay
+from actors.rules.plan import template_plan
 
-from .author import PROBLEMS, RULES, ask, judged, pipeline
+from .author import PROBLEMS, RULES, ask, judged, pipeline, read
 
 KINDS = list(RULES.templates)
 STRATEGY = {"bug_fix": "S1_locate_and_fix", "feature": "S2_tdd_feature", "refactoring": "S3_refactor_safely",
@@ -175,6 +176,20 @@ def test_each_rejection_makes_the_next_plan_smaller():
     assert any(step["on_failure"] == "apply_fix" for step in plans[1]["steps"])
     assert {step["on_failure"] for step in plans[2]["steps"]} == {"continue", "escalate"}
     assert plans[2] == plans[3]
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_bare_template_is_a_plan_too(problem, kind):
+    """What a template selector hands on: no repetition, nothing optional to the problem, and accepted as it is."""
+    plan = template_plan(RULES.templates[kind], read(PROBLEMS[problem]), RULES)
+    accepted(plan, PROBLEMS[problem])
+    assert not [step["step_id"] for step in plan["steps"] if step["step_id"].endswith("_2")]
+
+
+def test_a_plan_is_called_by_its_kind_and_title():
+    assert ask("plan", PROBLEMS["login_timeout"])["plan_id"] == "bug_fix_login_fails_with_a_timeout_when_the_session"
+    assert ask("plan", "???", dependencies={"analysis": {"problem_type": "feature"}})["plan_id"] == "feature"
 
 
 def test_an_accepted_recon_decides_what_is_named():
