@@ -42,7 +42,6 @@ def make(config: Mapping[str, Any]) -> Guard:
             "assurance": seen.assurance,
             "escalations": list(seen.escalations),
             "explored": seen.explored,
-            "dead_ends": len(seen.dead_ends),
         }
         return verdict("plan_expansive", found, min(sound.score, 0.95), sound.facts | measured)
 

@@ -26,6 +26,10 @@ Edge = tuple[int, int, str]
 """From or to which visited configuration, by which step, with which outcome."""
 
 
+ENDS_MAX = 100
+"""Dead ends of which a trace is kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class End:
     """A trace, and the goal tokens that are missing where it leads."""
@@ -39,8 +43,9 @@ class Exploration:
     """What was found. If not `complete`, the cap was reached (or the success that was asked for), and no more is known.
 
     `assurance` is about the traces that are not handed over: `strong`, `strong_cyclic`, `weak` or `none`; None if not
-    complete. `dead_ends` are ends without the goal, the shortest traces first; `trap` leads to where no trace ends and
-    none is handed over; `loop` goes once round; `broken` has the first trace that breaks each invariant, by its place.
+    complete. `dead_ends` are ends without the goal, the shortest traces first, at most `ENDS_MAX`; `trap` leads to where
+    no trace ends and none is handed over; `loop` goes once round; `broken` has the first trace that breaks each
+    invariant, by its place.
     """
 
     explored: int = 0
@@ -104,7 +109,7 @@ class _Explorer:
         result.succeeds = bool(successes)
         result.complete = result.explored == len(self._views)
         result.escalations = tuple(sorted(program.steps[place].step_id for place in bits(self._escalating)))
-        result.dead_ends = [self._end(number) for number in failures]
+        result.dead_ends = self._ends(failures)
         if result.complete:
             self._judge(successes, failures)
         return result
@@ -172,9 +177,17 @@ class _Explorer:
             came = self._came[number]
         return tuple(reversed(labels))
 
-    def _end(self, number: int) -> End:
-        missing = self._program.goal & ~self._views[number].tokens
-        return End(self._trace(number), tuple(self._program.names(missing)))
+    def _ends(self, failures: list[int]) -> list[End]:
+        """Return a trace for each outcome that leads to a dead end, for several may lead to the same one."""
+        last = {
+            number: tuple(self._program.names(self._program.goal & ~self._views[number].tokens)) for number in failures
+        }
+        found = [End((), last[0])] if 0 in last else []
+        for number, edges in enumerate(self._edges if last else ()):
+            for end, place, outcome in edges:
+                if end in last and len(found) < ENDS_MAX:
+                    found.append(End((*self._trace(number), label(self._program, place, outcome)), last[end]))
+        return found
 
     def _judge(self, successes: list[int], failures: list[int]) -> None:
         """Say what the complete graph of configurations assures."""

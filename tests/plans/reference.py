@@ -80,7 +80,7 @@ class Walk:
                 continue
             self.escalations.add(step.step_id)
             if step.on_failure != "escalate":
-                again = {one: "pending" for one in self.below[step.on_failure]}
+                again = dict.fromkeys(self.below[step.on_failure], "pending")
                 found.append((frozenset((statuses | again).items()), bad))
         return found
 

@@ -6,7 +6,6 @@ from actors.plans.exploration import explore
 from actors.plans.graph import order_of
 from actors.plans.nominal import NominalRun, contingent_steps
 from actors.plans.semantics import compile_plan, replay
-
 from tests.plans.reference import Walk, possibly_false
 from tests.plans.strategies import plans, policies
 

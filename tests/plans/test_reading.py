@@ -64,10 +64,13 @@ def test_a_plan_survives_being_written_and_read(value):
         (plan(step("a", name="")), [("field.empty", "steps[0].name")]),
         (plan(step("a", preconditions="start")), [("field.type", "steps[0].preconditions")]),
         (plan(step("a", dependencies=None)), [("field.type", "steps[0].dependencies")]),
-        (plan(step("a", preconditions=["ok", 1, None])), [
-            ("field.type", "steps[0].preconditions[1]"),
-            ("field.type", "steps[0].preconditions[2]"),
-        ]),
+        (
+            plan(step("a", preconditions=["ok", 1, None])),
+            [
+                ("field.type", "steps[0].preconditions[1]"),
+                ("field.type", "steps[0].preconditions[2]"),
+            ],
+        ),
         (plan(step("a", retry_budget="3")), [("field.type", "steps[0].retry_budget")]),
         (plan(step("a", retry_budget=True)), [("field.type", "steps[0].retry_budget")]),
         (plan(step("a", retry_budget=2.0)), [("field.type", "steps[0].retry_budget")]),
@@ -76,10 +79,13 @@ def test_a_plan_survives_being_written_and_read(value):
         (plan(step("a", guard="")), [("plan.unknown_guard", "a")]),
         (plan(step("a"), total_retry_budget="10"), [("field.type", "total_retry_budget")]),
         (plan(step("a"), invariants={}), [("field.type", "invariants")]),
-        (plan(step("a"), invariants=[1, {"must": "x"}]), [
-            ("field.not_object", "invariants[0]"),
-            ("field.type", "invariants[1].must"),
-        ]),
+        (
+            plan(step("a"), invariants=[1, {"must": "x"}]),
+            [
+                ("field.not_object", "invariants[0]"),
+                ("field.type", "invariants[1].must"),
+            ],
+        ),
         (plan(step("a\ud800")), [("field.type", "steps[0].step_id"), ("field.type", "steps[0].name")]),
     ],
 )

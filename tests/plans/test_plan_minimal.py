@@ -1,0 +1,116 @@
+"""plan_minimal: reading, and how the steps fit together."""
+
+import pytest
+
+from actors.artifacts import Artifact, Context
+from actors.guards import plan_minimal
+from runtime.errors import UsageProblem
+from runtime.replies import Parsed
+from tests.plans.build import errors, judge, plan, step, warnings
+
+GOOD = plan(step("a", "start", "x"), step("b", "x", "goal", after="a"))
+
+
+def test_a_plan_that_fits_together_passes_with_full_score():
+    """There is nothing to say about it."""
+    found = judge("minimal", GOOD)
+    assert (found.passed, found.score, found.findings, found.guard) == (True, 1.0, (), "plan_minimal")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (plan(step("a"), step("a")), [("plan.duplicate_id", "a")]),
+        (plan(step("escalate")), [("plan.reserved_id", "escalate")]),
+        (plan(step("a", after="b")), [("plan.unknown_dependency", "a")]),
+        (plan(step("a", after="a")), [("plan.cycle", "a")]),
+        (plan(step("b", after="c"), step("c", after="b")), [("plan.cycle", "b")]),
+        (plan(step("a", guard="nope")), [("plan.unknown_guard", "a")]),
+        (plan(step("a", retry_budget=0)), [("plan.bad_budget", "a")]),
+        (plan(step("a"), total_retry_budget=0), [("plan.bad_budget", "total_retry_budget")]),
+        (plan(step("a", on_failure="b")), [("plan.unknown_target", "a")]),
+        (plan(step("a", on_failure="b"), step("b")), [("plan.unknown_target", "a")]),
+        (plan(step("a"), step("b", after="a", on_failure="a")), []),
+        (plan(step("a", on_failure="a")), []),
+        (plan(step("a", repeatable=True), step("b")), [("plan.mixed_repeatable", "b")]),
+        (
+            plan(step("a", repeatable=True), step("b", after="a", repeatable=True)),
+            [("plan.mixed_repeatable", "b")],
+        ),
+    ],
+)
+def test_each_structural_problem_has_its_code_and_names_its_step(value, expected):
+    """`where` is the step's id."""
+    found = judge("minimal", value)
+    assert errors(found) == expected
+    assert found.passed == (not expected)
+    assert found.score < 1 or found.passed
+
+
+def test_a_budget_of_thousands_of_digits_is_only_too_large():
+    """It is not printed, which Python would refuse."""
+    artifact = Artifact("a1", "g_plan", "")
+    artifact.__dict__["value"] = Parsed(plan(step("a", retry_budget=10**5000)))
+    assert errors(plan_minimal.make({})(artifact, Context(""))) == [("plan.bad_budget", "a")]
+
+
+def test_problems_of_fields_and_of_the_graph_are_reported_together():
+    """A wrong type does not hide a cycle."""
+    value = plan(step("a", after="b", preconditions="x"), step("b", after="a", guard="nope"))
+    assert {code for code, _ in errors(judge("minimal", value))} == {"field.type", "plan.cycle", "plan.unknown_guard"}
+
+
+def test_separate_cycles_are_all_reported():
+    """Each with its own steps."""
+    value = plan(step("a", after="b"), step("b", after="a"), step("c", after="d"), step("d", after="c"))
+    found = judge("minimal", value)
+    assert errors(found) == [("plan.cycle", "a"), ("plan.cycle", "c")]
+    assert "a needs b needs a" in found.findings[0].message
+
+
+def test_a_reply_without_json_is_rejected_with_the_replys_own_code():
+    """The reason is why it cannot be read, not that it has no steps."""
+    assert [code for code, _ in errors(judge("minimal", "I cannot do that."))] == ["reply.not_json"]
+    assert [code for code, _ in errors(judge("expansive", ""))] == ["reply.empty"]
+
+
+def test_a_step_without_a_guard_is_a_warning():
+    """It may be wanted; it is worth saying."""
+    one = step("a")
+    del one["guard"]
+    found = judge("minimal", plan(one))
+    assert found.passed
+    assert warnings(found) == [("plan.unknown_guard", "a")]
+
+
+def test_a_misspelt_dependency_is_shown_the_nearest_name():
+    """The model can copy the right one."""
+    found = judge("minimal", plan(step("compile"), step("link", after="compiel")))
+    assert "did you mean 'compile'" in found.findings[0].message
+
+
+def test_a_workflow_adds_guards_or_replaces_them():
+    """A list adds, `only` replaces."""
+    odd, usual = plan(step("a", guard="odd")), plan(step("a", guard="syntax"))
+    assert judge("minimal", odd, guard_catalog=["odd"]).passed
+    assert judge("minimal", usual, guard_catalog=["odd"]).passed
+    assert not judge("minimal", usual, guard_catalog={"only": ["odd"]}).passed
+
+
+@pytest.mark.parametrize(
+    ("config", "cause"),
+    [
+        ({"rmax": 3}, "did you mean 'r_max'"),
+        ({"r_max": 0}, "at least 1"),
+        ({"r_max": True}, "at least 1"),
+        ({"max_explorations": "many"}, "at least 1"),
+        ({"assurance": "certain"}, "one of none, weak, strong_cyclic, strong"),
+        ({"guard_catalog": "syntax"}, "list of guard names"),
+        ({"guard_catalog": {"without": []}}, "list of guard names"),
+    ],
+)
+@pytest.mark.parametrize("level", ["minimal", "medium", "expansive"])
+def test_settings_that_make_no_sense_are_usage_problems(level, config, cause):
+    """They are found when the guard is made, not when it is first used."""
+    with pytest.raises(UsageProblem, match=cause):
+        judge(level, GOOD, **config)
