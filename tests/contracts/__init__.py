@@ -3,4 +3,5 @@
 import pytest
 
 # So that a failing assertion in a suite shows its values, as it does in a test module.
-pytest.register_assert_rewrite("tests.contracts.journal")
+for suite in ("runs", "records", "inbox"):
+    pytest.register_assert_rewrite(f"tests.contracts.journal_{suite}")

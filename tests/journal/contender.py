@@ -9,7 +9,7 @@ import trio
 from runtime.clock import SystemClock
 from runtime.errors import Held
 from runtime.journal.sqlite import open_sqlite
-from tests.contracts.journal import CODEC, RUNNING, counted, driven
+from tests.contracts.toys import CODEC, RUNNING, counted, driven
 
 
 def say(*words):

@@ -11,7 +11,7 @@ from runtime.errors import JournalDamaged
 from runtime.journal.chain import GENESIS, Stored, Tip, decode, extend, link, seal, verify
 from runtime.journal.entry import admit_facts
 from runtime.journal.port import Fact, InboxItem
-from tests.contracts.journal import CODEC, Counted, Noted
+from tests.contracts.toys import CODEC, Counted, Noted
 
 INTEGERS = st.integers(0, 2**63 - 1)
 

@@ -7,16 +7,12 @@ import pytest
 from runtime.errors import JournalDamaged
 from runtime.journal.memory import MemoryStore, open_memory
 from runtime.journal.port import Fact
-from tests.contracts.journal import CODEC, RUNNING, Counted, HandClock, JournalContract, Noted, counted, driven, events
+from tests.contracts.journal import JournalContract
+from tests.contracts.toys import CODEC, RUNNING, Counted, Noted, counted, driven, events
 
 
 class CrashError(Exception):
     """Raised by a fault."""
-
-
-@pytest.fixture
-def clock():
-    return HandClock()
 
 
 @pytest.fixture

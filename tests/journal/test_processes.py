@@ -11,14 +11,9 @@ import trio
 from runtime.clock import SystemClock
 from runtime.journal.port import RunFilter
 from runtime.journal.sqlite import open_sqlite
-from tests.contracts.journal import CODEC
+from tests.contracts.toys import CODEC
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "home" / "journal.sqlite3"
 
 
 @pytest.fixture

@@ -1,0 +1,183 @@
+"""What every journal must do with runs, their status rows and their leases."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import trio
+
+from runtime.errors import Fenced, Held, RunExists, RunNotFound, UsageProblem
+from runtime.journal.port import RunFilter, RunRow
+from runtime.machine import Summary
+from tests.contracts.toys import IMPOSSIBLE_IDS, RUNNING, counted, driven
+
+
+class RunsContract:
+    """A part of `tests.contracts.journal.JournalContract`."""
+
+    # Runs and their status rows.
+
+    async def test_a_new_run_has_a_row_and_no_records(self, journal, clock):
+        await journal.create("a", "Fix the bug")
+        row = RunRow("a", "Fix the bug", clock.time, clock.time, 0, Summary("running"), None, 0)
+        assert await journal.row("a") == row
+        assert await journal.read("a") == []
+        assert await journal.inbox("a") == []
+
+    async def test_a_run_is_admitted_once(self, journal):
+        await journal.create("a", "first")
+        with pytest.raises(RunExists):
+            await journal.create("a", "second")
+        assert (await journal.row("a")).title == "first"
+
+    @pytest.mark.parametrize("run", ["a", "0", "a.b_c-d", "a" * 64])
+    async def test_a_run_id_of_the_stated_form_is_accepted(self, journal, run):
+        await journal.create(run, "")
+        assert (await journal.row(run)).run == run
+
+    @pytest.mark.parametrize("run", IMPOSSIBLE_IDS)
+    async def test_any_other_run_id_is_refused_in_one_line(self, journal, run):
+        with pytest.raises(UsageProblem) as caught:
+            await journal.create(run, "")
+        assert len(str(caught.value).splitlines()) == 1
+        assert await journal.runs(RunFilter()) == []
+
+    @pytest.mark.parametrize("run", ["unknown", *IMPOSSIBLE_IDS])
+    async def test_every_call_on_a_run_that_does_not_exist_says_so(self, journal, run):
+        calls: list[Callable[[], Any]] = [
+            lambda: journal.row(run),
+            lambda: journal.claim(run, "driver", 1.0),
+            lambda: journal.renew(run, 1, 1.0),
+            lambda: journal.release(run, 1),
+            lambda: journal.append(run, after=0, epoch=1, facts=counted(1), summary=RUNNING),
+            lambda: journal.read(run),
+            lambda: journal.post(run, "key", "body"),
+            lambda: journal.inbox(run),
+        ]
+        for call in calls:
+            with pytest.raises(RunNotFound):
+                await call()
+
+    async def test_runs_are_listed_with_the_one_admitted_last_first(self, journal, clock):
+        for run in ("b", "c", "a"):
+            await journal.create(run, "")
+            clock.time -= 1.0  # The order must not hang on the wall clock.
+        assert [row.run for row in await journal.runs(RunFilter())] == ["a", "c", "b"]
+        assert [row.run for row in await journal.runs(RunFilter(limit=2))] == ["a", "c"]
+        assert await journal.runs(RunFilter(limit=0)) == []
+
+    async def test_runs_are_filtered_by_status_and_by_how_long_they_wait(self, journal):
+        summaries = {
+            "old": Summary("waiting", "q1", waiting_since=10.0),
+            "new": Summary("waiting", "q2", waiting_since=20.0, next_wake=99.5),
+            "done": Summary("finished", "success"),
+        }
+        for run, summary in summaries.items():
+            epoch = await driven(journal, run)
+            await journal.append(run, after=0, epoch=epoch, facts=counted(1), summary=summary)
+
+        async def listed(**wanted: Any) -> list[str]:
+            return [row.run for row in await journal.runs(RunFilter(**wanted))]
+
+        assert await listed(status="waiting") == ["new", "old"]
+        assert await listed(status="finished") == ["done"]
+        assert await listed(status="unheard of") == []
+        assert await listed(waiting_since_before=20.0) == ["old"]
+        assert await listed(waiting_since_before=20.5) == ["new", "old"]
+        assert (await journal.row("new")).summary == summaries["new"]
+
+    # Leases.
+
+    async def test_every_claim_has_a_new_epoch(self, journal):
+        await journal.create("a", "")
+        for epoch in (1, 2, 3):
+            assert await journal.claim("a", "driver", 60.0) == epoch
+            await journal.release("a", epoch)
+
+    async def test_a_live_lease_is_respected_whoever_asks(self, journal, clock):
+        await driven(journal, "a", ttl=60.0)
+        for owner in ("another", "driver"):
+            with pytest.raises(Held) as caught:
+                await journal.claim("a", owner, 60.0)
+            assert (caught.value.owner, caught.value.until) == ("driver", clock.time + 60.0)
+
+    async def test_a_lease_that_has_run_out_may_be_taken(self, journal, clock):
+        await driven(journal, "a", ttl=60.0)
+        clock.time += 59.9
+        with pytest.raises(Held):
+            await journal.claim("a", "another", 60.0)
+        clock.time += 0.1
+        assert await journal.claim("a", "another", 60.0) == 2
+
+    async def test_the_row_names_the_owner_while_the_lease_lives(self, journal, clock):
+        epoch = await driven(journal, "a", ttl=60.0)
+        assert (await journal.row("a")).owner == "driver"
+        clock.time += 60.0
+        assert (await journal.row("a")).owner is None
+        assert [row.owner for row in await journal.runs(RunFilter())] == [None]
+        await journal.renew("a", epoch, 60.0)
+        assert (await journal.row("a")).owner == "driver"
+        await journal.release("a", epoch)
+        assert (await journal.row("a")).owner is None
+        assert (await journal.row("a")).epoch == epoch
+
+    async def test_renewing_prolongs_from_now(self, journal, clock):
+        epoch = await driven(journal, "a", ttl=60.0)
+        clock.time += 50.0
+        await journal.renew("a", epoch, 60.0)
+        clock.time += 50.0
+        with pytest.raises(Held):
+            await journal.claim("a", "another", 60.0)
+
+    async def test_a_lease_that_ran_out_but_was_not_taken_can_be_renewed(self, journal, clock):
+        epoch = await driven(journal, "a", ttl=1.0)
+        clock.time += 100.0
+        await journal.renew("a", epoch, 60.0)
+        with pytest.raises(Held):
+            await journal.claim("a", "another", 60.0)
+
+    async def test_a_driver_that_lost_its_run_is_fenced(self, journal, clock):
+        old = await driven(journal, "a", ttl=1.0)
+        await journal.append("a", after=0, epoch=old, facts=counted(1), summary=RUNNING)
+        clock.time += 2.0
+        new = await journal.claim("a", "another", 60.0)
+        with pytest.raises(Fenced) as caught:
+            await journal.append("a", after=1, epoch=old, facts=counted(2), summary=Summary("finished"))
+        assert (caught.value.epoch, caught.value.current) == (old, new)
+        with pytest.raises(Fenced):
+            await journal.renew("a", old, 60.0)
+        await journal.release("a", old)
+        row = await journal.row("a")
+        assert (row.owner, row.last_seq, row.summary) == ("another", 1, RUNNING)
+        await journal.append("a", after=1, epoch=new, facts=counted(2), summary=RUNNING)
+
+    async def test_nothing_is_appended_without_a_lease(self, journal):
+        await journal.create("a", "")
+        for epoch in (0, 1, -1):
+            with pytest.raises(Fenced):
+                await journal.append("a", after=0, epoch=epoch, facts=counted(1), summary=RUNNING)
+        epoch = await journal.claim("a", "driver", 60.0)
+        await journal.release("a", epoch)
+        with pytest.raises(Fenced):
+            await journal.append("a", after=0, epoch=epoch, facts=counted(1), summary=RUNNING)
+        with pytest.raises(Fenced):
+            await journal.renew("a", epoch, 60.0)
+        assert await journal.read("a") == []
+
+    async def test_of_many_that_claim_at_once_one_wins(self, journal):
+        await journal.create("a", "")
+        won: list[int] = []
+        held: list[str] = []
+
+        async def claim(owner: str) -> None:
+            try:
+                won.append(await journal.claim("a", owner, 60.0))
+            except Held as error:
+                held.append(error.owner)
+
+        async with trio.open_nursery() as nursery:
+            for number in range(20):
+                nursery.start_soon(claim, f"driver {number}")
+        assert won == [1]
+        assert len(held) == 19
+        assert len(set(held)) == 1

@@ -1,0 +1,34 @@
+"""A journal in SQLite in the test's own folder, on a clock moved by hand; `test_memory` opens its own instead."""
+
+from functools import partial
+
+import pytest
+
+from runtime.journal.port import Fact
+from runtime.journal.sqlite import open_sqlite
+from tests.contracts.toys import CODEC, RUNNING, HandClock, Noted, counted, driven
+
+
+@pytest.fixture
+def clock():
+    return HandClock()
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "home" / "journal.sqlite3"
+
+
+@pytest.fixture
+def open_journal(path, clock):
+    return partial(open_sqlite, path, CODEC, clock)
+
+
+@pytest.fixture
+async def written(open_journal):
+    """A journal of one run with three records, a text and a posted message, closed."""
+    async with open_journal() as journal:
+        epoch = await driven(journal, "a")
+        await journal.post("a", "key", "the message")
+        facts = [*counted(1), Fact(Noted(text="the text"), inbox=1), *counted(3)]
+        await journal.append("a", after=0, epoch=epoch, facts=facts, summary=RUNNING)
