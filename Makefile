@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PROBLEM ?= configs/problems/login_timeout.md
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint conformance soak bench docs lock clean
+.PHONY: help setup run test lint conformance soak bench peers docs lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -44,8 +44,16 @@ conformance: $(READY) ## the tests, where missing outside plans (REPLAN_EXTERNAL
 soak: $(READY) ## the tests with many more, and random, generated examples
 	@$(BIN)/python -m pytest --hypothesis-profile=soak
 
-bench: $(READY) ## run every benchmark
+bench: $(READY) peers ## run every benchmark, beside the peers
 	@set -e; for file in benchmarks/bench_*.py; do $(BIN)/python $$file; done
+
+peers: benchmarks/.venv/.ready ## install what the benchmarks compare with into benchmarks/.venv
+
+benchmarks/.venv/.ready: benchmarks/requirements-peers.txt
+	@$(PYTHON) -m venv benchmarks/.venv
+	@benchmarks/.venv/bin/python -m pip install -q --disable-pip-version-check -r $<
+	@benchmarks/.venv/bin/python -m compileall -q benchmarks/.venv/lib || true
+	@touch $@
 
 docs: $(READY) ## regenerate the generated pages
 	@$(BIN)/python docs/generate.py

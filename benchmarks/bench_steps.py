@@ -1,0 +1,162 @@
+"""What a journaled step costs, beside LangGraph and DBOS, and how much is stored for each.
+
+    python benchmarks/bench_steps.py [--rounds N] [--rounds-many N] [--runs N] [--no-peers]
+
+A step is: generate a text, then judge it, with a model and a guard that answer at once; everything durable on SQLite
+before it is acted upon. The time of a step is the time of whole runs, from admission to the last record, divided by
+their steps. For the peers a step is two of their nodes or steps (generate, judge), which is the same work; the stricter
+comparison with only one of their nodes stands beside it, and is the one that the goals are for.
+
+Prints tables, writes results/steps.json.
+"""
+
+import argparse
+import sys
+import tempfile
+
+from common import (
+    PEERS,
+    SCRATCH,
+    Contestant,
+    commit,
+    interleave,
+    machine,
+    ratios,
+    spread,
+    table,
+    told,
+    versions,
+    write,
+)
+
+TEXT_BYTES = 400
+STEPS_ALONE = 50
+STEPS_MANY = 10
+STEPS_STORED = (100, 1000)
+GOALS = {
+    ("alone", "langgraph"): 1.0,
+    ("alone", "dbos"): 0.5,
+    ("many", "langgraph"): 0.1,
+    ("many", "dbos"): 0.05,
+}
+"""The largest ratio of a step here to one node, or one recorded step, of a peer."""
+
+
+def main():
+    """Measure, print, write."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--rounds", type=int, default=11, help="rounds with one run at a time (11)")
+    options.add_argument("--rounds-many", type=int, default=5, help="rounds with concurrent runs (5)")
+    options.add_argument("--runs", type=int, default=100, help="concurrent runs (100)")
+    options.add_argument("--no-peers", action="store_true", help="measure only this project")
+    chosen = options.parse_args()
+    if not chosen.no_peers and not PEERS.exists():
+        sys.exit("The peers are not installed: run `make peers`, or measure without them (--no-peers).")
+    SCRATCH.mkdir(exist_ok=True)
+    contestants = {"replan": Contestant(sys.executable, "worker_replan.py")}
+    if not chosen.no_peers:
+        contestants["langgraph"] = Contestant(PEERS, "worker_langgraph.py")
+        contestants["dbos"] = Contestant(PEERS, "worker_dbos.py", str(SCRATCH))
+    results = {
+        "commit": commit(),
+        "machine": machine(),
+        "versions": versions(sys.executable, "trio", "apsw", "pydantic")
+        | ({} if chosen.no_peers else versions(PEERS, "langgraph", "langgraph-checkpoint-sqlite", "dbos")),
+        "alone": steps(contestants, alone, chosen.rounds, "alone"),
+        "many": steps(contestants, many(chosen.runs), chosen.rounds_many, "many"),
+        "storage": storage(contestants),
+    }
+    for contestant in contestants.values():
+        contestant.close()
+    show(results, chosen.runs)
+    write("steps", results)
+
+
+def timed(contestant, case, *, scratch=True, **arguments):
+    """Return the microseconds per step of one measurement, in a new file if there is one to be made."""
+    with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
+        if scratch:
+            arguments["scratch"] = folder
+        answer = contestant.ask(case, text_bytes=TEXT_BYTES, **arguments)
+    return answer["seconds"] / answer["steps"] * 1e6
+
+
+def alone(name, contestant):
+    """One run at a time."""
+    match name:
+        case "replan":
+            return timed(contestant, "chains", runs=1, steps=STEPS_ALONE)
+        case "langgraph":
+            return timed(contestant, "alone", steps=STEPS_ALONE)
+        case _:
+            return timed(contestant, "alone", scratch=False, steps=STEPS_ALONE)
+
+
+def many(runs):
+    """Concurrent runs."""
+
+    def measure(name, contestant):
+        match name:
+            case "replan":
+                return timed(contestant, "chains", runs=runs, steps=STEPS_MANY)
+            case "langgraph":
+                return timed(contestant, "many", runs=runs, steps=STEPS_MANY)
+            case _:
+                return timed(contestant, "many", scratch=False, runs=runs, steps=STEPS_MANY)
+
+    return measure
+
+
+def steps(contestants, measure, rounds, kind):
+    """Return the spreads of the times, and of the ratios to the peers."""
+    cases = {name: lambda name=name, who=who: measure(name, who) for name, who in contestants.items()}
+    found = interleave(cases, rounds)
+    peers = [name for name in found if name != "replan"]
+    return {
+        "rounds": rounds,
+        "us_per_step": {name: spread(values) for name, values in found.items()},
+        "ratio_to_the_same_work": {name: ratios(found["replan"], found[name]) for name in peers},
+        "ratio_to_one_node": {name: ratios(found["replan"], found[name], 2.0) for name in peers},
+        "goal_ratio_to_one_node": {name: GOALS[kind, name] for name in peers},
+    }
+
+
+def storage(contestants):
+    """Return the bytes per step that files hold at the end of a run: ours all rejected but the last, as it is more."""
+    found = {}
+    for count in STEPS_STORED:
+        with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
+            ours = contestants["replan"].ask("retries", scratch=folder, steps=count, text_bytes=TEXT_BYTES)
+        found.setdefault("replan", {})[count] = ours["bytes"] / count
+        for name, history in (("langgraph, newest text only", False), ("langgraph, every text", True)):
+            if "langgraph" in contestants:
+                with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
+                    theirs = contestants["langgraph"].ask(
+                        "alone", scratch=folder, steps=count, text_bytes=TEXT_BYTES, history=history
+                    )
+                found.setdefault(name, {})[count] = theirs["bytes"] / count
+    return {"text_bytes": TEXT_BYTES, "bytes_per_step": found}
+
+
+def show(results, runs):
+    """Print the tables."""
+    for kind, title in (("alone", "One run at a time"), ("many", f"{runs} concurrent runs")):
+        part = results[kind]
+        rows = []
+        for name, time in part["us_per_step"].items():
+            if name == "replan":
+                rows.append((name, told(time), "", "", ""))
+                continue
+            strict, goal = part["ratio_to_one_node"][name], part["goal_ratio_to_one_node"][name]
+            verdict = f"at most {goal:g}: {'met' if strict['median'] <= goal else 'missed'}"
+            rows.append((name, told(time), told(part["ratio_to_the_same_work"][name]), told(strict), verdict))
+        print(f"\n{title}, {part['rounds']} rounds: median (smallest to largest)\n")
+        table(("contestant", "us per step", "replan : the same work", "replan : one node", "goal"), rows)
+    stored = results["storage"]
+    print(f"\nStored per step with a text of {stored['text_bytes']} bytes\n")
+    rows = [(name, *(f"{size:,.0f}" for size in sizes.values())) for name, sizes in stored["bytes_per_step"].items()]
+    table(("contestant", *(f"{count:,} steps" for count in STEPS_STORED)), rows)
+
+
+if __name__ == "__main__":
+    main()

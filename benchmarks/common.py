@@ -1,0 +1,139 @@
+"""What the benchmarks share: contestants in processes of their own, interleaved rounds, paired ratios, and results.
+
+The machine's speed drifts within minutes, so absolute times are worth little. In every round each contestant runs once,
+in rotating order, and only the ratios within a round are compared: their median is the result, with the smallest and
+the largest beside it.
+"""
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "results"
+SCRATCH = HERE / ".scratch"
+"""On the disk of the checkout: in a memory file system a durable write would cost nothing."""
+PEERS = HERE / ".venv" / "bin" / "python"
+
+
+class Contestant:
+    """A worker process (`worker.py`) that is asked over a pipe."""
+
+    def __init__(self, python, script, *arguments):
+        self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115 -- closed with the worker
+        self._process = subprocess.Popen(
+            [python, HERE / script, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+            text=True,
+        )
+        self._hear()
+
+    def ask(self, case, **arguments):
+        """Return what the worker's case answers."""
+        self._process.stdin.write(json.dumps({"case": case, "arguments": arguments}) + "\n")
+        self._process.stdin.flush()
+        answer = self._hear()
+        if "error" in answer:
+            sys.exit(f"{case}: {answer['error']}")
+        return answer["result"]
+
+    def close(self):
+        """Let the worker end."""
+        self._process.stdin.close()
+        self._process.wait(timeout=60)
+        self._said.close()
+
+    def _hear(self):
+        line = self._process.stdout.readline()
+        if not line:
+            self._process.wait()
+            self._said.seek(0)
+            sys.exit(f"a worker has died: {self._said.read()}")
+        return json.loads(line)
+
+
+def interleave(cases, rounds, *, warm_up=1):
+    """Return what each case measured per round; a case is a function that returns a number."""
+    names = list(cases)
+    measured = {name: [] for name in names}
+    for number in range(-warm_up, rounds):
+        turn = number % len(names)
+        for name in names[turn:] + names[:turn]:
+            value = cases[name]()
+            if number >= 0:
+                measured[name].append(value)
+    return measured
+
+
+def spread(values, digits=3):
+    """Return the median with the smallest and the largest."""
+    shown = {"median": statistics.median(values), "min": min(values), "max": max(values)}
+    return {name: float(f"{value:.{digits}g}") for name, value in shown.items()}
+
+
+def ratios(ours, theirs, factor=1.0):
+    """Return the spread of the ratios ours : theirs of the same round."""
+    return spread([factor * one / other for one, other in zip(ours, theirs, strict=True)])
+
+
+def told(found):
+    """Return a spread as a cell of a table."""
+    return f"{found['median']:g} ({found['min']:g} to {found['max']:g})"
+
+
+def machine():
+    """Return what a reader has to know about where this ran."""
+    return {
+        "cores": os.cpu_count(),
+        "processor": _processor(),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "load_before": round(os.getloadavg()[0], 1),
+    }
+
+
+def _processor():
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+
+
+def versions(python, *names):
+    """Return the versions of packages as an interpreter sees them."""
+    code = "import importlib.metadata as m, json, sys; print(json.dumps({n: m.version(n) for n in sys.argv[1:]}))"
+    answer = subprocess.run([python, "-c", code, *names], capture_output=True, text=True, check=True)
+    return json.loads(answer.stdout)
+
+
+def commit():
+    """Return the commit that is measured, with a plus sign if files differ from it; empty outside a repository."""
+    command = ["git", "-C", HERE, "describe", "--always", "--dirty=+", "--exclude=*"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def write(name, results):
+    """Write the results as JSON."""
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    print(f"\nwritten to {path.relative_to(HERE.parent)}")
+
+
+def table(heads, rows):
+    """Print rows under heads, as Markdown."""
+    widths = [max(len(str(row[column])) for row in [heads, *rows]) for column in range(len(heads))]
+    rule = ["-" * width for width in widths]
+    for row in [heads, rule, *rows]:
+        print("| " + " | ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)) + " |")

@@ -1,0 +1,137 @@
+"""Replan as a contestant: whole runs through the supervisor, its actors and a SQLite journal, with an instant model.
+
+A step is what every step of a planning run is: the prompt is rendered, a generation requested, a model asked through
+its actor, the artifact recorded, a judgement requested (first commit), a guard asked through its actor, its verdict and
+the next request recorded (second commit). Only the model and the guard do nothing.
+"""
+
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import trio
+
+from actors.config.resolve import load_workflow
+from actors.config.workflow import Workflow
+from actors.findings import Finding, Verdict
+from actors.hands.team import Registry, team
+from actors.machine.messages import Begin
+from actors.machine.pinned import Pinned
+from actors.machine.planning import PlanningMachine
+from actors.policy.loading import load_policy
+from benchmarks.worker import serve
+from replan.data import data_root
+from replan.engine import CODEC
+from runtime.clock import SystemClock
+from runtime.journal.port import RunFilter
+from runtime.journal.sqlite import open_sqlite
+from runtime.ledger import Limits
+from runtime.models.port import Reply, Usage
+from runtime.supervisor import Ending, Lease, Supervisor
+
+PROBLEM = "Logins time out after the upgrade; the session store answers late.\n" * 6
+ACCEPTED = Verdict(guard="instant", passed=True, score=1.0)
+
+
+class InstantModel:
+    """Answers at once with `size` bytes that differ for each request."""
+
+    name = "instant"
+
+    def __init__(self, size):
+        self.size = size
+
+    async def complete(self, request):
+        await trio.lowlevel.checkpoint()
+        text = f'{{"for": "{request.request_id}", "said": "'.ljust(self.size - 2, "x") + '"}'
+        return Reply(text=text, usage=Usage(input_tokens=100, output_tokens=100), model="instant")
+
+
+def rejecting(limit):
+    """Return a guard that rejects everything but the last attempt, each time for another reason."""
+    seen = 0
+
+    def judge(_artifact, _context):
+        nonlocal seen
+        seen += 1
+        if seen >= limit:
+            return ACCEPTED
+        finding = Finding(code="field.missing", message="a field is missing", where=f"part{seen}")
+        return Verdict(guard="instant", passed=False, score=0.0, findings=(finding,))
+
+    return judge
+
+
+def pinned(steps, rmax):
+    """Return a chain of steps with the shipped prompts and policy."""
+    root = data_root()
+    pairs = {
+        f"s{number}": {
+            "generator": "model",
+            "guard": "instant",
+            "role": "recon",
+            "rmax": rmax,
+            "requires": [f"s{number - 1}"] if number else [],
+        }
+        for number in range(steps)
+    }
+    workflow = Workflow.model_validate({"name": "chain", "action_pairs": pairs, "max_total_calls": steps * rmax})
+    prompts = load_workflow("search", root).prompts
+    return Pinned(workflow=workflow, policy=load_policy("default", root), prompts=prompts, model="instant")
+
+
+async def drive(journal, run, config, model, guard):
+    """Drive one run from its start to its end."""
+    clock = SystemClock()
+    await journal.create(run, "benchmark")
+    actors = team(config, model, Registry(guards={"instant": lambda _: guard}), clock)
+    supervisor = Supervisor(
+        run,
+        machine=PlanningMachine(),
+        journal=journal,
+        actors=actors,
+        clock=clock,
+        lease=Lease(owner="benchmark"),
+    )
+    limits = Limits(calls=config.workflow.max_total_calls)
+    ending = await supervisor.drive(Begin(clock.now(), run, PROBLEM, config.model_dump_json(), limits))
+    assert ending is Ending.FINISHED
+    assert str(supervisor.state.finished.outcome) == "success", supervisor.state.finished
+
+
+async def chains(scratch, runs, steps, text_bytes):
+    """Return the seconds that `runs` concurrent runs of `steps` accepted steps take, admission to last record."""
+    config, model = pinned(steps, 1), InstantModel(text_bytes)
+    async with open_sqlite(Path(scratch) / "journal.sqlite3", CODEC, SystemClock()) as journal:
+        before = time.perf_counter()
+        async with trio.open_nursery() as nursery:
+            for number in range(runs):
+                nursery.start_soon(drive, journal, f"run-{number:06}", config, model, lambda *_: ACCEPTED)
+        seconds = time.perf_counter() - before
+        rows = await journal.runs(RunFilter(status="finished", limit=runs + 1))
+        assert len(rows) == runs, len(rows)
+    return {"seconds": seconds, "steps": runs * steps}
+
+
+async def retries(scratch, steps, text_bytes):
+    """Return what one run of `steps` attempts at one step takes: every attempt but the last is rejected."""
+    config, model = pinned(1, steps), InstantModel(text_bytes)
+    path = Path(scratch) / "journal.sqlite3"
+    async with open_sqlite(path, CODEC, SystemClock()) as journal:
+        before = time.perf_counter()
+        await drive(journal, "run-000000", config, model, rejecting(steps))
+        seconds = time.perf_counter() - before
+    # The log is written back and removed when the last connection closes.
+    return {"seconds": seconds, "steps": steps, "bytes": path.stat().st_size}
+
+
+if __name__ == "__main__":
+    serve(
+        {
+            "chains": lambda **keys: trio.run(partial(chains, **keys)),
+            "retries": lambda **keys: trio.run(partial(retries, **keys)),
+        }
+    )
