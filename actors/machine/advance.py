@@ -261,7 +261,16 @@ def _request_for(state: State, request: GenerationRequested, try_number: int) ->
 
 
 def _exhausted(limit: Limit) -> RunFinished:
-    return RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=f"no {limit.replace('_', ' ')} left")
+    return RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=_RAN_OUT[limit])
+
+
+_RAN_OUT = {
+    Limit.CALLS: "no calls left",
+    Limit.TOKENS: "no tokens left",
+    Limit.COST: "no money left",
+    Limit.ACTIVE_TIME: "no active time left",
+    Limit.DEADLINE: "the deadline has passed",
+}
 
 
 _RULES = (

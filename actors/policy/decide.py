@@ -98,9 +98,9 @@ def decide(failure: Failure, situation: Situation) -> Decision:
     graph, progress = situation.graph, situation.progress
     match situation.search:
         case Search.LINEAR:
-            return _decision(failure, graph, _BASELINE["linear"], forward_only(graph, progress, failure.step))
+            return _decision(failure, graph, _baseline("linear", failure), forward_only(graph, progress, failure.step))
         case Search.BLIND:
-            return _decision(failure, graph, _BASELINE["blind"], one_up(graph, progress, failure.step))
+            return _decision(failure, graph, _baseline("blind", failure), one_up(graph, progress, failure.step))
         case Search.DEPTH_FIRST:
             return _informed(failure, situation)
         case _:
@@ -118,7 +118,9 @@ class _Wish:
     delay_seconds: float = 0.0
 
 
-_BASELINE = {name: _Wish(BacktrackLevel.LOCAL_RETRY, (), name) for name in ("linear", "blind")}
+def _baseline(rule: str, failure: Failure) -> _Wish:
+    """Return the wish of a search that does not look at what was found."""
+    return _Wish(BacktrackLevel.LOCAL_RETRY, (), rule, next(iter(failure.verdict.errors), None))
 
 
 def _informed(failure: Failure, situation: Situation) -> Decision:
@@ -168,7 +170,7 @@ def _decision(failure: Failure, graph: Graph, wish: _Wish, move: Move) -> Decisi
             level, targets = BacktrackLevel.LOCAL_RETRY, (failure.step,)
         case Redo(targets=targets):
             asked_for = set(targets) <= set(wish.targets) and wish.level is not BacktrackLevel.LOCAL_RETRY
-            root = any(not graph.requires[target] for target in targets)
+            root = set(targets) & set(_root(graph, failure.step))
             level = wish.level if asked_for else BacktrackLevel.FULL_REPLAN if root else BacktrackLevel.PARTIAL_REPLAN
         case Stuck():
             level = BacktrackLevel.GIVE_UP
@@ -234,11 +236,16 @@ def _named(row: Row, step: str, graph: Graph, roles: Mapping[str, str]) -> tuple
         case "self":
             return (step,)
         case "root":
-            return tuple(upper for upper in graph.above[step] if not graph.requires[upper])[:1]
+            return _root(graph, step)
         case "role":
             return _by_role(detail, step, graph, roles)
         case _:
             return _at(graph, step, int(detail))
+
+
+def _root(graph: Graph, step: str) -> tuple[str, ...]:
+    """Return the first root above a step, in file order: where a full replan starts."""
+    return tuple(upper for upper in graph.above[step] if not graph.requires[upper])[:1]
 
 
 def _by_role(detail: str, step: str, graph: Graph, roles: Mapping[str, str]) -> tuple[str, ...]:

@@ -237,16 +237,16 @@ class Invariants:
         """More of what ran out may help: the limit is named, and the least next request would pass it."""
         total, limits = state.ledger.committed, self.limits
         least = Amount(calls=1, tokens=self.workflow.output_tokens_max, micro_usd=3 * self.workflow.output_tokens_max)
-        match event.why.removeprefix("no ").removesuffix(" left"):
-            case "calls":
+        match event.why:
+            case "no calls left":
                 assert total.calls >= limits.calls
-            case "tokens":
+            case "no tokens left":
                 assert total.tokens + 20_000 + least.tokens > limits.tokens
-            case "cost":
+            case "no money left":
                 assert total.micro_usd + 20_000 + least.micro_usd > limits.micro_usd
-            case "active time":
+            case "no active time left":
                 assert state.ledger.active_at(state.now) >= limits.active_seconds
-            case "deadline":
+            case "the deadline has passed":
                 assert state.now >= limits.deadline
             case other:
                 raise AssertionError(other)

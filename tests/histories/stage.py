@@ -1,0 +1,173 @@
+"""Plays the commands of a history on the pure machine, and gives back the transcript.
+
+    workflow [key=value ...]        the workflow; an indented line per step: NAME [<- ABOVE ...] [key=value ...]
+    limits [calls=N tokens=N cost=MICRO_USD active=S deadline=S]
+    begin                           start the run
+    reply NODE ["text"] [tokens=N]  the generator's reply          accept NODE    the guard passes it
+    reject NODE [CODE[@WHERE] ...] [tag=TAG] [fatal]               fault REQUEST KIND [retry_after=S]
+    ok NODE                         reply and accept               bad NODE ...   reply and reject
+    reach NODE                      ok for all that is asked for until NODE is; its lines are left out
+    wake ID · later SECONDS · park · resume · cancel · answer ID "text" · mail "body"
+    show · prompt STEP
+
+Time passes by one second with each message.
+"""
+
+import json
+import shlex
+
+from actors.findings import Finding, Verdict
+from actors.machine.messages import Begin, Faulted, Generated, Judged
+from runtime.ledger import Limits
+from runtime.machine import Refused, fold
+from runtime.messages import Mailed, Parking, Resumed, Woken
+from runtime.models.port import Fault, FaultKind, Reply, Usage
+from runtime.models.prices import Price
+from tests.histories.transcript import Transcript
+from tests.support.worlds import SEEDS, World, passed, pinned
+
+STEP_KEYS = {"back": "backtrack_budget", "free": "deterministic"}
+LIMIT_KEYS = {"cost": "micro_usd", "active": "active_seconds"}
+
+
+def value(text):
+    """Return an option's value: a number where it is one, a list where it has commas, else text."""
+    if "," in text:
+        return [part for part in text.split(",") if part]
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def split(words):
+    """Return the plain words, and the options among them."""
+    options = dict(word.split("=", 1) for word in words if "=" in word and not word.startswith("{"))
+    return [word for word in words if "=" not in word or word.startswith("{")], {
+        key: value(text) for key, text in options.items()
+    }
+
+
+class Stage:
+    """One run; `play` takes a command with its indented lines and returns the lines that it leads to."""
+
+    def __init__(self):
+        self.world = World(pinned(SEEDS), judge=lambda *_: passed(), limits=Limits())
+        self.transcript = Transcript(self.world.now)
+        self.epoch = 1
+
+    @property
+    def state(self):
+        return self.world.state
+
+    def play(self, command, indented):
+        name, *words = shlex.split(command)
+        if name == "workflow":
+            return self.workflow(words, indented)
+        plain, options = split(words)
+        return list(getattr(self, name)(*plain, **options))
+
+    def workflow(self, words, indented):
+        steps = {}
+        for text in indented:
+            step, *rest = text.split()
+            above, options = split(rest)
+            steps[step] = {"role": step, "requires": above[1:], **{STEP_KEYS.get(k, k): v for k, v in options.items()}}
+            for key in ("escalate_to",):
+                if isinstance(steps[step].get(key), str):
+                    steps[step][key] = [steps[step][key]]
+        price = Price(input_per_token_usd=1e-6, output_per_token_usd=2e-6)
+        self.world.config = pinned(steps or SEEDS, price=price, **split(words)[1])
+        return []
+
+    def limits(self, **options):
+        if "deadline" in options:
+            options["deadline"] += self.world.now
+        self.world.limits = Limits(**{LIMIT_KEYS.get(key, key): number for key, number in options.items()})
+        return []
+
+    def begin(self):
+        config = self.world.config.model_dump_json()
+        return self.send(Begin(self.world.now, "run", "the problem", config, self.world.limits))
+
+    def send(self, message):
+        """Give the machine a message; every history also shows that the journal alone gives the same state."""
+        events = self.world.send(message)
+        assert fold(self.world.machine, self.world.events) == self.state
+        if events is None:
+            return ["nothing new"]
+        return [f"refused: {events.reason}"] if isinstance(events, Refused) else map(self.transcript.line, events)
+
+    def tick(self, seconds=1.0):
+        self.world.now += seconds
+        return self.world.now
+
+    def reply(self, request, text="", tokens=15):
+        usage = Usage(input_tokens=tokens - 5, output_tokens=5)
+        content = text or json.dumps({"by": request})
+        return self.send(Generated(request, self.tick(), 1.0, Reply(text=content, usage=usage, model="toy")))
+
+    def accept(self, node):
+        return self.send(Judged(f"judge:{node}", self.tick(), 0.0, passed()))
+
+    def reject(self, node, *found, tag=None, guard="toy"):
+        findings = tuple(
+            Finding(
+                code=one.partition("@")[0],
+                message=f"{node} has {one.partition('@')[0]}",
+                where=one.partition("@")[2],
+                tags=(tag,) if tag else (),
+            )
+            for one in found
+            if one != "fatal"
+        )
+        verdict = Verdict(guard=guard, passed=False, score=0.5, findings=findings, fatal="fatal" in found)
+        return self.send(Judged(f"judge:{node}", self.tick(), 0.0, verdict))
+
+    def ok(self, node):
+        return [*self.reply(node), *self.accept(node)]
+
+    def bad(self, node, *found, **options):
+        return [*self.reply(node), *self.reject(node, *found, **options)]
+
+    def reach(self, node):
+        while node not in self.state.generations:
+            request, opened = next(iter(self.state.generations.items()))
+            self.reply(request)
+            self.accept(opened.request.node)
+        return []
+
+    def fault(self, request, kind, retry_after=None):
+        fault = Fault(kind=FaultKind(kind), message=f"{kind} happened", retry_after=retry_after)
+        return self.send(Faulted(request, self.tick(), 1.0, fault))
+
+    def wake(self, request):
+        wait = self.state.waits.get(request)
+        self.world.now = max(self.world.now, wait.until if wait else 0.0)
+        return self.send(Woken(request, self.world.now))
+
+    def later(self, seconds):
+        self.tick(float(seconds))
+        return []
+
+    def park(self):
+        return self.send(Parking(self.tick()))
+
+    def resume(self):
+        self.epoch += 1
+        return self.send(Resumed(self.epoch, self.tick()))
+
+    def cancel(self):
+        return self.mail('{"kind": "cancel"}')
+
+    def answer(self, question, text):
+        return self.mail(json.dumps({"kind": "answer", "question": question, "answer": text}))
+
+    def mail(self, body):
+        return self.send(Mailed(1, "key", body, self.tick()))
+
+    def show(self):
+        return self.transcript.show(self.state)
+
+    def prompt(self, step):
+        return self.transcript.prompt(self.state, step)

@@ -1,0 +1,105 @@
+"""How events read in a history: one short line each."""
+
+import re
+
+from actors.machine.context import rendered
+from actors.search.progress import Phase
+
+DELIMITER = re.compile(r" ?<[0-9a-f]{8}$|^[0-9a-f]{8}>$")
+
+
+class Transcript:
+    """Writes events as lines. Times are seconds since the run began."""
+
+    def __init__(self, start):
+        self.start = start
+
+    def line(self, event):
+        return getattr(self, f"_{event.kind}")(event)
+
+    def _run_started(self, event):
+        limits = event.limits.model_dump(exclude_none=True)
+        if "deadline" in limits:
+            limits["deadline"] -= self.start
+        return f"started, with {', '.join(f'{name} {value:g}' for name, value in limits.items())}"
+
+    def _run_resumed(self, event):
+        return f"resumed by driver {event.epoch}"
+
+    def _run_parked(self, event):
+        return "parked"
+
+    def _generation_requested(self, event):
+        parents = f" on {' '.join(event.parents)}" if event.parents else ""
+        return f"ask       {event.request_id}{parents}"
+
+    def _request_reissued(self, event):
+        return f"ask again {event.again.request_id} for {event.replaces}"
+
+    def _artifact_produced(self, event):
+        repeats = f", which repeats {event.repeats}" if event.repeats else ""
+        return f"made      {event.node}{repeats}"
+
+    def _generation_failed(self, event):
+        return f"fault     {event.request_id}: {event.fault.kind}, {'free' if event.fault.kind.refunded else 'charged'}"
+
+    def _judgement_requested(self, event):
+        return f"judge     {event.node} by {event.guard}"
+
+    def _verdict_reached(self, event):
+        if event.verdict.passed:
+            return f"accepted  {event.node}"
+        found = ", ".join(f"{one.code}{' at ' + one.where if one.where else ''}" for one in event.verdict.errors)
+        return f"rejected  {event.node}: {found or 'nothing said'}{', fatal' if event.verdict.fatal else ''}"
+
+    def _decided(self, event):
+        made = event.decision
+        wanted = f", not to {' '.join(made.wanted)}" if made.wanted else ""
+        delay = f", after {made.delay_seconds:g} s" if made.delay_seconds else ""
+        return f"decided   {made.level} to {' '.join(made.targets) or 'nowhere'} by {made.rule}{wanted}{delay}"
+
+    def _revised(self, event):
+        fresh = ", a new round" if event.new_round else ""
+        return f"revision  {event.revision} clears {' '.join(event.cleared)}{fresh}"
+
+    def _clarification_requested(self, event):
+        return f"question  {event.question_id} about {event.step}: {event.text!r}, blocks {' '.join(event.blocks)}"
+
+    def _clarification_answered(self, event):
+        return f"answered  {event.question_id}: {event.answer!r}"
+
+    def _wait_requested(self, event):
+        return f"wait      {event.request_id} until {event.until - self.start:.1f} s: {event.why}"
+
+    def _wait_ended(self, event):
+        return f"woken     {event.request_id}"
+
+    def _settled(self, event):
+        return f"settled   {event.request_id} at {event.used.calls} call, {event.used.tokens} tokens"
+
+    def _mail_refused(self, event):
+        return f"mail refused: {event.reason}"
+
+    def _run_finished(self, event):
+        return f"finished  {event.outcome}{', ' + event.cause if event.cause else ''}: {event.why}"
+
+    def show(self, state):
+        """Yield the state in short: steps, books, and what is open."""
+        for step, slot in state.progress.items():
+            artifact = f" {slot.accepted}" if slot.phase is Phase.ACCEPTED else ""
+            yield f"{step}: {slot.phase}{artifact}, visits {slot.visits}, attempt {slot.attempt}"
+        books = state.ledger
+        yield (
+            f"calls {books.spent.calls} spent, {books.unknown.calls} unknown, {len(books.reserved)} reserved; "
+            f"tokens {books.spent.tokens} spent; active {books.active_at(state.now):g} s"
+        )
+        yield f"round {state.round}, revision {state.revision}, questions {state.asked}"
+
+    def prompt(self, state, step):
+        """Yield what the step's next prompt says between the dependencies and the task, without delimiters."""
+        shown = False
+        for line in rendered(state, step).user.splitlines():
+            shown = (shown or line in ("[clarifications]", "[escalations]", "[retries]")) and line != "[task]"
+            text = DELIMITER.sub("", line)
+            if shown and text:
+                yield text
