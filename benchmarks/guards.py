@@ -3,8 +3,8 @@
     python benchmarks/guards.py [--json FILE] [--quick]
 
 Each line is the processor time of the best of several runs of one guard on an artifact whose JSON has been parsed;
-the time to parse is given beside it. The goals are 30 ms for medium at 3,000 steps, 1 s at 20,000, and 100 ms for expansive on the
-chain of 50 steps and 50 recoveries.
+the time to parse is given beside it. The goals are 30 ms for medium at 3,000 steps, 1 s at 20,000, and 100 ms for
+expansive on the chain of 50 steps and 50 recoveries.
 """
 
 import argparse

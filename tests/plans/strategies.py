@@ -60,3 +60,34 @@ def policies(draw, steps_max=4):
         steps.append(Step(**fields | {"dependencies": frozenset(), "repeatable": True, "on_failure": word}))
     fields = {name: getattr(plan, name) for name in plan.__dataclass_fields__}
     return Plan(**fields | {"steps": tuple(steps)})
+
+
+def going_back_plan(chance):
+    """Return a plan made from a seeded source, in which most steps that can go back do so; up to six steps."""
+
+    def some(most, likely):
+        return frozenset(token for token in chance.sample(TOKENS, most) if chance.random() < likely)
+
+    count = chance.randint(3, 6)
+    ids = [f"s{number}" for number in chance.sample(range(count), count)]
+    steps, ancestors = [], {}
+    for place, step_id in enumerate(ids):
+        before = frozenset(chance.sample(ids[:place], min(place, chance.choice((0, 1, 1, 2)))))
+        ancestors[step_id] = before.union(*(ancestors[one] for one in before))
+        words = ["never", "continue"] + [chance.choice(sorted(ancestors[step_id]))] * 4 if before else ["continue"]
+        steps.append(
+            Step(
+                step_id=step_id,
+                name=step_id,
+                guard="syntax",
+                dependencies=before,
+                preconditions=some(1, 0.6),
+                effects=some(2, 0.5),
+                delete_effects=some(1, 0.4),
+                on_failure=chance.choice(words),
+                failure_effects=some(1, 0.4),
+                failure_delete_effects=some(1, 0.3),
+            )
+        )
+    goal = frozenset(chance.sample(TOKENS, 1))
+    return Plan(plan_id="p", steps=tuple(steps), initial_state=some(3, 0.6), goal_state=goal, total_retry_budget=100)
