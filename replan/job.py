@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from actors.config.explain import explain
-from actors.config.resolve import load_workflow
+from actors.config.resolve import load_workflow, read_workflow
 from actors.config.workflow import Workflow, validate_names
 from actors.config.yamlfile import Document
 from actors.guards.catalogue import guard_for
@@ -63,9 +63,11 @@ def make_job(
 ) -> Job:
     """Return the job, or raise `UsageProblem` with the cause, the place and the next step."""
     check_problem(problem)
+    # Names first: a misspelt guard says no role, so that its step's prompt could not be found either.
+    named, document, _ = read_workflow(asked.workflow, root)
+    validate_names(named, frozenset(registry.guards), registry.generator_names, document)
     loaded = load_workflow(asked.workflow, root)
     workflow, keys = loaded.workflow, _overrides(asked)
-    validate_names(workflow, frozenset(registry.guards), registry.generator_names, loaded.document)
     if keys:
         workflow = _changed(workflow, keys)
     for step in workflow.action_pairs:

@@ -60,10 +60,10 @@ def choose_model(flag: str | None, environment: Mapping[str, str], config: UserC
     """
     for text, place in (
         (flag, "--model"),
-        (environment.get("REPLAN_MODEL"), "REPLAN_MODEL"),
+        (environment.get("REPLAN_MODEL") or None, "REPLAN_MODEL"),
         (config.model, "config.yaml model"),
     ):
-        if text:
+        if text is not None:
             return Choice(text.strip(), parse_model_spec(text, place=place))
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         if environment.get(name):

@@ -64,7 +64,7 @@ class App(click.Group):
         invocation = Invocation(json="--json" in arguments or "--jsonl" in arguments)
         try:
             extra |= {"standalone_mode": False, "obj": invocation}
-            code = super().main(args=arguments, prog_name=prog_name or "replan", **extra)
+            code = super().main(args=arguments, prog_name="replan", **extra)
             sys.stdout.flush()
         except BaseException as error:  # noqa: BLE001 -- the last place where anything can be told to the user
             sys.exit(_failed(leaf(error), invocation))
@@ -159,7 +159,7 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         ctx.exit()
 
 
-@click.group(cls=App, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group("replan", cls=App, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
 @common
 def app() -> None:

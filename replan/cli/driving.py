@@ -112,7 +112,7 @@ async def _drive(engine: Engine, run: str, title: str, start: Start, manner: Man
     signals = Signals()
     # With -v the log says it all, a line at a time; the two would only get into each other's way.
     silent = manner.as_json or manner.invocation.verbose > 0 or manner.invocation.log_json
-    with progress(f"{run}  {title}", silent=silent) as shown:
+    with progress(f"{run}: {title}", silent=silent) as shown:
         async with trio.open_nursery() as nursery:
             wishes = _Wishes(engine, run, nursery)
             nursery.start_soon(signals.heed, shown.note, wishes.cancel)
@@ -167,10 +167,12 @@ async def _asked(question: dict[str, Any], signals: Signals) -> str | None:
         answer = await ask_on_terminal(question)
         scope.cancel()
 
+    signals.asking = True
     async with trio.open_nursery() as nursery:
         nursery.start_soon(ask, nursery.cancel_scope)
         await signals.interrupted.wait()
         nursery.cancel_scope.cancel()
+    signals.asking = False
     return answer
 
 

@@ -95,7 +95,7 @@ def _print_tree(row: RunRow, state: State, records: list[Record[PlanningEvent]],
     if as_json:
         print_json({"run_id": row.run, "nodes": [attempt.to_json() for attempt in found]})
     else:
-        out().print(search_tree(f"{row.run}  {row.title}", found))
+        out().print(search_tree(f"{row.run}: {row.title}", found))
 
 
 def _print_events(run: str, records: list[Record[PlanningEvent]], *, as_json: bool) -> None:

@@ -39,11 +39,16 @@ async def all_runs(engine: Engine) -> list[RunRow]:
 
 @dataclass
 class Signals:
-    """What signals asked for. `code` is 130 after Ctrl-C, 143 after SIGTERM; `interrupted` is set by the first one."""
+    """What signals asked for.
+
+    `code` is 130 after Ctrl-C, 143 after SIGTERM; `interrupted` is set by the first one; `asking` says that the run only
+    waits for the user, so that there is nothing to wait for.
+    """
 
     stop: Stop = field(default_factory=Stop)
     code: Exit | None = None
     interrupted: trio.Event = field(default_factory=trio.Event)
+    asking: bool = False
 
     async def heed(self, note: Callable[[str], None], cancel: Callable[[], object]) -> None:
         """Park at the first signal, cancel the run at the second Ctrl-C, and wait for nothing more at the third."""
@@ -53,7 +58,8 @@ class Signals:
                 count += 1
                 if count == 1:
                     self.code = Exit.TERMINATED if number == signal.SIGTERM else Exit.INTERRUPTED
-                    note("parking: up to 10 s for replies in flight; Ctrl-C again cancels the run")
+                    if not self.asking:
+                        note("parking: at most 10 s for replies in flight; Ctrl-C again cancels the run")
                     self.interrupted.set()
                     self.stop.park.set()
                 elif count == 2 and number == signal.SIGINT:

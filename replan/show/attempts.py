@@ -23,13 +23,17 @@ _BUILT_IN_RULES = {
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt. `parent` is the attempt that it hangs under; `wasted` is what a backtrack made void, with itself."""
+    """One attempt. `parent` is the attempt that it hangs under; `wasted` is what a backtrack made void, with itself.
+
+    `over` says that the run has finished, so that a verdict which is missing will not come.
+    """
 
     node: Node
     parent: str | None
     why: str = ""
     wasted: Amount = ZERO
     cost_known: bool = False
+    over: bool = False
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -86,6 +90,7 @@ def attempts(state: State, records: Iterable[Record[PlanningEvent]] = ()) -> lis
             why=_why(state, node.decision),
             wasted=wasted.get(node.node, ZERO),
             cost_known=known,
+            over=state.finished is not None,
         )
         for node in state.nodes.values()
     ]

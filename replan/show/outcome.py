@@ -12,11 +12,11 @@ FINDINGS_MAX = 5
 """Findings of the last rejection that are shown; `replan show RUN --tree` has all."""
 
 _NEXT = {
-    "budget_exhausted": "run it again with a larger limit, such as --max-calls; `show {run} --tree` says where it went",
-    "all_pruned": "state the problem more fully, or use another model; `show {run} --tree` has every rejection",
-    "backtrack_ceiling": "use a workflow with larger backtrack budgets, or another model; `show {run} --tree` says why",
-    "cancelled": "what was validated is kept; `show {run} --tree` shows it",
-    "failed": "mend the cause and run it again; `log {run}` has the details",
+    "budget_exhausted": "run it again with a larger limit, such as --max-calls; `replan show {run} --tree` says where it went",
+    "all_pruned": "state the problem more fully, or use another model; `replan show {run} --tree` has every rejection",
+    "backtrack_ceiling": "use a workflow with larger backtrack budgets, or another model; `replan show {run} --tree` says why",
+    "cancelled": "what was validated is kept; `replan show {run} --tree` shows it",
+    "failed": "mend the cause and run it again; `replan log {run}` has the details",
 }
 
 

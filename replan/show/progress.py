@@ -93,8 +93,11 @@ class LiveTree:
         self._live.start()
 
     def on_record(self, record: Record[PlanningEvent], state: State) -> None:  # noqa: ARG002 -- the port's signature
-        """Redraw."""
+        """Redraw, also after a pause."""
         self._state = state
+        if not self._live.is_started:
+            self._live = self._new()
+            self._live.start()
         self.tick()
 
     def note(self, text: str) -> None:
@@ -102,11 +105,9 @@ class LiveTree:
         self._console.print(line(f"replan: {text}"))
 
     def tick(self) -> None:
-        """Redraw, also after a pause."""
-        if not self._live.is_started:
-            self._live = self._new()
-            self._live.start()
-        self._live.refresh()
+        """Redraw, unless the screen is the user's."""
+        if self._live.is_started:
+            self._live.refresh()
 
     def pause(self) -> None:
         """Take the tree off the screen."""
@@ -143,8 +144,9 @@ class LiveTree:
 def spent_line(state: State, now: float) -> Text:
     """Return what is used of what is allowed, and what is being waited for."""
     ledger, limits = state.ledger, state.ledger.limits
-    used = ledger.committed
-    parts = [f"{used.calls} of {counted(limits.calls, 'call')}"]
+    used = ledger.spent + ledger.unknown
+    # Calls under way count too: it is they that the user waits for.
+    parts = [f"{ledger.committed.calls} of {counted(limits.calls, 'call')}"]
     parts.append(counted(used.tokens, "token") + (f" of {limits.tokens:,}" if limits.tokens else ""))
     known = state.config is not None and state.config.price is not None
     cap = f" of {money(limits.micro_usd / MICRO)}" if limits.micro_usd else ""

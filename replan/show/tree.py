@@ -14,7 +14,7 @@ FINDINGS_MAX = 3
 """Findings under one attempt; the rest are counted."""
 
 _STYLES = {"accepted": "green", "rejected": "red", "superseded": "dim", "pending": "yellow"}
-_SAID = {"superseded": "accepted, later made void", "pending": "under way"}
+_SAID = {"superseded": "accepted", "pending": "under way"}
 
 
 def search_tree(title: str, found: list[Attempt], *, brief: bool = False) -> Tree:
@@ -37,11 +37,15 @@ def _grow(tree: Tree, branch: tuple[Attempt, list[Any]], *, brief: bool) -> None
 def _label(attempt: Attempt) -> Text:
     node = attempt.node
     text = line(node.node)
-    text.append(f"  {_SAID.get(node.status, node.status)}", style=_STYLES[node.status])
+    said = "without a verdict" if attempt.over and node.status == "pending" else _SAID.get(node.status, node.status)
+    text.append(f"  {said}", style=_STYLES[node.status])
     if node.verdict is not None:
-        text.append(" ").append_text(line(f"by {node.verdict.guard}, score {node.verdict.score:.2f}", "dim"))
-    if node.used.calls:
-        text.append(f" ({spent(node.used, known=attempt.cost_known)})", style="dim")
+        score = "" if node.verdict.passed else f", score {node.verdict.score:.2f}"
+        text.append(" ").append_text(line(f"by {node.verdict.guard}{score}", "dim"))
+    if node.status == "superseded":
+        text.append(", made void later", style="dim")
+    if node.used.tokens or node.used.calls > 1:
+        text.append(f" ({spent(node.used, known=attempt.cost_known).removeprefix('1 call, ')})", style="dim")
     if node.repeats is not None:
         text.append(" ").append_text(line(f"repeats {node.repeats}", "yellow"))
     return text

@@ -1,0 +1,64 @@
+"""A home and a folder for each test of the command line, and ways to call it: in this process, and in one of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from replan.cli.app import app
+from tests.cli.cases import PROBLEM, write_script
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A home that does not exist yet."""
+    folder = tmp_path / "home"
+    monkeypatch.setenv("REPLAN_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture
+def problem(tmp_path):
+    """A file with a problem."""
+    path = tmp_path / "problem.md"
+    path.write_text(PROBLEM, encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def replan(home):
+    """Call `replan` in this process; the result has `exit_code`, `stdout` and `stderr`."""
+
+    def call(*arguments, **extra):
+        return CliRunner().invoke(app, [str(one) for one in arguments], **extra)
+
+    return call
+
+
+@pytest.fixture
+def scripted(tmp_path):
+    """Write a script and return the model that speaks it."""
+    return lambda script: write_script(tmp_path, script)
+
+
+@pytest.fixture
+def shell(home):
+    """The environment and the command for a process of its own."""
+
+    def start(*arguments, **extra):
+        command = [sys.executable, "-m", "replan", *map(str, arguments)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | extra
+        return subprocess.Popen(command, cwd=ROOT, env=dict(os.environ), **pipes)
+
+    return start
+
+
+def run_id(replan):
+    """Return the id of the newest run."""
+    return json.loads(replan("runs", "--json").stdout)["runs"][0]["run_id"]

@@ -1,0 +1,85 @@
+"""The help: complete, with examples and exit codes, and quick because nothing heavy is loaded for it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from replan.cli.exits import MEANING, Exit
+from tests.cli.conftest import ROOT
+
+HEAVY = ("trio", "pydantic", "openai", "rich", "structlog", "apsw", "yaml", "genai_prices")
+COMMANDS = "run resume runs show log questions answer cancel check workflow doctor".split()
+
+
+def loaded_by(code):
+    """Return which of the heavy modules a fresh interpreter has loaded after the code."""
+    told = f"{code}\nimport sys, json\nsys.stderr.write(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))"
+    done = subprocess.run([sys.executable, "-c", told], cwd=ROOT, capture_output=True, text=True, check=True)
+    return json.loads(done.stderr)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["workflow", "--help"], ["check", "--help"]])
+def test_help_loads_nothing_heavy(arguments):
+    code = f"from replan.cli import main\ntry:\n    main({arguments!r})\nexcept SystemExit:\n    pass"
+    assert loaded_by(code) == []
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    assert loaded_by("import replan, replan.cli") == []
+
+
+def test_help_names_every_command_and_every_exit_code(replan):
+    done = replan("--help")
+    assert done.exit_code == 0
+    for name in COMMANDS:
+        assert f"\n  {name} " in done.stdout
+    for code in Exit:
+        assert f"\n  {int(code)} " in done.stdout
+    assert set(MEANING) == set(Exit)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_examples(replan, name):
+    done = replan(name, "--help")
+    assert done.exit_code == 0
+    assert f"Usage: replan {name}" in done.stdout
+    assert "Examples:\n" in done.stdout
+
+
+def test_the_exit_codes_are_those_of_the_contract():
+    codes = {name: int(code) for name, code in Exit.__members__.items()}
+    assert codes == {
+        "OK": 0,
+        "INTERNAL": 1,
+        "USAGE": 2,
+        "UNSOLVED": 3,
+        "PROVIDER": 4,
+        "BUDGET": 5,
+        "WAITING": 6,
+        "CANCELLED": 7,
+        "NOT_FOUND": 8,
+        "JOURNAL": 9,
+        "INTERRUPTED": 130,
+        "TERMINATED": 143,
+    }
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["rum"], ["run"], ["run", "p.md", "--max-cals", "3"], ["runs", "--max-calls"], ["check"], ["workflow", "shw", "x"]],
+)
+def test_a_misused_command_line_is_one_line_and_exit_2(replan, arguments):
+    done = replan(*arguments)
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("replan: ")
+    assert done.stderr.count("\n") == 1
+    assert "--help" in done.stderr
+
+
+def test_a_misused_command_line_is_an_object_too(replan):
+    done = replan("run", "p.md", "--json", "--max-calls", "many")
+    assert done.exit_code == 2
+    assert json.loads(done.stdout)["error"]["exit_code"] == 2

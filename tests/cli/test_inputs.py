@@ -1,0 +1,166 @@
+"""Bad problems, flags and configurations: one line that says what to do, exit 2, and nothing written."""
+
+import json
+
+import pytest
+
+from replan.job import PROBLEM_BYTES_MAX
+from tests.cli.cases import PROBLEM
+
+
+def refused(done, *words, home=None, code=2):
+    """Check that a command ended in one line on stderr that has all the words."""
+    assert done.exit_code == code, done.output
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("replan: ")
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr
+    if home is not None:
+        assert not home.exists()
+
+
+BAD = {
+    "missing": (None, "no such file"),
+    "empty": (b"", "empty"),
+    "blank": (b" \n\t\n", "empty"),
+    "binary": (b"\x7fELF\0\0", "binary"),
+    "latin": ("Größe".encode("latin-1"), "UTF-8"),
+    "huge": (b"x" * (PROBLEM_BYTES_MAX + 1), "bytes"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_a_problem_that_is_no_text_is_refused(replan, home, tmp_path, kind):
+    content, word = BAD[kind]
+    path = tmp_path / "bad.md"
+    if content is not None:
+        path.write_bytes(content)
+    refused(replan("run", path, "-m", "rules"), word, home=home)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in BAD if kind != "missing"])
+def test_the_same_holds_for_standard_input(replan, home, kind):
+    content, word = BAD[kind]
+    refused(replan("run", "-", "-m", "rules", input=content), word, home=home)
+
+
+def test_of_fifty_megabytes_only_the_cap_is_read(replan, home, tmp_path):
+    """The file is sparse: whoever read all of it would see zeros far behind the cap."""
+    path = tmp_path / "large.md"
+    with path.open("wb") as file:
+        file.write(b"x" * (PROBLEM_BYTES_MAX + 1))
+        file.truncate(50 * 1024 * 1024)
+    refused(replan("run", path, "-m", "rules"), f"{PROBLEM_BYTES_MAX:,} bytes", home=home)
+
+
+def test_a_folder_is_no_problem_statement(replan, home, tmp_path):
+    refused(replan("run", tmp_path, "-m", "rules"), "folder", home=home)
+
+
+@pytest.mark.parametrize("text", ["The login fails with a timeout", "x " * 500])
+def test_a_sentence_in_place_of_a_file_is_understood(replan, home, text):
+    refused(replan("run", text, "-m", "rules"), "no such file", "replan run -", home=home)
+
+
+FLAGS = {
+    ("--max-calls", "0"): "--max-calls",
+    ("--max-calls", "-3"): "--max-calls",
+    ("--max-tokens", "0"): "--max-tokens",
+    ("--max-cost", "0"): "--max-cost",
+    ("--max-cost", "-1"): "--max-cost",
+    ("--deadline", "0s"): "length of time",
+    ("--deadline", "soon"): "length of time",
+    ("--search", "dept_first"): "depth_first",
+    ("--detach",): "no host is running",
+    ("--detach", "--dry-run"): "leave one out",
+    ("-w", "serch"): "did you mean 'search'?",
+    ("-m", "scriptd:x.yaml"): "did you mean scripted:?",
+    ("-m", ""): "names no model",
+    ("-m", "nobody-knows-this-model", "--max-cost", "1"): "prices",
+}
+
+
+@pytest.mark.parametrize("flags", FLAGS, ids=" ".join)
+def test_flags_that_make_no_sense_are_refused(replan, home, problem, flags):
+    model = () if "-m" in flags else ("-m", "rules")
+    refused(replan("run", problem, *model, *flags), FLAGS[flags], home=home)
+
+
+def test_resume_takes_a_run_or_the_last_one(replan, home):
+    refused(replan("resume"), "no run is named", home=home)
+    refused(replan("resume", "k7m2x9qa", "--last"), "both", home=home)
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "OPENAI_BASE_URL"])
+def test_a_key_without_a_model_is_not_guessed_about(replan, home, problem, monkeypatch, name):
+    monkeypatch.setenv(name, "https://models.example/v1")
+    refused(replan("run", problem), name, "REPLAN_MODEL", home=home)
+
+
+WORKFLOW = """\
+name: mine
+action_pairs:
+  g_analysis:
+    generator: model
+    guard: analysis_valid
+  g_plan:
+    generator: model
+    guard: plan_medium
+    requires: [g_analysis]
+"""
+
+WRONG = {
+    "key": (WORKFLOW.replace("    requires", "    requiers"), "mine.yaml:9", "did you mean 'requires'?"),
+    "cycle": (WORKFLOW.replace("valid\n", "valid\n    requires: [g_plan]\n"), "mine.yaml:6", "require each other"),
+    "guard": (WORKFLOW.replace("plan_medium", "plan_mediun"), "mine.yaml:8", "did you mean 'plan_medium'?"),
+    "step": (WORKFLOW.replace("[g_analysis]", "[g_analyse]"), "mine.yaml:9", "did you mean 'g_analysis'?"),
+    "yaml": (WORKFLOW.replace("name: mine", "name: [mine"), "mine.yaml:", ""),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_workflow_with_a_mistake_is_named_by_file_and_line(replan, home, problem, tmp_path, what):
+    text, place, hint = WRONG[what]
+    path = tmp_path / "mine.yaml"
+    path.write_text(text, encoding="utf-8")
+    refused(replan("run", problem, "-m", "rules", "-w", path), place, hint, home=home)
+    refused(replan("workflow", "cost", path, "-m", "rules"), place, hint, home=home)
+
+
+def test_prompts_without_their_wrappers_are_refused(replan, home, problem, tmp_path):
+    (tmp_path / "mine.yaml").write_text(f"prompts: bare.yaml\n{WORKFLOW}", encoding="utf-8")
+    (tmp_path / "bare.yaml").write_text("analysis: {role: r, constraints: c, task: t}\n", encoding="utf-8")
+    done = replan("run", problem, "-m", "rules", "-w", tmp_path / "mine.yaml")
+    refused(done, "bare.yaml:1", "feedback_wrapper", home=home)
+
+
+def test_an_error_is_an_object_on_stdout_with_json(replan, problem):
+    done = replan("run", problem, "-w", "serch", "-m", "rules", "--json")
+    error = json.loads(done.stdout)["error"]
+    assert done.exit_code == error["exit_code"] == 2
+    assert error["kind"] == "UsageProblem"
+    assert error["hint"] == "did you mean 'search'?"
+    assert error["message"] in done.stderr
+
+
+def test_a_mistake_in_the_users_config_is_named_by_file_and_line(replan, home, problem):
+    home.mkdir(mode=0o700)
+    (home / "config.yaml").write_text("modle: rules\n", encoding="utf-8")
+    refused(replan("run", problem), "config.yaml:1", "did you mean 'model'?")
+
+
+def test_a_dry_run_writes_nothing(replan, home, problem):
+    done = replan("run", problem, "-m", "rules", "--dry-run")
+    assert done.exit_code == 0
+    assert "30 calls" in done.stdout
+    assert not home.exists()
+
+
+def test_a_problem_of_unusual_text_is_taken(replan, tmp_path):
+    """A byte order mark, no line end, and control characters are no reason to refuse."""
+    path = tmp_path / "odd.md"
+    path.write_bytes(b"\xef\xbb\xbf" + PROBLEM.strip().encode() + b" \x1b[31mred\x07")
+    done = replan("run", path, "-m", "rules", "--dry-run", "--json")
+    assert json.loads(done.stdout)["workflow"] == "search"
