@@ -1,0 +1,247 @@
+"""Regenerates the parts of the documentation that the program itself can say, between two marks on a page.
+
+`python docs/generate.py` rewrites what stands between `<!-- generated: NAME -->` and `<!-- end -->` on every page; a
+test compares, so that no page drifts. Meanings that code cannot say stand in `docs/reference/meanings.yaml`.
+"""
+# ruff: noqa: INP001, T201 -- a script, not a package
+
+import ast
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+sys.path.insert(0, str(ROOT))  # So that the checkout is documented, whatever is installed.
+
+from actors.config.graph import mermaid  # noqa: E402
+from actors.config.pair import ActionPair, Composite  # noqa: E402
+from actors.config.resolve import read_workflow, shipped_workflows  # noqa: E402
+from actors.config.workflow import Workflow  # noqa: E402
+from actors.findings import Code, ReasonTag  # noqa: E402
+from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
+from actors.machine.events import EVENTS, Outcome  # noqa: E402
+from actors.machine.pinned import graph_of  # noqa: E402
+from actors.policy.loading import load_policy  # noqa: E402
+from actors.policy.table import BacktrackLevel, Row  # noqa: E402
+from actors.search.cost import happy_calls, worst_case_calls  # noqa: E402
+from replan.cli.exits import MEANING  # noqa: E402
+from runtime.crash import LABELS  # noqa: E402
+from runtime.models.port import FaultKind  # noqa: E402
+from runtime.replies import ReplyCode  # noqa: E402
+
+MARKED = re.compile(r"(?P<open><!-- generated: (?P<name>[a-z-]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
+NUMBER = re.compile(r"\bS\d{1,3}\b")
+
+
+def read(name: str) -> Any:
+    """Return a data file of the reference."""
+    return yaml.safe_load((DOCS / "reference" / name).read_text(encoding="utf-8"))
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Return a Markdown table; cells keep to one line."""
+    names = list(head)
+    lines = [names, ["---"] * len(names), *([_cell(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(value: object) -> str:
+    return " ".join(str(value).replace("|", "\\|").split())
+
+
+def code(values: Iterable[object]) -> str:
+    """Return values as inline code, separated by commas."""
+    return ", ".join(f"`{value}`" for value in values)
+
+
+def findings() -> str:
+    """Return one table of finding codes per family."""
+    meanings, parts = read("meanings.yaml")["findings"], []
+    known = [str(one) for one in (*ReplyCode, *Code)]
+    for family in dict.fromkeys(name.split(".")[0] for name in known):
+        rows = [
+            (f"`{name}`", meanings[name]["by"], meanings[name]["means"])
+            for name in known
+            if name.split(".")[0] == family
+        ]
+        parts.append(f"### {family}\n\n{table(('Code', 'From', 'Meaning'), rows)}")
+    return "\n\n".join(parts)
+
+
+def _meanings(section: str, values: Iterable[object], head: str) -> str:
+    said = read("meanings.yaml")[section]
+    return table((head, "Meaning"), ((f"`{value}`", said[str(value)]) for value in values))
+
+
+def policy() -> str:
+    """Return the default rule table, row by row."""
+    rows = load_policy("default", ROOT).rows
+    return table(
+        ("#", "Row", "Fires on", "Level", "Target", "Why"),
+        (
+            (place, f"`{row.id}`", _fires(row), f"`{row.level}`", f"`{row.target}`", row.why)
+            for place, row in enumerate(rows, 1)
+        ),
+    )
+
+
+def _fires(row: Row) -> str:
+    said = ["a fatal verdict"] if row.fatal else []
+    said += [code(row.codes)] if row.codes else []
+    said += [f"tag {code(row.tags)}"] if row.tags else []
+    said += ["the same failure `r_patience` times in a row"] if row.repeated else []
+    delay = f" (first delay {row.backoff_seconds:g} s, doubling)" if row.backoff_seconds else ""
+    return ("; ".join(said) or "anything else") + delay
+
+
+def keys(model: type[BaseModel]) -> str:
+    """Return the keys of a model of configuration: type, default and meaning, as editors show them."""
+    schema = model.model_json_schema()
+    rows = []
+    for name, field in model.model_fields.items():
+        default = field.get_default(call_default_factory=True)
+        shown = "required" if field.is_required() else f"`{json.dumps(default, default=dict)}`"
+        kind = _type(schema["properties"][name], schema.get("$defs", {}))
+        rows.append((f"`{name}`", kind, shown, field.description or ""))
+    return table(("Key", "Type", "Default", "Meaning"), rows)
+
+
+def _type(shape: Mapping[str, Any], others: Mapping[str, Any]) -> str:
+    """Return a JSON Schema's type in a few words."""
+    if "$ref" in shape:
+        name = str(shape["$ref"]).rpartition("/")[2]
+        return "several guards" if name == "Composite" else _type(others[name], others)
+    if "enum" in shape:
+        return code(shape["enum"])
+    either = shape.get("anyOf") or shape.get("oneOf")
+    if either:
+        return " or ".join(dict.fromkeys(_type(one, others) for one in either if one.get("type") != "null"))
+    kind = {"array": "list", "object": "mapping", "integer": "whole number", "string": "text"}
+    name = str(shape.get("type"))
+    low, high = shape.get("minimum"), shape.get("maximum")
+    span = f" {low:,g} to {high:,g}" if low is not None and high is not None else ""
+    return kind.get(name, name) + span
+
+
+def workflows() -> str:
+    """Return the shipped workflows: what each costs, and its drawing by the product's own graph function."""
+    rows, drawings = [], []
+    for name in shipped_workflows(ROOT):
+        workflow, _, _ = read_workflow(name, ROOT)
+        graph = graph_of(workflow)
+        # A linear search never makes a second visit, whatever the budgets say.
+        linear = workflow.search == "linear"
+        worst = (
+            sum(one.rmax for one in graph.budgets.values() if not one.deterministic)
+            if linear
+            else worst_case_calls(graph)
+        )
+        rows.append((f"`{name}`", workflow.description, happy_calls(graph), worst, workflow.max_total_calls))
+        drawings.append(f"### {name}\n\n```mermaid\n{mermaid(workflow)}```")
+    head = ("Workflow", "What it does", "Calls if all passes", "Worst case", "Cap")
+    return "\n\n".join((table(head, rows), *drawings))
+
+
+def events() -> str:
+    """Return every event: its kind, its first sentence and its fields."""
+    parts = []
+    for event in EVENTS:
+        said = " ".join((event.__doc__ or "").split())
+        fields = [
+            f"`{name}`{' (text by hash)' if name in event.texts else ''}"
+            for name in event.model_fields
+            if name != "kind"
+        ]
+        parts.append((f"`{event.model_fields['kind'].default}`", said, ", ".join(fields)))
+    return table(("Kind", "Meaning", "Fields"), parts)
+
+
+def requirements() -> str:
+    """Return every requirement in our words, with the tests that show it, or what is done instead."""
+    found, rows = named_tests(), []
+    for number, entry in read("requirements.yaml").items():
+        tests = list(dict.fromkeys([*entry.get("tests", ()), *found.get(number, ())]))
+        said = entry["says"] + (f" **Instead:** {entry['instead']}" if "instead" in entry else "")
+        rows.append((number, said, "<br>".join(f"`{test}`" for test in tests)))
+    return table(("Number", "Requirement", "Shown by"), rows)
+
+
+def named_tests() -> dict[str, list[str]]:
+    """Return the tests whose docstring or module docstring names a number, as `file::test`, by number."""
+    found: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        for test, said in tests_in(path):
+            for number in NUMBER.findall(said):
+                found.setdefault(number, []).append(f"{path.relative_to(ROOT)}::{test}")
+    return found
+
+
+def tests_in(path: Path) -> list[tuple[str, str]]:
+    """Return the tests of a file with their docstrings; a method as `Class::test`."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    holders = [("", tree.body), *((f"{one.name}::", one.body) for one in tree.body if isinstance(one, ast.ClassDef))]
+    return [
+        (f"{prefix}{node.name}", ast.get_docstring(node) or "")
+        for prefix, body in holders
+        for node in body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+    ]
+
+
+def faults() -> str:
+    """Return every fault of a model's transport and what follows from it."""
+    said = read("meanings.yaml")["faults"]
+    rows = ((f"`{one}`", said[one], "no" if one.final else "yes", "no" if one.refunded else "yes") for one in FaultKind)
+    return table(("Fault", "Meaning", "Tried again", "Charged"), rows)
+
+
+PARTS: Mapping[str, Callable[[], str]] = {
+    "composite-keys": lambda: keys(Composite),
+    "crash-points": lambda: _meanings("crash_points", LABELS, "Label"),
+    "events": events,
+    "exit-codes": lambda: table(("Code", "Meaning"), ((int(one), said) for one, said in MEANING.items())),
+    "faults": faults,
+    "findings": findings,
+    "guard-names": lambda: code(sorted(GUARD_CATALOG)),
+    "levels": lambda: _meanings("levels", BacktrackLevel, "Level"),
+    "outcomes": lambda: _meanings("outcomes", Outcome, "Outcome"),
+    "policy": policy,
+    "requirements": requirements,
+    "row-keys": lambda: keys(Row),
+    "step-keys": lambda: keys(ActionPair),
+    "tags": lambda: _meanings("tags", ReasonTag, "Tag"),
+    "workflow-keys": lambda: keys(Workflow),
+    "workflows": workflows,
+}
+"""What can be generated, by the name in the mark."""
+
+
+def regenerated(text: str) -> str:
+    """Return a page with its generated parts as they are now. Raises `KeyError` for an unknown name."""
+    return MARKED.sub(lambda mark: f"{mark['open']}{PARTS[mark['name']]()}\n{mark['close']}", text)
+
+
+def pages() -> list[Path]:
+    """Return every page of the documentation, the front page included."""
+    return [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+
+
+def main() -> None:
+    """Rewrite the pages, and say which ones changed."""
+    for page in pages():
+        old = page.read_text(encoding="utf-8")
+        new = regenerated(old)
+        if new != old:
+            page.write_text(new, encoding="utf-8")
+            print(f"changed {page.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

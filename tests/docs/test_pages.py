@@ -1,0 +1,103 @@
+"""The pages hold together: links lead somewhere, generated parts are current, and every requirement has its test."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs.blocks import FENCE, ROOT, pages
+
+LINK = re.compile(r"\[[^\]\n]*\]\((?P<target>[^)\s]+)\)")
+HEADING = re.compile(r"^#{1,6} (?P<text>.+)$", re.MULTILINE)
+NUMBERS = [
+    *range(1, 9), *range(11, 40), 46, 47, *range(91, 108), 121, 122, 127, 128, 129, 134, 135
+]  # fmt: skip
+"""The requirements that this release answers."""
+
+
+def load_generator():
+    """Return docs/generate.py as a module."""
+    spec = importlib.util.spec_from_file_location("docs_generate", ROOT / "docs" / "generate.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+GENERATE = load_generator()
+
+
+def anchors(page):
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    return {
+        re.sub(r"[^\w\- ]", "", match["text"].lower()).strip().replace(" ", "-") for match in HEADING.finditer(text)
+    }
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_link_leads_somewhere(page):
+    """Relative links name a file that is there, and a heading that it has."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    for match in LINK.finditer(text):
+        target, _, anchor = match["target"].partition("#")
+        if "://" in target:
+            continue
+        found = (page.parent / target).resolve() if target else page
+        assert found.exists(), f"{target} does not exist"
+        assert not anchor or anchor in anchors(found), f"{target} has no heading {anchor}"
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_generated_parts_are_current(page):
+    """After a change of the program: `make docs`."""
+    text = page.read_text(encoding="utf-8")
+    assert GENERATE.regenerated(text) == text
+
+
+def test_every_page_can_be_reached_from_the_front_page():
+    """A page that nothing links to is not found by anybody."""
+    seen, waiting = set(), [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        seen.add(page)
+        for match in LINK.finditer(page.read_text(encoding="utf-8")):
+            target = (page.parent / match["target"].partition("#")[0]).resolve()
+            if target.suffix == ".md" and target.exists() and target not in seen:
+                waiting.append(target)
+    assert {page.relative_to(ROOT) for page in pages()} <= {page.relative_to(ROOT) for page in seen}
+
+
+def test_every_meaning_is_of_something_and_everything_has_a_meaning():
+    """`docs/reference/meanings.yaml` has the codes of the program, no more and no fewer."""
+    said = GENERATE.read("meanings.yaml")
+    codes = {str(one) for one in (*GENERATE.ReplyCode, *GENERATE.Code)}
+    assert set(said["findings"]) == codes
+    for section, values in (
+        ("tags", GENERATE.ReasonTag),
+        ("levels", GENERATE.BacktrackLevel),
+        ("outcomes", GENERATE.Outcome),
+        ("faults", GENERATE.FaultKind),
+        ("crash_points", GENERATE.LABELS),
+    ):
+        assert set(said[section]) == {str(one) for one in values}, section
+
+
+def test_every_requirement_is_there():
+    """Each number has an entry with words of its own, and a test or what is done instead."""
+    entries = GENERATE.read("requirements.yaml")
+    assert list(entries) == [f"S{number}" for number in NUMBERS]
+    found = GENERATE.named_tests()
+    for number, entry in entries.items():
+        assert entry["says"].strip()
+        assert entry.get("tests") or found.get(number), f"{number} has no test"
+    assert {number for number, entry in entries.items() if "instead" in entry} >= {"S5", "S7", "S21", "S24", "S38"}
+
+
+def test_every_test_that_a_requirement_names_exists():
+    """A renamed test must not leave a claim behind."""
+    for number, entry in GENERATE.read("requirements.yaml").items():
+        for name in entry.get("tests", ()):
+            file, _, test = name.partition("::")
+            assert (ROOT / file).is_file(), f"{number}: {file}"
+            assert test in {found for found, _ in GENERATE.tests_in(Path(ROOT / file))}, f"{number}: {name}"

@@ -1,0 +1,94 @@
+"""A warm command line: the program is imported once, and every `replan` in an example forks from that.
+
+`python -m tests.docs.warm SOCKET` listens; the command `replan` that examples find is a small script (`SHIM`) that hands
+its arguments, folder, environment and standard streams over, and leaves with the exit code that comes back.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ORDER_MAX = 1024 * 1024
+
+SHIM = """#!{python} -ISs
+import json, os, socket, sys
+with socket.socket(socket.AF_UNIX) as line:
+    line.connect({path!r})
+    order = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
+    socket.send_fds(line, [len(order).to_bytes(4, "big")], [0, 1, 2])
+    line.sendall(order)
+    sys.exit(int(line.recv(16) or b"70"))
+"""
+
+
+@contextmanager
+def warm_commands(folder: Path) -> Iterator[Path]:
+    """Yield a folder to put on the search path, in which `replan` is the checkout's command line, and quick."""
+    place = folder / "line"
+    command = folder / "replan"
+    command.write_text(SHIM.format(python=sys.executable, path=str(place)))
+    command.chmod(0o700)
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.docs.warm", str(place)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            yield folder
+        finally:
+            process.terminate()
+
+
+def serve(place: str) -> None:
+    """Fork a child for each order, until terminated."""
+    import replan.cli.running  # noqa: F401 - what every command needs, imported before the forks
+    import replan.engine  # noqa: F401
+    from replan.cli import main
+
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(place)
+        door.listen()
+        print("ready", flush=True)
+        while True:
+            line, _ = door.accept()
+            if os.fork() == 0:
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                door.close()
+                _child(line, main)
+            line.close()
+
+
+def _child(line, main):
+    head, descriptors, _, _ = socket.recv_fds(line, 4, 3)
+    order = b""
+    while len(order) < int.from_bytes(head, "big"):
+        order += line.recv(ORDER_MAX)
+    arguments, folder, environment = json.loads(order)
+    for number, descriptor in enumerate(descriptors):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    code = 1
+    try:
+        main(arguments)
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        line.sendall(str(code).encode())
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])
