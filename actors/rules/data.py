@@ -205,10 +205,19 @@ def rules_of(templates: Mapping[str, Any], *, place: Path = Path()) -> Rules:
 def _faults(rules: Rules, template: Template) -> Iterator[tuple[str, str]]:
     """Yield (key, cause) for every reference in a template that leads nowhere."""
     ids = [step.step_id for step in template.steps]
+    made = {token for step in template.steps for token in (*step.effects, *step.failure_effects)}
+    known = made | set(template.initial_state)
+    for token in template.goal_state:
+        if token not in known:
+            yield "goal_state", f"nobody makes {token!r}{_nearest(token, known)}"
     for number, step in enumerate(template.steps):
         place = f"steps[{number}] ({step.step_id})"
         if ids.index(step.step_id) != number or step.step_id in RESERVED:
             yield place, "the step id is taken"
+        for key in ("preconditions", "delete_effects", "failure_delete_effects"):
+            for token in getattr(step, key):
+                if token not in known:
+                    yield f"{place}.{key}", f"nobody makes {token!r}{_nearest(token, known)}"
         for name in step.dependencies:
             if name.removesuffix("_{n}") not in ids[:number]:
                 yield f"{place}.dependencies", f"{name!r} is no earlier step{_nearest(name, ids)}"

@@ -24,7 +24,7 @@ class RulesModel:
 
     A request's `material` names the `role` (analysis, recon, strategy, plan or critique), the `specification`,
     `clarifications`, accepted `dependencies` by role, `retry` and `escalation` feedback, and `settings` (`r_max`,
-    `guard_catalog`). An unknown role is the fault `BAD_REQUEST`.
+    `guard_catalog`, `assurance`, `escalations`). An unknown role is the fault `BAD_REQUEST`.
 
     Raises:
         UsageProblem: on templates that cannot be used.

@@ -25,14 +25,15 @@ _NOT_NAME = re.compile(r"[^a-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What decides about a template's steps: cues of the text, the lists, and how small the plan should be.
+    """What decides about a template's steps: cues of the text, the lists, and whether optional steps and loops are in.
 
-    `size`: 0 = every step; 1 = without the optional ones; 2 = without loops as well, so that there is less to prove.
+    Where loops are out, a failure that would go back is handed to a person instead.
     """
 
     cues: frozenset[str]
     lists: Mapping[str, Sequence[str]]
-    size: int
+    optional: bool = True
+    loops: bool = True
 
     def items(self, step: TemplateStep) -> Sequence[str]:
         """Return the items that the step is repeated for; one empty item for a step that is not repeated."""
@@ -41,14 +42,14 @@ class Choice:
     def keeps(self, step: TemplateStep) -> bool:
         """Whether the step is in the plan."""
         asked_for = step.only_if is None or step.only_if in self.cues
-        return asked_for and bool(self.items(step)) and not (step.optional and self.size)
+        return asked_for and bool(self.items(step)) and (self.optional or not step.optional)
 
 
 def plan_artifact(reading: Reading, rules: Rules) -> dict[str, Any]:
     """Return the plan for the request's problem.
 
-    Each rejection makes the next plan smaller. A critique that was accepted lets more items through, and its points
-    stand in the step that reviews the result.
+    Each rejection makes the next plan smaller: the optional steps go first, then the loops. A critique that was
+    accepted lets more items through, and its points stand in the step that reviews the result.
     """
     facts = facts_of(reading)
     points = _critique_points(reading)
@@ -60,8 +61,9 @@ def plan_artifact(reading: Reading, rules: Rules) -> dict[str, Any]:
     cues = reading.classification.cues | (frozenset() if strategy.template else frozenset({"investigate"}))
     slots = slots_of(reading, facts, rules)
     steps: list[dict[str, Any]] = []
-    for size in range(min(reading.retries, 2), 3):
-        steps = list(_steps(rules.templates[kind], Choice(cues, lists, size), slots))
+    for cut in range(min(reading.retries, 2), 3):
+        choice = Choice(cues, lists, optional=cut < 1, loops=cut < 2 and not reading.strong)
+        steps = list(_steps(rules.templates[kind], choice, slots))
         if _budget(steps) <= reading.r_max:
             break
     if points:
@@ -76,7 +78,7 @@ def template_plan(template: Template, reading: Reading, rules: Rules) -> dict[st
     """Return a template's plan with no repetition: what a template selector hands to whoever refines it."""
     facts = facts_of(reading)
     lists, slots = lists_of(facts, rules, -max(LIMITS.values())), slots_of(reading, facts, rules)
-    steps = list(_steps(template, Choice(frozenset(), lists, 0), slots))
+    steps = list(_steps(template, Choice(frozenset(), lists), slots))
     return _plan(template, steps, slots, lists, reading.r_max)
 
 
@@ -135,7 +137,7 @@ def _steps(template: Template, choice: Choice, slots: Mapping[str, str]) -> Iter
             own = {**slots, **item_slots(item, number)} if step.for_each else slots
             needs = [*tokens(step.preconditions, mine), *(tokens(step.effects, number - 1) if chained else [])]
             back = step.on_failure not in RESERVED
-            loop = back and choice.size < 2
+            loop = back and choice.loops
             yield {
                 "step_id": f"{step.step_id}_{number}" if step.for_each else step.step_id,
                 "name": fill(step.name, own),

@@ -21,7 +21,8 @@ class Reading:
 
     `dependencies` are the accepted artifacts by role; `retries` and `escalations` count the feedback. Only their number
     is used: feedback quotes what others wrote, so its words steer nothing. (The list of escalations is a window; the
-    setting `escalations` counts them all.) `asked` are the questions that were answered.
+    setting `escalations` counts them all.) `asked` are the questions that were answered; `strong` says that the plan
+    must reach its goal without loops.
     """
 
     text: Text
@@ -34,6 +35,7 @@ class Reading:
     asked: tuple[str, ...]
     catalogue: frozenset[str]
     r_max: int
+    strong: bool
 
     def dependency(self, role: str) -> Mapping[str, Any]:
         """Return the accepted artifact of a role, or an empty mapping if there is none that could be read."""
@@ -70,6 +72,7 @@ def read_request(material: Mapping[str, Any], rules: Rules) -> Reading:
         asked=tuple(folded(str(item.get("question", ""))) for item in clarifications),
         catalogue=GUARD_CATALOG | {name for name in _list(settings.get("guard_catalog")) if isinstance(name, str)},
         r_max=_count(settings.get("r_max")) or R_MAX,
+        strong=settings.get("assurance") == "strong",
     )
 
 

@@ -192,6 +192,14 @@ def test_a_plan_is_called_by_its_kind_and_title():
     assert ask("plan", "???", dependencies={"analysis": {"problem_type": "feature"}})["plan_id"] == "feature"
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_workflow_that_asks_for_strong_plans_gets_plans_without_loops(kind):
+    text = "\n\n".join(PIECES)
+    plan = ask("plan", text, dependencies={"analysis": {"problem_type": kind}}, settings={"assurance": "strong"})
+    assert {step["on_failure"] for step in plan["steps"]} == {"continue", "escalate"}
+    assert accepted(plan, text).facts["assurance"] == "strong"
+
+
 def test_an_accepted_recon_decides_what_is_named():
     """What another author found takes the place of what the rules find."""
     recon = {"mentioned_files": ["lib/other.py"], "apis_involved": [], "test_references": ["t_one"]}

@@ -49,6 +49,12 @@ def step(name, **change):
         (step("apply_fix", dependencies=["review"]), ["apply_fix", "'review' is no earlier step"]),
         (step("verify_fix", on_failure="stress"), ["verify_fix", "on_failure"]),
         (step("review", on_failure="stress"), ["review", "not in every plan"]),
+        (
+            step("apply_fix", preconditions=["cause_knwon"]),
+            ["apply_fix", "preconditions", "did you mean 'cause_known'"],
+        ),
+        (step("review", failure_delete_effects=["x"]), ["review", "failure_delete_effects", "nobody makes 'x'"]),
+        (lambda content: content.update(goal_state=["fixed"]), ["goal_state", "nobody makes 'fixed'"]),
         (step("stress", only_if="concurency"), ["stress", "did you mean 'concurrency'"]),
         (step("locate", for_each="suspect"), ["locate", "did you mean 'suspects'"]),
         (step("locate", step_id="reproduce"), ["reproduce", "the step id is taken"]),
