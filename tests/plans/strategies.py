@@ -1,5 +1,7 @@
 """Random small plans, shaped so that most of them do something."""
 
+from itertools import combinations
+
 from hypothesis import strategies as st
 
 from actors.plans.plan import Invariant, Plan, Step
@@ -7,8 +9,14 @@ from actors.plans.plan import Invariant, Plan, Step
 TOKENS = ("a", "b", "c", "d")
 
 
-def tokens(size=2):
-    return st.frozensets(st.sampled_from(TOKENS), max_size=size)
+def subsets(items, most, least=0):
+    """Sets of up to `most` items. One draw each: a plan has dozens of sets, and draws are what costs."""
+    sizes = range(least, min(most, len(items)) + 1)
+    return st.sampled_from([frozenset(one) for size in sizes for one in combinations(items, size)])
+
+
+PAIRS, SINGLES, SOME = subsets(TOKENS, 2), subsets(TOKENS, 1), subsets(TOKENS, 2, 1)
+RULES = st.lists(st.builds(Invariant, SINGLES, SINGLES, SINGLES), max_size=1)
 
 
 @st.composite
@@ -19,7 +27,7 @@ def plans(draw, steps_max=5, failures=True, invariants=True):
     steps = []
     ancestors = {}
     for place, step_id in enumerate(ids):
-        before = draw(st.frozensets(st.sampled_from(ids[:place]), max_size=2)) if place else frozenset()
+        before = draw(subsets(ids[:place], 2))
         ancestors[step_id] = before.union(*(ancestors[one] for one in before))
         words = ["escalate", "continue", "continue", "never", step_id, *sorted(ancestors[step_id])]
         steps.append(
@@ -29,22 +37,21 @@ def plans(draw, steps_max=5, failures=True, invariants=True):
                 guard="syntax",
                 retry_budget=1,
                 dependencies=before,
-                preconditions=draw(tokens()),
-                effects=draw(tokens()),
-                delete_effects=draw(tokens(1)),
+                preconditions=draw(PAIRS),
+                effects=draw(PAIRS),
+                delete_effects=draw(SINGLES),
                 on_failure=draw(st.sampled_from(words)) if failures else "escalate",
-                failure_effects=draw(tokens(1)) if failures else frozenset(),
-                failure_delete_effects=draw(tokens(1)) if failures else frozenset(),
+                failure_effects=draw(SINGLES) if failures else frozenset(),
+                failure_delete_effects=draw(SINGLES) if failures else frozenset(),
             )
         )
-    rules = st.builds(Invariant, tokens(1), tokens(1), tokens(1))
     return Plan(
         plan_id="p",
         steps=tuple(steps),
-        initial_state=draw(st.frozensets(st.sampled_from(TOKENS), min_size=1, max_size=2)),
-        goal_state=draw(st.frozensets(st.sampled_from(TOKENS), min_size=1, max_size=2)),
+        initial_state=draw(SOME),
+        goal_state=draw(SOME),
         total_retry_budget=100,
-        invariants=tuple(draw(st.lists(rules, max_size=1))) if invariants else (),
+        invariants=tuple(draw(RULES)) if invariants else (),
     )
 
 

@@ -12,7 +12,7 @@ from tests.plans.reference import Walk, possibly_false
 from tests.plans.strategies import going_back_plan, plans, policies
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(plans(steps_max=6, failures=False, invariants=False))
 def test_modal_truth_agrees_with_all_linearisations(plan):
     """A token is unmet before a step, or at the end, iff it is false there in some order."""
@@ -34,7 +34,7 @@ def criterion_agrees(plan):
     assert {one: unmet for one, unmet in found.items() if unmet} == possibly_false(plan, plan.steps)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(plans(steps_max=5, invariants=False))
 def test_the_nominal_run_leaves_contingent_steps_out(plan):
     """The same holds for the nominal steps alone, when some steps only run after a failure."""
@@ -78,14 +78,14 @@ def agree(plan):
             replay(plan, trace)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(plans(steps_max=5))
 def test_exploring_a_plan_agrees_with_walking_every_configuration(plan):
     """Merged configurations and left-out orders change nothing that is reported."""
     agree(plan)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(policies())
 def test_exploring_a_policy_agrees_with_walking_every_configuration(policy):
     """The same for steps that may run any number of times."""
