@@ -5,12 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from actors.config.explain import explain
 from actors.config.resolve import load_workflow, read_workflow
 from actors.config.workflow import Workflow, validate_names
-from actors.config.yamlfile import Document
 from actors.guards.catalogue import guard_for
 from actors.hands.team import Registry
 from actors.machine.pinned import Pinned
@@ -105,10 +101,9 @@ def _changed(workflow: Workflow, keys: Mapping[str, Any]) -> Workflow:
     """Return the workflow with the values of flags. Raises `UsageProblem` that names the flag."""
     try:
         return workflow.changed(**keys)
-    except ValidationError as error:
-        problem = explain(error, Document("the command line", dict(keys)))
-        flag = next((_FLAGS[str(part)] for part in error.errors()[0]["loc"] if str(part) in _FLAGS), "")
-        raise UsageProblem(problem.cause, place=flag, hint=problem.hint) from None
+    except UsageProblem as problem:
+        place = _FLAGS.get(problem.place, problem.place)
+        raise UsageProblem(problem.cause, place=place, hint=problem.hint) from None
 
 
 def _overrides(asked: Asked) -> dict[str, Any]:
