@@ -1,0 +1,134 @@
+"""The operators and the moves: what may be asked for, what going back clears, and in which order steps are tried."""
+
+from actors.search.graph import Graph, StepBudget
+from actors.search.moves import Redo, Retry, Stuck, choose, one_up, stay
+from actors.search.progress import (
+    Phase,
+    accept,
+    begin,
+    can_redo,
+    cleared,
+    done,
+    mark,
+    new_round,
+    ready,
+    redo,
+    start,
+)
+from tests.search.shapes import graph
+
+FREE = StepBudget(deterministic=True)
+SEEDS = graph(
+    {"analysis": (), "recon": (), "strategy": ("analysis", "recon"), "plan": ("analysis", "recon", "strategy")},
+    [(2, 1), (2, 2), (2, 3), (3, 0)],
+)
+
+
+def run(shape, *steps):
+    """Return the progress after one accepted attempt at each of the steps."""
+    progress = start(shape)
+    for step in steps:
+        progress = accept(begin(shape, progress, step), step, f"{step}.1")
+    return progress
+
+
+def failed(shape, step, *before):
+    return mark(begin(shape, run(shape, *before), step), step, Phase.FAILED)
+
+
+def test_nothing_is_accepted_at_first_and_everything_in_the_end():
+    """S1, S2: the initial state and the goal."""
+    assert {slot.accepted for slot in start(SEEDS).values()} == {None}
+    assert not done(run(SEEDS, "analysis", "recon", "strategy"))
+    assert done(run(SEEDS, "analysis", "recon", "strategy", "plan"))
+
+
+def test_a_step_is_ready_once_all_that_it_requires_is_accepted():
+    """S3."""
+    assert ready(SEEDS, start(SEEDS)) == ["analysis", "recon"]
+    assert ready(SEEDS, run(SEEDS, "analysis")) == ["recon"]
+    assert ready(SEEDS, run(SEEDS, "recon", "analysis")) == ["strategy"]
+
+
+def test_going_back_clears_the_target_and_all_below_it_and_only_that():
+    """S5: analysis keeps its artifact when recon is redone."""
+    progress = redo(SEEDS, run(SEEDS, "analysis", "recon", "strategy", "plan"), ["recon"])
+    assert cleared(SEEDS, ["recon"]) == ("recon", "strategy", "plan")
+    assert {step: slot.accepted for step, slot in progress.items() if slot.accepted} == {"analysis": "analysis.1"}
+
+
+def test_an_operator_changes_no_earlier_state():
+    """S31: states are values."""
+    before = run(SEEDS, "analysis", "recon")
+    copy = dict(before)
+    redo(SEEDS, begin(SEEDS, before, "strategy"), ["recon"])
+    assert before == copy
+
+
+def test_attempts_count_within_a_visit_and_visits_within_a_round():
+    """S23."""
+    again = begin(SEEDS, mark(failed(SEEDS, "analysis"), "analysis", Phase.AGAIN), "analysis")
+    assert (again["analysis"].visits, again["analysis"].attempt) == (1, 2)
+    back = begin(SEEDS, redo(SEEDS, again, ["analysis"]), "analysis")
+    assert (back["analysis"].visits, back["analysis"].attempt, back["analysis"].number) == (2, 1, 2)
+    fresh = new_round(accept(back, "analysis", "x"))["analysis"]
+    assert (fresh.visits, fresh.number, fresh.accepted) == (0, 2, "x")
+
+
+def test_a_leaf_has_fresh_attempts_for_each_set_of_parents_and_no_limit_of_visits():
+    """S26: three plans per strategy."""
+    progress = failed(SEEDS, "plan", "analysis", "recon", "strategy")
+    for number in range(2, 5):
+        progress = redo(SEEDS, progress, ["strategy"])
+        progress = accept(begin(SEEDS, progress, "strategy"), "strategy", f"strategy.{number}")
+        progress = mark(begin(SEEDS, progress, "plan"), "plan", Phase.FAILED)
+        assert (progress["plan"].visits, progress["plan"].attempt) == (number, 1)
+    assert not can_redo(SEEDS, progress, "strategy")
+
+
+def test_the_order_upward_is_by_distance_then_later_in_the_file_first():
+    assert SEEDS.upward("plan", 1) == ["strategy", "recon", "analysis"]
+    assert SEEDS.upward("plan", 2) == ["recon", "analysis"]
+    assert SEEDS.nearer("plan", 2) == ["strategy"]
+    assert SEEDS.distance("analysis", "plan") == 2, "the longest path counts"
+
+
+def test_a_wish_that_cannot_be_had_goes_up_then_down_then_stays():
+    shape = graph({"a": (), "b": ("a",), "c": ("b",), "d": ("c",)}, [(1, 0), (1, 1), (1, 1), (2, 0)])
+    progress = failed(shape, "d", "a", "b", "c")
+    assert choose(shape, progress, "d", ["b"]) == Redo(("b",))
+    assert choose(shape, progress, "d", ["a"]) == Redo(("b",)), "a has one visit only, and nothing is above it"
+    assert choose(shape, progress, "d", ["d"]) == Retry()
+    none = graph({"a": (), "d": ("a",)}, [(1, 0), (2, 0)])
+    assert choose(none, failed(none, "d", "a"), "d", ["a"]) == Retry()
+
+
+def test_of_several_targets_those_that_are_allowed_are_redone():
+    shape = graph({"a": (), "b": (), "c": ("a", "b")}, [(1, 1), (1, 0), (1, 0)])
+    assert choose(shape, failed(shape, "c", "a", "b"), "c", ["a", "b"]) == Redo(("a",))
+
+
+def test_a_step_that_may_not_escalate_stays_where_it_is():
+    shape = graph({"a": (), "b": ("a",), "c": ("b",)}, [(1, 2), (1, 1), (1, 0)])
+    assert stay(shape, failed(shape, "b", "a"), "b") == Redo(("b",))
+    assert stay(shape, failed(shape, "c", "a", "b"), "c") == Stuck(root=False)
+    assert stay(shape, failed(shape, "a"), "a") == Redo(("a",))
+
+
+def test_blind_search_goes_one_up_only_when_the_attempts_are_used():
+    """S11."""
+    progress = failed(SEEDS, "strategy", "analysis", "recon")
+    assert one_up(SEEDS, progress, "strategy") == Retry()
+    spent = begin(SEEDS, mark(progress, "strategy", Phase.AGAIN), "strategy")
+    assert one_up(SEEDS, mark(spent, "strategy", Phase.FAILED), "strategy") == Redo(("recon",))
+
+
+def test_steps_without_a_model_call_are_no_targets_and_hold_no_visit_up():
+    """S123."""
+    shape = Graph(
+        {"a": (), "template": ("a",), "plan": ("template",)},
+        {"a": StepBudget(1, 1), "template": FREE, "plan": StepBudget(1, 0)},
+    )
+    progress = failed(shape, "plan", "a", "template")
+    assert not can_redo(shape, progress, "template")
+    assert choose(shape, progress, "plan", ["template"]) == Redo(("a",))
