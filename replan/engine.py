@@ -172,8 +172,8 @@ _STATUS = {Ending.FINISHED: "finished", Ending.WAITING: "waiting", Ending.PARKED
 
 
 def status_of(row: RunRow) -> str:
-    """Return a run's status for people: a run that says `running` but that nobody holds was interrupted."""
-    if row.summary.status == "running" and row.owner is None:
+    """Return a run's status for people: one that says `running`, but that nobody drives any more, was interrupted."""
+    if row.summary.status == "running" and (row.owner is None or is_dead(row.owner)):
         return "parked"
     return row.summary.status
 

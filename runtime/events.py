@@ -17,9 +17,9 @@ E = TypeVar("E")
 
 
 class Value(BaseModel):
-    """A frozen value that refuses unknown keys."""
+    """A frozen value that refuses unknown keys, and numbers that JSON cannot hold."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Event(Value):

@@ -16,7 +16,7 @@ E = TypeVar("E")
 M = TypeVar("M", contravariant=True)
 
 SETTLE_MAX = 10_000
-"""Decisions that may follow from one message before the machine is taken to be looping (a bug, not a user's mistake)."""
+"""Decisions that may follow from one message before the machine is taken to be looping, which is a bug."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ class Woken:
 
 @dataclass(frozen=True, slots=True)
 class Crashed:
-    """An actor failed on a request, more often than its restarts allow. `error` is one line; the log has the traceback."""
+    """An actor failed on a request, more often than it may. `error` is one line; the log has the traceback."""
 
     request_id: str
     at: float

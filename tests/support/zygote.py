@@ -1,0 +1,115 @@
+"""A warm process that forks real ones: the program is imported once, and each child runs the command line for real.
+
+`python -m tests.support.zygote` reads one JSON object per line from stdin, forks, and answers with the child's exit
+code (negative: the signal that killed it). An order has `argv`, `env`, `out` and `err` (files), and may have `kill`:
+`{"label": L, "nth": N}` kills the child with SIGKILL when it reaches the label the nth time, `{"seconds": S}` after a
+time; `count` names a file that gets the number of times that each label was reached.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Zygote:
+    """The test's side: gives orders and reads exit codes."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+
+    def run(self, order: dict[str, Any]) -> int:
+        """Have one command line run, and return its exit code; negative for a signal."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
+
+
+@contextmanager
+def zygote() -> Iterator[Zygote]:
+    """Start the warm process for the length of a `with` block."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.support.zygote"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield Zygote(process)
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+            process.wait(10)
+
+
+def _child(order: dict[str, Any]) -> None:
+    from replan.cli import main
+    from runtime.crash import install
+
+    counts: Counter[str] = Counter()
+    kill = order.get("kill") or {}
+
+    def reached(label: str) -> None:
+        counts[label] += 1
+        if label == kill.get("label") and counts[label] == kill["nth"]:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    install(reached)
+    os.environ.clear()
+    os.environ.update(order["env"])
+    for name, descriptor in (("out", 1), ("err", 2)):
+        target = os.open(order[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(target, descriptor)
+    sys.argv = ["replan", *order["argv"]]
+    code = 1
+    try:
+        main()
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        if order.get("count"):
+            Path(order["count"]).write_text(json.dumps(counts))
+        os._exit(code)
+
+
+def serve() -> None:
+    """Take orders until stdin ends."""
+    import genai_prices  # noqa: F401 - what the commands would import one by one, before the forks
+
+    import replan.cli.app
+    import replan.cli.driving
+    import replan.cli.running
+    import replan.home  # noqa: F401
+    import runtime.models.openai_hand  # noqa: F401
+
+    for line in sys.stdin:
+        order = json.loads(line)
+        child = os.fork()
+        if child == 0:
+            os.close(0)
+            _child(order)
+        seconds = (order.get("kill") or {}).get("seconds")
+        if seconds is not None:
+            time.sleep(seconds)
+            os.kill(child, signal.SIGKILL)  # The child is not reaped yet, so its number is still its own.
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+
+
+if __name__ == "__main__":
+    serve()
