@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from actors.rules.data import KINDS, Rules
 from actors.rules.extract import Facts, content_words
+from actors.rules.tables import KINDS, Rules
 from actors.rules.text import Text, find, lower, shorten
 
 SIGNALS_SHOWN = 8

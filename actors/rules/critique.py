@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from actors.guards.fields import folded
-from actors.rules.data import Rules
 from actors.rules.reading import Reading, facts_of, kind_of
 from actors.rules.slots import lists_of, sources
+from actors.rules.tables import Rules
 from actors.rules.text import lower, words
 
 TEST_GUARDS = frozenset({"dynamic_test", "all_tests_pass"})

@@ -1,164 +1,21 @@
-"""The rules as data: what the files of `configs/templates/` may hold, and how they are read.
+"""How the files of `configs/templates/` are read, and every reference in them that leads nowhere.
 
 `load_templates` gives plain data, which a run may pin and hash; `rules_of` gives the typed form that the modules use.
 """
 
 import difflib
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from actors.guards.plan_settings import GUARD_CATALOG
+from actors.rules.tables import KINDS, LISTS, RESERVED, SLOT, SLOTS_MAYBE, SLOTS_SURE, Rules, Template, TemplateStep
 from runtime.errors import UsageProblem
-from runtime.events import Value
 
-KINDS = ("bug_fix", "feature", "refactoring", "performance")
 TABLES = ("signals", "languages", "phrases", "strategies")
-RESERVED = frozenset({"escalate", "continue", "never"})
-STEP_ID = r"^[a-z][a-z0-9_]{0,59}$"  # the house's step ids, less four characters for the number of a repeated step
-
-
-class Headings(Value):
-    """Names of sections, lower case: where steps and constraints stand, what is skipped, what is no title."""
-
-    reproduction: tuple[str, ...]
-    constraints: tuple[str, ...]
-    ignored: tuple[str, ...]
-    generic: tuple[str, ...]
-
-
-class Thin(Value):
-    """Below these numbers of content words a text is too thin to plan from."""
-
-    words: int = Field(ge=0)
-    words_without_signal: int = Field(ge=0)
-
-
-class Firm(Value):
-    """From which score on, and with which lead over the next kind, a classification is firm."""
-
-    score: float = Field(ge=0)
-    lead: float = Field(ge=0, le=1)
-
-
-class Signals(Value):
-    """What tells the kinds of problem apart, and what else to look for. The file explains each table."""
-
-    types: dict[str, dict[str, float]]
-    structure: dict[str, dict[str, float]]
-    title_weight: float
-    severity: dict[str, tuple[str, ...]]
-    cues: dict[str, tuple[str, ...]]
-    headings: Headings
-    constraints: tuple[str, ...]
-    thin: Thin
-    firm: Firm
-    stop_words: frozenset[str]
-
-
-class Language(Value):
-    """How one language shows."""
-
-    extensions: tuple[str, ...]
-    words: tuple[str, ...]
-
-
-class Languages(Value):
-    """How languages, files and names show in a text."""
-
-    languages: dict[str, Language]
-    fences: dict[str, str]
-    weights: dict[str, float]
-    other_extensions: tuple[str, ...]
-    bare_files: frozenset[str]
-    not_files: frozenset[str]
-    roots: frozenset[str]
-    library_paths: tuple[str, ...]
-    benchmark_paths: tuple[str, ...]
-    names: frozenset[str]
-
-    @cached_property
-    def extensions(self) -> Mapping[str, str]:
-        """The language of each file name extension; empty for one that belongs to no language."""
-        known = dict.fromkeys(self.other_extensions, "")
-        known.update({ext: name for name, language in self.languages.items() for ext in language.extensions})
-        return known
-
-
-class Phrases(Value):
-    """Every sentence that the model says beside its plans."""
-
-    rationale: tuple[str, ...] = Field(min_length=1)
-    questions: tuple[str, ...] = Field(min_length=1)
-    nameless: str
-    nowhere: str
-    kinds: dict[str, str]
-    strategy_rationale: tuple[str, ...] = Field(min_length=1)
-    strategy_changed: str
-    critique_point: str
-    critique: dict[str, str]
-
-    def kind(self, kind: str) -> str:
-        """Return how sentences call a kind."""
-        return self.kinds.get(kind, kind.replace("_", " "))
-
-
-class Strategy(Value):
-    """One way to go about a problem. `template` is a kind, or null for the plan of whatever kind the problem is."""
-
-    name: str
-    kinds: tuple[str, ...]
-    template: str | None
-    why: str
-    key_steps: tuple[str, ...]
-    expected_guards: tuple[str, ...]
-    risk_factors: tuple[str, ...]
-
-
-class TemplateStep(Value):
-    """A plan's step with slots; `configs/templates/bug_fix.yaml` explains what goes beyond a plan's own keys."""
-
-    step_id: str = Field(pattern=STEP_ID)
-    name: str
-    description: tuple[str | tuple[str, ...], ...]
-    generator: str
-    guard: str
-    retry_budget: int = Field(ge=1)
-    dependencies: tuple[str, ...] = ()
-    preconditions: tuple[str, ...] = ()
-    effects: tuple[str, ...] = ()
-    delete_effects: tuple[str, ...] = ()
-    on_failure: str = "escalate"
-    failure_effects: tuple[str, ...] = ()
-    failure_delete_effects: tuple[str, ...] = ()
-    only_if: str | None = None
-    for_each: str | None = None
-    in_order: bool = False
-    optional: bool = False
-
-
-class Template(Value):
-    """A plan with slots, for one kind of problem."""
-
-    kind: str
-    goal: str
-    initial_state: tuple[str, ...]
-    goal_state: tuple[str, ...]
-    steps: tuple[TemplateStep, ...] = Field(min_length=1)
-
-
-class Rules(Value):
-    """All tables and templates together."""
-
-    signals: Signals
-    languages: Languages
-    phrases: Phrases
-    strategies: dict[str, Strategy]
-    templates: dict[str, Template]
 
 
 def load_templates(folder: Path) -> dict[str, Any]:
@@ -221,6 +78,7 @@ def _faults(rules: Rules, template: Template) -> Iterator[tuple[str, str]]:
         for name in step.dependencies:
             if name.removesuffix("_{n}") not in ids[:number]:
                 yield f"{place}.dependencies", f"{name!r} is no earlier step{_nearest(name, ids)}"
+        yield from _slot_faults(place, step)
         if step.on_failure not in RESERVED:
             if step.on_failure not in ids[: number + 1]:
                 yield f"{place}.on_failure", f"{step.on_failure!r} is no earlier step{_nearest(step.on_failure, ids)}"
@@ -237,8 +95,20 @@ def _faults(rules: Rules, template: Template) -> Iterator[tuple[str, str]]:
             yield f"{place}.for_each", f"{step.for_each!r} is no list{_nearest(str(step.for_each), LISTS)}"
 
 
-LISTS = ("constraints", "moves", "suspects", "targets")
-"""What `for_each` may go over; `actors.rules.slots` fills them."""
+def _slot_faults(place: str, step: TemplateStep) -> Iterator[tuple[str, str]]:
+    """Yield (key, cause) for every slot that does not exist, or that may be empty where a text is needed."""
+    item = frozenset(("brief", "item", "n")) if step.for_each else frozenset[str]()
+    for name in SLOT.findall(step.name):
+        if name not in SLOTS_SURE | item:
+            yield (
+                f"{place}.name",
+                f"the slot {{{name}}} may be empty; a name takes {', '.join(sorted(SLOTS_SURE | item))}",
+            )
+    for number, part in enumerate(step.description):
+        for name in SLOT.findall(part if isinstance(part, str) else " ".join(part)):
+            if name not in SLOTS_SURE | SLOTS_MAYBE | item:
+                known = SLOTS_SURE | SLOTS_MAYBE | item
+                yield f"{place}.description[{number}]", f"there is no slot {{{name}}}{_nearest(name, known)}"
 
 
 def _nearest(name: str, known: Any) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from actors.rules.data import Rules
+from actors.rules.tables import Rules
 from actors.rules.text import (
     LINE_LENGTH_MAX,
     SENTENCE_LENGTH_MAX,

@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from actors.rules.data import Rules
 from actors.rules.extract import Facts
+from actors.rules.tables import Rules
 from actors.rules.text import Text, words
 
 UNKNOWN = "unknown"

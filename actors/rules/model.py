@@ -11,11 +11,12 @@ import orjson
 import trio
 
 from actors.rules.critique import critique_artifact
-from actors.rules.data import Rules, rules_of
+from actors.rules.data import rules_of
 from actors.rules.plan import plan_artifact
 from actors.rules.reading import Reading, read_request
 from actors.rules.slots import area_of, first, names
 from actors.rules.strategy import strategy_artifact
+from actors.rules.tables import Rules
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply, Usage
 
 

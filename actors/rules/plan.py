@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from actors.rules.data import RESERVED, Rules, Template, TemplateStep
 from actors.rules.reading import Reading, facts_of, kind_of
 from actors.rules.slots import LIMITS, fill, first, item_slots, lists_of, numbered, slots_of
 from actors.rules.strategy import ranked
+from actors.rules.tables import RESERVED, Rules, Template, TemplateStep
 from actors.rules.text import shorten
 
 MORE_AFTER_CRITIQUE = 2  # repetitions of a step beyond the usual ones

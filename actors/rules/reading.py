@@ -7,9 +7,9 @@ from typing import Any
 from actors.guards.fields import folded
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.rules.classify import Classification, classify
-from actors.rules.data import Rules
 from actors.rules.extract import Facts, extract
 from actors.rules.language import language_of
+from actors.rules.tables import Rules
 from actors.rules.text import Text
 
 R_MAX = 100  # the default limit of a plan's retry budget (DESIGN, section 7)

@@ -1,12 +1,11 @@
 """The slots of templates: what a problem's facts put in place of `{name}`, each value short enough to read."""
 
-import re
 from collections.abc import Mapping, Sequence
 
 from actors.guards.fields import folded
-from actors.rules.data import Rules
 from actors.rules.extract import Facts
 from actors.rules.reading import Reading
+from actors.rules.tables import SLOT, Rules
 from actors.rules.text import shorten
 
 NAMES_MAX = 4  # names in one slot
@@ -17,14 +16,12 @@ BRIEF_LENGTH_MAX = 60
 LIMITS: Mapping[str, int] = {"constraints": 5, "moves": 5, "suspects": 3, "targets": 3}
 """How often a step is repeated at most: more would make a plan that nobody reads."""
 
-_SLOT = re.compile(r"\{([a-z]+)\}")
-
 
 def fill(sentence: str, slots: Mapping[str, str]) -> str | None:
     """Return the sentence with its slots replaced once, literally; None if one of them has nothing to show."""
-    if not all(slots.get(name) for name in _SLOT.findall(sentence)):
+    if not all(slots.get(name) for name in SLOT.findall(sentence)):
         return None
-    return _SLOT.sub(lambda match: slots[match[1]], sentence)
+    return SLOT.sub(lambda match: slots[match[1]], sentence)
 
 
 def first(alternatives: Sequence[str], slots: Mapping[str, str]) -> str:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from actors.rules.data import Rules
 from actors.rules.reading import Reading, facts_of, kind_of
 from actors.rules.slots import fill, first, names, slots_of
+from actors.rules.tables import Rules
 
 
 def ranked(reading: Reading, rules: Rules) -> list[str]:

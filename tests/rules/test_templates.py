@@ -6,9 +6,12 @@ import pytest
 import yaml
 
 from actors.rules.data import load_templates
+from actors.rules.reading import facts_of
+from actors.rules.slots import slots_of
+from actors.rules.tables import SLOTS_MAYBE, SLOTS_SURE
 from runtime.errors import UsageProblem
 
-from .author import RULES, TEMPLATES
+from .author import PROBLEMS, RULES, TEMPLATES, read
 
 
 @pytest.fixture
@@ -30,11 +33,11 @@ def damage(folder, stem, change):
     return str(problem.value)
 
 
-def step(name, **change):
+def step(step_id, /, **change):
     """Return a change of one step of a template."""
 
     def apply(content):
-        next(one for one in content["steps"] if one["step_id"] == name).update(change)
+        next(one for one in content["steps"] if one["step_id"] == step_id).update(change)
 
     return apply
 
@@ -53,6 +56,9 @@ def step(name, **change):
             step("apply_fix", preconditions=["cause_knwon"]),
             ["apply_fix", "preconditions", "did you mean 'cause_known'"],
         ),
+        (step("review", description=["See {tets}."]), ["review", "description[0]", "did you mean 'tests'"]),
+        (step("review", name="Look at {tests}"), ["review", "name", "{tests} may be empty"]),
+        (step("review", name="Look at {item}"), ["review", "name", "{item} may be empty"]),
         (step("review", failure_delete_effects=["x"]), ["review", "failure_delete_effects", "nobody makes 'x'"]),
         (lambda content: content.update(goal_state=["fixed"]), ["goal_state", "nobody makes 'fixed'"]),
         (step("stress", only_if="concurency"), ["stress", "did you mean 'concurrency'"]),
@@ -95,6 +101,14 @@ def test_an_empty_folder_says_what_is_needed(tmp_path):
     shutil.rmtree(tmp_path)
     with pytest.raises(UsageProblem, match="is missing"):
         load_templates(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", *PROBLEMS.values()])
+def test_slots_are_the_ones_that_templates_may_use(text):
+    reading = read(text)
+    slots = slots_of(reading, facts_of(reading), RULES)
+    assert set(slots) == SLOTS_SURE | SLOTS_MAYBE
+    assert [name for name in SLOTS_SURE if not slots[name]] == []
 
 
 def test_every_kind_of_step_and_cue_is_used():
