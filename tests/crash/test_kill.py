@@ -1,7 +1,7 @@
 """`kill -9` at every labelled point and at random moments, then `replan resume`: real processes, a real server.
 
-Promised: the same outcome where a spare call per call in flight is left, else `budget_exhausted`; nothing that is in the
-journal is asked for again; the books are true (spent + unknown is what the server saw or more, and within the limit).
+Promised: the same outcome where a spare call per call in flight is left, else `budget_exhausted`; nothing that is in
+the journal is asked for again; the books are true (spent + unknown is what the server saw or more, within the limit).
 """
 
 import json
