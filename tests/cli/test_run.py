@@ -1,0 +1,197 @@
+"""`run`: what it prints where, the object of `--json`, and an exit code for every way a run can end."""
+
+import json
+import logging
+
+import pytest
+
+from actors.guards.catalogue import BUILT_IN
+from actors.machine import advance
+from tests.cli.cases import (
+    ANALYSIS,
+    BACKTRACKS,
+    LOST,
+    PLAN,
+    RESULT_KEYS,
+    distinct,
+    said,
+)
+from tests.cli.conftest import run_id
+from tests.support.openai_server import Answer, serve
+
+
+def test_a_plan_goes_to_stdout_and_progress_to_stderr(replan, problem, scripted):
+    done = replan("run", problem, "-m", scripted(BACKTRACKS))
+    assert done.exit_code == 0
+    for text in ("Plan p1: The login works", "1. find", "(only after a failure)", "Proved at level medium", "7 model calls"):
+        assert text in done.stdout
+    assert "rejected by plan_medium: plan.precondition_unsatisfied at fix" in done.stderr
+    assert "partial_replan to g_strategy, by rule wrong_strategy" in done.stderr
+    assert "asked for" not in done.stdout
+
+
+def test_json_prints_the_one_object_of_the_contract_and_nothing_else(replan, problem, scripted):
+    done = replan("run", problem, "-m", scripted(BACKTRACKS), "--json")
+    shown = json.loads(done.stdout)
+    assert done.exit_code == 0
+    assert done.stderr == ""
+    assert set(shown) == {*RESULT_KEYS, "outcome", "why"}
+    assert (shown["status"], shown["outcome"], shown["calls"], shown["revision"]) == ("finished", "success", 7, 1)
+    assert shown["plan"] == PLAN
+    assert [step["step"] for step in shown["path"]] == ["g_analysis", "g_recon", "g_strategy", "g_plan"]
+    assert all(set(step) == {"step", "node", "value", "score"} for step in shown["path"])
+
+
+def test_the_built_in_model_plans_from_standard_input_and_check_proves_it(replan, problem):
+    """What `cat problem.md | replan run - --json | jq .plan` prints is valid at the strictest level."""
+    with open(problem, "rb") as file:
+        done = replan("run", "-", "-m", "rules", "--json", input=file.read())
+    plan = json.dumps(json.loads(done.stdout)["plan"])
+    checked = replan("check", "-", "--level", "expansive", "--json", input=plan)
+    assert checked.exit_code == 0, checked.stdout
+    assert json.loads(checked.stdout)["valid"] is True
+
+
+def test_without_a_model_the_built_in_one_is_used_and_said(replan, problem):
+    done = replan("run", problem, "--json")
+    assert done.exit_code == 0
+    assert "built-in, offline `rules`" in done.stderr
+
+
+ENDINGS = {
+    "all_pruned": ({"g_plan": distinct(LOST, 3)}, ["-w", "single"], 3),
+    "backtrack_ceiling": ({"g_analysis": [ANALYSIS], "g_plan": distinct(LOST, 3)}, ["-w", "option_a"], 3),
+    "budget_exhausted": ({"g_plan": distinct(LOST, 3)}, ["-w", "single", "--max-calls", "2"], 5),
+    "failed": ({"g_plan": [{"fault": "auth", "message": "no such key"}]}, ["-w", "single"], 4),
+}
+
+
+@pytest.mark.parametrize("outcome", ENDINGS)
+def test_every_ending_has_its_code_and_says_what_to_do_next(replan, problem, scripted, outcome):
+    script, flags, code = ENDINGS[outcome]
+    done = replan("run", problem, "-m", scripted(script), *flags)
+    assert done.exit_code == code
+    assert f"No plan: {outcome}" in done.stdout
+    assert "Next: " in done.stdout
+    shown = json.loads(replan("show", run_id(replan), "--json").stdout)
+    assert (shown["outcome"], shown["plan"]) == (outcome, None)
+    assert bool(shown["findings"]) == (outcome != "failed")
+
+
+def test_a_failure_keeps_the_best_validated_path(replan, problem, scripted):
+    script, flags, _ = ENDINGS["backtrack_ceiling"]
+    shown = json.loads(replan("run", problem, "-m", scripted(script), *flags, "--json").stdout)
+    assert [step["value"] for step in shown["path"]] == [ANALYSIS]
+    assert shown["findings"][0]["code"] == "plan.precondition_unsatisfied"
+
+
+@pytest.mark.parametrize("limit", [["--max-tokens", "9000"], ["--deadline", "1s"]])
+def test_tokens_and_time_are_limits_too(replan, problem, scripted, limit):
+    model = scripted({"g_plan": [said(plan, seconds=0.4, tokens=4000) for plan in distinct(LOST, 9)]})
+    done = replan("run", problem, "-m", model, "-w", "single", *limit, "--json")
+    assert done.exit_code == 5
+    assert json.loads(done.stdout)["outcome"] == "budget_exhausted"
+
+
+def test_a_guard_that_crashes_is_a_bug_and_its_traceback_is_in_the_log(replan, home, problem, scripted, monkeypatch):
+    def broken(_artifact, _context):
+        raise ZeroDivisionError("the guard is wrong")
+
+    monkeypatch.setitem(BUILT_IN, "plan_medium", lambda _: broken)
+    done = replan("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", "single", "--json")
+    assert done.exit_code == 1
+    assert json.loads(done.stdout)["outcome"] == "failed"
+    log = home / "log.jsonl"
+    assert log.stat().st_mode & 0o777 == 0o600
+    assert "ZeroDivisionError" in log.read_text()
+    assert "the guard is wrong" in log.read_text()
+
+
+def test_an_internal_error_is_one_line_and_its_traceback_is_in_the_log(replan, home, problem, monkeypatch):
+    def broken(*_):
+        raise ZeroDivisionError("somewhere deep")
+
+    home.mkdir(mode=0o700)
+    monkeypatch.setattr("replan.job.title_of", broken)
+    done = replan("run", problem, "-m", "rules")
+    assert done.exit_code == 1
+    assert done.stderr.startswith("replan: internal error: ZeroDivisionError: somewhere deep (details in ")
+    assert done.stderr.count("\n") == 1
+    assert "somewhere deep" in (home / "log.jsonl").read_text()
+    assert "Traceback" in replan("run", problem, "-m", "rules", "--debug").stderr
+
+
+def test_logs_go_to_stderr_when_asked_for(replan, home, problem, scripted):
+    model = scripted({"g_plan": [PLAN]})
+    done = replan("run", problem, "-m", model, "-w", "single", "--log-json", "--json")
+    kinds = [json.loads(row)["event"] for row in done.stderr.splitlines()]
+    assert kinds[0] == "run_started"
+    assert kinds[-1] == "run_finished"
+    assert json.loads(done.stdout)["outcome"] == "success"
+    assert not (home / "log.jsonl").exists()
+    assert not logging.getLogger().handlers or all("replan" not in str(one) for one in logging.getLogger().handlers)
+
+
+def test_a_large_log_is_set_aside(replan, home, problem):
+    home.mkdir(mode=0o700)
+    (home / "log.jsonl").write_text("x" * (5 * 1024 * 1024 + 1))
+    assert replan("run", problem, "-m", "rules").exit_code == 0
+    assert (home / "log.jsonl.1").stat().st_size > 5 * 1024 * 1024
+    assert (home / "log.jsonl").stat().st_size < 1024 * 1024
+
+
+def test_text_from_a_model_cannot_reach_the_terminal_as_control_sequences(replan, problem, scripted):
+    forged = {**PLAN, "goal": "\x1b]0;owned\x07\x1b[2Jdone\u202e", "steps": [dict(step) for step in PLAN["steps"]]}
+    forged["steps"][0]["name"] = "a\x1b[31mb\rc\nreplan: forged"
+    done = replan("run", problem, "-m", scripted({"g_plan": [forged]}), "-w", "single")
+    assert done.exit_code == 0
+    assert not {"\x1b", "\x07", "\r", "\u202e"} & set(done.stdout + done.stderr)
+    assert "\nreplan: forged" not in done.stdout
+
+
+def wire(monkeypatch, url, key="sk-test-key"):
+    """Point the client at a server."""
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+
+
+def test_a_refused_key_is_exit_4(replan, problem, monkeypatch):
+    with serve(lambda _b, _h, _n: Answer.fault(401, "bad key sk-test-key")) as server:
+        wire(monkeypatch, server.base_url)
+        done = replan("run", problem, "-m", "gpt-test", "-w", "single", "--json")
+    assert done.exit_code == 4
+    assert json.loads(done.stdout)["calls"] == 0
+    assert len(server.seen) == 1
+
+
+def test_a_server_that_cannot_be_reached_is_exit_4_after_five_tries(replan, problem, monkeypatch):
+    monkeypatch.setattr(advance, "BACKOFF_FIRST", 0.001)
+    wire(monkeypatch, "http://127.0.0.1:9/v1")
+    done = replan("run", problem, "-m", "gpt-test", "-w", "single")
+    assert done.exit_code == 4
+    assert "try 5 of 5" in done.stdout
+    assert "sk-test-key" not in done.stdout + done.stderr
+
+
+def test_a_real_client_plans_over_the_wire(replan, problem, monkeypatch):
+    with serve(lambda _b, _h, _n: Answer.value(PLAN)) as server:
+        wire(monkeypatch, server.base_url)
+        done = replan("run", problem, "-m", "gpt-test", "-w", "single", "--json")
+    shown = json.loads(done.stdout)
+    assert (done.exit_code, shown["calls"], shown["tokens"]) == (0, 1, 15)
+    assert shown["cost_usd"] is None
+    assert server.seen[0].request_id == f"{shown['run_id']}/g_plan/v1.a1"
+
+
+def test_the_dry_run_has_its_numbers(replan, problem, monkeypatch):
+    wire(monkeypatch, "https://api.openai.com/v1")
+    shown = json.loads(replan("run", problem, "-m", "gpt-5-mini", "--dry-run", "--json").stdout)
+    assert (shown["calls_happy"], shown["calls_worst"], shown["calls_max"]) == (4, 30, 30)
+    assert shown["cost_usd_max"] > 0
+    unknown = json.loads(replan("run", problem, "-m", "nobodys-model", "--dry-run", "--json").stdout)
+    assert unknown["cost_usd_max"] is None
+    capped = replan("run", problem, "-m", "gpt-5-mini", "--dry-run", "--json", "--max-calls", "7", "--max-cost", "0.01")
+    assert json.loads(capped.stdout)["calls_max"] == 7
+    assert json.loads(capped.stdout)["cost_usd_max"] == 0.01
+    linear = json.loads(replan("run", problem, "-m", "rules", "-w", "linear", "--dry-run", "--json").stdout)
+    assert linear["calls_worst"] == 4
