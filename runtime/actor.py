@@ -69,12 +69,20 @@ class Actor(Generic[M]):
         self._intensity = intensity or Intensity()
         self._restarts: deque[float] = deque()
 
-    async def serve(self, mailbox: "trio.MemoryReceiveChannel[Envelope]", deliver: Deliver, clock: Clock) -> None:
-        """Take envelopes until the mailbox is closed or the task is cancelled."""
+    async def serve(
+        self, mailbox: "trio.MemoryReceiveChannel[Envelope]", nursery: trio.Nursery, deliver: Deliver, clock: Clock
+    ) -> None:
+        """Take envelopes until the mailbox is closed or the task is cancelled; the work on each runs in `nursery`.
+
+        `deliver` gets every answer, also while the nursery is being cancelled: it shields itself where it waits.
+        """
         places = trio.Semaphore(self._concurrency)
-        async with trio.open_nursery() as nursery, mailbox:
+        with mailbox:
             async for envelope in mailbox:
-                await places.acquire()
+                try:
+                    places.acquire_nowait()
+                except trio.WouldBlock:
+                    await places.acquire()
                 nursery.start_soon(self._work, envelope, deliver, clock, places)
 
     async def _work(self, envelope: Envelope, deliver: Deliver, clock: Clock, places: trio.Semaphore) -> None:
@@ -84,9 +92,7 @@ class Actor(Generic[M]):
                 message = await self._answer(envelope, clock)
         finally:
             places.release()
-            # A reply in hand is delivered even while the run is being stopped: it has been paid for.
-            with trio.CancelScope(shield=True):
-                await deliver(Delivery(envelope.work.request_id, message))
+            await deliver(Delivery(envelope.work.request_id, message))
 
     async def _answer(self, envelope: Envelope, clock: Clock) -> M | Crashed:
         while True:

@@ -88,6 +88,7 @@ class Supervisor(Generic[S, E, M]):
         self._running: dict[str, trio.CancelScope] = {}
         self._send, self._inbox = trio.open_memory_channel[Delivery[Any] | Mailed](0)
         self._state = machine.initial()
+        self._summary = machine.summary(self._state)
         self._seq = 0
         self._epoch = 0
         self._mail_seen = 0
@@ -136,6 +137,7 @@ class Supervisor(Generic[S, E, M]):
             self._state = self._machine.evolve(self._state, record.event)
             self._seq = record.seq
             self._mail_seen = max(self._mail_seen, record.inbox or 0)
+        self._summary = self._machine.summary(self._state)
 
     async def _ended_by_mail(self) -> bool:
         """Take a message that ends the run before it is resumed, so that nothing is asked again for nothing."""
@@ -153,7 +155,7 @@ class Supervisor(Generic[S, E, M]):
         for address, actor in self._actors.items():
             send, receive = trio.open_memory_channel[Envelope](MAILBOX_MAX)
             self._mailboxes[address] = send
-            nursery.start_soon(actor.serve, receive, self._deliver, self._clock)
+            nursery.start_soon(actor.serve, receive, nursery, self._deliver, self._clock)
 
     async def _loop(self) -> Ending:
         while not self._finished():
@@ -199,7 +201,7 @@ class Supervisor(Generic[S, E, M]):
                 self.run, after=self._seq, epoch=self._epoch, facts=facts, summary=summary
             )
         reached("append.after")
-        self._state, self._seq = state, records[-1].seq
+        self._state, self._summary, self._seq = state, summary, records[-1].seq
         for record in records:
             logs.log_record(record, **self._trace(record.event))
             if self._on_record is not None:
@@ -233,7 +235,17 @@ class Supervisor(Generic[S, E, M]):
         while self._running:
             await self._take(await self._inbox.receive())
 
-    async def _deliver(self, delivery: Delivery[Any] | Mailed) -> None:
+    async def _deliver(self, delivery: Delivery[Any]) -> None:
+        """Take an actor's answer. One in hand is taken even while the run is being stopped: it has been paid for."""
+        try:
+            self._send.send_nowait(delivery)
+        except trio.WouldBlock:
+            with trio.CancelScope(shield=True):
+                await self._pass_on(delivery)
+        except trio.BrokenResourceError:
+            return  # As below.
+
+    async def _pass_on(self, delivery: Delivery[Any] | Mailed) -> None:
         try:
             await self._send.send(delivery)
         except trio.BrokenResourceError:
@@ -246,7 +258,7 @@ class Supervisor(Generic[S, E, M]):
 
     async def _watch_stop(self) -> None:
         await self._stop.park.wait()
-        await self._deliver(Delivery("", None))  # Wakes the loop; no request has an empty id.
+        await self._pass_on(Delivery("", None))  # Wakes the loop; no request has an empty id.
         await self._stop.now.wait()
         self._patience.cancel()
 
@@ -257,7 +269,7 @@ class Supervisor(Generic[S, E, M]):
             if current != version:
                 version = current
                 for mail in await self._new_mail():
-                    await self._deliver(mail)
+                    await self._pass_on(mail)
             await trio.sleep(self._lease.poll)
 
     async def _collect_mail(self) -> bool:
@@ -272,7 +284,7 @@ class Supervisor(Generic[S, E, M]):
         return [Mailed(item.inbox, item.key, item.body, self._clock.now()) for item in items]
 
     def _finished(self) -> bool:
-        return self._machine.summary(self._state).status == "finished"
+        return self._summary.status == "finished"
 
 
 def _only(group: BaseExceptionGroup[BaseException]) -> BaseException:
