@@ -1,6 +1,5 @@
 """Handlers: from an envelope to the message that answers it, for steps, guards and the clock."""
 
-import inspect
 from collections.abc import Awaitable, Callable
 from functools import partial
 
@@ -43,18 +42,25 @@ async def judge(guard: AnyGuard, clock: Clock, threads: bool, limit_seconds: flo
     """Ask the guard. A guard that takes longer than its time limit is a bug of the guard, not a rejection."""
     brief: JudgementBrief = envelope.context
     started = clock.now()
-    with trio.fail_after(limit_seconds):
-        verdict = await _verdict(guard, brief, threads=threads)
+    verdict = await _verdict(guard, brief, limit_seconds, threads=threads)
     reached("judge.after")
     now = clock.now()
     return Judged(brief.request.request_id, now, now - started, verdict)
 
 
-async def _verdict(guard: AnyGuard, brief: JudgementBrief, *, threads: bool) -> Verdict:
+async def _verdict(guard: AnyGuard, brief: JudgementBrief, limit_seconds: float, *, threads: bool) -> Verdict:
     work = partial(guard, brief.artifact, brief.context)
     slow = brief.request.guard == "plan_expansive" or len(brief.artifact.content) > INLINE_BYTES_MAX
-    answer = await trio.to_thread.run_sync(work, abandon_on_cancel=True) if threads and slow else work()
-    return await answer if inspect.isawaitable(answer) else answer
+    answer: Verdict | Awaitable[Verdict]
+    if threads and slow:
+        with trio.fail_after(limit_seconds):
+            answer = await trio.to_thread.run_sync(work, abandon_on_cancel=True)
+    else:
+        answer = work()
+    if isinstance(answer, Verdict):
+        return answer  # A guard that has not waited here could not have been interrupted either.
+    with trio.fail_after(limit_seconds):
+        return await answer
 
 
 async def wait(clock: Clock, envelope: Envelope) -> Woken:

@@ -26,8 +26,8 @@ from actors.machine.events import (
     WaitEnded,
     WaitRequested,
 )
-from actors.machine.pinned import Pinned
-from actors.machine.state import Node, Open, Revision, State, Tries
+from actors.machine.pinned import read_pinned
+from actors.machine.state import Node, Open, Revision, State, Tries, changed
 from actors.policy.table import BacktrackLevel
 from actors.search.progress import Phase, accept, begin, mark, new_round, redo, start
 from runtime.ledger import Ledger
@@ -37,10 +37,10 @@ V = TypeVar("V")
 
 def evolve(state: State, event: PlanningEvent) -> State:
     """Return the state after the event, with the books of active time kept."""
-    changed = _evolve(state, event)
-    working = bool(changed.generations or changed.judgements) and changed.finished is None
-    ledger = changed.ledger.busy(changed.now, working=working)
-    return changed if ledger is changed.ledger else replace(changed, ledger=ledger)
+    after = _evolve(state, event)
+    working = bool(after.generations or after.judgements) and after.finished is None
+    ledger = after.ledger.busy(after.now, working=working)
+    return after if ledger is after.ledger else changed(after, ledger=ledger)
 
 
 def _evolve(state: State, event: PlanningEvent) -> State:
@@ -49,9 +49,9 @@ def _evolve(state: State, event: PlanningEvent) -> State:
             return _started(state, event)
         case RunResumed():
             ledger = state.ledger.interrupted(state.now, event.at)
-            return replace(state, now=event.at, epoch=event.epoch, parked=False, ledger=ledger)
+            return changed(state, now=event.at, epoch=event.epoch, parked=False, ledger=ledger)
         case RunParked():
-            return replace(state, now=event.at, parked=True)
+            return changed(state, now=event.at, parked=True)
         case GenerationRequested():
             return _requested(state, event)
         case RequestReissued():
@@ -61,7 +61,7 @@ def _evolve(state: State, event: PlanningEvent) -> State:
         case GenerationFailed():
             return _failed(state, event)
         case JudgementRequested():
-            return replace(
+            return changed(
                 state,
                 unjudged=tuple(node for node in state.unjudged if node != event.node),
                 judgements={**state.judgements, event.request_id: event},
@@ -73,7 +73,7 @@ def _evolve(state: State, event: PlanningEvent) -> State:
         case Revised():
             return _revised(state, event)
         case ClarificationRequested():
-            return replace(
+            return changed(
                 state,
                 to_ask=None,
                 asked=state.asked + 1,
@@ -88,9 +88,9 @@ def _evolve(state: State, event: PlanningEvent) -> State:
             return _rested(state, event)
         case Settled():
             ledger = state.ledger.settle(event.request_id, event.used)
-            return replace(state, now=event.at, ledger=ledger)
+            return changed(state, now=event.at, ledger=ledger)
         case MailRefused():
-            return replace(state, now=event.at)
+            return changed(state, now=event.at)
         case RunFinished():
             return _finished(state, event)
         case _:
@@ -98,8 +98,8 @@ def _evolve(state: State, event: PlanningEvent) -> State:
 
 
 def _started(state: State, event: RunStarted) -> State:
-    config = Pinned.model_validate_json(event.pinned)
-    return replace(
+    config = read_pinned(event.pinned)
+    return changed(
         state,
         run=event.run,
         config=config,
@@ -113,14 +113,14 @@ def _started(state: State, event: RunStarted) -> State:
 def _requested(state: State, event: GenerationRequested) -> State:
     config = state.config
     assert config is not None
-    state = replace(
+    state = changed(
         state,
         ledger=state.ledger.reserve(event.request_id, event.reserve),
         generations={**state.generations, event.request_id: Open(event, state.epoch)},
     )
     if event.node in state.nodes:  # A further try of the same attempt.
         tries = replace(state.faulted[event.node], request=event, phase="open")
-        return replace(state, faulted={**state.faulted, event.node: tries})
+        return changed(state, faulted={**state.faulted, event.node: tries})
     node = Node(
         node=event.node,
         step=event.step,
@@ -132,13 +132,13 @@ def _requested(state: State, event: GenerationRequested) -> State:
         previous=event.previous,
     )
     progress = begin(config.graph, state.progress, event.step)
-    return replace(state, nodes={**state.nodes, event.node: node}, progress=progress)
+    return changed(state, nodes={**state.nodes, event.node: node}, progress=progress)
 
 
 def _reissued(state: State, event: RequestReissued) -> State:
     again = event.again
     generations = _without(state.generations, event.replaces)
-    return replace(
+    return changed(
         state,
         ledger=state.ledger.forfeit(event.replaces).reserve(again.request_id, again.reserve),
         generations={**generations, again.request_id: Open(again, state.epoch)},
@@ -157,7 +157,7 @@ def _produced(state: State, event: ArtifactProduced) -> State:
         usage=event.usage,
     )
     made = replace(node, artifact=artifact, repeats=event.repeats, used=node.used + event.used)
-    return replace(
+    return changed(
         state,
         now=event.at,
         ledger=state.ledger.settle(event.request_id, event.used),
@@ -178,7 +178,7 @@ def _failed(state: State, event: GenerationFailed) -> State:
         failed=event,
         request=state.generations[event.request_id].request,
     )
-    return replace(
+    return changed(
         state,
         now=event.at,
         ledger=ledger,
@@ -191,7 +191,7 @@ def _judged(state: State, event: VerdictReached) -> State:
     node, passed = state.nodes[event.node], event.verdict.passed
     progress = accept(state.progress, node.step, node.node) if passed else mark(state.progress, node.step, Phase.FAILED)
     judged = replace(node, verdict=event.verdict, status="accepted" if passed else "rejected")
-    return replace(
+    return changed(
         state,
         now=event.at,
         judgements=_without(state.judgements, event.request_id),
@@ -203,18 +203,18 @@ def _judged(state: State, event: VerdictReached) -> State:
 def _decided(state: State, event: Decided) -> State:
     decision = event.decision
     node = replace(state.nodes[decision.node], decision=decision)
-    state = replace(state, nodes={**state.nodes, node.node: node})
+    state = changed(state, nodes={**state.nodes, node.node: node})
     match decision.level:
         case BacktrackLevel.LOCAL_RETRY:
             delay = {node.node: decision.delay_seconds} if decision.delay_seconds else {}
             progress = mark(state.progress, decision.step, Phase.AGAIN)
-            return replace(state, progress=progress, resting={**state.resting, **delay})
+            return changed(state, progress=progress, resting={**state.resting, **delay})
         case BacktrackLevel.PARTIAL_REPLAN | BacktrackLevel.FULL_REPLAN:
             errors = node.verdict.errors if node.verdict is not None else ()
             tags = tuple(sorted({tag for finding in errors for tag in finding.tags}))
-            return replace(state, to_revise=Revision(decision.level, decision.targets, tags, node=node.node))
+            return changed(state, to_revise=Revision(decision.level, decision.targets, tags, node=node.node))
         case BacktrackLevel.CLARIFY:
-            return replace(state, progress=mark(state.progress, decision.step, Phase.ASKED), to_ask=decision)
+            return changed(state, progress=mark(state.progress, decision.step, Phase.ASKED), to_ask=decision)
         case BacktrackLevel.GIVE_UP:
             return state
         case _:
@@ -238,7 +238,7 @@ def _revised(state: State, event: Revised) -> State:
         nodes[cause] = replace(nodes[cause], cleared=event.cleared)
     dead = {name for name, node in nodes.items() if node.step in gone}
     progress = new_round(state.progress) if event.new_round else state.progress
-    return replace(
+    return changed(
         state,
         revision=event.revision,
         round=state.round + 1 if event.new_round else state.round,
@@ -262,7 +262,7 @@ _LIVE = ("pending", "accepted")
 
 def _answered(state: State, event: ClarificationAnswered) -> State:
     question = state.questions[event.question_id]
-    return replace(
+    return changed(
         state,
         now=event.at,
         questions=_without(state.questions, event.question_id),
@@ -274,29 +274,29 @@ def _answered(state: State, event: ClarificationAnswered) -> State:
 
 def _rested(state: State, event: WaitEnded) -> State:
     wait = state.waits[event.request_id]
-    state = replace(state, now=event.at, waits=_without(state.waits, event.request_id))
+    state = changed(state, now=event.at, waits=_without(state.waits, event.request_id))
     if wait.node is None:
         return state
     if wait.node in state.faulted:
         tries = state.faulted[wait.node]
         rested = replace(tries, phase="rested", waited=tries.waited + wait.until - tries.failed.at)
-        return replace(state, faulted={**state.faulted, wait.node: rested})
-    return replace(state, resting=_without(state.resting, wait.node))
+        return changed(state, faulted={**state.faulted, wait.node: rested})
+    return changed(state, resting=_without(state.resting, wait.node))
 
 
 def _waiting(state: State, event: WaitRequested) -> State:
-    state = replace(state, waits={**state.waits, event.request_id: event})
+    state = changed(state, waits={**state.waits, event.request_id: event})
     if event.node is None or event.node not in state.faulted:
         return state
     tries = replace(state.faulted[event.node], phase="waiting")
-    return replace(state, faulted={**state.faulted, event.node: tries})
+    return changed(state, faulted={**state.faulted, event.node: tries})
 
 
 def _finished(state: State, event: RunFinished) -> State:
     ledger = state.ledger
     for request_id in state.generations:
         ledger = ledger.forfeit(request_id)
-    return replace(
+    return changed(
         state,
         now=state.now if event.at is None else event.at,
         finished=event,

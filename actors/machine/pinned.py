@@ -3,7 +3,7 @@
 Decisions not yet taken use these, so that a new release or an edited file never strands a parked run.
 """
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from actors.config.workflow import Workflow
 from actors.policy.decide import Escalation
@@ -53,6 +53,12 @@ class Pinned(Value):
     def workflow_ref(self) -> str:
         """The content hash of all this: two runs with the same one decide alike."""
         return text_hash(self.model_dump_json())
+
+
+@lru_cache(maxsize=64)
+def read_pinned(text: str) -> Pinned:
+    """Return the configuration that a run was started with, from its JSON. Runs with the same one share the value."""
+    return Pinned.model_validate_json(text)
 
 
 def graph_of(workflow: Workflow) -> Graph:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from actors.artifacts import Artifact, Clarified
 from actors.findings import ReasonTag, Verdict
@@ -77,7 +77,7 @@ class Revision:
     node: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class State:
     """A run between two events.
 
@@ -111,3 +111,14 @@ class State:
     to_ask: Decision | None = None
     resting: Mapping[str, float] = field(default_factory=dict)
     finished: RunFinished | None = None
+
+
+def changed(state: State, **fields: Any) -> State:
+    """Return the state with other values for some fields.
+
+    `dataclasses.replace` would set every field again, one by one, which costs more than the rest of `evolve` together.
+    """
+    assert fields.keys() <= state.__dict__.keys(), fields.keys() - state.__dict__.keys()
+    new = object.__new__(State)
+    new.__dict__.update(state.__dict__, **fields)
+    return new
