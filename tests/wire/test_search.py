@@ -3,11 +3,14 @@
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from actors.machine.events import Decided, GenerationFailed, Revised
+from replan.data import data_root
 from replan.engine import CODEC, Engine
 from replan.job import Asked, make_job
 from replan.plugins import registry
@@ -176,6 +179,20 @@ async def test_a_server_that_asks_for_patience_gets_it() -> None:
         assert failed.fault.retry_after == 30
         first, second = (seen for seen in server.seen if seen.step == "g_strategy")
         assert second.started - first.started >= 0.25
+
+
+async def test_a_hang_is_cut_by_the_time_limit_and_charged(tmp_path: Path) -> None:
+    shipped = yaml.safe_load((data_root() / "configs" / "workflows" / "single.yaml").read_text())
+    step = next(iter(shipped["action_pairs"]))
+    path = tmp_path / "impatient.yaml"
+    path.write_text(yaml.safe_dump({**shipped, "model_timeout_seconds": 0.3, "prompts": "planning"}))
+    handler = by_step({step: [Answer.hang(), GOOD["g_plan"]]})
+    async with run_against(handler, clock=Impatient(), workflow=str(path)) as (result, server, events):
+        assert (result.outcome, result.calls) == ("success", 2)
+        (failed,) = of(events, GenerationFailed)
+        assert failed.fault.kind == "timeout"
+        assert 0.2 < failed.elapsed < 5.0
+        assert server.wait_for(lambda it: it.seen[0].ended is not None), "the connection was left open"
 
 
 async def test_five_faults_in_a_row_end_the_run_as_failed_by_the_provider() -> None:
