@@ -88,10 +88,11 @@ def _others(kind: str) -> tuple[str, ...]:
 def _severity(small: str, rules: Rules) -> str:
     """A stated low severity outweighs frightening words; otherwise the most severe word decides."""
     said = rules.signals.severity
-    for level in ("low", "high"):
-        if any(find(small, phrase) for phrase in said[level] if "severity" in phrase):
+    levels = {"low": said.low, "high": said.high}
+    for level, phrases in levels.items():
+        if any(find(small, phrase) for phrase in phrases if "severity" in phrase):
             return level
-    for level in ("high", "low"):
-        if any(find(small, phrase) for phrase in said[level]):
+    for level, phrases in reversed(levels.items()):
+        if any(find(small, phrase) for phrase in phrases):
             return level
     return "medium"

@@ -15,6 +15,11 @@ from actors.guards.plan_settings import GUARD_CATALOG
 from actors.rules.tables import KINDS, LISTS, RESERVED, SLOT, SLOTS_MAYBE, SLOTS_SURE, Rules, Template, TemplateStep
 from runtime.errors import UsageProblem
 
+PHRASES = frozenset(
+    "match_yes match_no unnamed no_constraint_step no_test_step no_review_step no_recovery orphan duplicate_id "
+    "unknown_dependency unknown_guard budget_over not_a_plan fine".split()
+)
+"""The sentences that a critique needs."""
 TABLES = ("signals", "languages", "phrases", "strategies")
 
 
@@ -49,7 +54,14 @@ def rules_of(templates: Mapping[str, Any], *, place: Path = Path()) -> Rules:
         table, *keys = first["loc"]
         stem = str(keys.pop(0)) if table == "templates" and keys else str(table)
         raise UsageProblem(first["msg"], place=f"{place / f'{stem}.yaml'}: {_path(keys)}") from error
+    for kind in KINDS:
+        if kind not in rules.signals.types:
+            raise UsageProblem(f"has no signals for {kind!r}", place=f"{place / 'signals.yaml'}: types")
+    for said in PHRASES - rules.phrases.critique.keys():
+        raise UsageProblem(f"has no sentence {said!r}", place=f"{place / 'phrases.yaml'}: critique")
     for stem, template in rules.templates.items():
+        if template.kind != stem:
+            raise UsageProblem(f"must be {stem!r}, as the file is called", place=f"{place / f'{stem}.yaml'}: kind")
         for key, cause in _faults(rules, template):
             raise UsageProblem(cause, place=f"{place / f'{stem}.yaml'}: {key}")
     for name, strategy in rules.strategies.items():

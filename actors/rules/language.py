@@ -15,18 +15,18 @@ def language_of(text: Text, facts: Facts, rules: Rules) -> str:
     table = rules.languages
     score: Counter[str] = Counter()
     for trace in facts.traces:
-        score[trace.language] += int(table.weights["trace"])
+        score[trace.language] += table.weights.trace
     for file in facts.files:
         if language := table.extensions.get(file.rpartition(".")[2].lower()):
-            score[language] += int(table.weights["file"])
+            score[language] += table.weights.file
     for fence in text.fences[:ITEMS]:
         language = table.fences.get(fence, fence)
         if language in table.languages:
-            score[language] += int(table.weights["fence"])
+            score[language] += table.weights.fence
     seen = Counter(words(text.prose))
     for name, language_table in table.languages.items():
         hits = sum(min(seen[word], HITS_MAX) for word in language_table.words)
-        score[name] += hits * int(table.weights["word"])
+        score[name] += hits * table.weights.word
     best = max(table.languages, key=lambda name: score[name])
     return best if score[best] else UNKNOWN
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Annotated
 
 from pydantic import Field
 
@@ -16,6 +17,8 @@ SLOTS_MAYBE = frozenset(("apis", "benchmarks", "constraints", "error", "files", 
 """Slots that have nothing to show when the text names no such thing."""
 SLOT = re.compile(r"\{([a-z]+)\}")
 RESERVED = frozenset({"escalate", "continue", "never"})
+Phrase = Annotated[str, Field(pattern=r"^[^A-Z*]+\*?$")]
+"""Lower-case text to look for; a final `*` lets the last word go on."""
 STEP_ID = r"^[a-z][a-z0-9_]{0,59}$"  # the house's step ids, less four characters for the number of a repeated step
 
 
@@ -42,16 +45,23 @@ class Firm(Value):
     lead: float = Field(ge=0, le=1)
 
 
+class Severity(Value):
+    """What speaks for a high and for a low severity."""
+
+    high: tuple[Phrase, ...]
+    low: tuple[Phrase, ...]
+
+
 class Signals(Value):
     """What tells the kinds of problem apart, and what else to look for. The file explains each table."""
 
-    types: dict[str, dict[str, float]]
+    types: dict[str, dict[Phrase, float]]
     structure: dict[str, dict[str, float]]
     title_weight: float
-    severity: dict[str, tuple[str, ...]]
-    cues: dict[str, tuple[str, ...]]
+    severity: Severity
+    cues: dict[str, tuple[Phrase, ...]]
     headings: Headings
-    constraints: tuple[str, ...]
+    constraints: tuple[Phrase, ...]
     thin: Thin
     firm: Firm
     stop_words: frozenset[str]
@@ -64,12 +74,21 @@ class Language(Value):
     words: tuple[str, ...]
 
 
+class Weights(Value):
+    """How much one sign of a language counts."""
+
+    trace: int
+    file: int
+    fence: int
+    word: int
+
+
 class Languages(Value):
     """How languages, files and names show in a text."""
 
     languages: dict[str, Language]
     fences: dict[str, str]
-    weights: dict[str, float]
+    weights: Weights
     other_extensions: tuple[str, ...]
     bare_files: frozenset[str]
     not_files: frozenset[str]

@@ -82,6 +82,21 @@ def test_bad_tables_are_named_too(folder):
     )
 
 
+@pytest.mark.parametrize(
+    ("stem", "change", "words"),
+    [
+        ("signals", lambda one: one["types"].pop("feature"), "signals.yaml: types: has no signals for 'feature'"),
+        ("signals", lambda one: one["types"]["feature"].update({"": 3}), "signals.yaml: types.feature"),
+        ("signals", lambda one: one["constraints"].append("Must"), "signals.yaml: constraints["),
+        ("languages", lambda one: one["weights"].pop("file"), "languages.yaml: weights.file"),
+        ("phrases", lambda one: one["critique"].pop("fine"), "phrases.yaml: critique: has no sentence 'fine'"),
+        ("feature", lambda one: one.update(kind="bug_fix"), "feature.yaml: kind: must be 'feature'"),
+    ],
+)
+def test_a_bad_table_is_named_with_its_key(folder, stem, change, words):
+    assert words in damage(folder, stem, change)
+
+
 def test_a_missing_file_is_named(folder):
     (folder / "performance.yaml").unlink()
     with pytest.raises(UsageProblem, match=r"performance\.yaml: is missing"):
