@@ -37,7 +37,9 @@ from runtime.models.port import FaultKind  # noqa: E402
 from runtime.replies import ReplyCode  # noqa: E402
 
 MARKED = re.compile(r"(?P<open><!-- generated: (?P<name>[a-z-]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
-NUMBER = re.compile(r"\bS\d{1,3}\b")
+NUMBER = re.compile(r"\bS(\d{1,3})\b(?: to S(\d{1,3})\b)?")
+SHOWN_MAX = 6
+"""Tests that are named for one requirement; more would say no more."""
 
 
 def read(name: str) -> Any:
@@ -169,17 +171,28 @@ def requirements() -> str:
     for number, entry in read("requirements.yaml").items():
         tests = list(dict.fromkeys([*entry.get("tests", ()), *found.get(number, ())]))
         said = entry["says"] + (f" **Instead:** {entry['instead']}" if "instead" in entry else "")
-        rows.append((number, said, "<br>".join(f"`{test}`" for test in tests)))
+        rows.append((number, said, "<br>".join(f"`{test.removeprefix('tests/')}`" for test in tests[:SHOWN_MAX])))
     return table(("Number", "Requirement", "Shown by"), rows)
 
 
 def named_tests() -> dict[str, list[str]]:
-    """Return the tests whose docstring or module docstring names a number, as `file::test`, by number."""
+    """Return the tests and histories that name a number in their docstring or first line, by number."""
     found: dict[str, list[str]] = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         for test, said in tests_in(path):
-            for number in NUMBER.findall(said):
+            for number in numbers(said):
                 found.setdefault(number, []).append(f"{path.relative_to(ROOT)}::{test}")
+    for path in sorted((ROOT / "tests" / "histories").glob("*.txt")):
+        for number in numbers(path.read_text(encoding="utf-8").partition("\n")[0]):
+            found.setdefault(number, []).append(str(path.relative_to(ROOT)))
+    return found
+
+
+def numbers(text: str) -> list[str]:
+    """Return the requirement numbers in a text; `S12 to S21` means all of them."""
+    found: list[str] = []
+    for low, high in NUMBER.findall(text):
+        found += [f"S{number}" for number in range(int(low), int(high or low) + 1)]
     return found
 
 

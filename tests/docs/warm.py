@@ -1,7 +1,7 @@
 """A warm command line: the program is imported once, and every `replan` in an example forks from that.
 
-`python -m tests.docs.warm SOCKET` listens; the command `replan` that examples find is a small script (`SHIM`) that hands
-its arguments, folder, environment and standard streams over, and leaves with the exit code that comes back.
+`python -m tests.docs.warm SOCKET` listens; the command `replan` that examples find is a small script (`SHIM`) that
+hands its arguments, folder, environment and standard streams over, and leaves with the exit code that comes back.
 """
 
 import json
@@ -48,7 +48,7 @@ def warm_commands(folder: Path) -> Iterator[Path]:
 
 def serve(place: str) -> None:
     """Fork a child for each order, until terminated."""
-    import replan.cli.running  # noqa: F401 - what every command needs, imported before the forks
+    import replan.cli.running
     import replan.engine  # noqa: F401
     from replan.cli import main
 
