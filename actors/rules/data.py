@@ -16,8 +16,22 @@ from actors.rules.tables import KINDS, LISTS, RESERVED, SLOT, SLOTS_MAYBE, SLOTS
 from runtime.errors import UsageProblem
 
 PHRASES = frozenset(
-    "match_yes match_no unnamed no_constraint_step no_test_step no_review_step no_recovery orphan duplicate_id "
-    "unknown_dependency unknown_guard budget_over not_a_plan fine".split()
+    [
+        "match_yes",
+        "match_no",
+        "unnamed",
+        "no_constraint_step",
+        "no_test_step",
+        "no_review_step",
+        "no_recovery",
+        "orphan",
+        "duplicate_id",
+        "unknown_dependency",
+        "unknown_guard",
+        "budget_over",
+        "not_a_plan",
+        "fine",
+    ]
 )
 """The sentences that a critique needs."""
 TABLES = ("signals", "languages", "phrases", "strategies")
