@@ -1,0 +1,116 @@
+"""`check`: the contract for files, lines, levels and codes."""
+
+import json
+
+import pytest
+
+from tests.cli.cases import LOST, PLAN
+from tests.cli.test_inputs import refused
+
+
+@pytest.fixture
+def plans(tmp_path):
+    """A valid plan, a rejected one, one that is no JSON, and a file with several."""
+    (tmp_path / "good.json").write_text(json.dumps(PLAN))
+    (tmp_path / "bad.json").write_text(json.dumps(LOST))
+    (tmp_path / "torn.json").write_text('{"plan_id": "p1", "steps": [')
+    rows = [PLAN, {"case_id": "c2", "plan": LOST, "expected": {}}, {"plan": PLAN}]
+    (tmp_path / "many.jsonl").write_text("\n\n".join(json.dumps(row) for row in rows) + "\n")
+    return tmp_path
+
+
+def test_a_valid_plan_is_exit_0(replan, plans, home):
+    done = replan("check", plans / "good.json", "--json")
+    shown = json.loads(done.stdout)
+    assert done.exit_code == 0
+    assert shown == {
+        "file": str(plans / "good.json"),
+        "level": "medium",
+        "valid": True,
+        "assurance": None,
+        "escalations": [],
+        "findings": [],
+    }
+    assert not home.exists()
+
+
+def test_a_rejected_plan_is_exit_3_with_its_findings(replan, plans):
+    done = replan("check", plans / "bad.json", "--json")
+    shown = json.loads(done.stdout)
+    assert (done.exit_code, shown["valid"]) == (3, False)
+    finding = next(one for one in shown["findings"] if one["severity"] == "error")
+    assert set(finding) == {"code", "severity", "message", "step_id", "tokens"}
+    assert (finding["code"], finding["step_id"], finding["tokens"]) == (
+        "plan.precondition_unsatisfied",
+        "fix",
+        ["nobody_makes_this"],
+    )
+
+
+def test_the_expansive_level_reports_assurance_and_escalations(replan, plans):
+    shown = json.loads(replan("check", plans / "good.json", "--level", "expansive", "--json").stdout)
+    assert shown["assurance"] == "strong"
+    assert shown["escalations"] == ["ask", "fix"]
+
+
+def test_a_dead_end_comes_with_its_trace(replan, tmp_path):
+    plan = {**PLAN, "steps": [{**PLAN["steps"][0], "failure_effects": []}, PLAN["steps"][2]]}
+    (tmp_path / "dead.json").write_text(json.dumps(plan))
+    done = replan("check", tmp_path / "dead.json", "--level", "expansive", "--json")
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert done.exit_code == 3
+    assert (finding["code"], finding["trace"]) == ("plan.dead_end", ["find:fail"])
+    weak = replan("check", tmp_path / "dead.json", "--level", "expansive", "--assurance", "weak")
+    assert weak.exit_code == 0
+
+
+def test_lines_of_a_jsonl_file_are_plans_or_hold_one(replan, plans):
+    done = replan("check", plans / "many.jsonl", "--jsonl")
+    rows = [json.loads(row) for row in done.stdout.splitlines()]
+    assert done.exit_code == 3
+    assert [(row["line"], row.get("case_id"), row["valid"]) for row in rows] == [
+        (1, None, True),
+        (3, "c2", False),
+        (5, None, True),
+    ]
+
+
+def test_several_files_are_an_array(replan, plans):
+    done = replan("check", plans / "good.json", plans / "bad.json", "--json")
+    assert [one["valid"] for one in json.loads(done.stdout)] == [True, False]
+    assert isinstance(json.loads(replan("check", plans / "many.jsonl", "--json").stdout), list)
+
+
+def test_what_cannot_be_read_is_exit_2_and_the_others_are_still_checked(replan, plans):
+    done = replan("check", plans / "torn.json", plans / "missing.json", plans / "good.json", "--jsonl")
+    rows = [json.loads(row) for row in done.stdout.splitlines()]
+    assert done.exit_code == 2
+    assert [row["valid"] for row in rows] == [False, True]
+    assert rows[0]["findings"][0]["code"].startswith("reply.")
+    assert "missing.json: no such file" in done.stderr
+
+
+def test_for_people_there_are_lines(replan, plans):
+    done = replan("check", plans / "good.json", plans / "bad.json")
+    assert "good.json: valid at level medium" in done.stdout
+    assert "bad.json: rejected at level medium" in done.stdout
+    assert "- plan.precondition_unsatisfied at fix: " in done.stdout
+
+
+def test_a_plan_may_come_in_the_result_of_a_run(replan, problem, scripted):
+    shown = replan("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", "single", "--json").stdout
+    assert replan("check", "-", input=shown).exit_code == 0
+
+
+def test_settings_reach_the_guards(replan, plans, tmp_path):
+    assert replan("check", plans / "good.json", "--r-max", "5").exit_code == 3
+    odd = {**PLAN, "steps": [{**step, "guard": "my_guard"} for step in PLAN["steps"]]}
+    (tmp_path / "odd.json").write_text(json.dumps(odd))
+    assert replan("check", tmp_path / "odd.json").exit_code == 3
+    assert replan("check", tmp_path / "odd.json", "--guard", "my_guard").exit_code == 0
+
+
+def test_flags_that_contradict_each_other_are_refused(replan, plans):
+    refused(replan("check", plans / "good.json", "--assurance", "weak"), "--level expansive")
+    assert replan("check", plans / "good.json", "--json", "--jsonl").exit_code == 2
+    assert replan("check", plans / "good.json", "--level", "large").exit_code == 2

@@ -1,0 +1,121 @@
+"""Reading runs: the list, the result, the tree with its reasons, the plan, the drawing, the records."""
+
+import json
+
+import pytest
+
+from tests.cli.cases import BACKTRACKS, LOST, PLAN, RESULT_KEYS, distinct
+from tests.cli.test_inputs import refused
+
+
+@pytest.fixture
+def finished(replan, problem, scripted):
+    """A run that went back once; its id."""
+    return json.loads(replan("run", problem, "-m", scripted(BACKTRACKS), "--json").stdout)["run_id"]
+
+
+def test_the_list_has_the_contracts_keys(replan, finished):
+    (row,) = json.loads(replan("runs", "--json").stdout)["runs"]
+    assert set(row) == {"run_id", "status", "title", "outcome", "created", "updated", "records", "driven_by"}
+    assert (row["run_id"], row["status"], row["outcome"], row["title"]) == (
+        finished,
+        "finished",
+        "success",
+        "Login fails",
+    )
+    assert finished in replan("runs").stdout
+
+
+def test_an_empty_home_says_how_to_begin(replan):
+    assert "replan run PROBLEM" in replan("runs").stdout
+    assert json.loads(replan("runs", "--json").stdout) == {"runs": []}
+    assert "no open questions" in replan("questions").stdout
+
+
+def test_the_result_is_shown_as_run_printed_it(replan, finished):
+    shown = json.loads(replan("show", finished, "--json").stdout)
+    assert set(shown) == {*RESULT_KEYS, "outcome", "why"}
+    assert "Plan p1" in replan("show", finished).stdout
+
+
+def test_the_tree_explains_the_step_back(replan, finished):
+    text = replan("show", finished, "--tree").stdout
+    for part in (
+        "g_plan/v1.a1  rejected by plan_medium",
+        "plan.precondition_unsatisfied at fix",
+        "=> partial_replan to g_strategy because of plan.precondition_unsatisfied, by rule wrong_strategy: The plan cannot",
+        "cleared g_strategy, g_plan; thrown away: 2 calls",
+        "=> local_retry because of reply.not_json, by rule malformed: The form is wrong",
+        "g_plan/v2.a2  accepted",
+    ):
+        assert part in text
+
+
+def test_the_tree_as_data_says_the_same(replan, finished):
+    nodes = {one["node"]: one for one in json.loads(replan("show", finished, "--tree", "--json").stdout)["nodes"]}
+    decision = nodes["g_plan/v1.a1"]["decision"]
+    assert (decision["level"], decision["targets"], decision["rule"]) == (
+        "partial_replan",
+        ["g_strategy"],
+        "wrong_strategy",
+    )
+    assert decision["cleared"] == ["g_strategy", "g_plan"]
+    assert decision["cost"]["calls"] == 2
+    assert decision["why"]
+    assert nodes["g_strategy/v1.a1"]["status"] == "superseded"
+    assert nodes["g_plan/v2.a2"]["parent"] == "g_strategy/v2.a1"
+    assert sum(one["calls"] for one in nodes.values()) == 7
+
+
+def test_the_plan_alone_is_text_or_the_plan_itself(replan, finished):
+    assert json.loads(replan("show", finished, "--plan", "--json").stdout) == PLAN
+    assert "Proved" not in replan("show", finished, "--plan").stdout
+
+
+def test_the_drawing_has_steps_dependencies_and_failure_branches(replan, finished):
+    text = replan("show", finished, "--mermaid").stdout
+    assert text.startswith("flowchart TD\n")
+    assert 's2{{"ask<br/>Ask somebody<br/>human"}}' in text
+    assert "s1 --> s2" in text
+    assert 's1 -. "fails: unknown" .-> s2' in text
+    assert "s3 -. fails .-> handover" in text
+
+
+def test_the_records_are_shown_and_logged(replan, finished):
+    events = json.loads(replan("show", finished, "--events", "--json").stdout)["events"]
+    assert [one["seq"] for one in events] == list(range(1, len(events) + 1))
+    assert (events[0]["kind"], events[-1]["kind"]) == ("run_started", "run_finished")
+    assert {"at", "epoch"} <= set(events[3])
+    log = replan("log", finished)
+    assert log.stdout == replan("show", finished, "--events").stdout
+    assert log.stdout == replan("log", finished, "--follow").stdout
+    assert len(log.stdout.splitlines()) == len(events)
+
+
+def test_a_run_without_a_plan_has_none_to_show(replan, problem, scripted):
+    model = scripted({"g_plan": distinct(LOST, 3)})
+    run = json.loads(replan("run", problem, "-m", model, "-w", "single", "--json").stdout)["run_id"]
+    for view in ("--plan", "--mermaid"):
+        refused(replan("show", run, view), "no proved plan", f"replan show {run}")
+    assert "No plan: all_pruned" in replan("show", run).stdout
+
+
+@pytest.mark.parametrize("command", [["show"], ["log"], ["resume"], ["cancel"], ["questions"]])
+def test_an_unknown_run_is_exit_8(replan, command, finished):
+    refused(replan(*command, "zzzzzzzz"), "no run 'zzzzzzzz'", "replan runs", code=8)
+    refused(replan(*command, finished[:5]), "no run", code=8)
+
+
+def test_a_run_is_named_by_six_characters(replan, finished):
+    assert json.loads(replan("show", finished[:6], "--json").stdout)["run_id"] == finished
+
+
+def test_an_error_about_a_run_is_an_object_with_json(replan):
+    done = replan("show", "zzzzzzzz", "--json")
+    assert done.exit_code == 8
+    assert json.loads(done.stdout)["error"]["kind"] == "RunNotFound"
+
+
+def test_mermaid_is_no_json(replan, finished):
+    done = replan("show", finished, "--mermaid", "--json")
+    assert done.exit_code == 2

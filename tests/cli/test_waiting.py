@@ -1,0 +1,92 @@
+"""Runs that wait for the user: questions, answers, resuming and cancelling, each in a process that may be another one."""
+
+import json
+
+import pytest
+
+from tests.cli.cases import ANALYSIS, ASKING, PLAN
+from tests.cli.conftest import run_id
+from tests.cli.test_inputs import refused
+
+
+@pytest.fixture
+def waiting(replan, problem, scripted):
+    """A run that has asked which version it is; its id."""
+    model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
+    done = replan("run", problem, "-m", model, "-w", "option_a", "--json")
+    assert done.exit_code == 6, done.output
+    return json.loads(done.stdout)["run_id"]
+
+
+def test_a_run_that_needs_an_answer_waits_with_exit_6(replan, waiting):
+    done = replan("resume", waiting, "--json")
+    shown = json.loads(done.stdout)
+    assert done.exit_code == 6
+    assert (shown["status"], shown["question"]["id"]) == ("waiting", f"{waiting}/q1")
+    assert "outcome" not in shown
+    assert f"replan answer {waiting}/q1 TEXT" in done.stderr
+    assert f"replan resume {waiting}" in done.stderr
+
+
+def test_questions_are_listed_for_all_runs_and_for_one(replan, waiting):
+    for arguments in ((), (waiting,), (waiting[:6],)):
+        shown = json.loads(replan("questions", *arguments, "--json").stdout)
+        assert [one["id"] for one in shown["questions"]] == [f"{waiting}/q1"]
+        assert "Which version is it?" in shown["questions"][0]["text"]
+    assert f"{waiting}/q1" in replan("questions").stdout
+
+
+@pytest.mark.parametrize("text", ["3.12", "-"])
+def test_an_answer_lets_the_run_go_on(replan, waiting, text):
+    posted = replan("answer", f"{waiting}/q1", text, input="version 3.12\non Linux\n")
+    assert posted.exit_code == 0
+    assert f"replan resume {waiting}" in posted.stderr
+    done = replan("resume", "--last", "--json")
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["plan"] == PLAN
+    assert json.loads(replan("questions", "--json").stdout) == {"questions": []}
+
+
+def test_the_same_answer_twice_is_fine_and_another_one_is_not(replan, waiting):
+    assert replan("answer", f"{waiting}/q1", "3.12").exit_code == 0
+    again = replan("answer", f"{waiting}/q1", "3.12")
+    assert again.exit_code == 0
+    assert "was answered so before" in again.stderr
+    refused(replan("answer", f"{waiting}/q1", "3.13"), "another answer", "stands")
+
+
+def test_answers_that_fit_no_question_are_refused(replan, waiting):
+    refused(replan("answer", f"{waiting}/q2", "3.12"), "no open question", "replan questions")
+    refused(replan("answer", "q1", "3.12"), "RUN/ID")
+    refused(replan("answer", f"{waiting}/q1", "  "), "some text")
+    refused(replan("answer", f"{waiting}/q1", "x" * 100_001), "100000")
+    refused(replan("answer", f"{waiting}/q1", "-", input=b"\0\0"), "binary")
+    refused(replan("answer", "zzzzzz/q1", "3.12"), "no run", code=8)
+
+
+def test_a_waiting_run_is_listed_with_its_question(replan, waiting):
+    rows = json.loads(replan("runs", "--waiting", "--json").stdout)["runs"]
+    assert [(row["run_id"], row["status"], row["question"]) for row in rows] == [(waiting, "waiting", f"{waiting}/q1")]
+    assert waiting in replan("runs", "--waiting").stdout
+    replan("cancel", waiting)
+    assert json.loads(replan("runs", "--waiting", "--json").stdout) == {"runs": []}
+
+
+def test_cancelling_a_run_that_nobody_drives_ends_it_without_a_call(replan, waiting):
+    calls = json.loads(replan("show", waiting, "--json").stdout)["calls"]
+    done = replan("cancel", waiting)
+    assert done.exit_code == 0
+    assert f"run {waiting} is cancelled" in done.stderr
+    shown = replan("resume", waiting, "--json")
+    assert shown.exit_code == 7
+    assert json.loads(shown.stdout)["outcome"] == "cancelled"
+    assert json.loads(shown.stdout)["calls"] == calls
+    refused(replan("cancel", waiting), "finished already")
+
+
+def test_a_finished_run_is_shown_again_by_resume(replan, problem, scripted):
+    replan("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", "single")
+    done = replan("resume", run_id(replan), "--json")
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["plan"] == PLAN
+    assert replan("resume", "--last").exit_code == 8

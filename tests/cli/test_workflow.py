@@ -1,0 +1,83 @@
+"""`workflow` and `doctor`: what they print, and that it is true."""
+
+import json
+
+import pytest
+import yaml
+
+from actors.config.resolve import shipped_workflows
+from actors.config.workflow import Workflow
+from replan.data import data_root
+from tests.cli.test_inputs import refused
+
+SHIPPED = shipped_workflows(data_root())
+
+
+def test_the_list_has_every_shipped_workflow_with_a_line(replan, home):
+    rows = json.loads(replan("workflow", "list", "--json").stdout)["workflows"]
+    assert tuple(row["name"] for row in rows) == SHIPPED
+    assert all(row["description"] for row in rows)
+    assert len(replan("workflow", "list").stdout.splitlines()) == len(SHIPPED)
+    assert not home.exists()
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_what_show_prints_is_the_workflow_itself(replan, name):
+    text = replan("workflow", "show", name).stdout
+    value = json.loads(replan("workflow", "show", name, "--json").stdout)
+    assert yaml.safe_load(text) == value
+    assert Workflow.model_validate(value).name == name
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_graphs_are_drawn_and_proved(replan, name):
+    assert replan("workflow", "graph", name).stdout.startswith("flowchart LR\n")
+    assert replan("workflow", "graph", name, "--format", "dot").stdout.startswith("digraph workflow {\n")
+    plan = replan("workflow", "graph", name, "--as-plan").stdout
+    checked = replan("check", "-", "--level", "medium", "--guard", "rules_valid", "--json", input=plan)
+    findings = json.loads(checked.stdout)["findings"]
+    assert not [one for one in findings if one["code"].startswith(("reply.", "field."))]
+
+
+@pytest.mark.parametrize("kind", ["workflow", "prompts", "policy"])
+def test_schemas_are_json_schemas(replan, kind):
+    schema = json.loads(replan("workflow", "schema", kind).stdout)
+    assert schema["type"] == "object"
+    assert schema["$schema"].startswith("https://json-schema.org/")
+
+
+def test_the_cost_is_the_exact_worst_case(replan):
+    shown = json.loads(replan("workflow", "cost", "option_a", "-m", "rules", "--json").stdout)
+    assert (shown["calls_happy"], shown["calls_worst"], shown["cost_usd_max"]) == (2, 6, 0)
+    assert "6 calls" in replan("workflow", "cost", "option_a", "-m", "rules").stdout
+
+
+def test_an_unknown_workflow_gets_the_nearest_name(replan):
+    for command in ("show", "graph", "cost"):
+        refused(replan("workflow", command, "option_aa"), "option_a")
+
+
+def test_the_doctor_finds_a_sound_house_and_writes_nothing(replan, home):
+    done = replan("doctor", "--json")
+    shown = json.loads(done.stdout)
+    assert (done.exit_code, shown["ok"]) == (0, True)
+    assert {"python", "sqlite", "home", "journal", "model", "key", "server", "terminal"} <= {
+        one["name"] for one in shown["checks"]
+    }
+    assert not home.exists()
+
+
+def test_the_doctor_names_what_is_wrong_and_hides_the_key(replan, home, monkeypatch):
+    home.mkdir()
+    home.chmod(0o777)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-key")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    done = replan("doctor", "--online", "--json")
+    wrong = {one["name"]: one["found"] for one in json.loads(done.stdout)["checks"] if not one["ok"]}
+    assert done.exit_code == 1
+    assert set(wrong) == {"home", "model", "server"}
+    assert "chmod go-w" in wrong["home"]
+    assert "REPLAN_MODEL" in wrong["model"]
+    assert "cannot be reached" in wrong["server"]
+    assert "very-secret" not in done.stdout
+    assert "WRONG" in replan("doctor").stdout
