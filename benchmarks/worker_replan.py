@@ -7,7 +7,7 @@ the next request recorded (second commit). Only the model and the guard do nothi
 
 import sys
 import time
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -21,7 +21,7 @@ from actors.hands.team import Registry, team
 from actors.machine.messages import Begin
 from actors.machine.pinned import Pinned
 from actors.machine.planning import PlanningMachine
-from actors.policy.loading import load_policy
+from actors.config.policies import load_policy
 from benchmarks.worker import serve
 from replan.data import data_root
 from replan.engine import CODEC
@@ -65,6 +65,7 @@ def rejecting(limit):
     return judge
 
 
+@cache
 def pinned(steps, rmax):
     """Return a chain of steps with the shipped prompts and policy."""
     root = data_root()

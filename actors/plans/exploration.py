@@ -43,8 +43,8 @@ class Exploration:
     """What was found. If not `complete`, the cap was reached (or the success that was asked for), and no more is known.
 
     `assurance` is about the traces that are not handed over: `strong`, `strong_cyclic`, `weak` or `none`; None if not
-    complete. `dead_ends` are ends without the goal, the shortest traces first, at most `ENDS_MAX`; `trap` leads to where
-    no trace ends and none is handed over; `loop` goes once round; `broken` has the first trace that breaks each
+    complete. `dead_ends` are ends without the goal, the shortest traces first, at most `ENDS_MAX`; `trap` leads to
+    where no trace ends and none is handed over; `loop` goes once round; `broken` has the first trace that breaks each
     invariant, by its place.
     """
 

@@ -37,6 +37,15 @@ def mask_of(places: Sequence[int]) -> int:
     return int.from_bytes(buffer, "little")
 
 
+def transposed(count: int, rows: Sequence[int]) -> list[int]:
+    """Return for each of `count` places the bit set of the rows that have it."""
+    places: list[list[int]] = [[] for _ in range(count)]
+    for number, row in enumerate(rows):
+        for place in bits(row):
+            places[place].append(number)
+    return [mask_of(one) for one in places]
+
+
 @dataclass(frozen=True)
 class Order:
     """The steps of an acyclic plan in topological order, ties by id; `dependencies` are places in that order."""
@@ -97,7 +106,7 @@ def order_of(plan: Plan) -> Order | None:
         moved[old] = new
     return Order(
         tuple(by_id[old] for old in sequence),
-        tuple(tuple(sorted(moved[one] for one in waits_for[old])) for old in sequence),
+        tuple(tuple(sorted([moved[one] for one in waits_for[old]])) for old in sequence),
     )
 
 

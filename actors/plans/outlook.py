@@ -5,10 +5,9 @@ invariant may still ask for. What it drops can change nothing any more, so the r
 same traces ahead. A hundred recovered failures, whose marks nobody reads again, thus lead to one configuration.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from actors.plans.graph import bits, mask_of
+from actors.plans.graph import bits, mask_of, transposed
 from actors.plans.nominal import reachable_by_failure
 from actors.plans.semantics import Configuration, Program
 
@@ -37,8 +36,8 @@ class Outlook:
             adds | (program.failure_adds[place] if program.goes_on[place] else 0)
             for place, adds in enumerate(program.adds)
         ]
-        self.users = by_token(program, program.needs)
-        self.makers = by_token(program, self.makes)
+        self.users = transposed(len(program.tokens), program.needs)
+        self.makers = transposed(len(program.tokens), self.makes)
         self._going_back = mask_of([place for place in range(count) if program.reset[place]])
         self._dependents = [0] * count
         for place, before in enumerate(program.order.dependencies):
@@ -116,15 +115,6 @@ class Outlook:
             if not self.users[token] & alive:
                 tokens &= ~(1 << token)
         return tokens
-
-
-def by_token(program: Program, of: Sequence[int]) -> list[int]:
-    """Turn token sets by step into step sets by token."""
-    places: list[list[int]] = [[] for _ in program.tokens]
-    for place, tokens in enumerate(of):
-        for token in bits(tokens):
-            places[token].append(place)
-    return [mask_of(one) for one in places]
 
 
 def _closures(program: Program, going_back: int) -> list[int]:

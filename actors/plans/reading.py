@@ -131,7 +131,7 @@ class _Reader:
         read: dict[str, Any] = {}
         for key, raw in value.items():
             shape = table.get(key)
-            # The two usual cases come first and put no path together: a plan may have thousands of steps.
+            # The usual cases come first and put no path together: a plan may have thousands of steps.
             if shape == "tokens" and type(raw) is list:
                 try:
                     if "".join(raw).isascii():
@@ -139,7 +139,7 @@ class _Reader:
                         continue
                 except TypeError:
                     pass  # Some item is no string; `_tokens` says which.
-            elif shape == "text" and type(raw) is str and raw.isascii():
+            elif (shape == "text" and type(raw) is str and raw.isascii()) or (shape == "whole" and type(raw) is int):
                 read[key] = raw
                 continue
             if shape is not None:

@@ -7,8 +7,8 @@ successes alone always lead to an end, so that no step can be put off for ever; 
 that an invariant can tell apart are preserved by treating all steps that touch its tokens as dependent.
 """
 
-from actors.plans.graph import bits, mask_of
-from actors.plans.outlook import Outlook, View, by_token
+from actors.plans.graph import bits, mask_of, transposed
+from actors.plans.outlook import Outlook, View
 from actors.plans.semantics import Program
 
 
@@ -24,16 +24,12 @@ class Reduction:
             | (program.failure_deletes[one] & ~program.failure_adds[one] if program.goes_on[one] else 0)
             for one in places
         ]
-        self._deleters = by_token(program, self._deletes)
+        self._deleters = transposed(len(program.tokens), self._deletes)
         watched = 0
         for when, must, must_not in program.invariants:
             watched |= when | must | must_not
         self._visible = mask_of([one for one in places if watched & self._touched(one)])
-        self._resetters = (
-            [mask_of([one for one in places if program.reset[one] >> place & 1]) for place in places]
-            if any(program.reset)
-            else [0] * len(program.steps)
-        )
+        self._resetters = transposed(len(program.steps), program.reset)
         self._conflicts: dict[int, int] = {}
 
     def choose(self, view: View, ready: int) -> int:

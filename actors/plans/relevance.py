@@ -13,7 +13,7 @@ def orphans(plan: Plan) -> list[Step]:
     """
     makers: dict[str, list[Step]] = defaultdict(list)
     for step in plan.steps:
-        for token in step.effects | step.failure_effects:
+        for token in step.effects | step.failure_effects if step.failure_effects else step.effects:
             makers[token].append(step)
     by_id = {step.step_id: step for step in plan.steps}
     wanted = plan.goal_state.union(*(one.must for one in plan.invariants))
@@ -23,12 +23,15 @@ def orphans(plan: Plan) -> list[Step]:
     seen = set(wanted)
     while queue:
         step = queue.pop()
-        behind = [by_id[one] for one in step.dependencies - contributing]
-        for token in step.preconditions - seen:
-            seen.add(token)
-            behind += makers[token]
+        behind = [by_id[one] for one in step.dependencies]
+        for token in step.preconditions:
+            if token not in seen:
+                seen.add(token)
+                behind += makers[token]
         for one in behind:
             if one.step_id not in contributing:
                 contributing.add(one.step_id)
                 queue.append(one)
+    if len(contributing) == len(by_id):
+        return []
     return sorted((step for step in plan.steps if step.step_id not in contributing), key=lambda step: step.step_id)
