@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from actors.config.policies import load_policy
 from actors.config.resolve import load_workflow, read_workflow
 from actors.config.workflow import Workflow, validate_names
 from actors.guards.catalogue import guard_for
 from actors.hands.team import Registry
 from actors.machine.pinned import Pinned
-from actors.policy.loading import load_policy
 from replan.settings import Choice, UserConfig
 from runtime.errors import UsageProblem
 from runtime.ledger import Limits

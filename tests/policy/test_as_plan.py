@@ -9,7 +9,7 @@ from actors.config.resolve import load_workflow, shipped_workflows
 from actors.guards import plan_expansive
 from actors.machine.pinned import Pinned
 from actors.policy.as_plan import as_plan, guard_names
-from actors.policy.loading import load_policy
+from actors.config.policies import load_policy
 from replan.data import data_root
 from tests.support.worlds import SEEDS, pinned
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.policy.loading import load_policy
+from actors.config.policies import load_policy
 from replan.data import data_root
 from runtime.errors import UsageProblem
 

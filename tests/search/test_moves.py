@@ -132,3 +132,10 @@ def test_steps_without_a_model_call_are_no_targets_and_hold_no_visit_up():
     progress = failed(shape, "plan", "a", "template")
     assert not can_redo(shape, progress, "template")
     assert choose(shape, progress, "plan", ["template"]) == Redo(("a",))
+
+
+def test_a_leaf_that_comes_back_to_the_same_parents_goes_on_counting():
+    """By artifact id: attempts belong to what a leaf builds on, not to the stay."""
+    shape = graph({"a": (), "b": ("a",)}, [(2, 1), (2, 0)])
+    progress = mark(begin(shape, run(shape, "a"), "b"), "b", Phase.IDLE)
+    assert begin(shape, progress, "b")["b"].attempt == 2

@@ -162,7 +162,9 @@ class Run:
         elif chance < 0.8:
             body = dice.choice(("", "[]", "[" * 100_000, '{"kind": "answer"}', '{"kind": "answer", "question": []}'))
             self.send(Mailed(self.count, "odd \ud800", body, self.now))
-        elif chance < 0.805:
+        elif chance < 0.9 and self.state.withdrawn:
+            self.answer(dice.choice(sorted(self.state.withdrawn)))
+        elif chance > 0.995:
             self.send(Crashed("x", self.now, "a bug \ud800"))
 
     def crash(self):

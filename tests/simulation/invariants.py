@@ -201,6 +201,9 @@ class Invariants:
         """A settled machine is over, or has something to wait for, or was asked to do nothing."""
         assert state.finished is not None or outstanding or state.parked
         assert not (state.finished and outstanding)
+        for work in outstanding.values():
+            node = getattr(work.request, "node", None)
+            assert node is None or self.busy[self.step_of[node]] == node, "work is asked for that nobody needs"
 
     def ending(self, event, state):
         """S27, S28, S36: the outcome is the right one of the six."""
