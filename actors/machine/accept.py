@@ -164,10 +164,13 @@ def _refused(message: Mailed, reason: str) -> MailRefused:
 
 
 def answer_problem(state: State, question: str, answer: Any) -> str | None:
-    """Return why an answer to a question cannot be taken, or None. Whoever posts an answer asks this first."""
+    """Return why an answer to a question cannot be taken, or None. Whoever posts an answer asks this first.
+
+    An answer to a question that was withdrawn meanwhile is taken: what a person has said is not lost.
+    """
     if question in state.answers:
         return f"question {question!r} is answered already: {state.answers[question][:200]!r}"
-    if question not in state.questions:
+    if question not in state.questions and question not in state.withdrawn:
         return f"there is no open question {question!r}"
     if not isinstance(answer, str) or not answer.strip():
         return "an answer is some text"

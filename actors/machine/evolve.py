@@ -237,6 +237,7 @@ def _revised(state: State, event: Revised) -> State:
     if cause is not None:
         nodes[cause] = replace(nodes[cause], cleared=event.cleared)
     dead = {name for name, node in nodes.items() if node.step in gone}
+    unasked = {name: question for name, question in state.questions.items() if question.step in gone}
     progress = new_round(state.progress) if event.new_round else state.progress
     return changed(
         state,
@@ -249,7 +250,8 @@ def _revised(state: State, event: Revised) -> State:
         nodes=nodes,
         generations={name: opened for name, opened in state.generations.items() if opened.request.step not in gone},
         judgements={name: request for name, request in state.judgements.items() if request.step not in gone},
-        questions={name: question for name, question in state.questions.items() if question.step not in gone},
+        questions=_without(state.questions, *unasked),
+        withdrawn={**state.withdrawn, **unasked},
         waits={name: wait for name, wait in state.waits.items() if wait.node not in dead},
         unjudged=tuple(name for name in state.unjudged if name not in dead),
         faulted=_without(state.faulted, *dead),
@@ -261,14 +263,18 @@ _LIVE = ("pending", "accepted")
 
 
 def _answered(state: State, event: ClarificationAnswered) -> State:
-    question = state.questions[event.question_id]
+    question = state.questions.get(event.question_id)
+    # What answers a withdrawn question redoes nothing, but it is known from now on, and it opens a round as any answer.
+    targets = () if question is None else (question.step,)
+    question = question or state.withdrawn[event.question_id]
     return changed(
         state,
         now=event.at,
         questions=_without(state.questions, event.question_id),
+        withdrawn=_without(state.withdrawn, event.question_id),
         answers={**state.answers, event.question_id: event.answer},
         clarifications=(*state.clarifications, Clarified(question.text, event.answer)),
-        to_revise=Revision(BacktrackLevel.CLARIFY, (question.step,), new_round=True),
+        to_revise=Revision(BacktrackLevel.CLARIFY, targets, new_round=True),
     )
 
 

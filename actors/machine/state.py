@@ -82,8 +82,9 @@ class State:
     """A run between two events.
 
     `config` is None before the run starts. `generations`, `judgements`, `waits` and `questions` are the open requests
-    by id. `unjudged`, `faulted`, `to_revise` and `to_ask` are what `advance` still has to decide about; `resting` are
-    the seconds that a rejected node waits before its step is retried.
+    by id; `withdrawn` are questions whose step was redone before anybody answered. `unjudged`, `faulted`, `to_revise`
+    and `to_ask` are what `advance` still has to decide about; `resting` are the seconds that a rejected node waits
+    before its step is retried.
     """
 
     run: str = ""
@@ -101,6 +102,7 @@ class State:
     judgements: Mapping[str, JudgementRequested] = field(default_factory=dict)
     waits: Mapping[str, WaitRequested] = field(default_factory=dict)
     questions: Mapping[str, ClarificationRequested] = field(default_factory=dict)
+    withdrawn: Mapping[str, ClarificationRequested] = field(default_factory=dict)
     asked: int = 0
     asked_at: float | None = None
     answers: Mapping[str, str] = field(default_factory=dict)

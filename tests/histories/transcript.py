@@ -60,7 +60,7 @@ class Transcript:
 
     def _revised(self, event):
         fresh = ", a new round" if event.new_round else ""
-        return f"revision  {event.revision} clears {' '.join(event.cleared)}{fresh}"
+        return f"revision  {event.revision} clears {' '.join(event.cleared) or 'nothing'}{fresh}"
 
     def _clarification_requested(self, event):
         return f"question  {event.question_id} about {event.step}: {event.text!r}, blocks {' '.join(event.blocks)}"
