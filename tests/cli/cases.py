@@ -5,7 +5,9 @@ import json
 
 import yaml
 
-PROBLEM = "# Login fails\n\nThe login fails with a timeout when the session store is slow. It must not take 3 seconds.\n"
+PROBLEM = (
+    "# Login fails\n\nThe login fails with a timeout when the session store is slow. It must not take 3 seconds.\n"
+)
 
 PLAN = {
     "plan_id": "p1",

@@ -68,7 +68,14 @@ def test_the_exit_codes_are_those_of_the_contract():
 
 @pytest.mark.parametrize(
     "arguments",
-    [["rum"], ["run"], ["run", "p.md", "--max-cals", "3"], ["runs", "--max-calls"], ["check"], ["workflow", "shw", "x"]],
+    [
+        ["rum"],
+        ["run"],
+        ["run", "p.md", "--max-cals", "3"],
+        ["runs", "--max-calls"],
+        ["check"],
+        ["workflow", "shw", "x"],
+    ],
 )
 def test_a_misused_command_line_is_one_line_and_exit_2(replan, arguments):
     done = replan(*arguments)

@@ -22,7 +22,13 @@ from tests.support.openai_server import Answer, serve
 def test_a_plan_goes_to_stdout_and_progress_to_stderr(replan, problem, scripted):
     done = replan("run", problem, "-m", scripted(BACKTRACKS))
     assert done.exit_code == 0
-    for text in ("Plan p1: The login works", "1. find", "(only after a failure)", "Proved at level medium", "7 model calls"):
+    for text in (
+        "Plan p1: The login works",
+        "1. find",
+        "(only after a failure)",
+        "Proved at level medium",
+        "7 model calls",
+    ):
         assert text in done.stdout
     assert "rejected by plan_medium: plan.precondition_unsatisfied at fix" in done.stderr
     assert "partial_replan to g_strategy, by rule wrong_strategy" in done.stderr

@@ -1,0 +1,95 @@
+"""A home or a journal that cannot be used: one line, the contract's exit code, and the file left as it is."""
+
+import json
+import os
+import sqlite3
+
+import pytest
+
+from tests.cli.cases import PLAN
+from tests.cli.test_inputs import refused
+
+
+@pytest.fixture
+def journal(replan, home, problem, scripted):
+    """The file of a journal with one finished run."""
+    assert replan("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", "single").exit_code == 0
+    return home / "journal.sqlite3"
+
+
+def spoil(path, statement):
+    """Change a journal behind the program's back, and return its bytes."""
+    connection = sqlite3.connect(path)
+    connection.execute(statement)
+    connection.commit()
+    connection.execute("pragma wal_checkpoint(truncate)")
+    connection.close()
+    return path.read_bytes()
+
+
+def test_a_journal_of_a_newer_release_is_exit_9_and_untouched(replan, journal):
+    before = spoil(journal, "pragma user_version = 99")
+    for command in (["runs"], ["resume", "--last"], ["show", "zzzzzzzz"]):
+        refused(replan(*command), "newer release", "upgrade", code=9)
+    assert journal.read_bytes() == before
+    done = replan("runs", "--json")
+    assert json.loads(done.stdout)["error"] | {"message": ""} == {
+        "exit_code": 9,
+        "kind": "JournalNewer",
+        "message": "",
+    }
+
+
+def test_a_damaged_file_is_exit_9_and_untouched(replan, journal):
+    for name in ("journal.sqlite3-wal", "journal.sqlite3-shm"):
+        (journal.parent / name).unlink(missing_ok=True)
+    journal.write_bytes(b"this is no journal at all" * 500)
+    before = journal.read_bytes()
+    refused(replan("runs"), "journal.sqlite3", code=9)
+    assert journal.read_bytes() == before
+
+
+def test_a_record_that_does_not_verify_is_exit_9(replan, journal):
+    run = json.loads(replan("runs", "--json").stdout)["runs"][0]["run_id"]
+    spoil(journal, "update events set at = at + 1 where seq = 2")
+    for command in (["show", run], ["log", run], ["resume", run]):
+        refused(replan(*command), run, code=9)
+
+
+def test_the_doctor_tells_of_a_damaged_journal(replan, journal):
+    spoil(journal, "pragma user_version = 99")
+    done = replan("doctor", "--json")
+    assert done.exit_code == 1
+    assert [one["name"] for one in json.loads(done.stdout)["checks"] if not one["ok"]] == ["journal"]
+
+
+@pytest.mark.parametrize("where", ["/dev/null/home", "/proc/home"])
+def test_a_home_that_cannot_be_made_is_exit_2(replan, problem, monkeypatch, where):
+    monkeypatch.setenv("REPLAN_HOME", where)
+    done = replan("run", problem, "-m", "rules")
+    refused(done, where, "REPLAN_HOME")
+
+
+def test_a_home_that_others_may_write_is_refused(replan, home, problem):
+    home.mkdir()
+    home.chmod(0o777)
+    refused(replan("run", problem, "-m", "rules"), "chmod go-w")
+
+
+def test_a_log_that_is_a_link_is_refused(replan, home, problem, tmp_path):
+    home.mkdir(mode=0o700)
+    (home / "log.jsonl").symlink_to(tmp_path / "elsewhere")
+    refused(replan("run", problem, "-m", "rules"), "log.jsonl")
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_the_home_is_private_whatever_the_umask(replan, home, problem):
+    before = os.umask(0)
+    try:
+        assert replan("run", problem, "-m", "rules").exit_code == 0
+    finally:
+        os.umask(before)
+    assert home.stat().st_mode & 0o777 == 0o700
+    assert {path.name: oct(path.stat().st_mode & 0o777) for path in home.iterdir()} == dict.fromkeys(
+        [path.name for path in home.iterdir()], "0o600"
+    )

@@ -1,0 +1,233 @@
+"""Real processes: pipes, signals, two drivers of one run, and a terminal."""
+
+import json
+import os
+import re
+import select
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.cli.cases import ANALYSIS, ASKING, BACKTRACKS, LOST, PLAN, PROBLEM, distinct, said
+from tests.cli.conftest import ROOT
+
+PATIENCE = 30.0
+
+
+def started(process):
+    """Wait for the first line of progress, and return it."""
+    line = process.stderr.readline().decode()
+    assert "asked for" in line, line + process.stderr.read().decode()
+    return line
+
+
+@pytest.fixture
+def slow(scripted):
+    """A model that takes its time."""
+    return scripted({"g_plan": [said(plan, seconds=30) for plan in distinct(PLAN, 3)]})
+
+
+def test_a_pipe_of_our_own_commands_proves_a_plan(home, tmp_path):
+    """`cat problem.md | replan run - --json | jq .plan | replan check -`, with Python in the place of jq."""
+    (tmp_path / "problem.md").write_text(PROBLEM)
+    replan = f"{shlex.quote(sys.executable)} -m replan"
+    plan = f"{shlex.quote(sys.executable)} -c \"import json,sys; print(json.dumps(json.load(sys.stdin)['plan']))\""
+    file = shlex.quote(str(tmp_path / "problem.md"))
+    command = f"set -o pipefail; cat {file} | {replan} run - -m rules --json | {plan} | {replan} check - --json"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, check=False, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["valid"] is True
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_parks_the_run_and_says_how_to_go_on(shell, problem, scripted, number, code, replan):
+    model = scripted({"g_plan": [said(LOST, seconds=1.0), PLAN]})
+    with shell("run", problem, "-m", model, "-w", "single") as process:
+        started(process)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == code, err
+    (run,) = re.findall(r"replan resume (\w+)", err.decode())
+    assert "Parked" in out.decode()
+    parked = json.loads(replan("show", run, "--json").stdout)
+    assert (parked["status"], parked["calls"]) == ("parked", 1)
+    done = replan("resume", run, "--json")
+    assert (done.exit_code, json.loads(done.stdout)["calls"]) == (0, 2)
+
+
+def test_a_second_interrupt_cancels_the_run(shell, problem, slow):
+    with shell("run", problem, "-m", slow, "-w", "single", "--json") as process:
+        wait_until(lambda: driven_run(shell), "the run is driven")
+        process.send_signal(signal.SIGINT)
+        assert b"parking" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 7
+    assert json.loads(out)["outcome"] == "cancelled"
+
+
+def test_a_run_is_driven_by_one_process(shell, problem, slow):
+    with shell("run", problem, "-m", slow, "-w", "single") as process:
+        started(process)
+        run = driven_run(shell)
+        code, _, err = finished(shell("resume", run))
+        assert code == 8
+        assert "driven by" in err
+        code, _, err = finished(shell("cancel", run))
+        assert code == 0
+        assert "is cancelled" in err
+        out, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 7
+    assert b"No plan: cancelled" in out
+
+
+def test_a_killed_run_goes_on_at_once_in_another_process(shell, problem, scripted):
+    """The lease of a process that is certainly gone holds up nobody."""
+    model = scripted({"g_plan": [said(PLAN, seconds=30), PLAN], "g_plan/v1.a1.t2": PLAN})
+    with shell("run", problem, "-m", model, "-w", "single") as process:
+        started(process)
+        run = driven_run(shell)
+        process.kill()
+        process.communicate()
+    code, out, _ = finished(shell("resume", run, "--json"))
+    assert code == 0
+    assert json.loads(out)["calls"] == 2
+
+
+def test_log_follows_a_run_of_another_process(shell, problem, scripted):
+    model = scripted({"g_plan": [said(LOST, seconds=1.5), PLAN]})
+    with shell("run", problem, "-m", model, "-w", "single") as process:
+        started(process)
+        code, out, _ = finished(shell("log", driven_run(shell), "--follow"))
+        process.communicate(timeout=PATIENCE)
+    assert code == 0
+    assert "finished: success" in out.splitlines()[-1]
+
+
+def test_a_reader_that_leaves_is_no_crash(shell, problem):
+    process = shell("run", problem, "-m", "rules")
+    process.stdout.close()
+    error = process.stderr.read().decode()
+    process.stderr.close()
+    process.stdin.close()
+    assert process.wait(timeout=PATIENCE) == 1
+    assert "Traceback" not in error
+    assert "internal error" not in error
+
+
+def finished(process):
+    """Return a process's code, stdout and stderr."""
+    with process:
+        out, err = process.communicate(timeout=PATIENCE)
+    return process.returncode, out.decode(), err.decode()
+
+
+def driven_run(shell):
+    """Return the run that a process drives now, if any."""
+    _, out, _ = finished(shell("runs", "--json"))
+    return next((row["run_id"] for row in json.loads(out)["runs"] if row["driven_by"]), None)
+
+
+def wait_until(condition, what):
+    """Wait until a condition holds."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, f"never happened: {what}"
+        time.sleep(0.05)
+
+
+class Terminal:
+    """A terminal of 90 columns with a `replan` in it."""
+
+    def __init__(self, *arguments, **variables):
+        self.text = ""
+        # A helper forks into the terminal, because this process has threads and must not fork.
+        spawn = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", spawn, sys.executable, "-m", "replan", *map(str, arguments)],
+            cwd=ROOT,
+            env=os.environ | {"TERM": "xterm-256color", "COLUMNS": "90", "LINES": "40"} | variables,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+        )
+
+    def type(self, text):
+        self._process.stdin.write(text.encode())
+
+    def read_until(self, pattern):
+        """Read until the text so far matches."""
+        deadline = time.monotonic() + PATIENCE
+        while not re.search(pattern, self.text):
+            assert time.monotonic() < deadline, self.text
+            if not self._read():
+                break
+        assert re.search(pattern, self.text), self.text
+
+    def end(self):
+        """Read to the end, and return the exit code."""
+        with self._process as process:
+            while self._read():
+                pass
+        return process.returncode
+
+    def _read(self):
+        if not select.select([self._process.stdout], [], [], PATIENCE)[0]:
+            return False
+        data = os.read(self._process.stdout.fileno(), 65536)
+        self.text += data.decode(errors="replace")
+        return bool(data)
+
+
+def test_a_terminal_shows_a_live_tree_in_colour(home, problem, scripted):
+    terminal = Terminal("run", problem, "-m", scripted(BACKTRACKS))
+    assert terminal.end() == 0
+    assert "\x1b[" in terminal.text
+    assert "└── " in terminal.text
+    assert "partial_replan to g_strategy" in terminal.text
+    assert "7 of 30 calls" in terminal.text
+    assert "Proved at level medium" in terminal.text
+
+
+def test_no_color_and_dumb_terminals_are_honoured(home, problem, scripted):
+    model = scripted({"g_plan": [PLAN]})
+    terminal = Terminal("run", problem, "-m", model, "-w", "single", NO_COLOR="1")
+    assert terminal.end() == 0
+    assert not re.search(r"\x1b\[[0-9;]*m", terminal.text)
+    terminal = Terminal("run", problem, "-m", model, "-w", "single", TERM="dumb")
+    assert terminal.end() == 0
+    assert "\x1b" not in terminal.text
+    assert "g_plan/v1.a1 accepted by plan_medium" in terminal.text
+
+
+def test_a_question_is_asked_in_place_and_the_run_goes_on(home, problem, scripted):
+    model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
+    terminal = Terminal("run", problem, "-m", model, "-w", "option_a")
+    terminal.read_until("answer later(?s:.*)> $")
+    terminal.type("3.12\n")
+    assert terminal.end() == 0
+    assert "Proved at level medium" in terminal.text
+
+
+@pytest.mark.parametrize(("key", "code"), [("\x04", 6), ("\x03", 130)])
+def test_a_question_may_be_left_open(home, problem, scripted, key, code):
+    """Ctrl-D leaves the run waiting; Ctrl-C parks it. Both say how to go on."""
+    model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
+    terminal = Terminal("run", problem, "-m", model, "-w", "option_a")
+    terminal.read_until("> $")
+    terminal.type(key)
+    assert terminal.end() == code
+    assert "replan answer" in terminal.text
+    assert "replan resume" in terminal.text
+
+
+def test_no_input_asks_nothing_on_a_terminal(home, problem, scripted):
+    model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
+    terminal = Terminal("run", problem, "-m", model, "-w", "option_a", "--no-input")
+    assert terminal.end() == 6
+    assert "Ctrl-D" not in terminal.text
