@@ -1,5 +1,6 @@
 """What generators make and what they may see: artifacts and contexts."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,6 +29,12 @@ class Artifact:
     def value(self) -> Parsed | Unreadable:
         """The JSON value that the content holds."""
         return read_reply(self.content)
+
+    @cached_property
+    def shown(self) -> str:
+        """What prompts show of it: the value, without the words that the model put around it, or else the content."""
+        value = self.value
+        return json.dumps(value.value, indent=2, ensure_ascii=False) if isinstance(value, Parsed) else self.content
 
 
 @dataclass(frozen=True, slots=True)

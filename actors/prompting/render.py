@@ -6,15 +6,13 @@ is left out. Text from users and models stands between delimiters that cannot oc
 instruction; slots are replaced once, literally, and what was put in is never scanned again.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from actors.artifacts import Artifact, Context
+from actors.artifacts import Context
 from actors.prompting.book import PromptBook, PromptEntry, Sections
 from runtime.events import text_hash
-from runtime.replies import Parsed
 
 SPECIFICATION_BYTES_MAX = 200_000
 """About 50,000 tokens: half the window of the smaller models in use, the longest problem text met has 60 kB."""
@@ -77,7 +75,7 @@ class _Page:
         if context.dependencies:
             yield texts.dependencies
         for step, artifact in context.dependencies.items():
-            result = self.data(step, _shown(artifact), DEPENDENCY_BYTES_MAX)
+            result = self.data(step, artifact.shown, DEPENDENCY_BYTES_MAX)
             yield f"{_fill(texts.dependency, 'step', step)}\n\n{result}"
         if context.clarifications:
             yield texts.clarifications
@@ -122,9 +120,3 @@ def _mark(text: str) -> str:
     """
     digest = text_hash(text)
     return next(digest[:length] for length in range(MARK_LENGTH, len(digest) + 1) if digest[:length] not in text)
-
-
-def _shown(artifact: Artifact) -> str:
-    """Return the value of an artifact without the words that the model put around it."""
-    value = artifact.value
-    return json.dumps(value.value, indent=2, ensure_ascii=False) if isinstance(value, Parsed) else artifact.content
