@@ -49,6 +49,8 @@ class Invariants:
         match event.kind:
             case "generation_requested" if event.try_number == 1:
                 self.attempt(event)
+            case "artifact_produced" | "generation_failed" | "judgement_requested":
+                assert self.busy[self.step_of[event.node]] == event.node, "work of an older revision is acted on"
             case "verdict_reached":
                 self.judged(event)
             case "decided":
@@ -83,6 +85,7 @@ class Invariants:
 
     def judged(self, event):
         step = self.step_of[event.node]
+        assert self.busy[step] == event.node, "a verdict on work that was withdrawn"
         self.verdicts[event.node] = event.verdict
         if event.verdict.passed:
             self.accepted[step], self.busy[step] = event.node, None
