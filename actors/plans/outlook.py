@@ -38,12 +38,11 @@ class Outlook:
         ]
         self.users = transposed(len(program.tokens), program.needs)
         self.makers = transposed(len(program.tokens), self.makes)
-        self._going_back = mask_of([place for place in range(count) if program.reset[place]])
+        self._goes_back = any(program.reset) and not program.repeats
         self._dependents = [0] * count
         for place, before in enumerate(program.order.dependencies):
             for one in before:
                 self._dependents[one] |= 1 << place
-        self._undoes = _closures(program, self._going_back)
 
     def first(self) -> View:
         """Return the view of the initial configuration."""
@@ -55,13 +54,12 @@ class Outlook:
 
     def after(self, view: View, then: Configuration) -> View:
         """Return the view of a configuration that the end of one step leads to from this view."""
-        alive, pending = view.alive, then.pending & view.alive
-        lost = view.tokens & ~then.tokens
-        newly = pending & ~view.pending
-        for one in bits(newly):
-            lost |= self._program.needs[one]
-        if not self._program.repeats or lost:
-            alive, pending = self._survivors(alive, pending, then.tokens, lost)
+        pending = then.pending & view.alive
+        if self._goes_back:
+            alive = self._reachable(view.alive, pending, then.tokens)
+        else:
+            alive = self._survivors(view.alive, pending, then.tokens, view.tokens & ~then.tokens)
+        pending &= alive
         suspects = then.tokens & ~view.tokens
         for one in bits(view.alive & ~alive):
             suspects |= self._program.needs[one]
@@ -74,40 +72,49 @@ class Outlook:
             found |= self.users[token]
         return found & now.pending
 
-    def _survivors(self, alive: int, pending: int, tokens: int, lost: int) -> tuple[int, int]:
-        """Return the alive and the pending steps without those that can never run again.
+    def _survivors(self, alive: int, pending: int, tokens: int, lost: int) -> int:
+        """Return the steps that may still run, when no step goes back: of the alive ones, those that nothing rules out.
 
-        `lost` are tokens that may have become impossible. A settled step is out once no pending step can go back to it.
-        A pending step is out once a token it needs has no maker left, or a step it depends on is out while pending.
+        `lost` are tokens that were just deleted. A settled step is out; so is a pending one that needs a token which
+        no maker is left for, or that depends on such a step. Only what has changed is looked at, which keeps long
+        plans cheap; steps that make each other's tokens may be kept in vain, which costs nothing but a merger.
         """
+        victims = alive & ~pending
         while True:
-            done = alive & ~pending & ~self._undoable(alive & pending)
-            alive ^= done
-            for one in bits(done):
+            alive &= ~victims
+            stranded = 0
+            for one in bits(victims):
                 lost |= self.makes[one]
-            victims = 0
+                if pending >> one & 1:
+                    stranded |= self._dependents[one]
             for token in bits(lost & ~tokens):
                 if not self.makers[token] & alive:
-                    victims |= self.users[token]
-            victims &= pending & alive
-            lost = 0
-            if not (victims or done):
-                return alive, pending
-            while victims:
-                alive &= ~victims
-                pending &= ~victims
-                stranded = 0
-                for one in bits(victims):
-                    lost |= self.makes[one]
-                    stranded |= self._dependents[one]
-                victims = stranded & pending
+                    stranded |= self.users[token]
+            victims, lost = stranded & alive, 0
+            if not victims:
+                return alive
 
-    def _undoable(self, pending: int) -> int:
-        """Return the steps that may become pending again through the failure of a pending step."""
-        found = 0
-        for one in bits(pending & self._going_back):
-            found |= self._undoes[one]
-        return found
+    def _reachable(self, alive: int, pending: int, tokens: int) -> int:
+        """Return the steps that may still run, or be made pending again, when some step goes back.
+
+        They are built up from what can run now, for a step that could only be revived by its own doing is out. Nothing
+        is taken to be deleted. Settled steps within reach of going back stay, runnable or not: once pending again,
+        they hold up the steps that depend on them.
+        """
+        program = self._program
+        found, revivable = 0, 0
+        open_steps, changed = pending, True
+        while changed:
+            changed = False
+            for one in bits(open_steps):
+                needs = program.needs[one]
+                if tokens & needs == needs and not program.waits_for[one] & pending & ~found:
+                    found |= 1 << one
+                    tokens |= self.makes[one]
+                    revivable |= program.reset[one] & alive & ~pending
+                    changed = True
+            open_steps = (pending | revivable) & ~found
+        return found | revivable
 
     def _relevant(self, tokens: int, suspects: int, alive: int) -> int:
         """Return the tokens without those suspects that nobody can ask for any more."""
@@ -115,18 +122,3 @@ class Outlook:
             if not self.users[token] & alive:
                 tokens &= ~(1 << token)
         return tokens
-
-
-def _closures(program: Program, going_back: int) -> list[int]:
-    """Return for each step what its failure may make pending again, then what the failures of those may, and so on."""
-    found = list(program.reset)
-    changed = bool(going_back)
-    while changed:
-        changed = False
-        for place in bits(going_back):
-            wider = found[place]
-            for one in bits(found[place] & going_back):
-                wider |= found[one]
-            changed = changed or wider != found[place]
-            found[place] = wider
-    return found
