@@ -19,7 +19,7 @@ from actors.plans.nominal import NominalRun, Unmet, Why, contingent_steps, reach
 from actors.plans.plan import Plan, Step
 from actors.plans.relevance import orphans
 from actors.plans.semantics import compile_plan
-from actors.plans.wording import listed, plain, steps
+from actors.plans.wording import ITEMS_MAX, listed, plain, steps
 
 _CODES = {
     Why.NOBODY: Code.PRECONDITION_UNSATISFIED,
@@ -117,11 +117,7 @@ def _check_nominal(result: Soundness, plan: Plan, order: Order) -> None:
         step = order.steps[place]
         if unmet := run.unmet_before(place):
             failing[place] = [one.token for one in unmet]
-            found.extend(
-                _precondition(step, why, [one for one in unmet if one.why is why])
-                for why in Why
-                if any(one.why is why for one in unmet)
-            )
+            found.extend(_preconditions(step, unmet, order))
         elif run.is_redundant(place):
             redundant.append(step)
         if contingent and not contingent.isdisjoint(step.dependencies):
@@ -143,22 +139,34 @@ def _check_nominal(result: Soundness, plan: Plan, order: Order) -> None:
         result.score = 0.8
 
 
-def _precondition(step: Step, why: Why, unmet: list[Unmet]) -> Finding:
-    """Say which preconditions are not necessarily true, and what to do."""
+def _preconditions(step: Step, unmet: list[Unmet], order: Order) -> Iterator[Finding]:
+    """Yield one finding for each reason why preconditions of the step are not necessarily true."""
+    after = order.descendants[order.place[step.step_id]]
+    late = frozenset(name for one in unmet for name in one.steps if after >> order.place[name] & 1)
+    for why in Why:
+        if some := [one for one in unmet if one.why is why]:
+            yield _precondition(step, why, some, late)
+
+
+def _precondition(step: Step, why: Why, unmet: list[Unmet], late: frozenset[str] = frozenset()) -> Finding:
+    """Say which preconditions are not necessarily true, and what to do; `late` are the steps that wait for this one."""
     name, tokens = plain(step.step_id), listed(one.token for one in unmet)
-    blamed = steps(dict.fromkeys(name for one in unmet for name in one.steps))
+    each = "; ".join(f"'{plain(one.token)}' by {steps(one.steps)}" for one in unmet[:ITEMS_MAX])
+    early = [one for one in dict.fromkeys(who for one in unmet for who in one.steps) if one not in late]
     text = {
         Why.NOBODY: (
             f"step {name} needs {tokens}, which no other step makes and initial_state does not hold. "
             f"Add a step that has it in effects and make {name} depend on that step, or remove the precondition."
         ),
-        Why.UNORDERED: (
-            f"step {name} needs {tokens}, made by {blamed}, but does not depend on that step, so it may run first. "
-            f"Add the step that makes it to the dependencies of {name}."
+        Why.UNORDERED: f"step {name} needs tokens that may be made too late: {each}. "
+        + (
+            f"Add {steps(early)} to the dependencies of {name}."
+            if early
+            else f"These steps wait for {name} themselves; let an earlier step make the tokens."
         ),
         Why.DELETED: (
-            f"step {name} needs {tokens}, but {blamed} may delete it in between. Make that step run after {name} "
-            f"(add {name} to its dependencies), or add a step in between that makes the token again."
+            f"step {name} needs tokens that may be deleted in between: {each}. Let the deleting step depend on {name}, "
+            f"or add a step between the two that makes the token again."
         ),
     }[why]
     return Finding(code=_CODES[why], where=step.step_id, message=text, tokens=tuple(sorted(one.token for one in unmet)))

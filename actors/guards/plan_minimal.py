@@ -129,7 +129,7 @@ def _cycles(plan: Plan) -> Iterator[Finding]:
     """Yield one finding for each cycle of dependencies."""
     for ring in cycles(plan):
         path = " needs ".join((*map(plain, ring[:20]), plain(ring[0]) if len(ring) <= 20 else "…"))
-        text = f"dependencies run in a circle, so none of these steps can ever start: {path}. Remove one of them."
+        text = f"dependencies run in a circle, so none of these steps can ever start: {path}. Remove one dependency."
         yield Finding(code=Code.CYCLE, where=ring[0], message=text)
 
 

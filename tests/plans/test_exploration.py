@@ -47,6 +47,17 @@ def test_fifty_recoveries_that_may_fail_silently_are_fifty_dead_ends_or_more():
     assert {end.trace[-1] for end in seen.dead_ends} == {f"r{one:02}:fail" for one in range(50)}
 
 
+def test_fifty_recoveries_that_go_back_do_not_multiply():
+    """A recovery that clears its mark, and tries the step again if it fails itself."""
+    steps = recovered_chain(50)["steps"]
+    for one in steps[1::2]:
+        mark = one["preconditions"]
+        one |= {"delete_effects": mark, "failure_delete_effects": mark, "on_failure": "s" + one["step_id"][1:]}
+    seen = look(plan(*steps, start="t0", goal="t50"))
+    assert seen.assurance == "strong_cyclic"
+    assert seen.explored < 400
+
+
 def test_recoveries_that_can_wait_do_not_multiply():
     """When the chain does not wait for the recoveries, their order makes no difference, and only one is tried."""
     count = 50

@@ -22,7 +22,16 @@ def test_a_token_whose_maker_is_not_ordered_before_is_told_apart():
     """The message names the maker."""
     code, where, tokens, message = first(plan(step("a", "start", "x"), step("b", "x", "goal")))
     assert (code, where, tokens) == ("plan.precondition_unordered", "b", ("x",))
-    assert "made by a" in message
+    assert "'x' by a" in message
+    assert "Add a to the dependencies of b" in message
+
+
+def test_a_maker_that_waits_for_its_user_is_not_proposed_as_a_dependency():
+    """That would be a cycle."""
+    value = plan(step("b", "x", "goal"), step("a", "start", "x", after="b"))
+    code, where, _, message = first(value)
+    assert (code, where) == ("plan.precondition_unordered", "b")
+    assert "wait for b themselves" in message
 
 
 def test_a_token_that_may_be_deleted_in_between_is_told_apart():
@@ -34,7 +43,7 @@ def test_a_token_that_may_be_deleted_in_between_is_told_apart():
     )
     code, where, tokens, message = first(value)
     assert (code, where, tokens) == ("plan.precondition_deleted", "b", ("x",))
-    assert "c may delete it in between" in message
+    assert "may be deleted in between: 'x' by c" in message
 
 
 def test_a_step_in_between_that_makes_it_again_mends_a_deletion():
