@@ -28,7 +28,7 @@ from actors.findings import Code, ReasonTag  # noqa: E402
 from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
 from actors.machine.events import EVENTS, Outcome  # noqa: E402
 from actors.machine.pinned import graph_of  # noqa: E402
-from actors.policy.loading import load_policy  # noqa: E402
+from actors.config.policies import load_policy  # noqa: E402
 from actors.policy.table import BacktrackLevel, Row  # noqa: E402
 from actors.search.cost import happy_calls, worst_case_calls  # noqa: E402
 from replan.cli.exits import MEANING  # noqa: E402

@@ -117,7 +117,19 @@ def test_every_example_of_a_page_does_what_the_page_says(page, commands, tmp_pat
     """Files are written, commands run, exit codes and shown lines compared, in the order of the page."""
     reader = Reader(tmp_path, commands)
     for block in blocks(page):
-        reader.follow(block)
+        if page.name != "README.md" or block.language == "python":  # Its transcript has a test of its own.
+            reader.follow(block)
+
+
+def test_the_front_page_shows_what_make_run_prints(commands, tmp_path):
+    """The command is the one in the Makefile, the lines are those of the first block on the page."""
+    makefile = (ROOT / "Makefile").read_text()
+    problem = re.search(r"^PROBLEM \?= (.+)$", makefile, re.MULTILINE)[1]
+    recipe = re.search(r"^run:.*\n\t@\$\(BIN\)/(.+)$", makefile, re.MULTILINE)[1]
+    reader = Reader(tmp_path, commands)
+    reader.follow(Block("sh", ("test",), recipe.replace("$(PROBLEM)", problem), 0))
+    shown = next(block for block in blocks(ROOT / "README.md") if "output" in block.words)
+    reader.compare(shown)
 
 
 def test_the_pages_that_teach_have_examples():
