@@ -109,7 +109,8 @@ class Run:
             case GenerationRequested():
                 self.send(self.generated(item.request_id))
             case JudgementRequested():
-                said = verdict(self.dice, self.weather, self.count)
+                leaf = item.request.step in self.config.graph.leaves
+                said = verdict(self.dice, self.weather, self.count, leaf=leaf)
                 self.send(self.kept(Judged(item.request_id, self.now, 0.1, said)))
             case ClarificationRequested():
                 self.answer(item.request_id)

@@ -9,7 +9,7 @@ from runtime.models.prices import Price
 from runtime.replies import ReplyCode
 from tests.support.worlds import pinned
 
-CODES = [str(code) for code in (*Code, *ReplyCode)] + ["plugin.odd"]
+CODES = [str(code) for code in (*Code, *ReplyCode)] + ["plugin.odd"] + ["requirements.missing", "tool.transient"] * 4
 ROLES = ("analysis", "recon", "strategy", "plan", None)
 START = 1_000.0
 
@@ -29,10 +29,10 @@ class Weather:
 def weather(dice):
     """Return a world: kind, faulty, stubborn or restless."""
     return Weather(
-        passes=dice.choice((0.1, 0.5, 0.7, 0.9)),
-        fault=dice.choice((0.0, 0.05, 0.3)),
+        passes=dice.choice((0.05, 0.3, 0.6, 0.8)),
+        fault=dice.choice((0.0, 0.1, 0.25)),
         fatal=dice.choice((0.0, 0.1)),
-        same=dice.choice((0.1, 0.8)),
+        same=dice.choice((0.1, 0.6)),
         disturbance=dice.choice((0.0, 0.1, 0.35)),
         cancel=dice.choice((0.0, 0.0, 0.01)),
     )
@@ -40,7 +40,7 @@ def weather(dice):
 
 def configuration(dice):
     """Return a pinned workflow of one to six steps."""
-    names = "abcdef"[: dice.choice((1, 2, 3, 3, 4, 4, 5, 6))]
+    names = "abcdef"[: dice.choice((1, 2, 3, 4, 4, 5, 5, 6, 6))]
     steps, above = {}, {}
     for place, name in enumerate(names):
         requires = [upper for upper in names[:place] if dice.random() < 0.45]
@@ -53,14 +53,14 @@ def configuration(dice):
         search=dice.choice(("depth_first", "depth_first", "depth_first", "depth_first", "blind", "linear")),
         r_patience=dice.choice((2, 2, 3)),
         e_max=dice.choice((None, None, 0, 1, 2)),
-        questions_max=dice.choice((0, 1, 3)),
+        questions_max=dice.choice((0, 1, 5)),
         feedback_window=dice.randint(1, 5),
         output_tokens_max=dice.choice((50, 4096)),
     )
 
 
 def _step(dice, requires, above):
-    step = {"requires": requires, "rmax": dice.randint(1, 3), "backtrack_budget": dice.choice((0, 0, 1, 1, 2))}
+    step = {"requires": requires, "rmax": dice.randint(1, 3), "backtrack_budget": dice.choice((0, 1, 1, 2, 3))}
     if role := dice.choice(ROLES):
         step["role"] = role
     if dice.random() < 0.1:
@@ -75,19 +75,19 @@ def _step(dice, requires, above):
 def limits(dice):
     """Return limits, most of them wide enough now and then."""
     return Limits(
-        calls=dice.choice((2, 8, 30, 200, 200)),
-        tokens=dice.choice((None, None, None, 9_000, 90_000)),
-        micro_usd=dice.choice((None, None, None, 20_000, 300_000)),
-        active_seconds=dice.choice((None, None, None, 5.0, 100.0)),
-        deadline=dice.choice((None, None, None, START + 100.0, START + 9_000.0)),
+        calls=dice.choice((2, 10, 40, 200, 200, 200)),
+        tokens=dice.choice((*[None] * 6, 20_000, 120_000)),
+        micro_usd=dice.choice((*[None] * 6, 20_000, 300_000)),
+        active_seconds=dice.choice((*[None] * 6, 20.0, 300.0)),
+        deadline=dice.choice((*[None] * 6, START + 100.0, START + 9_000.0)),
     )
 
 
 def reply(dice, sky, number):
     """Return what a generator brings: a reply, now and then one seen before, or a fault."""
     if dice.random() < sky.fault:
-        kind = dice.choice(list(FaultKind)) if dice.random() < 0.2 else dice.choice(list(_PASSING))
-        retry_after = dice.choice((None, None, 0.0, 5.0, 200.0, 1e9)) if kind is FaultKind.RATE_LIMITED else None
+        kind = dice.choice(list(FaultKind)) if dice.random() < 0.05 else dice.choice(list(_PASSING))
+        retry_after = dice.choice((None, None, 0.0, 5.0, 200.0, 590.0)) if kind is FaultKind.RATE_LIMITED else None
         return Fault(kind=kind, message=f"fault {number} \ud800", retry_after=retry_after)
     text = f'{{"number": {number}}}' if dice.random() < 0.8 else dice.choice(('{"again": 1}', "\udcff", ""))
     usage = dice.choice((None, Usage(input_tokens=30, output_tokens=20), Usage(input_tokens=9_000, output_tokens=900)))
@@ -104,14 +104,17 @@ _PASSING = (
 )
 
 
-def verdict(dice, sky, number):
-    """Return what a guard says. A rejection carries its number in its first message, so that it can be found again."""
-    if dice.random() < sky.passes:
+def verdict(dice, sky, number, *, leaf):
+    """Return what a guard says; leaves fail more often, so that searches go deep.
+
+    A rejection carries its number in its first message, so that it can be found again.
+    """
+    if dice.random() < (sky.passes if leaf else 0.6 + 0.4 * sky.passes):
         return Verdict(guard="toy", passed=True, score=1.0)
     if dice.random() < sky.same:
-        codes = [dice.choice(("plan.dead_end", "plan.goal_unreachable"))]
+        codes = [dice.choice(("plan.dead_end", "plan.goal_unreachable", "plan.cycle"))]
     else:
-        codes = dice.sample(CODES, dice.randint(0, 3))
+        codes = dice.sample(CODES, dice.choice((0, 1, 1, 1, 2)))
     findings = tuple(
         Finding(
             code=code,
