@@ -24,6 +24,7 @@ from replan.data import data_root
 from replan.engine import CODEC, Engine, new_run_id
 from replan.home import open_home
 from replan.job import Asked, Job, make_job
+from replan.opening import check_model
 from replan.plugins import registry
 from replan.result import Result
 from replan.settings import UserConfig, choose_model, read_user_config
@@ -197,10 +198,12 @@ def _job(problem: str, options: _Options) -> Job:
     environment = options.environment
     path = locate_home(environment).config
     config = UserConfig() if options.home is MEMORY else read_user_config(path)
+    choice = choose_model(options.model, environment, config)
+    check_model(choice.spec, environment)
     return make_job(
         problem,
         options.asked,
-        choose_model(options.model, environment, config),
+        choice,
         config=config,
         registry=registry(options.guards, options.generators),
         root=data_root(),

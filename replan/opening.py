@@ -9,8 +9,9 @@ from actors.machine.events import ArtifactProduced, GenerationFailed
 from runtime.clock import Clock
 from runtime.errors import UsageProblem
 from runtime.journal.port import Journal
+from runtime.models.address import check_base_url
 from runtime.models.port import Fault, Model, Reply
-from runtime.models.spec import Named, Replay, Rules, Scripted, Simulated, parse_model_spec
+from runtime.models.spec import ModelSpec, Named, Replay, Rules, Scripted, Simulated, parse_model_spec
 
 
 @asynccontextmanager
@@ -31,6 +32,7 @@ async def open_model(
         UsageProblem: the model cannot be had.
     """
     spec = parse_model_spec(text)
+    check_model(spec, environment)
     match spec:
         case Rules():
             from actors.rules.data import load_templates  # noqa: PLC0415 - as below
@@ -49,16 +51,31 @@ async def open_model(
             from runtime.models.openai import open_openai  # noqa: PLC0415
 
             key, url = environment.get("OPENAI_API_KEY", ""), environment.get("OPENAI_BASE_URL")
-            if not key and not url:
-                hint = "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, or pass -m rules"
-                raise UsageProblem(f"model {name!r} needs a key", place="OPENAI_API_KEY", hint=hint)
             async with open_openai(name, api_key=key, base_url=url, clock=clock) as model:
                 yield model
+        case Simulated():
+            raise AssertionError("`check_model` refuses it")
+        case _:
+            assert_never(spec)
+
+
+def check_model(spec: ModelSpec, environment: Mapping[str, str]) -> None:
+    """Check what can be checked before anything is written. Raises `UsageProblem` if the model cannot be had."""
+    match spec:
+        case Named(name) if not environment.get("OPENAI_API_KEY") and not environment.get("OPENAI_BASE_URL"):
+            hint = "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, or pass -m rules"
+            raise UsageProblem(f"model {name!r} needs a key", place="OPENAI_API_KEY", hint=hint)
+        case Named() if environment.get("OPENAI_BASE_URL"):
+            check_base_url(environment["OPENAI_BASE_URL"])
+        case Scripted(path):
+            from runtime.models.scripted import ScriptedModel  # noqa: PLC0415
+
+            ScriptedModel.from_file(path)
         case Simulated():
             hint = "use rules, a script or a server's model"
             raise UsageProblem("the simulated author is not part of this release", place="--model", hint=hint)
         case _:
-            assert_never(spec)
+            pass
 
 
 async def recorded(journal: Journal[Any], run: str) -> dict[str, Reply | Fault]:

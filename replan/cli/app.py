@@ -58,13 +58,13 @@ class App(click.Group):
             formatter.write("  replan run problem.md\n  cat problem.md | replan run - --json | jq .plan\n")
             formatter.write("  replan resume --last\n  replan run --help\n")
 
-    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
+    def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> NoReturn:
         """Run a command and exit with its code."""
         arguments = list(sys.argv[1:] if args is None else args)
         invocation = Invocation(json="--json" in arguments or "--jsonl" in arguments)
         try:
-            extra |= {"standalone_mode": False, "obj": invocation}
-            code = super().main(args=arguments, prog_name="replan", **extra)
+            extra |= {"standalone_mode": False, "obj": invocation, "prog_name": "replan"}
+            code = super().main(args=arguments, **extra)
             sys.stdout.flush()
         except BaseException as error:  # noqa: BLE001 -- the last place where anything can be told to the user
             sys.exit(_failed(leaf(error), invocation))

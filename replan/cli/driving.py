@@ -18,6 +18,7 @@ from replan.cli.terminal import ask_on_terminal, may_ask
 from replan.data import data_root
 from replan.engine import Engine, OnRecord, new_run_id
 from replan.job import Asked, Job, make_job
+from replan.opening import check_model
 from replan.plugins import registry
 from replan.result import Result
 from replan.settings import choose_model, read_user_config
@@ -25,6 +26,7 @@ from replan.show.console import err, line, show
 from replan.show.outcome import outcome_lines
 from replan.show.progress import Progress, progress
 from runtime.clock import SystemClock
+from runtime.collector import tune
 from runtime.errors import RunNotFound
 from runtime.journal.home import locate_home
 from runtime.supervisor import Stop
@@ -71,6 +73,8 @@ def run_problem(
     if dry_run:
         print_dry_run(job, as_json=as_json)
         return Exit.OK
+    check_model(choice.spec, os.environ)
+    tune()
     return trio.run(_run, Manner(invocation, no_input, as_json), job)
 
 
@@ -86,6 +90,7 @@ async def _run(manner: Manner, job: Job) -> int:
 
 def resume_run(invocation: Invocation, run: str | None, *, no_input: bool, as_json: bool) -> int:
     """Go on with a run, or with the newest unfinished one. Return the exit code."""
+    tune()
     return trio.run(_resume, Manner(invocation, no_input, as_json), run)
 
 

@@ -41,8 +41,8 @@ async def all_runs(engine: Engine) -> list[RunRow]:
 class Signals:
     """What signals asked for.
 
-    `code` is 130 after Ctrl-C, 143 after SIGTERM; `interrupted` is set by the first one; `asking` says that the run only
-    waits for the user, so that there is nothing to wait for.
+    `code` is 130 after Ctrl-C, 143 after SIGTERM; `interrupted` is set by the first one; `asking` says that the run
+    only waits for the user, so that no reply is in flight.
     """
 
     stop: Stop = field(default_factory=Stop)

@@ -12,12 +12,17 @@ FINDINGS_MAX = 5
 """Findings of the last rejection that are shown; `replan show RUN --tree` has all."""
 
 _NEXT = {
-    "budget_exhausted": "run it again with a larger limit, such as --max-calls; `replan show {run} --tree` says where it went",
-    "all_pruned": "state the problem more fully, or use another model; `replan show {run} --tree` has every rejection",
-    "backtrack_ceiling": "use a workflow with larger backtrack budgets, or another model; `replan show {run} --tree` says why",
-    "cancelled": "what was validated is kept; `replan show {run} --tree` shows it",
-    "failed": "mend the cause and run it again; `replan log {run}` has the details",
+    "all_pruned": "state the problem more fully, or use another model",
+    "backtrack_ceiling": "use a workflow with larger backtrack budgets, or another model",
+    "cancelled": "what was validated is kept",
 }
+_FLAGS = {
+    "no calls left": "--max-calls",
+    "no tokens left": "--max-tokens",
+    "no cost left": "--max-cost",
+    "no deadline left": "--deadline",
+}
+"""The flag of the limit that ran out, by what the run says at its end."""
 
 
 def outcome_lines(result: Result) -> list[Row]:
@@ -36,8 +41,19 @@ def outcome_lines(result: Result) -> list[Row]:
         rows += [_indented(finding_line(one), "red") for one in result.findings[:FINDINGS_MAX]]
     rows += [_blank(), _used(result)]
     if result.status == "finished":
-        rows.append(Row(line(f"Next: {_NEXT[result.outcome].format(run=result.run_id)}", "cyan")))
+        rows.append(Row(line(f"Next: {_advice(result)}.", "cyan")))
     return rows
+
+
+def _advice(result: Result) -> str:
+    """Return the next step after a run without a plan."""
+    if result.outcome == "failed":
+        mend = "mend what the provider complains about" if result.cause == "provider" else "this is a bug: report it"
+        return f"{mend}; `replan log {result.run_id}` has the details, the log has the traceback of a crash"
+    tree = f"`replan show {result.run_id} --tree` explains every attempt"
+    if result.outcome == "budget_exhausted":
+        return f"run it again with more {_FLAGS.get(result.why, 'time or calls')}; {tree}"
+    return f"{_NEXT[result.outcome]}; {tree}"
 
 
 def _warnings(result: Result) -> list[Row]:

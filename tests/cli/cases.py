@@ -6,7 +6,7 @@ import json
 import yaml
 
 PROBLEM = (
-    "# Login fails\n\nThe login fails with a timeout when the session store is slow. It must not take 3 seconds.\n"
+    "# Login fails\n\nThe login fails with a timeout when the session store is slow. It must take less than 1 s.\n"
 )
 
 PLAN = {

@@ -1,4 +1,4 @@
-"""A home and a folder for each test of the command line, and ways to call it: in this process, and in one of its own."""
+"""A home and a folder for each test of the command line, and ways to call it: in this process, and in another."""
 
 import json
 import os

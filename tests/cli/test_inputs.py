@@ -78,6 +78,9 @@ FLAGS = {
     ("-w", "serch"): "did you mean 'search'?",
     ("-m", "scriptd:x.yaml"): "did you mean scripted:?",
     ("-m", ""): "names no model",
+    ("-m", "scripted:missing.yaml"): "missing.yaml: cannot be read",
+    ("-m", "simulated:typical"): "not part of this release",
+    ("-m", "gpt-test"): "needs a key",
     ("-m", "nobody-knows-this-model", "--max-cost", "1"): "prices",
 }
 

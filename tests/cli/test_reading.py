@@ -43,7 +43,7 @@ def test_the_tree_explains_the_step_back(replan, finished):
     for part in (
         "g_plan/v1.a1  rejected by plan_medium",
         "plan.precondition_unsatisfied at fix",
-        "=> partial_replan to g_strategy because of plan.precondition_unsatisfied, by rule wrong_strategy: The plan cannot",
+        "to g_strategy because of plan.precondition_unsatisfied, by rule wrong_strategy: The plan cannot",
         "cleared g_strategy, g_plan; thrown away: 2 calls",
         "=> local_retry because of reply.not_json, by rule malformed: The form is wrong",
         "g_plan/v2.a2  accepted",

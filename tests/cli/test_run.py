@@ -1,6 +1,7 @@
 """`run`: what it prints where, the object of `--json`, and an exit code for every way a run can end."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -49,8 +50,7 @@ def test_json_prints_the_one_object_of_the_contract_and_nothing_else(replan, pro
 
 def test_the_built_in_model_plans_from_standard_input_and_check_proves_it(replan, problem):
     """What `cat problem.md | replan run - --json | jq .plan` prints is valid at the strictest level."""
-    with open(problem, "rb") as file:
-        done = replan("run", "-", "-m", "rules", "--json", input=file.read())
+    done = replan("run", "-", "-m", "rules", "--json", input=Path(problem).read_bytes())
     plan = json.dumps(json.loads(done.stdout)["plan"])
     checked = replan("check", "-", "--level", "expansive", "--json", input=plan)
     assert checked.exit_code == 0, checked.stdout

@@ -1,4 +1,4 @@
-"""Runs that wait for the user: questions, answers, resuming and cancelling, each in a process that may be another one."""
+"""Runs that wait for the user: questions, answers, resuming and cancelling, each perhaps in another process."""
 
 import json
 

@@ -1,0 +1,169 @@
+"""The Python API: light to import, the same results as the command line, and every way to plug something in."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import trio
+import trio.lowlevel
+
+import replan
+from tests.cli.cases import ANALYSIS, ASKING, BACKTRACKS, LOST, PLAN, PROBLEM, distinct, said, write_script
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def scripted(tmp_path):
+    """Write a script and return the model that speaks it."""
+    return lambda script: write_script(tmp_path, script)
+
+
+def test_the_public_names_are_sorted_and_all_there():
+    order = sorted(replan.__all__, key=lambda name: (not name.isupper(), name[0].islower(), name))
+    assert order == replan.__all__
+    assert dir(replan) == sorted(order)
+    assert all(getattr(replan, name) is not None for name in replan.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'slove'"):
+        _ = replan.slove
+
+
+def test_importing_it_loads_nothing_heavy():
+    code = "import sys, replan; print([m for m in ('trio','pydantic','openai','rich','structlog') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_solve_returns_what_the_command_line_prints(scripted):
+    result = replan.solve(PROBLEM, model=scripted(BACKTRACKS), home=replan.MEMORY)
+    assert result.succeeded
+    assert (result.plan, result.calls, result.revision) == (PLAN, 7, 1)
+    assert json.loads(json.dumps(result.to_json()))["outcome"] == "success"
+
+
+def test_a_home_keeps_the_run(scripted, tmp_path, monkeypatch):
+    from click.testing import CliRunner
+
+    from replan.cli.app import app
+
+    result = replan.solve(PROBLEM, model=scripted({"g_plan": [PLAN]}), workflow="single", home=tmp_path / "home")
+    monkeypatch.setenv("REPLAN_HOME", str(tmp_path / "home"))
+    shown = CliRunner().invoke(app, ["show", result.run_id, "--json"])
+    assert json.loads(shown.stdout) == json.loads(json.dumps(result.to_json()))
+
+
+def test_bad_input_is_a_usage_problem_and_writes_nothing(tmp_path):
+    for wrong in ({"workflow": "serch"}, {"max_calls": 0}, {"model": "scripted:missing.yaml"}, {"search": "wide"}):
+        with pytest.raises(replan.UsageProblem):
+            replan.solve(PROBLEM, **{"model": "rules", "home": tmp_path / "home"} | wrong)
+    with pytest.raises(replan.UsageProblem, match="empty"):
+        replan.solve(" ", model="rules", home=tmp_path / "home")
+
+
+async def test_solve_inside_trio_says_what_is_meant():
+    with pytest.raises(replan.UsageProblem, match="asolve"):
+        replan.solve(PROBLEM, model="rules", home=replan.MEMORY)
+    assert (await replan.asolve(PROBLEM, model="rules", home=replan.MEMORY)).succeeded
+
+
+async def test_records_come_as_they_are_written_to_any_number_of_listeners(scripted):
+    heard = [], []
+
+    async def listen(run, kinds):
+        async for record in run:
+            kinds.append(record.event.kind)
+
+    model = scripted({"g_plan": [said(LOST, seconds=0.05), PLAN]})
+    async with (
+        replan.start(PROBLEM, model=model, workflow="single", home=replan.MEMORY) as run,
+        trio.open_nursery() as n,
+    ):
+        for kinds in heard:
+            n.start_soon(listen, run, kinds)
+        result = await run.result()
+    assert result.succeeded
+    assert heard[0] == heard[1]
+    assert (heard[0][0], heard[0][-1]) == ("run_started", "run_finished")
+
+
+async def test_leaving_the_block_early_parks_the_run(scripted, tmp_path):
+    model = scripted({"g_plan": [said(LOST, seconds=0.2), PLAN]})
+    async with replan.start(PROBLEM, model=model, workflow="single", home=tmp_path / "home") as run:
+        async for record in run:
+            if record.event.kind == "generation_requested":
+                break
+    assert (await run.result()).status == "parked"
+
+
+async def test_a_run_that_cannot_be_driven_raises_where_it_is_awaited(tmp_path):
+    async with replan.start(PROBLEM, model="replay:nosuchrun", home=replan.MEMORY) as run:
+        with pytest.raises(replan.ReplanError, match="no run"):
+            await run.result()
+
+
+@pytest.mark.parametrize("kind", ["function", "coroutine"])
+def test_questions_are_answered_by_a_function(scripted, kind):
+    asked = []
+
+    def plain(question):
+        asked.append(question["text"])
+        return "3.12"
+
+    async def coroutine(question):
+        await trio.lowlevel.checkpoint()
+        return plain(question)
+
+    model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
+    ask = plain if kind == "function" else coroutine
+    result = replan.solve(PROBLEM, model=model, workflow="option_a", home=replan.MEMORY, ask=ask)
+    assert result.succeeded
+    assert asked == ["Which version is it?"]
+
+
+def test_without_anybody_to_ask_the_run_waits(scripted):
+    model = scripted({"g_analysis": [ASKING]})
+    result = replan.solve(PROBLEM, model=model, workflow="option_a", home=replan.MEMORY)
+    assert (result.status, result.succeeded) == ("waiting", False)
+    assert result.question["text"] == "Which version is it?"
+
+
+WORKFLOW = "name: mine\naction_pairs:\n  g_plan: {{generator: {generator}, guard: {guard}, prompt: plan_direct}}\n"
+
+
+def test_a_guard_is_plugged_in_by_passing_it(scripted, tmp_path):
+    def picky(artifact, context):
+        assert isinstance(artifact, replan.Artifact)
+        assert isinstance(context, replan.Context)
+        good = artifact.value.value["plan_id"] == "p2"
+        found = () if good else (replan.Finding(code="mine.wrong", message="p2 is the one"),)
+        return replan.Verdict(guard="picky", passed=good, score=float(good), findings=found)
+
+    path = tmp_path / "mine.yaml"
+    path.write_text(WORKFLOW.format(generator="model", guard="picky"))
+    model = scripted({"g_plan": distinct(PLAN, 3)})
+    result = replan.solve(PROBLEM, workflow=str(path), model=model, guards={"picky": picky}, home=replan.MEMORY)
+    assert (result.succeeded, result.calls, result.path[-1].value["plan_id"]) == (True, 3, "p2")
+
+
+def test_a_generator_is_plugged_in_by_passing_it(tmp_path):
+    async def maker(context):
+        return json.dumps(PLAN) if context.retry else "not yet"
+
+    path = tmp_path / "mine.yaml"
+    path.write_text(WORKFLOW.format(generator="maker", guard="plan_medium"))
+    result = replan.solve(PROBLEM, workflow=str(path), model="rules", generators={"maker": maker}, home=replan.MEMORY)
+    assert (result.succeeded, result.calls) == (True, 2)
+
+
+def test_plans_are_checked_without_a_run():
+    assert replan.check(PLAN).passed
+    assert replan.check(json.dumps(PLAN), level="expansive").facts["assurance"] == "strong"
+    assert [one.code for one in replan.check(LOST).errors] == ["plan.precondition_unsatisfied"]
+    assert not replan.check("no plan").passed
+    assert not replan.check(PLAN, r_max=1).passed
+    with pytest.raises(replan.UsageProblem, match="level"):
+        replan.check(PLAN, level="large")
+    with pytest.raises(replan.UsageProblem, match="assurance"):
+        replan.check(PLAN, level="expansive", assurance="total")
