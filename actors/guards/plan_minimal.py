@@ -19,6 +19,9 @@ from runtime.replies import Unreadable
 BUDGET_MAX = 1_000_000
 """The largest budget that makes sense to read: far above any `r_max`."""
 
+NEAR_MAX = 200
+"""Steps of a plan up to which a misspelt dependency is compared with all ids; the comparison is slow."""
+
 SCORE_MAX = 0.2
 """What a plan that fails here can score at most; the levels above share the rest."""
 
@@ -110,7 +113,7 @@ def _bad_budget(where: str, name: str, value: int) -> Finding:
 def _unknown_dependencies(step: Step, known: set[str]) -> Finding:
     """Say which dependencies name no step."""
     lost = sorted(step.dependencies - known)
-    near = get_close_matches(lost[0], sorted(known)[:1000], n=1)
+    near = get_close_matches(lost[0], sorted(known), n=1) if len(known) <= NEAR_MAX else []
     hint = f"did you mean '{plain(near[0])}'?" if near else "name existing step_ids or add the steps."
     return _at(step.step_id, Code.UNKNOWN_DEPENDENCY, f"dependencies name no step of this plan: {listed(lost)}; {hint}")
 
