@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import trio
 
+from actors.config.policies import load_policy
 from actors.config.resolve import load_workflow
 from actors.config.workflow import Workflow
 from actors.findings import Finding, Verdict
@@ -21,11 +22,11 @@ from actors.hands.team import Registry, team
 from actors.machine.messages import Begin
 from actors.machine.pinned import Pinned
 from actors.machine.planning import PlanningMachine
-from actors.config.policies import load_policy
 from benchmarks.worker import serve
 from replan.data import data_root
 from replan.engine import CODEC
 from runtime.clock import SystemClock
+from runtime.collector import tune
 from runtime.journal.port import RunFilter
 from runtime.journal.sqlite import open_sqlite
 from runtime.ledger import Limits
@@ -130,6 +131,7 @@ async def retries(scratch, steps, text_bytes):
 
 
 if __name__ == "__main__":
+    tune()
     serve(
         {
             "chains": lambda **keys: trio.run(partial(chains, **keys)),
