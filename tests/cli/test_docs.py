@@ -1,0 +1,38 @@
+"""The page about the command line names every command, every option and every exit code."""
+
+import re
+
+import click
+
+from replan.cli.app import app
+from replan.cli.exits import Exit
+from tests.cli.conftest import ROOT
+
+PAGE = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+
+
+def commands(group, path=()):
+    """Yield every command with its path."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        yield (*path, name), command
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, name))
+
+
+def test_every_command_and_option_is_on_the_page():
+    for path, command in commands(app):
+        assert path[-1] in PAGE, path
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                assert any(f"`{option}`" in PAGE for option in parameter.opts), (path, parameter.opts)
+
+
+def test_every_exit_code_is_on_the_page():
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)} == {int(code) for code in Exit}
+
+
+def test_commands_have_help_texts_that_begin_with_a_sentence():
+    for path, command in commands(app):
+        assert re.match(r"[A-Z][^\n]*\.", command.help or ""), path
