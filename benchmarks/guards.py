@@ -110,7 +110,7 @@ CASES = [
 
 
 def best(action, budget_seconds=1.0):
-    """Return the shortest processor time of up to `RUNS_MAX` runs that fit into the budget, in ms, and the last result."""
+    """Return the shortest processor time in ms of the runs that fit into the budget, and the last result."""
     times, started, result = [], time.perf_counter(), None
     while len(times) < RUNS_MAX and (not times or time.perf_counter() - started < budget_seconds):
         gc.collect()
