@@ -14,6 +14,6 @@ MIDDLE = 20
 
 
 def tune() -> None:
-    """Take what is loaded so far out of all passes, and make passes rarer. Only whoever owns the process may call it."""
+    """Take what is loaded so far out of all passes, and make passes rarer. Only the process owner may call it."""
     gc.freeze()
     gc.set_threshold(YOUNG, MIDDLE, gc.get_threshold()[2])

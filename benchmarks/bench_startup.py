@@ -1,0 +1,94 @@
+"""How long the command line takes to start, beside a bare interpreter, and a whole offline run.
+
+    python benchmarks/bench_startup.py [--rounds N]
+
+Each round starts every command once, as a process of its own, with its bytecode cached; what counts is how much longer
+it takes than `python -c pass` in the same round. The goal is 150 ms for `replan --help`. A cold run is the very first:
+in a new home, and with no bytecode cached of anything, as in a container that forbids writing it.
+
+Prints a table, writes results/startup.json.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from common import HERE, SCRATCH, commit, interleave, machine, spread, table, told, versions, write
+
+ROOT = HERE.parent
+PROBLEM = ROOT / "configs" / "problems" / "login_timeout.md"
+REPLAN = ("-m", "replan")
+RUN = (*REPLAN, "run", str(PROBLEM), "-m", "rules", "--no-input", "--json")
+HELP_GOAL_MS = 150
+
+
+def main():
+    """Measure, print, write."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--rounds", type=int, default=11, help="rounds (11)")
+    chosen = options.parse_args()
+    SCRATCH.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
+        home = Path(folder)
+        cases = {
+            "python -c pass": lambda: started(home, "-c", "pass"),
+            "python -c 'import trio'": lambda: started(home, "-c", "import trio"),
+            "replan --help": lambda: started(home, *REPLAN, "--help"),
+            "replan run --help": lambda: started(home, *REPLAN, "run", "--help"),
+            "replan runs": lambda: started(home, *REPLAN, "runs"),
+            "replan run, warm": lambda: started(home, *RUN),
+            "replan run, cold": lambda: cold(home),
+        }
+        before = machine()
+        found = interleave(cases, chosen.rounds, warm_up=2)
+    bare = found["python -c pass"]
+    results = {
+        "commit": commit(),
+        "machine": before,
+        "versions": versions(sys.executable, "click", "trio", "pydantic", "rich"),
+        "rounds": chosen.rounds,
+        "ms": {name: spread(values) for name, values in found.items()},
+        "ms_over_bare": {
+            name: spread([one - other for one, other in zip(values, bare, strict=True)])
+            for name, values in found.items()
+        },
+        "goal_ms_over_bare": {"replan --help": HELP_GOAL_MS},
+    }
+    rows = []
+    for name, time_ms in results["ms"].items():
+        over, goal = results["ms_over_bare"][name], results["goal_ms_over_bare"].get(name)
+        verdict = "" if goal is None else f"at most {goal}: {'met' if over['median'] <= goal else 'missed'}"
+        rows.append((name, told(time_ms), told(over), verdict))
+    print(f"\n{chosen.rounds} rounds: median (smallest to largest)\n")
+    table(("command", "ms", "ms over python -c pass", "goal"), rows)
+    write("startup", results)
+
+
+def started(home, *arguments, cache=None):
+    """Return the milliseconds from the start of a process to its end."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment |= {"REPLAN_HOME": str(home), "PYTHONPATH": str(ROOT)}
+    if cache is not None:
+        environment["PYTHONPYCACHEPREFIX"] = str(cache)
+    before = time.perf_counter()
+    done = subprocess.run([sys.executable, *arguments], env=environment, cwd=home, capture_output=True, text=True)
+    elapsed = (time.perf_counter() - before) * 1000
+    if done.returncode:
+        sys.exit(f"{' '.join(arguments)} exits {done.returncode}: {done.stderr}")
+    return elapsed
+
+
+def cold(home):
+    """Return the milliseconds of the first run of a new home, with an empty cache of bytecode."""
+    with tempfile.TemporaryDirectory(dir=home) as folder:
+        fresh, cache = Path(folder) / "home", Path(folder) / "cache"
+        fresh.mkdir(mode=0o700)
+        return started(fresh, *RUN, cache=cache)
+
+
+if __name__ == "__main__":
+    main()
