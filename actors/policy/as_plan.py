@@ -75,15 +75,11 @@ def _decisions(pinned: Pinned, step: str) -> Iterable[dict[str, Any]]:
     graph = pinned.graph
     if pinned.search is Search.LINEAR:
         return
-    rows = wanted_targets(step, graph, pinned.roles, pinned.policy)
-    for target in (*graph.upward(step, 1), step):
-        if not _counted(graph, target) or graph.budgets[target].backtrack_budget == 0:
-            continue
-        because = ", ".join(rows.get(target, ()) if target != step else ()) or "when nothing else is allowed"
-        redone = cleared(graph, (target,))
+    for targets, because in _ways_back(pinned, step):
+        redone = cleared(graph, targets)
         yield {
-            "step_id": f"{step}.to.{target}",
-            "name": f"Go back from {step} to {target}: {because}",
+            "step_id": f"{step}.to.{'+'.join(targets)}",
+            "name": f"Go back from {step} to {', '.join(targets)}: {because}",
             "generator": "policy",
             "guard": "rules_valid",
             "retry_budget": 1,
@@ -107,6 +103,20 @@ def _decisions(pinned: Pinned, step: str) -> Iterable[dict[str, Any]]:
         + [token for other in graph.steps for token in _later(graph, other)],
         "repeatable": True,
     }
+
+
+def _ways_back(pinned: Pinned, step: str) -> Iterable[tuple[tuple[str, ...], str]]:
+    """Yield each set of steps that a rejection may send the search back to, and the rows that ask for it."""
+    graph, escalation = pinned.graph, pinned.escalation(step)
+    rows = wanted_targets(step, graph, pinned.roles, pinned.policy)
+    ways: dict[tuple[str, ...], tuple[str, ...]] = {(upper,): rows.get(upper, ()) for upper in graph.upward(step, 1)}
+    ways[step,] = ()
+    for targets in (escalation.escalate_to, *(escalation.escalate_by_guard or {}).values()):
+        if targets:
+            ways.setdefault(targets, ("as the workflow says",))
+    for targets, asking in ways.items():
+        if all(_counted(graph, target) and graph.budgets[target].backtrack_budget > 0 for target in targets):
+            yield targets, ", ".join(asking) or "when nothing else is allowed"
 
 
 def _counted(graph: Graph, step: str) -> bool:

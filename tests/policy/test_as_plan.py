@@ -5,12 +5,16 @@ import json
 import pytest
 
 from actors.artifacts import Artifact, Context
+from actors.config.policies import load_policy
 from actors.config.resolve import load_workflow, shipped_workflows
+from actors.findings import Code
 from actors.guards import plan_expansive
 from actors.machine.pinned import Pinned
 from actors.policy.as_plan import as_plan, guard_names
-from actors.config.policies import load_policy
+from actors.policy.decide import decide
 from replan.data import data_root
+from runtime.replies import ReplyCode
+from tests.policy.situations import failure, situation
 from tests.support.worlds import SEEDS, pinned
 
 SHIPPED = shipped_workflows(data_root())
@@ -70,3 +74,29 @@ def test_a_policy_that_asks_nobody_has_dead_ends():
     plan = as_plan(pinned(SEEDS))
     plan["steps"] = [step for step in plan["steps"] if not step["step_id"].endswith(".ask")]
     assert "plan.dead_end" in {finding.code for finding in judged(plan).errors}
+
+
+def test_every_decision_of_the_table_is_a_step_of_the_plan():
+    """S46: whatever the table decides about a rejection in the seeds' workflow, the plan has a step that does it."""
+    config = pinned(SEEDS)
+    known = {step["step_id"] for step in as_plan(config)["steps"]}
+    for step in SEEDS:
+        for code in [*Code, *ReplyCode]:
+            for attempt in (1, 3):
+                where = situation(step, graph=config.graph, roles=config.roles, attempt=attempt)
+                decision = decide(failure(code, step=step), where)
+                if decision.level in ("partial_replan", "full_replan"):
+                    assert f"{step}.to.{'+'.join(decision.targets)}" in known
+
+
+def test_steps_that_are_redone_together_are_one_way_back():
+    """S103: `escalate_to` with two steps."""
+    steps = {
+        "a": {"backtrack_budget": 1},
+        "b": {"backtrack_budget": 1},
+        "c": {"requires": ["a", "b"], "escalate_to": ["a", "b"]},
+    }
+    plan = as_plan(pinned(steps))
+    (together,) = (step for step in plan["steps"] if step["step_id"] == "c.to.a+b")
+    assert set(together["effects"]) == {"a: wanted", "b: wanted", "c: wanted"}
+    assert judged(plan).passed

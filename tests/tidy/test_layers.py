@@ -29,7 +29,6 @@ PURE = (
 
 ADAPTERS = {
     "actors/rules/model.py": "the `Model` that wraps the rules, whose methods are `async`",
-    "actors/policy/loading.py": "reads the rule tables that users name",
     "actors/rules/data.py": "reads the shipped templates once",
 }
 """Modules that stand beside the pure code which they serve."""
