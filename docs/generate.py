@@ -10,6 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,13 @@ sys.path.insert(0, str(ROOT))  # So that the checkout is documented, whatever is
 
 from actors.config.graph import mermaid  # noqa: E402
 from actors.config.pair import ActionPair, Composite  # noqa: E402
+from actors.config.policies import load_policy  # noqa: E402
 from actors.config.resolve import read_workflow, shipped_workflows  # noqa: E402
 from actors.config.workflow import Workflow  # noqa: E402
 from actors.findings import Code, ReasonTag  # noqa: E402
 from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
 from actors.machine.events import EVENTS, Outcome  # noqa: E402
 from actors.machine.pinned import graph_of  # noqa: E402
-from actors.config.policies import load_policy  # noqa: E402
 from actors.policy.table import BacktrackLevel, Row  # noqa: E402
 from actors.search.cost import happy_calls, worst_case_calls  # noqa: E402
 from replan.cli.exits import MEANING  # noqa: E402
@@ -175,6 +176,7 @@ def requirements() -> str:
     return table(("Number", "Requirement", "Shown by"), rows)
 
 
+@cache
 def named_tests() -> dict[str, list[str]]:
     """Return the tests and histories that name a number in their docstring or first line, by number."""
     found: dict[str, list[str]] = {}

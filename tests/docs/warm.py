@@ -4,8 +4,11 @@
 hands its arguments, folder, environment and standard streams over, and leaves with the exit code that comes back.
 """
 
+import gc
+import importlib
 import json
 import os
+import pkgutil
 import signal
 import socket
 import subprocess
@@ -16,6 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ORDER_MAX = 1024 * 1024
+COSTLY = {"replan.__main__", "runtime.models.openai_hand"}
+"""What is not imported beforehand: it would run, or no example needs it."""
 
 SHIM = """#!{python} -ISs
 import json, os, socket, sys
@@ -48,10 +53,13 @@ def warm_commands(folder: Path) -> Iterator[Path]:
 
 def serve(place: str) -> None:
     """Fork a child for each order, until terminated."""
-    import replan.cli.running
-    import replan.engine  # noqa: F401
     from replan.cli import main
 
+    for package in ("runtime", "actors", "replan"):
+        for found in pkgutil.walk_packages([str(ROOT / package)], f"{package}."):
+            if found.name not in COSTLY:
+                importlib.import_module(found.name)
+    gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(place)
