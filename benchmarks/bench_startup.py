@@ -75,7 +75,8 @@ def started(home, *arguments, cache=None):
     if cache is not None:
         environment["PYTHONPYCACHEPREFIX"] = str(cache)
     before = time.perf_counter()
-    done = subprocess.run([sys.executable, *arguments], env=environment, cwd=home, capture_output=True, text=True)
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, env=environment, cwd=home, capture_output=True, text=True, check=False)
     elapsed = (time.perf_counter() - before) * 1000
     if done.returncode:
         sys.exit(f"{' '.join(arguments)} exits {done.returncode}: {done.stderr}")

@@ -122,20 +122,33 @@ def steps(contestants, measure, rounds, kind):
 
 
 def storage(contestants):
-    """Return the bytes per step that files hold at the end of a run: ours all rejected but the last, as it is more."""
+    """Return the bytes that files hold after so many steps, and for each step from the first count to the last."""
+    cases = {
+        "replan, accepted steps": (
+            "replan",
+            lambda count: ("chains", {"runs": count // STEPS_ALONE, "steps": STEPS_ALONE}),
+        ),
+        "replan, rejected steps of one run": ("replan", lambda count: ("retries", {"steps": count})),
+        "langgraph, newest text only": ("langgraph", lambda count: ("alone", {"steps": count, "history": False})),
+        "langgraph, every text": ("langgraph", lambda count: ("alone", {"steps": count, "history": True})),
+    }
     found = {}
-    for count in STEPS_STORED:
-        with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
-            ours = contestants["replan"].ask("retries", scratch=folder, steps=count, text_bytes=TEXT_BYTES)
-        found.setdefault("replan", {})[count] = ours["bytes"] / count
-        for name, history in (("langgraph, newest text only", False), ("langgraph, every text", True)):
-            if "langgraph" in contestants:
-                with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
-                    theirs = contestants["langgraph"].ask(
-                        "alone", scratch=folder, steps=count, text_bytes=TEXT_BYTES, history=history
-                    )
-                found.setdefault(name, {})[count] = theirs["bytes"] / count
-    return {"text_bytes": TEXT_BYTES, "bytes_per_step": found}
+    for name, (who, case) in cases.items():
+        if who in contestants:
+            sizes = [stored(contestants[who], *case(count)) for count in STEPS_STORED]
+            further = (sizes[-1] - sizes[0]) / (STEPS_STORED[-1] - STEPS_STORED[0])
+            found[name] = {
+                "bytes": dict(zip(STEPS_STORED, sizes, strict=True)),
+                "bytes_per_further_step": round(further),
+                "beyond_the_text": round(further) - TEXT_BYTES,
+            }
+    return {"text_bytes": TEXT_BYTES, "goal_beyond_the_text": 1000, "cases": found}
+
+
+def stored(contestant, case, arguments):
+    """Return the bytes of the file that a measurement has left."""
+    with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
+        return contestant.ask(case, scratch=folder, text_bytes=TEXT_BYTES, **arguments)["bytes"]
 
 
 def show(results, runs):
@@ -152,10 +165,18 @@ def show(results, runs):
             rows.append((name, told(time), told(part["ratio_to_the_same_work"][name]), told(strict), verdict))
         print(f"\n{title}, {part['rounds']} rounds: median (smallest to largest)\n")
         table(("contestant", "us per step", "replan : the same work", "replan : one node", "goal"), rows)
-    stored = results["storage"]
-    print(f"\nStored per step with a text of {stored['text_bytes']} bytes\n")
-    rows = [(name, *(f"{size:,.0f}" for size in sizes.values())) for name, sizes in stored["bytes_per_step"].items()]
-    table(("contestant", *(f"{count:,} steps" for count in STEPS_STORED)), rows)
+    kept = results["storage"]
+    print(f"\nStorage, with a text of {kept['text_bytes']} bytes per step\n")
+    rows = [
+        (
+            name,
+            *(f"{size / 1e6:.2f} MB" for size in case["bytes"].values()),
+            f"{case['bytes_per_further_step']:,}",
+            f"{case['beyond_the_text']:,}",
+        )
+        for name, case in kept["cases"].items()
+    ]
+    table(("contestant", *(f"{count:,} steps" for count in STEPS_STORED), "bytes per step", "beyond the text"), rows)
 
 
 if __name__ == "__main__":

@@ -107,7 +107,8 @@ async def drive(journal, run, config, model, guard):
 async def chains(scratch, runs, steps, text_bytes):
     """Return the seconds that `runs` concurrent runs of `steps` accepted steps take, admission to last record."""
     config, model = pinned(steps, 1), InstantModel(text_bytes)
-    async with open_sqlite(Path(scratch) / "journal.sqlite3", CODEC, SystemClock()) as journal:
+    path = Path(scratch) / "journal.sqlite3"
+    async with open_sqlite(path, CODEC, SystemClock()) as journal:
         before = time.perf_counter()
         async with trio.open_nursery() as nursery:
             for number in range(runs):
@@ -115,7 +116,7 @@ async def chains(scratch, runs, steps, text_bytes):
         seconds = time.perf_counter() - before
         rows = await journal.runs(RunFilter(status="finished", limit=runs + 1))
         assert len(rows) == runs, len(rows)
-    return {"seconds": seconds, "steps": runs * steps}
+    return {"seconds": seconds, "steps": runs * steps, "bytes": path.stat().st_size}
 
 
 async def retries(scratch, steps, text_bytes):
