@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import io
 import json
 import os
 import sys
@@ -61,6 +62,9 @@ class App(click.Group):
     def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> NoReturn:
         """Run a command and exit with its code."""
         arguments = list(sys.argv[1:] if args is None else args)
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):  # A letter that the encoding lacks is escaped, and no crash.
+                stream.reconfigure(errors="backslashreplace")
         invocation = Invocation(json="--json" in arguments or "--jsonl" in arguments)
         try:
             extra |= {"standalone_mode": False, "obj": invocation, "prog_name": "replan"}

@@ -16,12 +16,11 @@ from actors.policy.table import Policy
 from actors.prompting.book import PromptsFile
 from replan.cli.dryrun import print_cost_of
 from replan.cli.exits import Exit
-from replan.cli.listing import print_json
 from replan.data import data_root
 from replan.job import Asked, Job, make_job
 from replan.plugins import registry
 from replan.settings import choose_model, read_user_config
-from replan.show.console import columns, err, line, out
+from replan.show.console import columns, err, line, out, print_json
 from runtime.clock import SystemClock
 from runtime.journal.home import locate_home
 from runtime.terminal import clean

@@ -1,6 +1,5 @@
 """Driving a run from the command line: signals, questions on the terminal, progress, and the result at the end."""
 
-import json
 import os
 import shlex
 from collections.abc import Awaitable, Callable
@@ -22,7 +21,7 @@ from replan.opening import check_model
 from replan.plugins import registry
 from replan.result import Result
 from replan.settings import choose_model, read_user_config
-from replan.show.console import err, line, show
+from replan.show.console import err, line, print_json, show
 from replan.show.outcome import outcome_lines
 from replan.show.progress import Progress, progress
 from runtime.clock import SystemClock
@@ -183,7 +182,7 @@ async def _asked(question: dict[str, Any], signals: Signals) -> str | None:
 
 def _print(result: Result, *, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(result.to_json(), ensure_ascii=False, indent=2))  # noqa: T201 -- the result goes to stdout
+        print_json(result.to_json())
         return
     show(outcome_lines(result))
 

@@ -1,6 +1,5 @@
 """The dry run: the exact worst case of a run in calls, and a bound in money, without calling anything."""
 
-import json
 from typing import Any
 
 from actors.machine.pinned import Pinned
@@ -13,7 +12,7 @@ from actors.prompting.render import (
 from actors.search.cost import happy_calls, worst_case_calls
 from actors.search.moves import Search
 from replan.job import Job
-from replan.show.console import columns, line, out
+from replan.show.console import columns, line, out, print_json
 from replan.show.words import counted, money
 from runtime.models.prices import MICRO
 
@@ -33,7 +32,7 @@ def print_cost_of(pinned: Pinned, *, as_json: bool) -> None:
 
 def _print(cost: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(cost, indent=2))  # noqa: T201 -- the result goes to stdout
+        print_json(cost)
         return
     console = out()
     for name, text in _rows(cost):

@@ -2,7 +2,6 @@
 
 import os
 import platform
-import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,12 +14,11 @@ import trio
 from actors.config.resolve import shipped_workflows
 from replan.cli.app import release
 from replan.cli.exits import Exit
-from replan.cli.listing import print_json
 from replan.data import data_root
 from replan.engine import CODEC
 from replan.plugins import registry
 from replan.settings import choose_model, read_user_config
-from replan.show.console import line, out, plain_terminal
+from replan.show.console import line, out, plain_terminal, print_json
 from runtime.clock import SystemClock
 from runtime.errors import ReplanError
 from runtime.journal.home import locate_home, open_home
@@ -128,12 +126,21 @@ def _server(environment: Mapping[str, str], *, online: bool) -> str:
     source = "OPENAI_BASE_URL" if named else "the default"
     if not online:
         return f"{place} ({source}; --online tries to reach it)"
-    port = shown.port or (443 if shown.scheme == "https" else 80)
+    return f"{place} ({source}) {_asked(url, environment.get('OPENAI_API_KEY', ''))}"
+
+
+def _asked(url: str, key: str) -> str:
+    """Ask the server for its models, which costs nothing. Raises `OSError` if it is not there or refuses the key."""
+    import httpx2
+
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
-        with socket.create_connection((shown.hostname or "", port), timeout=REACH_SECONDS):
-            return f"{place} ({source}) can be reached"
-    except OSError as error:
-        raise OSError(f"{place} ({source}) cannot be reached: {error.strerror or error}") from None
+        status = httpx2.get(f"{url}/models", headers=headers, timeout=REACH_SECONDS).status_code
+    except httpx2.HTTPError as error:
+        raise OSError(f"{url} cannot be reached: {type(error).__name__}: {error}") from None
+    if status in (401, 403):
+        raise OSError(f"{url} refuses the key (status {status})")
+    return "answers, and takes the key" if status == 200 and key else f"answers (status {status})"
 
 
 def _terminal(environment: Mapping[str, str]) -> str:

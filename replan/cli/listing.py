@@ -1,6 +1,5 @@
 """Reading runs out of the journal: the list, one run in several views, and its records as they come."""
 
-import json
 import time
 from typing import Any
 
@@ -15,7 +14,7 @@ from replan.cli.session import all_runs, opened, run_named
 from replan.engine import Engine, status_of
 from replan.result import result_of
 from replan.show.attempts import attempts
-from replan.show.console import columns, line, out, show
+from replan.show.console import columns, line, out, print_json, show
 from replan.show.mermaid import plan_mermaid
 from replan.show.outcome import outcome_lines
 from replan.show.plan import plan_lines
@@ -153,8 +152,3 @@ def record_line(record: Record[PlanningEvent]) -> Text:
 def _record_to_json(record: Record[PlanningEvent]) -> dict[str, Any]:
     assert isinstance(record.event, Event)
     return {"seq": record.seq, "at": stamp(record.at), "epoch": record.epoch, **record.event.model_dump(mode="json")}
-
-
-def print_json(value: Any) -> None:
-    """Print one JSON value on stdout."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))  # noqa: T201 -- the result goes to stdout

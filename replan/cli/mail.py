@@ -8,11 +8,10 @@ import trio
 from actors.machine.state import State
 from replan.cli.exits import Exit
 from replan.cli.inputs import ANSWER_BYTES_MAX, read_stdin
-from replan.cli.listing import print_json
 from replan.cli.options import Invocation
 from replan.cli.session import all_runs, opened, run_named
 from replan.engine import Engine
-from replan.show.console import err, line, out
+from replan.show.console import err, line, out, print_json
 from replan.show.words import stamp
 from runtime.errors import Held, UsageProblem
 from runtime.terminal import clean

@@ -1,6 +1,5 @@
 """Checking plans out of files: reading them one by one, and printing what the guards say about each."""
 
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,9 +11,8 @@ from actors.findings import Finding, Verdict
 from replan.api import check
 from replan.cli.exits import Exit
 from replan.cli.inputs import as_text
-from replan.cli.listing import print_json
 from replan.cli.options import Invocation
-from replan.show.console import err, line, out
+from replan.show.console import err, line, out, print_json
 from replan.show.tree import finding_line
 from runtime.errors import UsageProblem
 from runtime.replies import Parsed, ReplyCode
@@ -147,7 +145,7 @@ def _worse(one: Exit, other: Exit) -> Exit:
 
 def _print(shown: dict[str, Any], form: str) -> None:
     if form == "jsonl":
-        print(json.dumps(shown, ensure_ascii=False))  # noqa: T201 -- the result goes to stdout
+        print_json(shown, indent=None)
         return
     console = out()
     place = shown["file"] + (f":{shown['line']}" if "line" in shown else "")

@@ -1,10 +1,11 @@
 """Consoles that keep the contract: no colour and no folded lines unless it is a terminal that shows them."""
 
+import json
 import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.text import Text
@@ -14,7 +15,7 @@ from runtime.terminal import clean
 WIDE = 10_000
 """Columns where no terminal limits them: a line in a pipe is never folded."""
 
-__all__ = ["Row", "columns", "err", "line", "out", "plain_terminal", "show"]
+__all__ = ["Row", "columns", "err", "line", "out", "plain_terminal", "print_json", "show"]
 
 
 def out() -> Console:
@@ -59,6 +60,12 @@ def show(rows: Iterable[Row]) -> None:
         head, tail = row.text.divide([row.hang]) if row.hang else (Text(), row.text)
         for number, folded in enumerate(tail.wrap(console, max(20, console.width - row.hang))):
             console.print((head if number == 0 else Text(" " * row.hang)) + folded)
+
+
+def print_json(value: Any, *, indent: int | None = 2) -> None:
+    """Print one JSON value on stdout, in letters that its encoding has."""
+    ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
+    print(json.dumps(value, ensure_ascii=ascii_only, indent=indent))  # noqa: T201 -- results go to stdout
 
 
 def columns(*parts: Text | str) -> Text:

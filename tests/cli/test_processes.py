@@ -120,6 +120,22 @@ def test_a_reader_that_leaves_is_no_crash(shell, problem):
     assert "internal error" not in error
 
 
+def test_an_encoding_without_the_letters_is_no_crash(shell, problem, scripted, monkeypatch):
+    model = scripted({"g_plan": [{**PLAN, "goal": "größer → 大"}]})
+    monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
+    with shell("run", problem, "-m", model, "-w", "single") as process:
+        out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, err
+    assert "größer" in out.decode("latin-1")
+    code, out, _ = finished(shell("resume", driven_last(shell), "--json"))
+    assert (code, json.loads(out)["plan"]["goal"]) == (0, "größer → 大")
+
+
+def driven_last(shell):
+    """Return the newest run."""
+    return json.loads(finished(shell("runs", "--json"))[1])["runs"][0]["run_id"]
+
+
 def finished(process):
     """Return a process's code, stdout and stderr."""
     with process:

@@ -1,6 +1,8 @@
 """`workflow` and `doctor`: what they print, and that it is true."""
 
 import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 import yaml
@@ -81,3 +83,33 @@ def test_the_doctor_names_what_is_wrong_and_hides_the_key(replan, home, monkeypa
     assert "cannot be reached" in wrong["server"]
     assert "very-secret" not in done.stdout
     assert "WRONG" in replan("doctor").stdout
+
+
+@pytest.mark.parametrize(("status", "code", "said"), [(200, 0, "takes the key"), (401, 1, "refuses the key")])
+def test_the_doctor_asks_the_server_only_when_told_to(replan, monkeypatch, status, code, said):
+    seen = []
+
+    class Server(BaseHTTPRequestHandler):
+        def do_GET(self):
+            seen.append((self.path, self.headers["Authorization"]))
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Server) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test-key")
+        monkeypatch.setenv("REPLAN_MODEL", "gpt-test")
+        assert replan("doctor").exit_code == 0
+        assert seen == []
+        done = replan("doctor", "--online")
+        server.shutdown()
+        thread.join()
+    assert seen == [("/v1/models", "Bearer sk-test-key")]
+    assert done.exit_code == code
+    assert said in done.stdout
+    assert "sk-test-key" not in done.output
