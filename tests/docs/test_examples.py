@@ -40,8 +40,7 @@ class Reader:
         self.folder = folder / "work"
         self.home = folder / "home"
         shutil.copytree(ROOT / "configs" / "problems", self.folder / "configs" / "problems")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
-        self.environment = kept | {
+        self.environment = os.environ | {
             "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
             "REPLAN_HOME": str(self.home),
             "COLUMNS": "400",

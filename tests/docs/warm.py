@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -83,6 +84,9 @@ def _child(line, main):
     for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
         os.close(descriptor)
+    # The old objects remember what kind of file they were opened for.
+    streams = [open(number, mode, closefd=False) for number, mode in enumerate("rww")]  # noqa: SIM115
+    sys.stdin, sys.stdout, sys.stderr = streams
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
@@ -91,6 +95,8 @@ def _child(line, main):
         main(arguments)
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except Exception:  # noqa: BLE001
+        traceback.print_exc()  # A child of a test has nobody else to tell.
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
