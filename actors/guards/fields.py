@@ -33,6 +33,11 @@ def check_settings(guard: str, config: Mapping[str, Any], known: Collection[str]
             raise UsageProblem("must be a list of names, not empty", place=place)
 
 
+def open_question(place: int, question: str) -> Finding:
+    """Return the finding that a question in an artifact is: an error, so that the policy decides whether to ask it."""
+    return Finding(code=Code.OPEN_QUESTION, message=question, where=f"open_questions[{place}]")
+
+
 class Fields:
     """The fields of one artifact, read one after the other; each reading is a check that passes or leaves findings.
 
@@ -116,7 +121,7 @@ class Fields:
         """Return what came of it: open questions reject too, and keys that nobody read are warnings."""
         if self.values is not None:
             for place, question in self.texts("open_questions", required=False):
-                self.check([Finding(code=Code.OPEN_QUESTION, message=question, where=f"open_questions[{place}]")])
+                self.check([open_question(place, question)])
             extra = sorted(str(key) for key in self.values if key not in self._known)
             self._findings += [
                 Finding(

@@ -9,6 +9,7 @@ from typing import Any
 
 from actors.artifacts import Artifact, Context
 from actors.findings import Code, Finding, Verdict
+from actors.guards.fields import open_question
 from actors.guards.plan_settings import Settings, settings, verdict
 from actors.guards.port import Guard
 from actors.plans.graph import Order, cycles, order_of
@@ -53,6 +54,7 @@ def check_structure(artifact: Artifact, chosen: Settings) -> Structure:
     if isinstance(value, Unreadable):
         return Structure((Finding(code=value.code, message=value.message),), 0.0)
     draft, read = read_draft(value.value)
+    read = (*_questions(value.value), *read)
     if draft is None:
         return Structure(read, 0.0)
     order = order_of(draft)
@@ -65,6 +67,14 @@ def check_structure(artifact: Artifact, chosen: Settings) -> Structure:
         bad = {one.where for one in findings if one.severity == "error"}
         return Structure(tuple(findings), SCORE_MAX * max(0.0, 1 - len(bad) / (len(draft.steps) + 1)))
     return Structure(tuple(findings), 1.0, draft, order)
+
+
+def _questions(value: Any) -> Iterator[Finding]:
+    """Yield what the author of the plan could not know; other artifacts may ask in the same way."""
+    asked = value.get("open_questions") if isinstance(value, dict) else None
+    for place, question in enumerate(asked if isinstance(asked, list) else ()):
+        if isinstance(question, str) and question.strip():
+            yield open_question(place, question)
 
 
 def _structural(plan: Plan, chosen: Settings) -> Iterator[Finding]:

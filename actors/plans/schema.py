@@ -47,5 +47,6 @@ def plan_schema() -> dict[str, Any]:
             "total_retry_budget": _COUNT,
             "invariants": {"type": "array", "items": invariant},
             "steps": {"type": "array", "items": step},
+            "open_questions": _TOKENS,
         }
     )

@@ -114,3 +114,13 @@ def test_settings_that_make_no_sense_are_usage_problems(level, config, cause):
     """They are found when the guard is made, not when it is first used."""
     with pytest.raises(UsageProblem, match=cause):
         judge(level, GOOD, **config)
+
+
+@pytest.mark.parametrize("level", ["minimal", "medium", "expansive"])
+@pytest.mark.parametrize("value", [GOOD, {"plan_id": "p", "steps": []}, {}])
+def test_a_question_in_a_plan_is_an_error_like_in_every_other_artifact(level, value):
+    """The policy asks the user; blanks and other values are no questions."""
+    found = judge(level, {**value, "open_questions": ["Which database?", " ", 3]})
+    assert not found.passed
+    assert errors(found)[0] == ("requirements.open_question", "open_questions[0]")
+    assert sum(code == "requirements.open_question" for code, _ in errors(found)) == 1

@@ -143,7 +143,7 @@ def test_anything_in_any_field_can_be_read(fields, other):
 @given(plans())
 def test_the_schema_describes_whole_plans(value):
     """A plan with every key written out fits the schema, and reads without a finding."""
-    whole = plan_to_json(value) | {"goal": "", "invariants": []}
+    whole = plan_to_json(value) | {"goal": "", "invariants": [], "open_questions": []}
     blank = {"description": "", "delete_effects": [], "failure_effects": [], "failure_delete_effects": []}
     blank |= {"on_failure": "escalate", "repeatable": False}
     whole["steps"] = [blank | one for one in whole["steps"]]
