@@ -77,13 +77,16 @@ def explain(verdict: Verdict) -> str:
     return "\n".join(lines) or f"- {verdict.guard}"
 
 
-def _escalations(state: State, step: str) -> Iterator[Node]:
-    """Yield the rejections that sent the search back over this step; what a step above did wrong is none of them."""
+def _escalations(state: State, step: str) -> list[Node]:
+    """Return the rejections that sent the search back over this step, in the order in which they did.
+
+    Nodes stand in the order of their requests, which is another one where steps run side by side. What a step above
+    did wrong is no later failure.
+    """
     assert state.config is not None
     above = state.config.graph.above[step]
-    for node in state.nodes.values():
-        if step in node.cleared and node.step not in above:
-            yield node
+    found = [node for node in state.nodes.values() if step in node.cleared and node.step not in above]
+    return sorted(found, key=lambda node: node.led_to)
 
 
 def _cycle(state: State, last: Node) -> Iterator[Node]:
@@ -127,5 +130,5 @@ def _settings(state: State, step: str) -> dict[str, Any]:
         "assurance": workflow.assurance,
         "r_max": workflow.r_max,
         "guard_catalog": list(workflow.guard_catalog),
-        "escalations": sum(1 for _ in _escalations(state, step)),
+        "escalations": len(_escalations(state, step)),
     }

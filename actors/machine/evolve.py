@@ -235,7 +235,7 @@ def _revised(state: State, event: Revised) -> State:
     }
     cause = state.to_revise.node if state.to_revise is not None else None
     if cause is not None:
-        nodes[cause] = replace(nodes[cause], cleared=event.cleared)
+        nodes[cause] = replace(nodes[cause], cleared=event.cleared, led_to=event.revision)
     dead = {name for name, node in nodes.items() if node.step in gone}
     unasked = {name: question for name, question in state.questions.items() if question.step in gone}
     progress = new_round(state.progress) if event.new_round else state.progress

@@ -25,7 +25,11 @@ Status = Literal["pending", "accepted", "rejected", "superseded"]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A search node: one attempt at one step (S35). `status` is its artifact's; `used` what its tries cost together."""
+    """A search node: one attempt at one step (S35).
+
+    `status` is its artifact's; `used` what its tries cost together; `cleared` are the steps that its rejection sent the
+    search back over, and `led_to` the revision that marked it.
+    """
 
     node: str
     step: str
@@ -41,6 +45,7 @@ class Node:
     verdict: Verdict | None = None
     decision: Decision | None = None
     cleared: tuple[str, ...] = ()
+    led_to: int = 0
     used: Amount = field(default_factory=Amount)
 
 

@@ -121,3 +121,27 @@ def test_contexts_and_states_are_frozen():
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(value, name, None)
     assert Context("x").escalation == ()
+
+
+def test_later_failures_are_told_in_the_order_in_which_they_happened():
+    """S32: of steps side by side, the one asked for first may fail last; the window keeps the newest failures."""
+    steps = {
+        "base": {"backtrack_budget": 3},
+        "other": {"backtrack_budget": 3},
+        "slow": {"requires": ["base"]},
+        "quick": {"requires": ["other"]},
+        "end": {"requires": ["base", "other"]},
+    }
+    config = pinned(steps, feedback_window=1)
+    world = World(config, judge=failing("plan.goal_unreachable", step="quick"))
+    world.begin()
+    for name in ("base/v1.a1", "judge:base/v1.a1", "other/v1.a1", "judge:other/v1.a1"):
+        world.answer(name)
+    assert list(world.state.nodes)[2:4] == ["slow/v1.a1", "quick/v1.a1"]
+    for name in ("quick/v1.a1", "judge:quick/v1.a1"):
+        world.answer(name)
+    world.judge = failing("plan.dead_end", step="slow")
+    for name in ("slow/v1.a1", "judge:slow/v1.a1"):
+        world.answer(name)
+    (told,) = context_for(world.state, "end").escalation
+    assert told.node == "slow/v1.a1"

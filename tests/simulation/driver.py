@@ -70,6 +70,8 @@ class Run:
         if accepted is None or isinstance(accepted, Refused):
             return accepted
         _, batch = settle(MACHINE, self.state, accepted)
+        if self.dice.random() < 0.1:
+            assert settle(MACHINE, self.state, accepted)[1] == batch, "advance is not deterministic"
         for event in batch:
             stored = CODEC.encode(event)
             again = CODEC.decode(stored.body, stored.texts)
