@@ -31,12 +31,12 @@ def outcome_lines(result: Result) -> list[Row]:
         return [*plan_lines(result.plan), _blank(), *_warnings(result), _proof(result), _used(result)]
     title = {"waiting": "Waiting for you", "parked": "Parked", "running": "Running"}.get(result.status, "No plan")
     rows = [Row(line(f"{title}{f': {result.outcome}' if result.outcome else ''}", "bold"))]
-    if result.why:
+    if result.why and not any(one.message[:100] in result.why for one in result.findings):
         rows.append(Row(line(result.why)))
     if result.question is not None:
         rows += [_indented(part, "bold") for part in str(result.question["text"]).split("\n")]
     rows += _path(result)
-    if result.findings:
+    if result.findings and result.question is None:
         rows += [_blank(), Row(line("The last rejection", "bold"))]
         rows += [_indented(finding_line(one), "red") for one in result.findings[:FINDINGS_MAX]]
     rows += [_blank(), _used(result)]

@@ -90,7 +90,6 @@ class LiveTree:
         self._state: State | None = None
         self._console = err()
         self._live = self._new()
-        self._live.start()
 
     def on_record(self, record: Record[PlanningEvent], state: State) -> None:  # noqa: ARG002 -- the port's signature
         """Redraw, also after a pause."""

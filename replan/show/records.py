@@ -30,19 +30,23 @@ from replan.show.words import counted, stamp
 _SILENT = (
     ArtifactProduced,
     JudgementRequested,
-    RunStarted,
     Settled,
     WaitEnded,
 )
 """What follows from the lines before and after it, or is nobody's news."""
+
+_FAR = (BacktrackLevel.PARTIAL_REPLAN, BacktrackLevel.FULL_REPLAN)
+"""Decisions that the next lines do not say themselves."""
 
 
 def news_of(event: PlanningEvent) -> str:
     """Return the line that progress shows for an event, or nothing."""
     if isinstance(event, _SILENT) or (isinstance(event, WaitRequested) and event.node is None):
         return ""
-    if isinstance(event, Decided) and event.decision.level in (BacktrackLevel.LOCAL_RETRY, BacktrackLevel.GIVE_UP):
+    if isinstance(event, Decided) and event.decision.level not in _FAR:
         return ""
+    if isinstance(event, RunFinished):
+        return f"finished: {event.outcome}"  # Why is part of the result.
     return line_of(event)
 
 
@@ -50,7 +54,7 @@ def line_of(event: PlanningEvent) -> str:
     """Return what happened, in one line of text that is not yet sanitised."""
     match event:
         case RunStarted():
-            return f"started with {counted(event.limits.calls, 'call')} at most"
+            return f"run {event.run} started, {counted(event.limits.calls, 'call')} at most"
         case RunResumed():
             return "resumed"
         case RunParked():

@@ -19,10 +19,10 @@ PATIENCE = 30.0
 
 
 def started(process):
-    """Wait for the first line of progress, and return it."""
-    line = process.stderr.readline().decode()
-    assert "asked for" in line, line + process.stderr.read().decode()
-    return line
+    """Wait until the first call is under way, and return the run's id."""
+    lines = [process.stderr.readline().decode() for _ in range(2)]
+    assert "asked for" in lines[1], "".join(lines) + process.stderr.read().decode()
+    return re.search(r"run (\w+) started", lines[0])[1]
 
 
 @pytest.fixture
@@ -73,8 +73,7 @@ def test_a_second_interrupt_cancels_the_run(shell, problem, slow):
 
 def test_a_run_is_driven_by_one_process(shell, problem, slow):
     with shell("run", problem, "-m", slow, "-w", "single") as process:
-        started(process)
-        run = driven_run(shell)
+        run = started(process)
         code, _, err = finished(shell("resume", run))
         assert code == 8
         assert "driven by" in err
@@ -90,8 +89,7 @@ def test_a_killed_run_goes_on_at_once_in_another_process(shell, problem, scripte
     """The lease of a process that is certainly gone holds up nobody."""
     model = scripted({"g_plan": [said(PLAN, seconds=30), PLAN], "g_plan/v1.a1.t2": PLAN})
     with shell("run", problem, "-m", model, "-w", "single") as process:
-        started(process)
-        run = driven_run(shell)
+        run = started(process)
         process.kill()
         process.communicate()
     code, out, _ = finished(shell("resume", run, "--json"))
@@ -102,8 +100,7 @@ def test_a_killed_run_goes_on_at_once_in_another_process(shell, problem, scripte
 def test_log_follows_a_run_of_another_process(shell, problem, scripted):
     model = scripted({"g_plan": [said(LOST, seconds=1.5), PLAN]})
     with shell("run", problem, "-m", model, "-w", "single") as process:
-        started(process)
-        code, out, _ = finished(shell("log", driven_run(shell), "--follow"))
+        code, out, _ = finished(shell("log", started(process), "--follow"))
         process.communicate(timeout=PATIENCE)
     assert code == 0
     assert "finished: success" in out.splitlines()[-1]

@@ -1,6 +1,7 @@
 """`run`: what it prints where, the object of `--json`, and an exit code for every way a run can end."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,9 @@ def test_a_plan_goes_to_stdout_and_progress_to_stderr(replan, problem, scripted)
     assert "rejected by plan_medium: plan.precondition_unsatisfied at fix" in done.stderr
     assert "partial_replan to g_strategy, by rule wrong_strategy" in done.stderr
     assert "asked for" not in done.stdout
+    first, *_, last = done.stderr.splitlines()
+    assert re.fullmatch(r"\d\d:\d\d:\d\d run [a-z0-9]{8} started, 30 calls at most", first)
+    assert last.endswith("finished: success")
 
 
 def test_json_prints_the_one_object_of_the_contract_and_nothing_else(replan, problem, scripted):
