@@ -86,7 +86,9 @@ class JournalNewer(JournalError):
 
     def __init__(self, where: str, found: int, known: int) -> None:
         self.where, self.found, self.known = where, found, known
-        super().__init__(f"{where}: written by a newer release (schema {found}, this one knows {known}); upgrade replan")
+        super().__init__(
+            f"{where}: written by a newer release (schema {found}, this one knows {known}); upgrade replan"
+        )
 
 
 class StorageFull(JournalError):
