@@ -22,11 +22,10 @@ def context_for(state: State, step: str) -> Context:
     """Return all that the step's generator and guard may see now."""
     assert state.config is not None
     workflow = state.config.workflow
-    parents = [parent for parent in workflow.order() if parent in workflow.ancestors(step)]
-    required = set(workflow.action_pairs[step].requires)
+    required = workflow.action_pairs[step].requires
     accepted = {
         parent: artifact
-        for parent in parents
+        for parent in workflow.order()
         if parent in required and (artifact := _artifact(state, state.progress[parent].accepted)) is not None
     }
     window = workflow.feedback_window
@@ -42,14 +41,14 @@ def context_for(state: State, step: str) -> Context:
     )
 
 
-def rendered(state: State, step: str) -> Rendered:
-    """Return the prompt for the step's next attempt."""
+def rendered(state: State, step: str, context: Context | None = None) -> Rendered:
+    """Return the prompt for the step's next attempt; `context` is what it may see, where the caller has it already."""
     assert state.config is not None
     config = state.config
     if config.graph.budgets[step].deterministic:  # A generator that calls no model needs no prompt.
         return Rendered("", "")
     entry = config.prompts.entry_for(config.workflow, step)
-    return render(entry, config.prompts, context_for(state, step))
+    return render(entry, config.prompts, context or context_for(state, step))
 
 
 def retry_feedback(state: State, step: str) -> tuple[Feedback, ...]:

@@ -87,8 +87,8 @@ class PlanningMachine:
         request: GenerationRequested | JudgementRequested | WaitRequested | ClarificationRequested = work.request
         match request:
             case GenerationRequested():
-                prompt, context = rendered(state, request.step), context_for(state, request.step)
-                return GenerationBrief(state.run, request, prompt, context)
+                context = context_for(state, request.step)
+                return GenerationBrief(state.run, request, rendered(state, request.step, context), context)
             case JudgementRequested():
                 artifact = state.nodes[request.node].artifact
                 assert artifact is not None
