@@ -47,7 +47,7 @@ class InstantModel:
 
     async def complete(self, request):
         await trio.lowlevel.checkpoint()
-        text = f'{{"for": "{request.request_id}", "said": "'.ljust(self.size - 2, "x") + '"}'
+        text = f'{{"for": "{request.client_request_id}", "said": "'.ljust(self.size - 2, "x") + '"}'
         return Reply(text=text, usage=Usage(input_tokens=100, output_tokens=100), model="instant")
 
 
