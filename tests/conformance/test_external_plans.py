@@ -1,12 +1,6 @@
-"""The plan guards agree with verdicts that others have recorded about plans that others have written.
-
-The data lies outside of the repository: in the folder that REPLAN_EXTERNAL names, or in `shared/external` beside the
-checkout. Without it this module is skipped, visibly; with REPLAN_CONFORMANCE=1 its absence is a failure.
-"""
+"""The plan guards agree with verdicts that others have recorded about plans that others have written."""
 
 import json
-import os
-from pathlib import Path
 
 import pytest
 
@@ -15,20 +9,7 @@ from actors.findings import Code
 from actors.guards import plan_expansive, plan_medium, plan_minimal
 from actors.plans.plan import read_plan
 from actors.plans.semantics import replay
-
-BESIDE = Path(__file__).resolve().parents[3] / "shared" / "external"
-FOLDER = Path(os.environ.get("REPLAN_EXTERNAL") or BESIDE)
-
-if not FOLDER.is_dir():
-    text = f"external cases are not there: {FOLDER} (set REPLAN_EXTERNAL to their folder)"
-    if os.environ.get("REPLAN_CONFORMANCE") == "1":
-        pytest.fail(text, pytrace=False)
-    pytest.skip(text, allow_module_level=True)
-
-
-def cases(name):
-    """Return the cases of one file."""
-    return [json.loads(line) for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()]
+from tests.support.external import cases
 
 
 def judge(module, plan, **config):

@@ -1,27 +1,16 @@
 """Replies that nobody here wrote: recorded model outputs and the cases of other parsers."""
 
-import json
-import os
-from pathlib import Path
-
 import pytest
 
 from runtime.replies import Parsed, ReplyCode, Unreadable, read_reply
+from tests.support.external import cases
 
-FOLDER = Path(os.environ.get("REPLAN_EXTERNAL") or Path(__file__).resolve().parents[3] / "shared" / "external")
-CASES = FOLDER / "llm_json.jsonl"
-
-if not CASES.is_file():
-    if os.environ.get("REPLAN_CONFORMANCE") == "1":
-        pytest.fail(f"the external cases are missing: {CASES}", pytrace=False)
-    pytest.skip(f"the external cases are not here: {CASES}", allow_module_level=True)
-
-LINES = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
+LINES = cases("llm_json.jsonl")
 REPAIRED = "what json_repair returns"
 
 
-def named(cases):
-    return [pytest.param(case, id=case["case_id"]) for case in cases]
+def named(chosen):
+    return [pytest.param(case, id=case["case_id"]) for case in chosen]
 
 
 def source(case):

@@ -1,0 +1,60 @@
+"""The rules read problem statements that others have written as their authors meant them."""
+
+import pytest
+
+from actors.findings import Verdict
+from replan.engine import CODEC, Engine
+from replan.job import Asked, make_job
+from replan.plugins import registry
+from replan.settings import UserConfig, choose_model
+from runtime.clock import SystemClock
+from runtime.journal.memory import open_memory
+from tests.rules.author import ask, judged, pipeline
+from tests.support.external import cases
+
+CASES = cases("problems.jsonl")
+
+
+def test_the_kind_agrees_with_the_label_in_nine_of_ten():
+    """The labels are soft: one of them calls a proposal for new methods a refactoring."""
+    found = {case["problem_id"]: ask("analysis", case["statement"])["problem_type"] for case in CASES}
+    different = [case["problem_id"] for case in CASES if found[case["problem_id"]] != case["type_hint"]]
+    assert len(CASES) == 10
+    assert len(different) <= 1, different
+
+
+def test_a_language_is_named_right_or_not_at_all():
+    for case in CASES:
+        assert ask("analysis", case["statement"])["language"] in {case["language"], "unknown"}, case["problem_id"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["problem_id"])
+def test_every_artifact_is_accepted(case):
+    """All roles in a row, each with what came before; nothing is asked, since each of these texts says enough."""
+    made = pipeline(case["statement"])
+    for role, value in made.items():
+        for name, verdict in judged(role, value, case["statement"]).items():
+            assert verdict.passed, (name, verdict.errors)
+    assert made["analysis"]["open_questions"] == []
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["problem_id"])
+async def test_the_whole_pipeline_makes_a_plan_that_is_proved_over_all_traces(case):
+    """Engine, actors, journal and guards, with the built-in model."""
+    async with open_memory(CODEC, SystemClock()) as journal:
+        known, config = registry(), UserConfig()
+        engine = Engine(journal, registry=known, environment={})
+        job = make_job(
+            case["statement"],
+            Asked(),
+            choose_model("rules", {}, config),
+            config=config,
+            registry=known,
+            root=engine.root,
+            environment={},
+            now=0.0,
+        )
+        result = await engine.begin(job)
+    assert (result.outcome, result.calls) == ("success", 4)
+    verdict: Verdict = judged("plan", result.plan, case["statement"])["plan_expansive"]
+    assert verdict.passed

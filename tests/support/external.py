@@ -1,0 +1,13 @@
+"""Where the outside cases are: the folder REPLAN_EXTERNAL, or `shared/external` beside the checkout."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(os.environ.get("REPLAN_EXTERNAL") or Path(__file__).resolve().parents[3] / "shared" / "external")
+
+
+def cases(name: str) -> list[dict[str, Any]]:
+    """Return the cases of one file."""
+    return [json.loads(line) for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()]
