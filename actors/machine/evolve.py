@@ -238,7 +238,7 @@ def _revised(state: State, event: Revised) -> State:
         nodes[cause] = replace(nodes[cause], cleared=event.cleared, led_to=event.revision)
     dead = {name for name, node in nodes.items() if node.step in gone}
     unasked = {name: question for name, question in state.questions.items() if question.step in gone}
-    progress = new_round(state.progress) if event.new_round else state.progress
+    progress = redo(state.config.graph, state.progress, event.targets)
     return changed(
         state,
         revision=event.revision,
@@ -246,7 +246,7 @@ def _revised(state: State, event: Revised) -> State:
         to_revise=None,
         to_ask=state.to_ask if state.to_ask is not None and state.to_ask.step not in gone else None,
         ledger=ledger,
-        progress=redo(state.config.graph, progress, event.targets),
+        progress=new_round(progress) if event.new_round else progress,
         nodes=nodes,
         generations={name: opened for name, opened in state.generations.items() if opened.request.step not in gone},
         judgements={name: request for name, request in state.judgements.items() if request.step not in gone},

@@ -115,13 +115,14 @@ def cleared(graph: Graph, targets: Iterable[str]) -> tuple[str, ...]:
 def new_round(progress: Progress) -> Progress:
     """Return the progress with all counts given back, after the requirements have changed.
 
-    A step in the middle of a visit keeps that visit, as its first of the round.
+    A step in the middle of a visit keeps that visit, as its first of the round. So does a step whose artifact stands:
+    it is gone back to `backtrack_budget` times at most, in this round as in any.
     """
     running = (Phase.BUSY, Phase.FAILED, Phase.AGAIN)
     return {
         step: replace(
             slot,
-            visits=1 if slot.phase in running else 0,
+            visits=1 if slot.phase in (*running, Phase.ACCEPTED) else 0,
             attempt=slot.attempt if slot.phase in running else 0,
             parents=slot.parents if slot.phase in (*running, Phase.ACCEPTED) else None,
         )

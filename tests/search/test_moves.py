@@ -72,7 +72,7 @@ def test_attempts_count_within_a_visit_and_visits_within_a_round():
     back = begin(SEEDS, redo(SEEDS, again, ["analysis"]), "analysis")
     assert (back["analysis"].visits, back["analysis"].attempt, back["analysis"].number) == (2, 1, 2)
     fresh = new_round(accept(back, "analysis", "x"))["analysis"]
-    assert (fresh.visits, fresh.number, fresh.accepted) == (0, 2, "x")
+    assert (fresh.visits, fresh.number, fresh.accepted) == (1, 2, "x")
 
 
 def test_a_leaf_has_fresh_attempts_for_each_set_of_parents_and_no_limit_of_visits():
@@ -139,3 +139,12 @@ def test_a_leaf_that_comes_back_to_the_same_parents_goes_on_counting():
     shape = graph({"a": (), "b": ("a",)}, [(2, 1), (2, 0)])
     progress = mark(begin(shape, run(shape, "a"), "b"), "b", Phase.IDLE)
     assert begin(shape, progress, "b")["b"].attempt == 2
+
+
+def test_a_new_round_gives_visits_back_but_no_step_may_be_gone_back_to_more_often_than_it_says():
+    """S23, S24: a step that nobody may come back to is not gone back to in any round."""
+    shape = graph({"a": (), "b": ("a",)}, [(3, 0), (3, 0)])
+    asked = redo(shape, mark(failed(shape, "b", "a"), "b", Phase.ASKED), ["b"])
+    again = mark(begin(shape, new_round(asked), "b"), "b", Phase.FAILED)
+    assert again["b"].attempt == 1
+    assert not can_redo(shape, again, "a")

@@ -112,7 +112,8 @@ class Invariants:
         if event.new_round:
             self.calls = 0
             self.attempts = Counter({key: count for key, count in self.attempts.items() if self.running(key)})
-            self.visits = Counter({step: 1 for step, node in self.busy.items() if node is not None and self.open(node)})
+            running = [step for step, node in self.busy.items() if node is not None and self.open(node)]
+            self.visits = Counter(dict.fromkeys((*running, *self.accepted), 1))
 
     def running(self, key):
         """Whether an attempt of this visit, or of this set of parents, is under way across a change of the round."""
