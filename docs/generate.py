@@ -31,6 +31,7 @@ from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
 from actors.machine.events import EVENTS, Outcome  # noqa: E402
 from actors.machine.pinned import graph_of  # noqa: E402
 from actors.policy.table import BacktrackLevel, Row  # noqa: E402
+from actors.prompting.book import PromptEntry, Sections  # noqa: E402
 from actors.search.cost import happy_calls, worst_case_calls  # noqa: E402
 from replan.cli.exits import MEANING  # noqa: E402
 from runtime.crash import LABELS  # noqa: E402
@@ -230,8 +231,10 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "levels": lambda: _meanings("levels", BacktrackLevel, "Level"),
     "outcomes": lambda: _meanings("outcomes", Outcome, "Outcome"),
     "policy": policy,
+    "prompt-keys": lambda: keys(PromptEntry),
     "requirements": requirements,
     "row-keys": lambda: keys(Row),
+    "section-keys": lambda: keys(Sections),
     "step-keys": lambda: keys(ActionPair),
     "tags": lambda: _meanings("tags", ReasonTag, "Tag"),
     "workflow-keys": lambda: keys(Workflow),

@@ -1,0 +1,57 @@
+"""Numbers that pages state in prose are those of the program."""
+
+import pytest
+
+from actors.config.workflow import STEPS_MAX, Workflow
+from actors.guards.plan_settings import Settings
+from actors.hands.handlers import INLINE_BYTES_MAX
+from actors.machine.advance import BACKOFF_FIRST, BACKOFF_TOTAL_MAX, TRIES_MAX
+from actors.machine.context import PREVIEW_MAX
+from actors.plans.values import RETRY_BUDGET_DEFAULT, TOTAL_RETRY_BUDGET_DEFAULT
+from actors.prompting.render import (
+    ANSWER_BYTES_MAX,
+    DEPENDENCY_BYTES_MAX,
+    FEEDBACK_BYTES_MAX,
+    SPECIFICATION_BYTES_MAX,
+)
+from replan.cli.logfile import LOG_BYTES_MAX
+from runtime.replies import BYTES_MAX, DEPTH_MAX
+from runtime.supervisor import GRACE_SECONDS, Lease
+from tests.docs.blocks import ROOT
+
+DEFAULTS = {name: field.default for name, field in Workflow.model_fields.items()}
+
+STATED = [
+    ("explanation/budgets.md", f"At most {TRIES_MAX} tries and {BACKOFF_TOTAL_MAX / 60:g} minutes of back-off"),
+    ("explanation/budgets.md", {1: "doubles from one second"}[BACKOFF_FIRST]),
+    ("how-to/use-a-model-server.md", f"at most {TRIES_MAX} tries and {BACKOFF_TOTAL_MAX / 60:g} minutes"),
+    ("how-to/use-a-model-server.md", f"`output_tokens_max` ({DEFAULTS['output_tokens_max']})"),
+    ("how-to/use-a-model-server.md", f"`model_timeout_seconds` ({DEFAULTS['model_timeout_seconds']:g})"),
+    ("how-to/write-a-guard.md", f"`guard_timeout_seconds` ({DEFAULTS['guard_timeout_seconds']:g})"),
+    ("how-to/write-a-guard.md", f"above {INLINE_BYTES_MAX // 1024} KiB"),
+    ("how-to/limit-spending.md", f"`max_total_calls` of the workflow ({DEFAULTS['max_total_calls']})"),
+    ("how-to/resume-and-inspect.md", f"runs out after {Lease('x').ttl:g} seconds"),
+    ("tutorial/first-plan.md", f"({GRACE_SECONDS:g} seconds at most)"),
+    ("explanation/search.md", f"previews of {PREVIEW_MAX} characters"),
+    ("explanation/guards.md", f"At {Settings().max_explorations:,} configurations"),
+    ("reference/guards.md", f"`max_explorations` ({Settings().max_explorations:,})"),
+    ("reference/files.md", f"passed {LOG_BYTES_MAX // 1024**2} MiB"),
+    ("reference/guards.md", f"more than {BYTES_MAX // 1024**2} MiB"),
+    ("reference/guards.md", f"deeper than {DEPTH_MAX} levels"),
+    ("reference/plan.md", f"| `retry_budget` | whole number | {RETRY_BUDGET_DEFAULT} |"),
+    ("reference/plan.md", f"| `total_retry_budget` | whole number | {TOTAL_RETRY_BUDGET_DEFAULT} |"),
+    (
+        "reference/prompts.md",
+        f"{SPECIFICATION_BYTES_MAX:,} bytes of the problem, {DEPENDENCY_BYTES_MAX:,} of each result",
+    ),
+    ("reference/prompts.md", f"{ANSWER_BYTES_MAX:,} of each answer, {FEEDBACK_BYTES_MAX:,} of each rejection"),
+    ("reference/workflow.md", f"has 1 to {STEPS_MAX} steps"),
+]
+"""A page, and words on it that hold a number of the program."""
+
+
+@pytest.mark.parametrize(("page", "words"), STATED, ids=[f"{page}: {words}" for page, words in STATED])
+def test_a_number_in_prose_is_that_of_the_program(page, words):
+    """Line breaks do not count."""
+    text = " ".join((ROOT / "docs" / page).read_text(encoding="utf-8").split())
+    assert words in text
