@@ -27,6 +27,10 @@ class Phase(StrEnum):
     ACCEPTED = "accepted"
 
 
+_UNSET = (Phase.IDLE, Phase.AGAIN)
+"""Where the next attempt may be made; a constant, because it is asked for every step after every event."""
+
+
 @dataclass(frozen=True, slots=True)
 class Slot:
     """One step's place. `visits` and `attempt` count in this round; `number` numbers visits over the whole run.
@@ -60,7 +64,7 @@ def ready(graph: Graph, progress: Progress) -> list[str]:
     return [
         step
         for step in graph.steps
-        if progress[step].phase in (Phase.IDLE, Phase.AGAIN)
+        if progress[step].phase in _UNSET
         and all(progress[parent].phase is Phase.ACCEPTED for parent in graph.requires[step])
     ]
 
