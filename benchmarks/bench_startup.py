@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from common import HERE, SCRATCH, commit, interleave, machine, spread, table, told, versions, write
+from common import HERE, SCRATCH, commit, interleave, machine, spread, table, today, told, verdict, versions, write
 
 ROOT = HERE.parent
 PROBLEM = ROOT / "configs" / "problems" / "login_timeout.md"
@@ -38,7 +38,6 @@ def main():
             "python -c pass": lambda: started(home, "-c", "pass"),
             "python -c 'import trio'": lambda: started(home, "-c", "import trio"),
             "replan --help": lambda: started(home, *REPLAN, "--help"),
-            "replan run --help": lambda: started(home, *REPLAN, "run", "--help"),
             "replan runs": lambda: started(home, *REPLAN, "runs"),
             "replan run, warm": lambda: started(home, *RUN),
             "replan run, cold": lambda: cold(home),
@@ -48,6 +47,7 @@ def main():
     bare = found["python -c pass"]
     results = {
         "commit": commit(),
+        "date": today(),
         "machine": before,
         "versions": versions(sys.executable, "click", "trio", "pydantic", "rich"),
         "rounds": chosen.rounds,
@@ -58,14 +58,18 @@ def main():
         },
         "goal_ms_over_bare": {"replan --help": HELP_GOAL_MS},
     }
+    print(tables(results))
+    write("startup", results)
+
+
+def tables(results):
+    """Return the results as Markdown."""
     rows = []
     for name, time_ms in results["ms"].items():
         over, goal = results["ms_over_bare"][name], results["goal_ms_over_bare"].get(name)
-        verdict = "" if goal is None else f"at most {goal}: {'met' if over['median'] <= goal else 'missed'}"
-        rows.append((name, told(time_ms), told(over), verdict))
-    print(f"\n{chosen.rounds} rounds: median (smallest to largest)\n")
-    table(("command", "ms", "ms over python -c pass", "goal"), rows)
-    write("startup", results)
+        rows.append((name, told(time_ms), told(over), verdict(over["median"], goal)))
+    heads = ("", "ms", "ms over `python -c pass`", "goal")
+    return f"Starting a process, {results['rounds']} rounds:\n\n{table(heads, rows)}"
 
 
 def started(home, *arguments, cache=None):

@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -123,6 +124,11 @@ def commit():
         return ""
 
 
+def today():
+    """Return the date, in UTC."""
+    return datetime.now(UTC).date().isoformat()
+
+
 def write(name, results):
     """Write the results as JSON."""
     RESULTS.mkdir(exist_ok=True)
@@ -132,8 +138,16 @@ def write(name, results):
 
 
 def table(heads, rows):
-    """Print rows under heads, as Markdown."""
+    """Return rows under heads, as Markdown."""
     widths = [max(len(str(row[column])) for row in [heads, *rows]) for column in range(len(heads))]
     rule = ["-" * width for width in widths]
-    for row in [heads, rule, *rows]:
-        print("| " + " | ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)) + " |")
+    lines = (
+        "| " + " | ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
+        for row in [heads, rule, *rows]
+    )
+    return "\n".join(lines)
+
+
+def verdict(median, goal):
+    """Return what became of a goal, or nothing where there is none."""
+    return "" if goal is None else f"at most {goal:g}: {'met' if median <= goal else '**missed**'}"

@@ -1,6 +1,6 @@
 """How long the plan guards take: chains, random graphs, and a chain in which every step has its own recovery.
 
-    python benchmarks/guards.py [--json FILE] [--quick]
+    python benchmarks/bench_guards.py [--json FILE] [--quick]
 
 Each line is the processor time of the best of several runs of one guard on an artifact whose JSON has been parsed;
 the time to parse is given beside it. The goals are 30 ms for medium at 3,000 steps, 1 s at 20,000, and 100 ms for

@@ -1,0 +1,42 @@
+"""Writes the measured tables into the page about performance.
+
+    python benchmarks/page.py
+
+Reads results/steps.json and results/startup.json; what stands between the two marks of the page is replaced.
+"""
+
+import json
+
+import bench_startup
+import bench_steps
+from common import HERE, RESULTS
+
+PAGE = HERE.parent / "docs" / "explanation" / "performance.md"
+BEGIN, END = "<!-- measured: benchmarks/page.py writes this -->", "<!-- end -->"
+
+
+def main():
+    """Fill the page."""
+    parts = []
+    for name, benchmark in (("steps", bench_steps), ("startup", bench_startup)):
+        results = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+        parts.append(f"{benchmark.tables(results)}\n\n{provenance(results)}")
+    text = PAGE.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    after = rest.partition(END)[2]
+    PAGE.write_text("\n\n".join([f"{before}{BEGIN}", *parts, f"{END}{after}"]), encoding="utf-8")
+    print(f"written to {PAGE.relative_to(HERE.parent)}")
+
+
+def provenance(results):
+    """Return where and with what it was measured."""
+    facts = results["machine"]
+    packages = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
+    return (
+        f"Measured on {results['date']} at commit {results['commit']}: {facts['cores']} cores ({facts['processor']}), "
+        f"{facts['system']}, Python {facts['python']}, load {facts['load_before']:g} at the start; {packages}."
+    )
+
+
+if __name__ == "__main__":
+    main()
