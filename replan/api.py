@@ -185,13 +185,24 @@ async def start(
     )
     options = _Options(asked, model, guards or {}, generators or {}, home, ask)
     job = _job(problem, options)
-    async with _opened(options) as engine, trio.open_nursery() as nursery:
-        run = Run(new_run_id())
-        nursery.start_soon(run._drive, engine, job, ask)  # noqa: SLF001 -- the handle and its driver are one
-        try:
-            yield run
-        finally:
-            run.park()
+    try:
+        async with _opened(options) as engine, trio.open_nursery() as nursery:
+            run = Run(new_run_id())
+            nursery.start_soon(run._drive, engine, job, ask)  # noqa: SLF001 -- the handle and its driver are one
+            try:
+                yield run
+            finally:
+                run.park()
+    except BaseExceptionGroup as group:
+        # Only the block itself can fail in here, and its author knows nothing of our nurseries.
+        raise _innermost(group) from None
+
+
+def _innermost(error: BaseException) -> BaseException:
+    """Return the error that groups of one are about."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
 
 
 def _job(problem: str, options: _Options) -> Job:

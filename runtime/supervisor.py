@@ -113,21 +113,24 @@ class Supervisor(Generic[S, E, M]):
             if await self._ended_by_mail():
                 return Ending.FINISHED
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._keep_lease)
-                await self._open_mailboxes(nursery)
-                if first is not None and self._seq == 0:
-                    await self._step(first)
-                elif not self._finished():
-                    await self._step(Resumed(self._epoch, self._clock.now()))
-                await self._collect_mail()
-                nursery.start_soon(self._watch_mail)
-                nursery.start_soon(self._watch_stop)
-                ending = await self._loop()
+                try:
+                    nursery.start_soon(self._keep_lease)
+                    await self._open_mailboxes(nursery)
+                    if first is not None and self._seq == 0:
+                        await self._step(first)
+                    elif not self._finished():
+                        await self._step(Resumed(self._epoch, self._clock.now()))
+                    await self._collect_mail()
+                    nursery.start_soon(self._watch_mail)
+                    nursery.start_soon(self._watch_stop)
+                    ending = await self._loop()
+                finally:
+                    # Also when this was cancelled or failed: an answer in hand would wait, shielded, for nobody.
+                    self._inbox.close()
                 nursery.cancel_scope.cancel()
         except BaseExceptionGroup as group:
             raise _only(group) from group
         finally:
-            self._inbox.close()
             with trio.CancelScope(shield=True):
                 await self._journal.release(self.run, self._epoch)
         return ending

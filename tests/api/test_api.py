@@ -10,6 +10,7 @@ import trio
 import trio.lowlevel
 
 import replan
+from runtime.journal.port import RunFilter
 from tests.cli.cases import ANALYSIS, ASKING, BACKTRACKS, LOST, PLAN, PROBLEM, distinct, said, write_script
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -167,3 +168,29 @@ def test_plans_are_checked_without_a_run():
         replan.check(PLAN, level="large")
     with pytest.raises(replan.UsageProblem, match="assurance"):
         replan.check(PLAN, level="expansive", assurance="total")
+
+
+@pytest.mark.parametrize("home", ["memory", "folder"])
+def test_errors_come_as_they_are_and_not_in_groups(scripted, tmp_path, home):
+    where = replan.MEMORY if home == "memory" else tmp_path / "home"
+    with pytest.raises(replan.ReplanError, match="no run"):
+        replan.solve(PROBLEM, model="replay:nosuchrun", home=where)
+
+    async def failing():
+        async with replan.start(PROBLEM, model=scripted({"g_plan": [PLAN]}), workflow="single", home=where):
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        trio.run(failing)
+
+
+async def test_cancelling_asolve_leaves_a_run_that_can_be_resumed(scripted, tmp_path, monkeypatch):
+    from replan.home import open_home
+
+    model = scripted({"g_plan": [said(LOST, seconds=20), PLAN]})
+    with trio.move_on_after(0.5):
+        await replan.asolve(PROBLEM, model=model, workflow="single", home=tmp_path / "home")
+    monkeypatch.setenv("REPLAN_HOME", str(tmp_path / "home"))
+    async with open_home() as engine:
+        (run,) = [row.run for row in await engine.journal.runs(RunFilter())]
+        assert (await engine.result(run)).status == "parked"
