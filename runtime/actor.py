@@ -5,6 +5,7 @@ repeatable work is tried again a bounded number of times (OTP's restart intensit
 supervisor hears `Crashed`, once, and the log has the traceback.
 """
 
+import os
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from runtime import logs
 from runtime.clock import Clock
 from runtime.machine import Work
 from runtime.messages import Crashed
+from runtime.redact import Redactor, secrets_in
 
 M = TypeVar("M")
 
@@ -51,7 +53,7 @@ Deliver = Callable[[Delivery[Any]], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Intensity:
-    """How many restarts, within how many seconds, an actor is allowed (OTP's default is 1 in 5 s; ours is kinder)."""
+    """How many restarts an actor may have: on one piece of work, and on all within some seconds (OTP's rule)."""
 
     restarts: int = 3
     seconds: float = 60.0
@@ -95,6 +97,7 @@ class Actor(Generic[M]):
             await deliver(Delivery(envelope.work.request_id, message))
 
     async def _answer(self, envelope: Envelope, clock: Clock) -> M | Crashed:
+        restarts = 0
         while True:
             try:
                 return await self._handler(envelope)
@@ -102,9 +105,12 @@ class Actor(Generic[M]):
                 logs.get_logger("actor").exception(
                     "actor.crashed", actor=self.address, request=envelope.work.request_id
                 )
-                if not (envelope.work.repeatable and self._may_restart(clock.now())):
-                    line = f"{type(error).__name__}: {error}".splitlines()[0]
-                    return Crashed(envelope.work.request_id, clock.now(), f"{self.address}: {line}")
+                restarts += 1
+                allowed = envelope.work.repeatable and restarts <= self._intensity.restarts
+                if not (allowed and self._may_restart(clock.now())):
+                    line = f"{self.address}: {type(error).__name__}: {error}".splitlines()[0]
+                    # It is written down and shown, so it passes the same redactor as the logs.
+                    return Crashed(envelope.work.request_id, clock.now(), Redactor(secrets_in(os.environ)).text(line))
 
     def _may_restart(self, now: float) -> bool:
         while self._restarts and self._restarts[0] < now - self._intensity.seconds:

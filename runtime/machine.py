@@ -32,13 +32,15 @@ class Work:
 
     `request_id` names it within the run; `address` is the mailbox that takes it; `request` is the event that asked for
     it; `repeatable` says that doing it twice costs nothing and harms nothing (a pure guard), so that a crashed actor
-    may simply do it again.
+    may simply do it again; `passive` that it only watches the clock while a person is waited for (a deadline), so that
+    it alone is no reason to keep a process.
     """
 
     request_id: str
     address: str
     request: Any
     repeatable: bool = False
+    passive: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from runtime.crash import reached
 from runtime.errors import Fenced
 from runtime.events import Record
 from runtime.journal.port import Dead, Fact, Journal, nobody
-from runtime.machine import Machine, Refused, Work, settle
+from runtime.machine import Machine, Refused, settle
 from runtime.messages import Mailed, Parking, Resumed
 
 S = TypeVar("S")
@@ -85,7 +85,7 @@ class Supervisor(Generic[S, E, M]):
         self._on_record = on_record
         self._trace = trace
         self._mailboxes: dict[str, trio.MemorySendChannel[Envelope]] = {}
-        self._running: dict[str, trio.CancelScope] = {}
+        self._running: dict[str, Envelope] = {}
         self._send, self._inbox = trio.open_memory_channel[Delivery[Any] | Mailed](0)
         self._state = machine.initial()
         self._summary = machine.summary(self._state)
@@ -93,6 +93,7 @@ class Supervisor(Generic[S, E, M]):
         self._epoch = 0
         self._mail_seen = 0
         self._patience = trio.CancelScope()
+        self._parked = False
 
     @property
     def state(self) -> S:
@@ -115,12 +116,8 @@ class Supervisor(Generic[S, E, M]):
             async with trio.open_nursery() as nursery:
                 try:
                     nursery.start_soon(self._keep_lease)
-                    await self._open_mailboxes(nursery)
-                    if first is not None and self._seq == 0:
-                        await self._step(first)
-                    elif not self._finished():
-                        await self._step(Resumed(self._epoch, self._clock.now()))
-                    await self._collect_mail()
+                    self._open_mailboxes(nursery)
+                    await self._begin(first)
                     nursery.start_soon(self._watch_mail)
                     nursery.start_soon(self._watch_stop)
                     ending = await self._loop()
@@ -154,7 +151,14 @@ class Supervisor(Generic[S, E, M]):
                 return True
         return False
 
-    async def _open_mailboxes(self, nursery: trio.Nursery) -> None:
+    async def _begin(self, first: Any) -> None:
+        """Start or resume the run, and take what lies in the inbox; nothing when a stop is wished for already."""
+        if self._finished() or (self._stop.park.is_set() and self._seq):
+            return
+        await self._step(first if first is not None and self._seq == 0 else Resumed(self._epoch, self._clock.now()))
+        await self._collect_mail()
+
+    def _open_mailboxes(self, nursery: trio.Nursery) -> None:
         for address, actor in self._actors.items():
             send, receive = trio.open_memory_channel[Envelope](MAILBOX_MAX)
             self._mailboxes[address] = send
@@ -163,17 +167,30 @@ class Supervisor(Generic[S, E, M]):
     async def _loop(self) -> Ending:
         while not self._finished():
             if self._stop.park.is_set():
-                await self._step(Parking(self._clock.now()))
-                await self._drain(GRACE_SECONDS)
+                await self._park()
+                await self._drain()
                 return Ending.FINISHED if self._finished() else Ending.PARKED
-            if not self._running and not await self._collect_mail():
-                return Ending.WAITING
-            if self._running:
-                await self._take(await self._inbox.receive())
-        await self._drain(grace=0.0)
+            if self._only_waits():
+                if await self._collect_mail():
+                    continue
+                if not self._running or self._asks():
+                    return Ending.WAITING
+            await self._take(await self._inbox.receive())
+        self._patience.cancel()
+        await self._drain()
         return Ending.FINISHED
 
+    def _only_waits(self) -> bool:
+        """Tell whether no work in this process brings the run further."""
+        return all(envelope.work.passive for envelope in self._running.values())
+
+    def _asks(self) -> bool:
+        """Tell whether work is outstanding that no actor here does: a person has to."""
+        return any(work.address not in self._mailboxes for work in self._machine.outstanding(self._state).values())
+
     async def _take(self, delivery: Delivery[Any] | Mailed) -> None:
+        if self._stop.park.is_set():
+            await self._park()  # First of all, so that what the message brings asks for nothing new.
         if isinstance(delivery, Mailed):
             if delivery.inbox > self._mail_seen:
                 self._mail_seen = delivery.inbox
@@ -184,6 +201,16 @@ class Supervisor(Generic[S, E, M]):
             await self._step(delivery.message)
         else:
             self._reconcile()
+
+    async def _park(self) -> None:
+        """Ask for nothing any more. Paid replies in flight get their grace; what costs nothing is done again later."""
+        if self._parked or self._finished():
+            return
+        self._parked = True
+        await self._step(Parking(self._clock.now()))
+        for envelope in self._running.values():
+            if envelope.work.repeatable:
+                envelope.scope.cancel()
 
     async def _step(self, message: Any, inbox: int | None = None) -> None:
         """Turn one message into records, then into work. Nothing is acted on before it is written."""
@@ -214,27 +241,26 @@ class Supervisor(Generic[S, E, M]):
 
     def _reconcile(self) -> None:
         outstanding = {} if self._finished() else self._machine.outstanding(self._state)
-        for request_id in [name for name in self._running if name not in outstanding]:
-            self._running[request_id].cancel()
+        for request_id, envelope in self._running.items():
+            if request_id not in outstanding:
+                envelope.scope.cancel()
+        if self._parked:
+            return
         for request_id, work in outstanding.items():
-            if request_id in self._running or work.address not in self._mailboxes:
-                continue
-            if work.repeatable or not self._stop.park.is_set():
-                self._start(request_id, work)
+            if request_id not in self._running and work.address in self._mailboxes:
+                trace = {"run_id": self.run, **self._trace(work.request)}
+                envelope = Envelope(work, self._machine.brief(self._state, work), trace=trace)
+                self._running[request_id] = envelope
+                self._mailboxes[work.address].send_nowait(envelope)
 
-    def _start(self, request_id: str, work: Work) -> None:
-        trace = {"run_id": self.run, **self._trace(work.request)}
-        envelope = Envelope(work, self._machine.brief(self._state, work), trace=trace)
-        self._running[request_id] = envelope.scope
-        self._mailboxes[work.address].send_nowait(envelope)
-
-    async def _drain(self, grace: float) -> None:
-        """Wait for the work in flight, at most `grace` seconds; then cancel it; journal every reply that comes."""
-        with trio.move_on_after(grace) as self._patience:
+    async def _drain(self) -> None:
+        """Wait for the work in flight as long as patience lasts; then cancel it; journal every reply that comes."""
+        self._patience.deadline = trio.current_time() + GRACE_SECONDS
+        with self._patience:
             while self._running:
                 await self._take(await self._inbox.receive())
-        for scope in self._running.values():
-            scope.cancel()
+        for envelope in self._running.values():
+            envelope.scope.cancel()
         while self._running:
             await self._take(await self._inbox.receive())
 

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from actors.artifacts import Artifact, Context
 from actors.machine.accept import accept
-from actors.machine.advance import advance
+from actors.machine.advance import DEADLINE, advance
 from actors.machine.context import context_for, rendered
 from actors.machine.events import (
     ClarificationRequested,
@@ -77,7 +77,8 @@ class PlanningMachine:
         for request_id, judgement in state.judgements.items():
             work[request_id] = Work(request_id, f"guard:{judgement.step}", judgement, repeatable=True)
         for request_id, wait in state.waits.items():
-            work[request_id] = Work(request_id, CLOCK, wait, repeatable=True)
+            passive = request_id == DEADLINE  # It brings the run no further, so nobody keeps a process for it.
+            work[request_id] = Work(request_id, CLOCK, wait, repeatable=True, passive=passive)
         for request_id, question in state.questions.items():
             work[request_id] = Work(request_id, USER, question, repeatable=True)
         return work

@@ -9,7 +9,7 @@ import trio
 from runtime.actor import Actor, Envelope
 from runtime.clock import TrioClock
 from runtime.crash import install
-from runtime.errors import Fenced, Held
+from runtime.errors import Fenced, Held, StorageFull
 from runtime.journal.memory import open_memory
 from runtime.journal.port import Journal
 from runtime.supervisor import Ending, Lease, Stop, Supervisor
@@ -87,7 +87,7 @@ async def test_a_stop_waits_for_the_reply_in_flight_and_asks_for_nothing_new(
 
             @nursery.start_soon
             async def press() -> None:
-                await trio.sleep(7.0)
+                await trio.sleep(2.0)
                 stop.park.set()
 
             assert await driver.drive(Start(20)) is Ending.PARKED
@@ -211,6 +211,122 @@ async def test_repeatable_work_is_tried_again_but_not_for_ever(autojump_clock: t
         await driver.drive(Start(4))
         assert calls == 4
         assert "again" in driver.state.ended
+
+
+async def test_work_that_always_fails_late_is_not_restarted_for_ever(autojump_clock: trio.testing.MockClock) -> None:
+    """The window of the intensity has passed each time; the count on one piece of work holds all the same."""
+    async with table() as journal:
+        calls = 0
+
+        async def late(_: Envelope) -> Offer:
+            nonlocal calls
+            calls += 1
+            await trio.sleep(100)
+            raise TimeoutError
+
+        await supervisor(journal, player(10, 10), late).drive(Start(4))
+        assert calls == 4
+
+
+async def test_secrets_in_a_crash_reach_no_record(autojump_clock: trio.testing.MockClock) -> None:
+    async with table() as journal:
+
+        async def leaky(_: Envelope) -> Offer:
+            raise ValueError("401 for Bearer sk-proj-abcdefghijklmnopqrstuvwxyz0123456789")
+
+        driver = supervisor(journal, leaky, player(50, -10))
+        await driver.drive(Start(4))
+        assert "ValueError" in driver.state.ended
+        assert "abcdefghij" not in driver.state.ended
+
+
+@pytest.mark.parametrize("how", ["cancelled", "fenced", "full"])
+async def test_an_error_with_work_in_flight_ends_the_supervisor_at_once(
+    how: str, autojump_clock: trio.testing.MockClock
+) -> None:
+    """An answer in hand must not wait, shielded, for a supervisor that has left."""
+
+    async def tenacious(envelope: Envelope) -> Offer:
+        try:
+            await trio.sleep(1000)
+        finally:
+            await trio.lowlevel.cancel_shielded_checkpoint()
+        return Offer(envelope.work.request_id, 10)
+
+    def full(operation: str, when: str) -> None:
+        if (operation, when) == ("renew", "before"):
+            raise StorageFull("disk")
+
+    async with open_memory(CODEC, TrioClock(), fault=full if how == "full" else None) as journal:
+        await journal.create("run", "haggling")
+        driver = supervisor(journal, tenacious, tenacious)
+        async with trio.open_nursery() as nursery:
+            if how == "fenced":
+
+                @nursery.start_soon
+                async def steal() -> None:
+                    await trio.sleep(5)
+                    await journal.release("run", 1)
+                    await journal.claim("run", "other", 1000.0)
+
+            if how == "cancelled":
+                with trio.move_on_after(5):
+                    await driver.drive(Start(4))
+            else:
+                with pytest.raises(Fenced if how == "fenced" else StorageFull):
+                    await driver.drive(Start(4))
+        assert trio.current_time() < 40
+
+
+async def test_a_stop_does_not_wait_for_work_that_costs_nothing_to_repeat(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async with table() as journal:
+        stop = Stop()
+        driver = supervisor(journal, player(10, 10), player(50, -10, 1000.0), stop)
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def press() -> None:
+                await trio.sleep(5.0)
+                stop.park.set()
+
+            assert await driver.drive(Start(20)) is Ending.PARKED
+        assert trio.current_time() < 6.0
+
+
+async def test_two_wishes_to_stop_at_once_are_both_heard(autojump_clock: trio.testing.MockClock) -> None:
+    async with table() as journal:
+        stop = Stop()
+        driver = supervisor(journal, player(10, 10, 1000.0), player(50, -10), stop)
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def press() -> None:
+                await trio.sleep(5.0)
+                stop.park.set()
+                stop.now.set()
+
+            assert await driver.drive(Start(20)) is Ending.PARKED
+        assert trio.current_time() < 6.0
+
+
+async def test_a_stop_before_a_known_run_is_resumed_asks_for_nothing(autojump_clock: trio.testing.MockClock) -> None:
+    async with table() as journal:
+        stop = Stop()
+        driver = supervisor(journal, player(10, 10, 5.0), player(50, -10), stop)
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def press() -> None:
+                await trio.sleep(1.0)
+                stop.park.set()
+
+            await driver.drive(Start(20))
+        before = await journal.read("run")
+        assert await supervisor(journal, player(10, 10), player(50, -10), stop).drive() is Ending.PARKED
+        assert (await journal.read("run"))[:-1] == before
+        assert (await kinds(journal))[-1] == "paused"
 
 
 class Killed(BaseException):
