@@ -6,7 +6,7 @@ from typing import Any
 from actors.config.workflow import Composite, Workflow
 from actors.guards import analysis, critique, plan_expansive, plan_medium, plan_minimal, recon, strategy
 from actors.guards.composite import composite
-from actors.guards.port import Guard, GuardFactory
+from actors.guards.port import AnyGuard, GuardFactory
 
 BUILT_IN: Mapping[str, GuardFactory] = {
     "analysis_valid": analysis.make,
@@ -19,7 +19,13 @@ BUILT_IN: Mapping[str, GuardFactory] = {
 }
 
 
-def guard_for(workflow: Workflow, step: str, known: Mapping[str, GuardFactory]) -> Guard:
+def guards_of(workflow: Workflow, step: str) -> tuple[str, ...]:
+    """Return the names of the guards that judge a step, at the workflow's target level."""
+    named = workflow.effective_guard(step)
+    return named.members if isinstance(named, Composite) else (named,)
+
+
+def guard_for(workflow: Workflow, step: str, known: Mapping[str, GuardFactory]) -> AnyGuard:
     """Return the guard that judges a step, at the workflow's target level. Raises `UsageProblem` on bad settings."""
     named = workflow.effective_guard(step)
     if not isinstance(named, Composite):

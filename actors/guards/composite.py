@@ -1,31 +1,55 @@
 """Composite guards: several verdicts as one. Every sub-verdict is kept, and so is `fatal`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Literal, assert_never
 
 from actors.artifacts import Artifact, Context
 from actors.findings import Finding, Verdict
-from actors.guards.port import Guard
+from actors.guards.port import AnyGuard
 
 Kind = Literal["all_of", "first_failure", "majority"]
 
 
-def composite(kind: Kind, members: Mapping[str, Guard]) -> Guard:
+def composite(kind: Kind, members: Mapping[str, AnyGuard]) -> AnyGuard:
     """Return a guard that asks its members in their order.
 
     `all_of` asks all, and all must pass; `first_failure` stops at the first that fails; `majority` passes if more than
-    half of all members do, and a minority's errors count as warnings then.
+    half of all members do, and a minority's errors count as warnings then. The answer comes at once unless a member's
+    has to be waited for.
     """
 
-    def guard(artifact: Artifact, context: Context) -> Verdict:
+    def guard(artifact: Artifact, context: Context) -> Verdict | Awaitable[Verdict]:
         parts: list[Verdict] = []
-        for member in members.values():
-            parts.append(member(artifact, context))
-            if kind == "first_failure" and not parts[-1].passed:
+        answers = (member(artifact, context) for member in members.values())
+        for answer in answers:
+            if not isinstance(answer, Verdict):
+                return _later(kind, parts, answer, answers, len(members))
+            parts.append(answer)
+            if _decided(kind, answer):
                 break
         return combined(kind, parts, len(members))
 
     return guard
+
+
+async def _later(
+    kind: Kind,
+    parts: list[Verdict],
+    first: Awaitable[Verdict],
+    rest: Iterator[Verdict | Awaitable[Verdict]],
+    members: int,
+) -> Verdict:
+    """Go on where an answer has to be waited for. The next member is asked when the one before has answered."""
+    for answer in chain((first,), rest):
+        parts.append(answer if isinstance(answer, Verdict) else await answer)
+        if _decided(kind, parts[-1]):
+            break
+    return combined(kind, parts, members)
+
+
+def _decided(kind: Kind, verdict: Verdict) -> bool:
+    return kind == "first_failure" and not verdict.passed
 
 
 def combined(kind: Kind, parts: Sequence[Verdict], members: int) -> Verdict:

@@ -4,7 +4,7 @@ A guard is a total, pure function: any artifact, any context, always a verdict w
 does not depend on the order of a plan's steps or on how tokens are spelled. A guard that needs I/O is a plug-in actor.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 from actors.artifacts import Artifact, Context
@@ -18,6 +18,9 @@ class Guard(Protocol):
         """Judge the artifact."""
         ...
 
+
+AnyGuard = Callable[[Artifact, Context], Verdict | Awaitable[Verdict]]
+"""A guard, or a plug-in that does I/O and so answers later: an async function."""
 
 GuardFactory = Callable[[Mapping[str, Any]], Guard]
 """Makes a guard from its `guard_config`. Raises `runtime.errors.UsageProblem` on a setting it does not know."""

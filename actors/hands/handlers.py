@@ -1,12 +1,12 @@
 """Handlers: from an envelope to the message that answers it, for steps, guards and the clock."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from functools import partial
 
 import trio
 
-from actors.artifacts import Artifact, Context
 from actors.findings import Verdict
+from actors.guards.port import AnyGuard
 from actors.hands.generators import Generator
 from actors.machine.events import WaitRequested
 from actors.machine.messages import Faulted, Generated, Judged
@@ -16,8 +16,6 @@ from runtime.clock import Clock
 from runtime.crash import reached
 from runtime.messages import Woken
 from runtime.models.port import Fault, FaultKind, Reply
-
-AnyGuard = Callable[[Artifact, Context], Verdict | Awaitable[Verdict]]
 
 INLINE_BYTES_MAX = 64 * 1024
 """A guard on a larger artifact runs in a thread, so that one plan does not hold up the other runs of the process."""
@@ -39,10 +37,15 @@ async def generate(generator: Generator, clock: Clock, envelope: Envelope) -> Ge
 
 
 async def judge(guard: AnyGuard, clock: Clock, threads: bool, limit_seconds: float, envelope: Envelope) -> Judged:
-    """Ask the guard. A guard that takes longer than its time limit is a bug of the guard, not a rejection."""
+    """Ask the guard. A guard that takes longer than its time limit is a bug of the guard, not a rejection.
+
+    So is a verdict that JSON cannot hold. It is read back here, where that ends the run, and not when it is written,
+    where every later driver would stumble over it again; and the run goes on with what its journal says.
+    """
     brief: JudgementBrief = envelope.context
     started = clock.now()
     verdict = await _verdict(guard, brief, limit_seconds, threads=threads)
+    verdict = Verdict.model_validate_json(verdict.model_dump_json())
     reached("judge.after")
     now = clock.now()
     return Judged(brief.request.request_id, now, now - started, verdict)
