@@ -5,9 +5,10 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from actors.artifacts import Context
+from actors.config.workflow import MODEL_GENERATORS
 from actors.guards.catalogue import BUILT_IN
 from actors.guards.port import Guard, GuardFactory
-from actors.hands.generators import MODEL_GENERATORS, FunctionGenerator, Generator
+from actors.hands.generators import FunctionGenerator, Generator
 from actors.hands.team import Registry
 from runtime.errors import UsageProblem
 
@@ -24,8 +25,13 @@ def registry(
     """Return the built-in guards and generators with those installed, and those passed here, which win.
 
     Raises:
-        UsageProblem: an installed plug-in takes a built-in name, or cannot be loaded.
+        UsageProblem: a plug-in takes a built-in name, so that a resume without it would silently do something else; or
+            an installed one cannot be loaded.
     """
+    for group, taken, given in ((GUARDS, BUILT_IN, guards), (GENERATORS, MODEL_GENERATORS, generators)):
+        for name in given or {}:
+            if name in taken:
+                raise _built_in(group, name)
     known: dict[str, GuardFactory] = {**BUILT_IN, **_installed(GUARDS, BUILT_IN)}
     known.update({name: _constant(guard) for name, guard in (guards or {}).items()})
     makers: dict[str, Callable[[Context], Awaitable[str]]] = {
@@ -43,12 +49,15 @@ def _constant(guard: Guard) -> GuardFactory:
 def _installed(group: str, taken: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for point in entry_points(group=group):
-        place = f"{group} {point.name}"
         if point.name in taken:
-            raise UsageProblem("the name is built in", place=place, hint="rename the plug-in")
+            raise _built_in(group, point.name)
         try:
             found[point.name] = point.load()
         except Exception as error:  # the plug-in's own code runs here, and may fail in any way
             cause = f"cannot be loaded: {type(error).__name__}: {error}"
-            raise UsageProblem(cause, place=place, hint="uninstall or repair it") from error
+            raise UsageProblem(cause, place=f"{group} {point.name}", hint="uninstall or repair it") from error
     return found
+
+
+def _built_in(group: str, name: str) -> UsageProblem:
+    return UsageProblem("the name is built in", place=f"{group} {name}", hint="rename the plug-in")

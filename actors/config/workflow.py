@@ -18,6 +18,7 @@ from actors.config.yamlfile import Document, KeyPath
 
 __all__ = [
     "FREE_GENERATORS",
+    "MODEL_GENERATORS",
     "STEPS_MAX",
     "ActionPair",
     "Assurance",
@@ -35,6 +36,9 @@ TEXT_MAX = 20_000
 
 FREE_GENERATORS = frozenset({"PlanGenerator", "TemplateSelectorGenerator"})
 """The built-in generators that call no model: the catalogue's plans and the templates (S123)."""
+
+MODEL_GENERATORS = frozenset({"model", "LLMJsonGenerator", "LLMPlanGenerator", "LLMPlanRefiner"})
+"""The names that all mean: ask the run's model. The seeds have one name per kind of artifact."""
 
 GuardLevel = Literal["minimal", "medium", "expansive"]
 Assurance = Literal["none", "weak", "strong_cyclic", "strong"]
@@ -234,7 +238,8 @@ def validate_names(
     """Check that every guard and generator is one of the known names; the workflow's document gives the line.
 
     Raises:
-        UsageProblem: the first that is not, with the nearest name.
+        UsageProblem: the first that is not, with the nearest name; or a step that asks the model and says that it calls
+            none, since what is deterministic costs nothing and the budget would not hold.
     """
     found = document or Document(workflow.name, {})
     for step, pair in workflow.action_pairs.items():
@@ -242,6 +247,9 @@ def validate_names(
         if pair.generator not in generators:
             hint = nearest(pair.generator, generators, kind="generators")
             raise found.problem(f"unknown generator {pair.generator!r}", (*path, "generator"), hint)
+        if pair.deterministic and pair.generator in MODEL_GENERATORS:
+            cause = f"generator {pair.generator!r} asks a model, which always counts"
+            raise found.problem(cause, (*path, "deterministic"), "leave it out")
         for key, names in (("guard", pair.guards), ("escalate_by_guard", tuple(pair.escalate_by_guard))):
             for name in names:
                 if name not in guards:

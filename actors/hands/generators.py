@@ -14,10 +14,6 @@ from actors.plans.schema import plan_schema
 from runtime.models.port import Fault, Model, ModelRequest, Reply, Usage
 from runtime.replies import Parsed
 
-MODEL_GENERATORS = frozenset({"model", "LLMJsonGenerator", "LLMPlanGenerator", "LLMPlanRefiner"})
-"""The names that all mean: ask the run's model. The seeds have one name per kind of artifact."""
-
-
 SCHEMAS: Mapping[str, Mapping[str, Any]] = {
     "analysis": ANALYSIS_SCHEMA,
     "critique": CRITIQUE_SCHEMA,
@@ -69,8 +65,11 @@ class FunctionGenerator:
         self._name = name
 
     async def generate(self, brief: GenerationBrief) -> Reply | Fault:
-        """Return the function's text."""
-        return Reply(text=await self._function(brief.context), usage=Usage(), model=self._name)
+        """Return the function's text. Raises `TypeError` for anything else, which ends the run as a bug."""
+        text = await self._function(brief.context)
+        if not isinstance(text, str):
+            raise TypeError(f"generator {self._name!r} returned {type(text).__name__}, not text")
+        return Reply(text=text, usage=Usage(), model=self._name)
 
 
 def material(context: Context) -> dict[str, Any]:

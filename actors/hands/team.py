@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from actors.guards.catalogue import BUILT_IN, guard_for
+from actors.config.workflow import MODEL_GENERATORS, Workflow
+from actors.guards.catalogue import BUILT_IN, guard_for, guards_of
 from actors.guards.port import GuardFactory
-from actors.hands.generators import MODEL_GENERATORS, Generator, ModelGenerator
+from actors.hands.generators import Generator, ModelGenerator
 from actors.hands.handlers import generate, judge, wait
 from actors.machine.pinned import Pinned
 from actors.machine.planning import CLOCK
@@ -31,13 +32,28 @@ class Registry:
         """All generators that a workflow may name."""
         return MODEL_GENERATORS | frozenset(self.generators)
 
+    def missing(self, workflow: Workflow) -> tuple[str, ...]:
+        """Return the plug-ins that a workflow needs and this lacks, such as `guard 'mine'`, each once."""
+        needed = dict.fromkeys(
+            (kind, name)
+            for step, pair in workflow.action_pairs.items()
+            for kind, names in (("generator", (pair.generator,)), ("guard", guards_of(workflow, step)))
+            for name in names
+        )
+        known = {"generator": self.generator_names, "guard": self.guards}
+        return tuple(f"{kind} {name!r}" for kind, name in needed if name not in known[kind])
+
 
 def team(pinned: Pinned, model: Model, registry: Registry, clock: Clock, *, threads: bool = True) -> list[Actor[Any]]:
-    """Return the actors of a run. `threads=False` keeps slow guards in the loop, for simulation."""
-    workflow = pinned.workflow
+    """Return the actors of a run. `threads=False` keeps slow guards in the loop, for simulation.
+
+    The registry must have all that the workflow names (`Registry.missing`): nothing takes the place of a plug-in, least
+    of all a model that is paid for.
+    """
+    workflow, asking = pinned.workflow, ModelGenerator(model)
     actors: list[Actor[Any]] = [Actor(CLOCK, partial(wait, clock), concurrency=WAITS_MAX)]
     for step, pair in workflow.action_pairs.items():
-        generator = registry.generators.get(pair.generator) or ModelGenerator(model)
+        generator = asking if pair.generator in MODEL_GENERATORS else registry.generators[pair.generator]
         guard = guard_for(workflow, step, registry.guards)
         judging = partial(judge, guard, clock, threads, workflow.guard_timeout_seconds)
         actors.append(Actor(f"step:{step}", partial(generate, generator, clock), concurrency=pair.concurrency))

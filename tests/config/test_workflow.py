@@ -268,6 +268,8 @@ def name_problem(text: str) -> str:
 
 def test_known_names_pass():
     validate_names(load(START + SECOND), GUARDS, GENERATORS)
+    mine = SECOND.replace("LLMPlanGenerator", "mine").replace("}", ", deterministic: true}")
+    validate_names(load(START + mine), GUARDS, {*GENERATORS, "mine"})
 
 
 @pytest.mark.parametrize(
@@ -292,9 +294,16 @@ def test_known_names_pass():
             START + SECOND.replace("}", ", escalate_by_guard: {humn: [g_a]}}"),
             "w.yaml:6 action_pairs.g_b.escalate_by_guard: unknown guard 'humn' (did you mean 'human'?)",
         ),
+        (
+            START + SECOND.replace("}", ", deterministic: true}"),
+            (
+                "w.yaml:6 action_pairs.g_b.deterministic: "
+                "generator 'LLMPlanGenerator' asks a model, which always counts (leave it out)"
+            ),
+        ),
     ],
 )
-def test_an_unknown_name_is_answered_with_the_nearest(text, line):
+def test_a_name_that_does_not_fit_is_one_line_with_its_place(text, line):
     assert name_problem(text) == line
 
 
