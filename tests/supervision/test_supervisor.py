@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 import trio
@@ -50,6 +51,14 @@ def player(start: int, step: int, seconds: float = 1.0) -> Player:
     return offer
 
 
+async def press(stop: Stop, seconds: float, *, twice: bool = False) -> None:
+    """Wish for a stop after a time; `twice` wishes for it at once."""
+    await trio.sleep(seconds)
+    stop.park.set()
+    if twice:
+        stop.now.set()
+
+
 async def kinds(journal: Journal[NegotiationEvent]) -> list[str]:
     return [record.event.kind for record in await journal.read("run")]
 
@@ -84,11 +93,7 @@ async def test_a_stop_waits_for_the_reply_in_flight_and_asks_for_nothing_new(
         stop = Stop()
         driver = supervisor(journal, player(10, 10, 5.0), player(50, -10, 5.0), stop)
         async with trio.open_nursery() as nursery:
-
-            @nursery.start_soon
-            async def press() -> None:
-                await trio.sleep(2.0)
-                stop.park.set()
+            nursery.start_soon(press, stop, 2.0)
 
             assert await driver.drive(Start(20)) is Ending.PARKED
         assert (await kinds(journal))[-2:] == ["paused", "offered"]
@@ -119,11 +124,7 @@ async def test_a_stop_waits_at_most_ten_seconds(autojump_clock: trio.testing.Moc
         stop = Stop()
         driver = supervisor(journal, player(10, 10, 1000.0), player(50, -10), stop)
         async with trio.open_nursery() as nursery:
-
-            @nursery.start_soon
-            async def press() -> None:
-                await trio.sleep(1.0)
-                stop.park.set()
+            nursery.start_soon(press, stop, 1.0)
 
             assert await driver.drive(Start(20)) is Ending.PARKED
         assert 11.0 <= trio.current_time() < 12.0
@@ -285,11 +286,7 @@ async def test_a_stop_does_not_wait_for_work_that_costs_nothing_to_repeat(
         stop = Stop()
         driver = supervisor(journal, player(10, 10), player(50, -10, 1000.0), stop)
         async with trio.open_nursery() as nursery:
-
-            @nursery.start_soon
-            async def press() -> None:
-                await trio.sleep(5.0)
-                stop.park.set()
+            nursery.start_soon(press, stop, 5.0)
 
             assert await driver.drive(Start(20)) is Ending.PARKED
         assert trio.current_time() < 6.0
@@ -300,12 +297,7 @@ async def test_two_wishes_to_stop_at_once_are_both_heard(autojump_clock: trio.te
         stop = Stop()
         driver = supervisor(journal, player(10, 10, 1000.0), player(50, -10), stop)
         async with trio.open_nursery() as nursery:
-
-            @nursery.start_soon
-            async def press() -> None:
-                await trio.sleep(5.0)
-                stop.park.set()
-                stop.now.set()
+            nursery.start_soon(partial(press, stop, 5.0, twice=True))
 
             assert await driver.drive(Start(20)) is Ending.PARKED
         assert trio.current_time() < 6.0
@@ -316,11 +308,7 @@ async def test_a_stop_before_a_known_run_is_resumed_asks_for_nothing(autojump_cl
         stop = Stop()
         driver = supervisor(journal, player(10, 10, 5.0), player(50, -10), stop)
         async with trio.open_nursery() as nursery:
-
-            @nursery.start_soon
-            async def press() -> None:
-                await trio.sleep(1.0)
-                stop.park.set()
+            nursery.start_soon(press, stop, 1.0)
 
             await driver.drive(Start(20))
         before = await journal.read("run")
