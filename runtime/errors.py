@@ -53,8 +53,11 @@ class Held(JournalError):
     """Another process drives the run until its lease ends (`until`, UTC seconds since 1970)."""
 
     def __init__(self, run: str, owner: str, until: float) -> None:
+        from runtime.process import describe  # noqa: PLC0415 -- sockets, which most commands never need
+
         self.run, self.owner, self.until = run, owner, until
-        super().__init__(f"run {run!r} is driven by {owner} until its lease ends; wait for it or cancel the run")
+        who = describe(owner)
+        super().__init__(f"run {run!r} is driven by {who} until its lease ends; wait for it or cancel the run")
 
 
 class Fenced(JournalError):

@@ -1,7 +1,8 @@
 """Who drives a run: a process named so that another process of the same machine can tell whether it still lives.
 
 A lease protects a run whose driver cannot be seen. Where the driver was a process of this machine and is certainly gone
-(killed, or the machine was restarted), nobody has to wait for the lease to end.
+(killed, or the machine was restarted), nobody has to wait for the lease to end. Certainly means that this process sees
+the numbers that the driver's was one of: containers may share a host's name, and count processes for themselves.
 """
 
 import os
@@ -10,27 +11,49 @@ from pathlib import Path
 
 _PROC = Path("/proc")
 _BOOT = _PROC / "sys/kernel/random/boot_id"
+_NAMESPACE = _PROC / "self/ns/pid"
 
 
 def identity() -> str:
-    """Return this process's name: `HOST/PID/BIRTH`, where BIRTH tells apart processes that had the same number."""
-    return f"{socket.gethostname()}/{os.getpid()}/{_birth(os.getpid())}"
+    """Return this process's name: `HOST/NAMESPACE/PID/BIRTH`.
+
+    NAMESPACE tells apart containers that count their processes separately, BIRTH processes that had the same number.
+    Either is empty where the system does not say.
+    """
+    return f"{socket.gethostname()}/{_namespace()}/{os.getpid()}/{_birth(os.getpid())}"
+
+
+def describe(owner: str) -> str:
+    """Return an owner for people: `process PID on HOST`; what is no process's name stays as it is."""
+    parts = owner.rsplit("/", 3)
+    return f"process {parts[2]} on {parts[0]}" if len(parts) == 4 and parts[2].isdigit() else owner
 
 
 def is_dead(owner: str) -> bool:
     """Tell whether `owner` names a process of this machine that is certainly gone; False when in doubt."""
-    parts = owner.rsplit("/", 2)
-    if len(parts) != 3 or parts[0] != socket.gethostname() or not parts[1].isdigit():
+    parts = owner.rsplit("/", 3)
+    if len(parts) != 4 or parts[:2] != [socket.gethostname(), _namespace()]:
         return False
-    birth = parts[2]
-    pid = int(parts[1])
+    number, birth = parts[2:]
+    if not (number.isascii() and number.isdigit()) or int(number) == 0:
+        return False
+    pid = int(number)
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return True
     except (PermissionError, OverflowError):
         return False  # Somebody else's process has the number, or nobody can have it: no proof.
-    return birth != _birth(pid)
+    found = _birth(pid)
+    return bool(birth) and bool(found) and found != birth
+
+
+def _namespace() -> str:
+    """Return the number of this process's PID namespace; empty where there are none, or the system does not say."""
+    try:
+        return str(_NAMESPACE.readlink()).removeprefix("pid:").strip("[]")
+    except OSError:
+        return ""
 
 
 def _birth(pid: int) -> str:

@@ -24,6 +24,7 @@ from replan.show.words import ago, stamp
 from runtime.errors import UsageProblem
 from runtime.events import Event, Record
 from runtime.journal.port import RunRow
+from runtime.process import describe
 
 FOLLOW_SECONDS = 0.25
 """How often `log --follow` looks for new records."""
@@ -65,7 +66,7 @@ def row_to_json(row: RunRow) -> dict[str, Any]:
         "created": stamp(row.created),
         "updated": stamp(row.updated),
         "records": row.last_seq,
-        "driven_by": row.owner,
+        "driven_by": None if row.owner is None else describe(row.owner),
     }
 
 
