@@ -69,7 +69,8 @@ class Engine:
     async def resume(self, run: str, *, stop: Stop | None = None, on_record: OnRecord | None = None) -> Result:
         """Go on with a run where its journal ends. A finished run's result is returned as it is.
 
-        Raises `RunNotFound`, `Held`, `JournalDamaged`, and `UsageProblem` for a run that never began.
+        Raises `RunNotFound`, `Held`, `JournalDamaged`, and `UsageProblem` for a run that never began or that needs a
+        plug-in which is not there.
         """
         state, records = await self.load(run)
         if state.config is None:
@@ -77,6 +78,10 @@ class Engine:
             raise UsageProblem("the run was admitted, but stopped before anything was recorded", place=run, hint=hint)
         if state.finished is not None:
             return result_of(run, state, "finished")
+        missing = self.registry.missing(state.config.workflow)
+        if missing:
+            hint = "install it, or pass it as the run's start did, and resume again; nothing is lost"
+            raise UsageProblem(f"this run needs the plug-in {' and '.join(missing)}", place=run, hint=hint)
         steps = {event.node: event.step for record in records if isinstance(event := record.event, GenerationRequested)}
         produced = (record.event.node for record in records if isinstance(record.event, ArtifactProduced))
         async with self._model(state.config.model, Counter(steps[node] for node in produced)) as model:
@@ -113,16 +118,17 @@ class Engine:
         return await self.journal.post(run, CANCEL, json.dumps({"kind": "cancel"}))
 
     async def finish_cancelled(self, run: str) -> Result:
-        """Record the posted cancellation of a run that nobody drives; no model is asked.
+        """Cancel a run that nobody drives: post the wish if it is not there yet, and record the end. No model is asked.
 
         A run that has finished is left as it is. Raises `RunNotFound`, `Held`, `JournalDamaged`.
         """
         state, _ = await self.load(run)
         if state.config is None or state.finished is not None:
             return result_of(run, state, status_of(await self.journal.row(run)))
+        await self.cancel(run)
         supervisor = self._supervisor(run, [], None, None)
-        await supervisor.drive()
-        return result_of(run, supervisor.state, "finished")
+        ending = await supervisor.drive()
+        return result_of(run, supervisor.state, _STATUS[ending])
 
     @asynccontextmanager
     async def _model(self, name: str, used: Mapping[str, int]) -> AsyncIterator[Any]:

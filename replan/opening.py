@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, assert_never
 
-from actors.machine.events import ArtifactProduced, GenerationFailed
+from actors.machine.events import ArtifactProduced, GenerationFailed, GenerationRequested, RequestReissued
 from runtime.clock import Clock
 from runtime.errors import UsageProblem
 from runtime.journal.port import Journal
@@ -79,20 +79,30 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str]) -> None:
 
 
 async def recorded(journal: Journal[Any], run: str) -> dict[str, Reply | Fault]:
-    """Return what a recorded run's model said, by request id."""
+    """Return what a recorded run's model said, by request id.
+
+    A try that was never answered (its driver was killed) has the answer of the next try: a replay is not interrupted
+    where the recording was, and so asks for the first one.
+    """
     answers: dict[str, Reply | Fault] = {}
+    unanswered: dict[str, list[str]] = {}
     for record in await journal.read(run):
         match record.event:
+            case GenerationRequested() as event:
+                unanswered.setdefault(event.node, []).append(event.request_id)
+            case RequestReissued() as event:
+                unanswered.setdefault(event.again.node, []).append(event.again.request_id)
             case ArtifactProduced() as event:
-                answers[event.request_id] = Reply(
+                reply = Reply(
                     text=event.content,
                     usage=event.usage,
                     model=event.model,
                     finish_reason=event.finish_reason,
                     mode=event.mode,
                 )
+                answers |= dict.fromkeys([event.request_id, *unanswered.pop(event.node, [])], reply)
             case GenerationFailed() as event:
-                answers[event.request_id] = event.fault
+                answers |= dict.fromkeys([event.request_id, *unanswered.pop(event.node, [])], event.fault)
             case _:
                 pass
     return answers

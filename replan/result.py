@@ -76,7 +76,9 @@ class Result:
 def result_of(run: str, state: State, status: str) -> Result:
     """Return the result of a run in a state; `status` is its row's."""
     path = best_path(state)
-    finished, charged = state.finished, state.ledger.spent + state.ledger.unknown
+    # What is under way is not used yet; where nobody waits for it any more, it may have been charged.
+    ledger = state.ledger
+    finished, charged = state.finished, ledger.spent + ledger.unknown if status == "running" else ledger.committed
     won = finished is not None and finished.outcome == "success"
     plans = [node for node in path if _is_plan(state, node)]
     question = next(iter(state.questions.values()), None)

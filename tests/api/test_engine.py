@@ -1,0 +1,129 @@
+"""The engine over a journal in memory: going on without a plug-in, cancelling, counting, and replaying."""
+
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+import trio.lowlevel
+
+from actors.hands.generators import FunctionGenerator
+from actors.hands.team import Registry
+from replan.engine import CODEC, Engine
+from replan.job import Job
+from runtime.clock import TrioClock
+from runtime.errors import UsageProblem
+from runtime.journal.memory import open_memory
+from runtime.ledger import Limits
+from runtime.supervisor import Stop
+from tests.cli.cases import said, write_script
+from tests.support.worlds import passed, pinned, rejected
+
+
+async def made(context):
+    """Make an artifact without a model."""
+    await trio.lowlevel.checkpoint()
+    return "{}"
+
+
+def toys(verdict=None, **generators):
+    """Return a registry with the guard `toy` and generators of one's own."""
+    own = {name: FunctionGenerator(function, name) for name, function in generators.items()}
+    return Registry(guards={"toy": lambda _: lambda artifact, context: verdict or passed()}, generators=own)
+
+
+@asynccontextmanager
+async def engine(registry=None):
+    """Open an engine; more of them may be made over its journal."""
+    async with open_memory(CODEC, TrioClock()) as journal:
+        yield over(journal, registry or toys())
+
+
+def over(journal, registry):
+    """Return an engine over a journal."""
+    return Engine(journal=journal, registry=registry, clock=TrioClock(), threads=False, environment={})
+
+
+def job(steps, model="rules"):
+    """Return the job of a toy workflow."""
+    return Job("the problem", "a run", pinned(steps).model_copy(update={"model": model}), Limits(calls=9))
+
+
+async def parked(one, work, after=2.0):
+    """Begin the run `first`, and park it after some seconds; a reply in flight is waited for in vain."""
+    stop = Stop()
+    async with trio.open_nursery() as nursery:
+
+        @nursery.start_soon
+        async def press():
+            await trio.sleep(after)
+            stop.park.set()
+
+        result = await one.begin(work, run="first", stop=stop)
+        nursery.cancel_scope.cancel()
+    assert result.status == "parked"
+    return result
+
+
+async def test_a_run_is_not_resumed_without_its_plug_ins(autojump_clock):
+    """Neither the model, which is paid for, nor anything else takes their place; with them it goes on."""
+
+    async def slow(context):
+        await trio.sleep(100)
+        return "{}"
+
+    async with engine(toys(mine=slow)) as one:
+        await parked(one, job({"a": {"generator": "mine"}, "b": {"requires": ["a"], "generator": "mine"}}))
+        for known, missing in (
+            (toys(), "generator 'mine' \\("),
+            (Registry(guards={}, generators=toys(mine=made).generators), "guard 'toy' \\("),
+            (Registry(guards={}), "generator 'mine' and guard 'toy' \\("),
+        ):
+            with pytest.raises(UsageProblem, match=f"^first: this run needs the plug-in {missing}install it"):
+                await over(one.journal, known).resume("first")
+        assert (await one.result("first")).status == "parked"
+        assert (await over(one.journal, toys(mine=made)).resume("first")).succeeded
+
+
+async def test_a_finished_run_is_shown_without_its_plug_ins(autojump_clock):
+    async with engine(toys(mine=made)) as one:
+        await one.begin(job({"a": {"generator": "mine", "deterministic": True}}), run="first")
+        assert (await over(one.journal, toys()).resume("first")).succeeded
+
+
+@pytest.mark.parametrize("posted", [0, 1, 2])
+async def test_a_run_that_nobody_drives_is_cancelled_however_often_that_was_said(autojump_clock, tmp_path, posted):
+    async with engine() as one:
+        await parked(one, job({"a": {}}, write_script(tmp_path, {"a": [said("{}", seconds=100)]})))
+        for _ in range(posted):
+            await one.cancel("first")
+        assert [(await one.finish_cancelled("first")).outcome for _ in range(2)] == ["cancelled", "cancelled"]
+        assert (await one.journal.row("first")).summary.status == "finished"
+
+
+async def test_a_result_counts_what_may_have_been_charged(autojump_clock, tmp_path):
+    """A call that was cut off by a stop counts in the result of that stop, and not only after the next resume."""
+    async with engine() as one:
+        result = await parked(one, job({"a": {}}, write_script(tmp_path, {"a": [said("{}", seconds=100)]})))
+        assert result.calls == (await one.result("first")).calls == 1
+        assert result.tokens > 0
+
+
+async def test_a_question_in_a_result_comes_with_all_that_was_used(autojump_clock, tmp_path):
+    async with engine(toys(rejected("requirements.ambiguous"))) as one:
+        result = await one.begin(job({"a": {}}, write_script(tmp_path, {"a": [said("{}", tokens=5)]})), run="first")
+        assert (result.status, result.calls, result.tokens) == ("waiting", 1, 5)
+
+
+@pytest.mark.parametrize("faults", [0, 1, 2])
+async def test_a_replay_goes_the_same_way_as_a_run_that_was_interrupted(autojump_clock, tmp_path, faults):
+    """The answer came to a later try than the one that the replay makes; faults come where they came."""
+    down = {"fault": "rate_limited", "retry_after": 1}
+    tries = [*[down] * faults, said("{}", seconds=100), '{"answer": 2}']
+    script = {f"a/v1.a1{f'.t{number}' if number > 1 else ''}": one for number, one in enumerate(tries, 1)}
+    work = job({"a": {}}, write_script(tmp_path, script))
+    async with engine() as one:
+        await parked(one, work, after=20.0)
+        original = await one.resume("first")
+        again = await one.begin(job({"a": {}}, "replay:first"), run="second")
+        assert original.succeeded
+        assert again.path == original.path
