@@ -16,6 +16,8 @@ ReplanError                     a cause, a place and a next step, in one line
 A rejection by a guard is a value, never one of these.
 """
 
+from runtime.owner import describe
+
 
 class ReplanError(Exception):
     """Base of all errors; `str()` is the one line a user sees."""
@@ -53,8 +55,6 @@ class Held(JournalError):
     """Another process drives the run until its lease ends (`until`, UTC seconds since 1970)."""
 
     def __init__(self, run: str, owner: str, until: float) -> None:
-        from runtime.process import describe  # noqa: PLC0415 -- sockets, which most commands never need
-
         self.run, self.owner, self.until = run, owner, until
         who = describe(owner)
         super().__init__(f"run {run!r} is driven by {who} until its lease ends; wait for it or cancel the run")

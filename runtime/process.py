@@ -9,6 +9,8 @@ import os
 import socket
 from pathlib import Path
 
+from runtime.owner import parts_of
+
 _PROC = Path("/proc")
 _BOOT = _PROC / "sys/kernel/random/boot_id"
 _NAMESPACE = _PROC / "self/ns/pid"
@@ -23,21 +25,14 @@ def identity() -> str:
     return f"{socket.gethostname()}/{_namespace()}/{os.getpid()}/{_birth(os.getpid())}"
 
 
-def describe(owner: str) -> str:
-    """Return an owner for people: `process PID on HOST`; what is no process's name stays as it is."""
-    parts = owner.rsplit("/", 3)
-    return f"process {parts[2]} on {parts[0]}" if len(parts) == 4 and parts[2].isdigit() else owner
-
-
 def is_dead(owner: str) -> bool:
     """Tell whether `owner` names a process of this machine that is certainly gone; False when in doubt."""
-    parts = owner.rsplit("/", 3)
-    if len(parts) != 4 or parts[:2] != [socket.gethostname(), _namespace()]:
+    parts = parts_of(owner)
+    if parts is None or parts[:2] != [socket.gethostname(), _namespace()]:
         return False
-    number, birth = parts[2:]
-    if not (number.isascii() and number.isdigit()) or int(number) == 0:
-        return False
-    pid = int(number)
+    pid, birth = int(parts[2]), parts[3]
+    if pid == 0:
+        return False  # Not a process, but all of this process's group.
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,8 +1,9 @@
 """Composite guards: several verdicts as one. Every sub-verdict is kept, and so is `fatal`."""
 
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import Literal, assert_never
+from typing import Any, Literal, assert_never
 
 from actors.artifacts import Artifact, Context
 from actors.findings import Finding, Verdict
@@ -20,35 +21,41 @@ def composite(kind: Kind, members: Mapping[str, AnyGuard]) -> AnyGuard:
     """
 
     def guard(artifact: Artifact, context: Context) -> Verdict | Awaitable[Verdict]:
-        parts: list[Verdict] = []
         answers = (member(artifact, context) for member in members.values())
+        parts: list[Verdict] = []
         for answer in answers:
             if not isinstance(answer, Verdict):
-                return _later(kind, parts, answer, answers, len(members))
+                return _Later(kind, parts, chain((answer,), answers), len(members))
             parts.append(answer)
-            if _decided(kind, answer):
+            if _settled(kind, answer):
                 break
         return combined(kind, parts, len(members))
 
     return guard
 
 
-async def _later(
-    kind: Kind,
-    parts: list[Verdict],
-    first: Awaitable[Verdict],
-    rest: Iterator[Verdict | Awaitable[Verdict]],
-    members: int,
-) -> Verdict:
-    """Go on where an answer has to be waited for. The next member is asked when the one before has answered."""
-    for answer in chain((first,), rest):
-        parts.append(answer if isinstance(answer, Verdict) else await answer)
-        if _decided(kind, parts[-1]):
-            break
-    return combined(kind, parts, members)
+@dataclass(frozen=True, slots=True)
+class _Later:
+    """A verdict to be waited for: what the members have said so far, and those still to be asked.
+
+    Who awaits it does the waiting; nothing here does, so that a composite of pure guards is one.
+    """
+
+    kind: Kind
+    parts: list[Verdict]
+    rest: Iterator[Verdict | Awaitable[Verdict]]
+    members: int
+
+    def __await__(self) -> Generator[Any, Any, Verdict]:
+        """Take the answers one by one: the next member is asked when the one before has answered."""
+        for answer in self.rest:
+            self.parts.append(answer if isinstance(answer, Verdict) else (yield from answer.__await__()))
+            if _settled(self.kind, self.parts[-1]):
+                break
+        return combined(self.kind, self.parts, self.members)
 
 
-def _decided(kind: Kind, verdict: Verdict) -> bool:
+def _settled(kind: Kind, verdict: Verdict) -> bool:
     return kind == "first_failure" and not verdict.passed
 
 

@@ -24,7 +24,7 @@ from replan.show.words import ago, stamp
 from runtime.errors import UsageProblem
 from runtime.events import Event, Record
 from runtime.journal.port import RunRow
-from runtime.process import describe
+from runtime.owner import describe
 
 FOLLOW_SECONDS = 0.25
 """How often `log --follow` looks for new records."""

@@ -8,7 +8,8 @@ import pytest
 
 from runtime import process
 from runtime.errors import Held
-from runtime.process import describe, identity, is_dead
+from runtime.owner import describe
+from runtime.process import identity, is_dead
 
 
 def named(pid=None, *, birth=None, namespace=None, host=None):
