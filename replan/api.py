@@ -161,6 +161,7 @@ async def start(
     max_tokens: int | None = None,
     max_cost_usd: float | None = None,
     deadline_seconds: float | None = None,
+    active_seconds: float | None = None,
     guards: Mapping[str, Guard] | None = None,
     generators: Mapping[str, Generate] | None = None,
     home: Path | str | Memory | None = None,
@@ -169,7 +170,8 @@ async def start(
     """Start a run under trio and yield it while it is driven; leaving the block early parks it.
 
     `workflow` is a shipped name or a file; `model` is as after `--model` (None: `REPLAN_MODEL`, else `rules`). A limit
-    that is None is the workflow's, or none. `guards` and `generators` are functions by the name that the workflow uses,
+    that is None is the workflow's, or none; `active_seconds` limits how long models and guards work, and waiting for
+    people does not count. `guards` and `generators` are functions by the name that the workflow uses,
     beside those installed. `home` is a folder, None for `$REPLAN_HOME`, or `MEMORY`. `ask` answers questions; without
     it a run that needs an answer ends with the status `waiting`.
 
@@ -182,6 +184,7 @@ async def start(
         max_tokens=max_tokens,
         max_cost_usd=max_cost_usd,
         deadline_seconds=deadline_seconds,
+        active_seconds=active_seconds,
     )
     options = _Options(asked, model, guards or {}, generators or {}, home, ask)
     job = _job(problem, options)

@@ -20,11 +20,21 @@ from runtime.models.spec import Named
 PROBLEM_BYTES_MAX = 1024 * 1024
 """A problem is a text that a person can have written; a prompt holds a fifth of this at most."""
 MTOK = 1_000_000
+LIMIT_MOST: Mapping[str, float] = {
+    "max_tokens": 10**12,
+    "max_cost_usd": 10**9,
+    "deadline_seconds": 10**10,
+    "active_seconds": 10**10,
+}
+"""The largest limits that are not slips of the keyboard: sums stay exact, and dates in four-digit years."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a user asks for, on the command line or in Python. None takes the workflow's value, or no limit."""
+    """What a user asks for, on the command line or in Python. None takes the workflow's value, or no limit.
+
+    `deadline_seconds` are counted from the start, whatever happens; `active_seconds` only while models and guards work.
+    """
 
     workflow: str = "search"
     search: str | None = None
@@ -57,8 +67,12 @@ def make_job(
     environment: Mapping[str, str],
     now: float,
 ) -> Job:
-    """Return the job, or raise `UsageProblem` with the cause, the place and the next step."""
+    """Return the job, or raise `UsageProblem` with the cause, the place and the next step.
+
+    The place is a field of `Asked` where that is wrong: the name of the option in Python.
+    """
     check_problem(problem)
+    _check_limits(asked)
     # Names first: a misspelt guard says no role, so that its step's prompt could not be found either.
     named, document, _ = read_workflow(asked.workflow, root)
     validate_names(named, frozenset(registry.guards), registry.generator_names, document)
@@ -71,10 +85,17 @@ def make_job(
     price = _price(choice, config, environment, now)
     if asked.max_cost_usd is not None and price is None:
         hint = "give input_usd_per_mtok and output_usd_per_mtok under prices in config.yaml, or limit calls or tokens"
-        raise UsageProblem(f"the price of {choice.text!r} is not known", place="--max-cost", hint=hint)
+        raise UsageProblem(f"the price of {choice.text!r} is not known", place="max_cost_usd", hint=hint)
     policy = load_policy(workflow.policy, root, Path(loaded.source).parent)
     pinned = Pinned(workflow=workflow, policy=policy, prompts=loaded.prompts, model=choice.text, price=price)
-    return Job(problem, title_of(problem), pinned, _limits(asked, workflow.max_total_calls, now), loaded.notices)
+    limits = Limits(
+        calls=workflow.max_total_calls,
+        tokens=asked.max_tokens,
+        micro_usd=None if asked.max_cost_usd is None else max(1, int(asked.max_cost_usd * MICRO)),
+        active_seconds=asked.active_seconds,
+        deadline=None if asked.deadline_seconds is None else now + asked.deadline_seconds,
+    )
+    return Job(problem, title_of(problem), pinned, limits, loaded.notices)
 
 
 def check_problem(problem: str) -> None:
@@ -94,15 +115,12 @@ def title_of(problem: str) -> str:
     return title if len(title) <= 80 else f"{title[:79]}…"
 
 
-_FLAGS = {"search": "--search", "max_total_calls": "--max-calls"}
-
-
 def _changed(workflow: Workflow, keys: Mapping[str, Any]) -> Workflow:
-    """Return the workflow with the values of flags. Raises `UsageProblem` that names the flag."""
+    """Return the workflow with the values that were asked for. Raises `UsageProblem` that names the option."""
     try:
         return workflow.changed(**keys)
     except UsageProblem as problem:
-        place = _FLAGS.get(problem.place, problem.place)
+        place = "max_calls" if problem.place == "max_total_calls" else problem.place
         raise UsageProblem(problem.cause, place=place, hint=problem.hint) from None
 
 
@@ -115,19 +133,17 @@ def _overrides(asked: Asked) -> dict[str, Any]:
     return keys
 
 
-def _limits(asked: Asked, calls: int, now: float) -> Limits:
-    for name, value in (("--max-calls", calls), ("--max-tokens", asked.max_tokens), ("--max-cost", asked.max_cost_usd)):
-        if value is not None and value <= 0:
-            raise UsageProblem(f"a limit is more than 0, not {value:g}", place=name, hint="leave it out for no limit")
-    if asked.deadline_seconds is not None and asked.deadline_seconds <= 0:
-        raise UsageProblem("a deadline lies ahead", place="--deadline", hint="such as 30m, 2h or 1d")
-    return Limits(
-        calls=calls,
-        tokens=asked.max_tokens,
-        micro_usd=None if asked.max_cost_usd is None else max(1, int(asked.max_cost_usd * MICRO)),
-        active_seconds=asked.active_seconds,
-        deadline=None if asked.deadline_seconds is None else now + asked.deadline_seconds,
-    )
+def _check_limits(asked: Asked) -> None:
+    """Refuse limits that limit nothing. Raises `UsageProblem` that names the option."""
+    for name, most in LIMIT_MOST.items():
+        value: Any = getattr(asked, name)
+        if value is None:
+            continue
+        kinds, kind = (int, "a whole number") if name == "max_tokens" else (int | float, "a number")
+        # A comparison with NaN is false, and True is not meant as 1.
+        if not (isinstance(value, kinds) and not isinstance(value, bool) and 0 < value <= most):
+            cause = f"a limit is {kind} above 0, at most {most:,}, not {value!r}"
+            raise UsageProblem(cause, place=name, hint="leave it out for no limit")
 
 
 def _price(choice: Choice, config: UserConfig, environment: Mapping[str, str], now: float) -> Price | None:

@@ -26,13 +26,23 @@ from replan.show.outcome import outcome_lines
 from replan.show.progress import Progress, progress
 from runtime.clock import SystemClock
 from runtime.collector import tune
-from runtime.errors import RunNotFound
+from runtime.errors import RunNotFound, UsageProblem
 from runtime.journal.home import locate_home
 from runtime.supervisor import Stop
 
 Start = Callable[[Stop, OnRecord], Awaitable[Result]]
 
 TICK_SECONDS = 1.0
+
+_FLAGS = {
+    "search": "--search",
+    "max_calls": "--max-calls",
+    "max_tokens": "--max-tokens",
+    "max_cost_usd": "--max-cost",
+    "deadline_seconds": "--deadline",
+    "active_seconds": "--active-time",
+}
+"""The flags for what is asked for, since a problem with it names the option in Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +67,19 @@ def run_problem(
     """Plan a problem; everything is checked before anything is written. Return the exit code."""
     text, config = read_problem(problem), read_user_config(locate_home().config)
     choice = choose_model(model, os.environ, config)
-    job = make_job(
-        text,
-        asked,
-        choice,
-        config=config,
-        registry=registry(),
-        root=data_root(),
-        environment=os.environ,
-        now=SystemClock().now(),
-    )
+    try:
+        job = make_job(
+            text,
+            asked,
+            choice,
+            config=config,
+            registry=registry(),
+            root=data_root(),
+            environment=os.environ,
+            now=SystemClock().now(),
+        )
+    except UsageProblem as wrong:
+        raise UsageProblem(wrong.cause, place=_FLAGS.get(wrong.place, wrong.place), hint=wrong.hint) from None
     for notice in filter(None, (choice.notice, *job.notices)):
         err().print(line(f"replan: {notice}"))
     if dry_run:

@@ -30,6 +30,7 @@ def no_input_option(function: click.decorators.FC) -> click.decorators.FC:
 @click.option("--max-tokens", type=int, metavar="N", help="Tokens at most, input and output together.")
 @click.option("--max-cost", type=float, metavar="USD", help="Dollars at most; the model's price must be known.")
 @click.option("--deadline", type=Duration(), help="End the run after 30s, 15m, 2h, 1d.")
+@click.option("--active-time", type=Duration(), help="Limit how long models and guards work; waiting does not count.")
 @click.option("--dry-run", is_flag=True, help="Print the exact worst case, and call no model.")
 @click.option("--detach", is_flag=True, help="Let a host drive the run, and return at once.")
 @no_input_option
@@ -47,6 +48,7 @@ def run(
     max_tokens: int | None,
     max_cost: float | None,
     deadline: float | None,
+    active_time: float | None,
     dry_run: bool,
     detach: bool,
     no_input: bool,
@@ -72,6 +74,7 @@ def run(
         max_tokens=max_tokens,
         max_cost_usd=max_cost,
         deadline_seconds=deadline,
+        active_seconds=active_time,
     )
     return run_problem(invocation, problem, asked, model, dry_run=dry_run, no_input=no_input, as_json=as_json)
 

@@ -20,7 +20,8 @@ _FLAGS = {
     "no calls left": "--max-calls",
     "no tokens left": "--max-tokens",
     "no cost left": "--max-cost",
-    "no deadline left": "--deadline",
+    "no active time left": "--active-time",
+    "the deadline has passed": "--deadline",
 }
 """The flag of the limit that ran out, by what the run says at its end."""
 

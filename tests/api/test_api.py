@@ -1,6 +1,7 @@
 """The Python API: light to import, the same results as the command line, and every way to plug something in."""
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,36 @@ def test_bad_input_is_a_usage_problem_and_writes_nothing(tmp_path):
             replan.solve(PROBLEM, **{"model": "rules", "home": tmp_path / "home"} | wrong)
     with pytest.raises(replan.UsageProblem, match="empty"):
         replan.solve(" ", model="rules", home=tmp_path / "home")
+
+
+@pytest.mark.parametrize("name", ["max_calls", "max_tokens", "max_cost_usd", "deadline_seconds", "active_seconds"])
+@pytest.mark.parametrize("value", [0, -1, math.nan, math.inf, 1e300, "5", True])
+def test_a_limit_that_limits_nothing_is_refused_by_its_name(tmp_path, name, value):
+    with pytest.raises(replan.UsageProblem) as caught:
+        replan.solve(PROBLEM, model="rules", home=tmp_path / "home", **{name: value})
+    assert caught.value.place == name
+    assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize("name", ["max_calls", "max_tokens"])
+def test_calls_and_tokens_are_whole(name):
+    with pytest.raises(replan.UsageProblem) as caught:
+        replan.solve(PROBLEM, model="rules", home=replan.MEMORY, **{name: 1.5})
+    assert caught.value.place == name
+
+
+def test_active_time_is_a_limit(scripted):
+    model = scripted({"g_plan": [said(plan, seconds=0.2) for plan in distinct(LOST, 9)]})
+    result = replan.solve(PROBLEM, model=model, workflow="single", active_seconds=0.3, home=replan.MEMORY)
+    assert (result.outcome, result.why) == ("budget_exhausted", "no active time left")
+
+
+@pytest.mark.parametrize("kind", ["guards", "generators"])
+def test_a_plug_in_cannot_take_a_built_in_name(kind):
+    """A resume from the command line would silently go on with the built-in one."""
+    for name in {"guards": ["plan_medium"], "generators": ["model", "LLMPlanGenerator"]}[kind]:
+        with pytest.raises(replan.UsageProblem, match=f"replan.{kind} {name}: the name is built in"):
+            replan.solve(PROBLEM, model="rules", home=replan.MEMORY, **{kind: {name: lambda *_: None}})
 
 
 async def test_solve_inside_trio_says_what_is_meant():

@@ -1,4 +1,4 @@
-"""The page about the command line names every command, every option and every exit code."""
+"""The page about the command line names every command and every option, and leads to every exit code."""
 
 import re
 
@@ -8,7 +8,8 @@ from replan.cli.app import app
 from replan.cli.exits import Exit
 from tests.cli.conftest import ROOT
 
-PAGE = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+REFERENCE = ROOT / "docs" / "reference"
+PAGE = (REFERENCE / "cli.md").read_text(encoding="utf-8")
 
 
 def commands(group, path=()):
@@ -29,8 +30,10 @@ def test_every_command_and_option_is_on_the_page():
                 assert any(f"`{option}`" in PAGE for option in parameter.opts), (path, parameter.opts)
 
 
-def test_every_exit_code_is_on_the_page():
-    assert {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)} == {int(code) for code in Exit}
+def test_every_exit_code_is_on_the_page_that_it_leads_to():
+    assert "(exit-codes.md)" in PAGE
+    codes = re.findall(r"^\| (\d+) \|", (REFERENCE / "exit-codes.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {int(code) for code in codes} == {int(code) for code in Exit}
 
 
 def test_commands_have_help_texts_that_begin_with_a_sentence():
