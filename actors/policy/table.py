@@ -20,7 +20,7 @@ class BacktrackLevel(StrEnum):
 
 
 BACKOFF_MAX = 600.0
-"""Seconds that a policy may delay a retry, however often it doubles (DESIGN 4 allows as much for one attempt)."""
+"""Seconds that a policy may delay a retry, however often it doubles: as many as one attempt may wait (`advance`)."""
 
 Target = Annotated[
     str,

@@ -12,7 +12,7 @@ from actors.rules.language import language_of
 from actors.rules.tables import Rules
 from actors.rules.text import Text
 
-R_MAX = 100  # the default limit of a plan's retry budget (DESIGN, section 7)
+R_MAX = 100  # the default limit of a plan's retry budget (docs/reference/workflow.md)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ With several leaves one thing more counts. Going back to a step also redoes the 
 left of each. One that has all it requires as soon as the leaf has (a companion) spends a visit each time the leaf gets
 new parents, so its budget bounds theirs. One that waits for something else does not: it may not have begun yet.
 
-For workflows in which every leaf hangs below the same lowest steps this is the closed form of DESIGN 4. A test compares
-it with an exhaustive enumeration of all workflows of at most three steps and of a sample of four, where it is exact.
-From five steps and two leaves on it is an upper bound: leaves below different lowest steps may compete for the visits
-of what they share.
+For workflows in which every leaf hangs below the same lowest steps this is a closed form: docs/explanation/search.md
+counts an example. A test compares it with an exhaustive enumeration of all workflows of at most three steps and of a
+sample of four, where it is exact. From five steps and two leaves on it is an upper bound: leaves below different lowest
+steps may compete for the visits of what they share.
 """
 
 from actors.search.graph import Graph

@@ -1,4 +1,4 @@
-"""From what the policy wants to what the budgets allow: which move is made after a failure (DESIGN 4). Pure."""
+"""From what the policy wants to what the budgets allow: the move after a failure (docs/explanation/search.md). Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -56,7 +56,7 @@ def what(decision):
 
 @pytest.mark.parametrize(("code", "level", "target", "rule"), TABLE, ids=[row[0] for row in TABLE])
 def test_each_code_goes_where_the_table_says(code, level, target, rule):
-    """S12 to S21, S111 to S115: the rows of DESIGN 5, in a workflow in which everything is still allowed."""
+    """S12 to S21, S111 to S115: the rows of docs/reference/policy.md, where everything is still allowed."""
     assert what(decide(failure(code), situation())) == (level, target, rule)
 
 

@@ -75,7 +75,7 @@ SEEDS = {
     "g_strategy": {"requires": ["g_analysis", "g_recon"], "rmax": 2, "backtrack_budget": 3, "role": "strategy"},
     "g_plan": {"requires": ["g_analysis", "g_recon", "g_strategy"], "rmax": 3, "role": "plan"},
 }
-"""The seeds' example of a budget (section 5.2), as the shipped `search` workflow has it."""
+"""The seeds' example of a budget, as the shipped `search` workflow has it."""
 
 
 def passed(guard: str = "toy") -> Verdict:
