@@ -1,4 +1,4 @@
-"""`decide`: from a failure to a decision. Total and pure, over the rule table and the budgets (docs/reference/policy.md).
+"""`decide`: from a failure to a decision. Total and pure, over rule table and budgets (docs/reference/policy.md).
 
 Three questions in turn: what does the table want (`_wanted`), which move do the budgets allow (`actors.search.moves`),
 and may the step still cause an escalation (`e_max`), or must a person be asked instead.
