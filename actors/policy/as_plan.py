@@ -10,6 +10,7 @@ Asking the user comes last: an answer opens a new round, no answer hands the run
 from collections.abc import Iterable
 from typing import Any
 
+from actors.guards.plan_settings import GUARD_CATALOG
 from actors.machine.pinned import Pinned
 from actors.policy.decide import wanted_targets
 from actors.search.cost import worst_case_calls
@@ -21,7 +22,11 @@ WANTED, ACCEPTED, REJECTED, LEFT = "wanted", "accepted", "rejected", "visits lef
 
 
 def as_plan(pinned: Pinned) -> dict[str, Any]:
-    """Return the JSON value of the plan. Its guards are the workflow's, `rules_valid` for decisions, and `human`."""
+    """Return the JSON value of the plan.
+
+    It names guards of the default catalogue only, so that anybody's plan guards can read it: a workflow's own guard is
+    named in the step's name, and stands as `composite_validation` where the catalogue does not know it.
+    """
     graph = pinned.graph
     steps = [made for step in graph.steps for made in (*_visits(pinned, step), *_decisions(pinned, step))]
     return {
@@ -39,16 +44,12 @@ def as_plan(pinned: Pinned) -> dict[str, Any]:
     }
 
 
-def guard_names(plan: dict[str, Any]) -> tuple[str, ...]:
-    """Return the guards that the plan's steps name: what a plan guard's `guard_catalog` must hold for it."""
-    return tuple(sorted({step["guard"] for step in plan["steps"]}))
-
-
 def _visits(pinned: Pinned, step: str) -> Iterable[dict[str, Any]]:
     """Yield one plan step per visit; a leaf has one for all, since only its attempts are bounded."""
     graph, workflow = pinned.graph, pinned.workflow
     counted = _counted(graph, step)
-    guard = workflow.effective_guard(step)
+    named = workflow.effective_guard(step)
+    guard = named if isinstance(named, str) else named.kind
     last = 1 + graph.budgets[step].backtrack_budget if counted else 1
     for visit in range(1, last + 1):
         spent = [_is(step, WANTED)] + ([_is(step, f"visit {visit}")] if counted else [])
@@ -56,9 +57,9 @@ def _visits(pinned: Pinned, step: str) -> Iterable[dict[str, Any]]:
         gone = [*spent, _is(step, LEFT)] if counted and visit == last and last > 1 else spent
         yield {
             "step_id": f"{step}.{visit}" if counted else step,
-            "name": f"Generate {step}",
+            "name": f"Generate {step}, judged by {guard}",
             "generator": workflow.action_pairs[step].generator,
-            "guard": guard if isinstance(guard, str) else guard.members[0],
+            "guard": guard if guard in GUARD_CATALOG else "composite_validation",
             "retry_budget": 1 if graph.budgets[step].deterministic else graph.budgets[step].rmax,
             "preconditions": [*(_is(upper, ACCEPTED) for upper in graph.requires[step]), *spent],
             "effects": [_is(step, ACCEPTED), *following],

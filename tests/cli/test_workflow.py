@@ -36,9 +36,8 @@ def test_graphs_are_drawn_and_proved(replan, name):
     assert replan("workflow", "graph", name).stdout.startswith("flowchart LR\n")
     assert replan("workflow", "graph", name, "--format", "dot").stdout.startswith("digraph workflow {\n")
     plan = replan("workflow", "graph", name, "--as-plan").stdout
-    checked = replan("check", "-", "--level", "medium", "--guard", "rules_valid", "--json", input=plan)
-    findings = json.loads(checked.stdout)["findings"]
-    assert not [one for one in findings if one["code"].startswith(("reply.", "field."))]
+    checked = replan("check", "-", "--level", "expansive", input=plan)
+    assert checked.exit_code == 0, checked.stdout
 
 
 @pytest.mark.parametrize("kind", ["workflow", "prompts", "policy"])

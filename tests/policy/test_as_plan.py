@@ -10,7 +10,7 @@ from actors.config.resolve import load_workflow, shipped_workflows
 from actors.findings import Code
 from actors.guards import plan_expansive
 from actors.machine.pinned import Pinned
-from actors.policy.as_plan import as_plan, guard_names
+from actors.policy.as_plan import as_plan
 from actors.policy.decide import decide
 from replan.data import data_root
 from runtime.replies import ReplyCode
@@ -27,7 +27,7 @@ def shipped(name):
 
 
 def judged(plan, **config):
-    guard = plan_expansive.make({"guard_catalog": list(guard_names(plan)), **config})
+    guard = plan_expansive.make(config)
     return guard(Artifact("plan", "plan", json.dumps(plan)), Context(""))
 
 
