@@ -2,20 +2,28 @@
 
 A request reserves its worst case in the same transaction that asks for it; the reply settles it at what was used. What
 may or may not have been charged (a cut connection, a killed process, withdrawn work) stays charged at the reserved
-amount as `unknown`. So `spent + unknown + reserved` never passes a limit, at any concurrency and across crashes.
+amount as `unknown`. So no reservation takes `spent + unknown + reserved` past a limit, at any concurrency and across
+crashes.
+
+What a reply used is booked as its provider reports it, even when that is more than was reserved: the books tell the
+truth, and the truth can pass a limit of tokens or money, by as much as one reply was underestimated, for each reply
+then in flight. How much that is at most, is not in our hands; the prompt's bytes, the schema's and the output cap are
+reserved so that it does not happen with providers that keep to what they were asked. The run stops there: the next
+reservation fails.
 
 Money is counted in whole micro-dollars, rounded up, so that sums are exact.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pydantic import Field
 
-from runtime.events import Value
+from runtime.events import Seconds, Value
 from runtime.models.port import Usage
 from runtime.models.prices import Price
+from runtime.values import changed
 
 
 class Limit(StrEnum):
@@ -60,10 +68,10 @@ class Limits(Value):
     tokens: int | None = Field(default=None, ge=1)
     micro_usd: int | None = Field(default=None, ge=1)
     active_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    deadline: float | None = Field(default=None, allow_inf_nan=False)
+    deadline: Seconds | None = Field(default=None, allow_inf_nan=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ledger:
     """The books of one run.
 
@@ -110,29 +118,29 @@ class Ledger:
 
     def reserve(self, request: str, amount: Amount) -> "Ledger":
         """Return the books with a reservation."""
-        return replace(self, reserved={**self.reserved, request: amount})
+        return changed(self, reserved={**self.reserved, request: amount})
 
     def settle(self, request: str, used: Amount) -> "Ledger":
         """Return the books with an open or forfeited reservation replaced by what was used."""
         if request in self.forfeited:
-            return replace(
+            return changed(
                 self,
                 unknown=self.unknown - self.forfeited[request],
                 forfeited=_without(self.forfeited, request),
                 spent=self.spent + used,
             )
-        return replace(self, reserved=_without(self.reserved, request), spent=self.spent + used)
+        return changed(self, reserved=_without(self.reserved, request), spent=self.spent + used)
 
     def refund(self, request: str) -> "Ledger":
         """Return the books without a reservation that certainly cost nothing."""
-        return replace(self, reserved=_without(self.reserved, request))
+        return changed(self, reserved=_without(self.reserved, request))
 
     def forfeit(self, request: str) -> "Ledger":
         """Return the books with a reservation charged as unknown. A late reply may still settle it."""
         amount = self.reserved.get(request)
         if amount is None:
             return self
-        return replace(
+        return changed(
             self,
             reserved=_without(self.reserved, request),
             unknown=self.unknown + amount,
@@ -142,16 +150,16 @@ class Ledger:
     def busy(self, now: float, *, working: bool) -> "Ledger":
         """Return the books after it is known whether any work is open at `now`."""
         if working and self.busy_since is None:
-            return replace(self, busy_since=now)
+            return changed(self, busy_since=now)
         if not working and self.busy_since is not None:
-            return replace(self, active=self.active_at(now), busy_since=None)
+            return changed(self, active=self.active_at(now), busy_since=None)
         return self
 
     def interrupted(self, last: float, now: float) -> "Ledger":
         """Return the books after a driver took over at `now`: time since the last record, at `last`, was not active."""
         if self.busy_since is None:
             return self
-        return replace(self, active=self.active_at(last), busy_since=now)
+        return changed(self, active=self.active_at(last), busy_since=now)
 
 
 def used(usage: Usage | None, reserved: Amount, price: Price | None) -> Amount:

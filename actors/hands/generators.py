@@ -8,20 +8,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 from actors.artifacts import Context
-from actors.guards.shapes import ANALYSIS_SCHEMA, CRITIQUE_SCHEMA, RECON_SCHEMA, STRATEGY_SCHEMA
 from actors.machine.planning import GenerationBrief
-from actors.plans.schema import plan_schema
+from actors.schemas import SCHEMAS
 from runtime.models.port import Fault, Model, ModelRequest, Reply, Usage
 from runtime.replies import Parsed
-
-SCHEMAS: Mapping[str, Mapping[str, Any]] = {
-    "analysis": ANALYSIS_SCHEMA,
-    "critique": CRITIQUE_SCHEMA,
-    "plan": plan_schema(),
-    "recon": RECON_SCHEMA,
-    "strategy": STRATEGY_SCHEMA,
-}
-"""The JSON Schema that a model is asked to keep to, by role; a role of the user's own has none."""
 
 
 class Generator(Protocol):

@@ -85,14 +85,17 @@ def _generated(state: State, message: Generated) -> PlanningEvent | None:
     if opened is None:
         return None
     reply, request = message.reply, opened.request
+    cost = used(reply.usage, request.reserve, _config(state).price)
+    told = reply.usage is not None and reply.usage.tokens == cost.tokens
     return ArtifactProduced(
         request_id=request_id,
-        node=request.node,
         at=message.at,
         elapsed=message.elapsed,
         content=storable(reply.text),
         usage=reply.usage,
-        used=used(reply.usage, request.reserve, _config(state).price),
+        calls=cost.calls,
+        tokens=None if told else cost.tokens,
+        micro_usd=cost.micro_usd,
         model=storable(reply.model),
         mode=reply.mode,
         finish_reason=storable(reply.finish_reason),
@@ -106,12 +109,12 @@ def storable(text: str) -> str:
 
 
 def _earlier(state: State, step: str, content: str) -> str | None:
-    same = (
-        node.node
-        for node in state.nodes.values()
-        if node.step == step and node.artifact is not None and node.artifact.content == content
-    )
-    return next(same, None)
+    """Return the first attempt at the step that brought the same."""
+    for name in state.attempts[step]:
+        artifact = state.nodes[name].artifact
+        if artifact is not None and artifact.content == content:
+            return name
+    return None
 
 
 def _faulted(state: State, message: Faulted) -> PlanningEvent | None:
@@ -122,7 +125,6 @@ def _faulted(state: State, message: Faulted) -> PlanningEvent | None:
         return Settled(request_id=message.request_id, at=message.at, used=ZERO) if late else None
     return GenerationFailed(
         request_id=message.request_id,
-        node=opened.request.node,
         at=message.at,
         elapsed=message.elapsed,
         fault=message.fault.model_copy(update={"message": storable(message.fault.message)}),
@@ -134,7 +136,6 @@ def _judged(state: State, message: Judged) -> PlanningEvent | None:
     if request is None:
         return None
     return VerdictReached(
-        request_id=message.request_id,
         node=request.node,
         at=message.at,
         elapsed=message.elapsed,

@@ -20,17 +20,21 @@ from actors.machine.events import (
     RunFinished,
     WaitRequested,
 )
+from actors.machine.ids import node_id, step_of
 from actors.machine.state import State, Tries
-from actors.policy.decide import Failure, Past, Situation, decide, places_up, signature
+from actors.policy.decide import Failure, Situation, decide
+from actors.schemas import schema_bytes
 from actors.search.progress import Phase, done, next_attempt, ready
 from runtime.ledger import ZERO, Amount, Limit
 
 TRIES_MAX = 5
-"""Transport tries of one attempt (DESIGN 4)."""
+"""Transport tries of one attempt (docs/explanation/budgets.md)."""
 BACKOFF_TOTAL_MAX = 600.0
-"""Seconds of back-off per attempt, a server's Retry-After included (DESIGN 4)."""
+"""Seconds of back-off per attempt, a server's Retry-After included (docs/explanation/budgets.md)."""
 BACKOFF_FIRST = 1.0
 """Seconds before the second try; doubles with each, times 0.5 to 1.5 by a hash of the request's id."""
+FRAMING_TOKENS = 64
+"""Reserved for what a server puts around the two messages and the schema: roles, separators, the schema's name."""
 DEADLINE = "deadline"
 """The request id of the wait that ends a run at its deadline."""
 
@@ -52,7 +56,7 @@ def _reissue(state: State) -> PlanningEvent | None:
         return None
     for request_id, opened in state.generations.items():
         if opened.epoch < state.epoch:
-            request = _request_for(state, opened.request, opened.request.try_number + 1)
+            request = _request_for(state, opened.request.node, opened.request.try_number + 1)
             short = state.ledger.shortfall(request.reserve, state.now)
             if short is not None:
                 return _exhausted(short)
@@ -67,29 +71,26 @@ def _judge(state: State) -> PlanningEvent | None:
     node = state.nodes[state.unjudged[0]]
     guard = state.config.workflow.effective_guard(node.step)
     name = guard if isinstance(guard, str) else guard.kind
-    return JudgementRequested(request_id=f"judge:{node.node}", node=node.node, step=node.step, guard=name)
+    return JudgementRequested(node=node.node, guard=name)
 
 
 def _settle_failure(state: State) -> PlanningEvent | None:
-    """Decide about a rejected node; end the run when the decision is to give up."""
+    """Decide about a rejected node."""
     assert state.config is not None
     config = state.config
     for step, slot in state.progress.items():
         if slot.phase is not Phase.FAILED:
             continue
-        node = next(node for node in reversed(state.nodes.values()) if node.step == step)
+        node = state.newest(step)
+        assert node is not None
         assert node.verdict is not None
-        if node.decision is not None:
-            root = not config.graph.requires[step]
-            outcome = Outcome.ALL_PRUNED if root else Outcome.BACKTRACK_CEILING
-            return RunFinished(outcome=outcome, why=f"{step}: {node.decision.summary}")
         situation = Situation(
             graph=config.graph,
             progress=state.progress,
             roles=config.roles,
             policy=config.policy,
             search=config.search,
-            history=tuple(_history(state)),
+            history=state.history,
             escalation=config.escalation(step),
             questions_left=config.workflow.questions_max - state.asked,
         )
@@ -97,14 +98,22 @@ def _settle_failure(state: State) -> PlanningEvent | None:
     return None
 
 
-def _history(state: State) -> Iterator[Past]:
-    """Yield the decided failures of this round, oldest first."""
+def _give_up(state: State) -> PlanningEvent | None:
+    """End the run for a step that is stuck, unless an answer may still give everything back in a new round."""
     assert state.config is not None
-    graph = state.config.graph
-    for node in state.nodes.values():
-        if node.decision is not None and node.verdict is not None and node.round == state.round:
-            up = places_up(graph, node.step, node.decision.targets)
-            yield Past(node.step, signature(node.verdict), up)
+    step = _stuck(state)
+    if step is None or state.questions:
+        return None
+    node = state.newest(step)
+    assert node is not None
+    assert node.decision is not None
+    outcome = Outcome.BACKTRACK_CEILING if state.config.graph.requires[step] else Outcome.ALL_PRUNED
+    return RunFinished(outcome=outcome, why=f"{step}: {node.decision.summary}")
+
+
+def _stuck(state: State) -> str | None:
+    """Return a step that has failed for good in this round."""
+    return next((step for step, slot in state.progress.items() if slot.phase is Phase.STUCK), None)
 
 
 def _revise(state: State) -> PlanningEvent | None:
@@ -134,7 +143,6 @@ def _ask(state: State) -> PlanningEvent | None:
     return ClarificationRequested(
         question_id=f"q{state.asked + 1}",
         node=decision.node,
-        step=decision.step,
         text="\n".join(asked),
         why=f"{decision.step}: {decision.rule}",
         blocks=(decision.step, *state.config.graph.below[decision.step]),
@@ -190,8 +198,7 @@ def _succeed(state: State) -> PlanningEvent | None:
 
 def _request(state: State) -> PlanningEvent | None:
     """Ask for the next artifact that can be asked for and paid; end the run when nothing can, and nothing is open."""
-    assert state.config is not None
-    if state.parked:
+    if state.parked or _stuck(state) is not None:  # While a stuck run waits for an answer, nothing more is spent.
         return None
     short: Limit | None = None
     for request in _candidates(state):
@@ -205,58 +212,36 @@ def _request(state: State) -> PlanningEvent | None:
 
 def _candidates(state: State) -> Iterator[GenerationRequested]:
     assert state.config is not None
-    for tries in state.faulted.values():
+    for node, tries in state.faulted.items():
         if tries.phase == "rested":
-            yield _request_for(state, tries.request, tries.request.try_number + 1)
+            yield _request_for(state, node, tries.request.try_number + 1)
     for step in ready(state.config.graph, state.progress):
-        if not any(state.nodes[node].step == step for node in state.resting):
-            yield _first_try(state, step)
+        if not any(step_of(resting) == step for resting in state.resting):
+            slot = next_attempt(state.config.graph, state.progress, step)
+            yield _request_for(state, node_id(step, slot.number, slot.attempt), 1)
 
 
-def _first_try(state: State, step: str) -> GenerationRequested:
+def _request_for(state: State, node: str, try_number: int) -> GenerationRequested:
+    """Return the request for a try of an attempt, with the prompt, limits and reservation as they are now."""
     assert state.config is not None
-    slot = next_attempt(state.config.graph, state.progress, step)
-    node = f"{step}/v{slot.number}.a{slot.attempt}"
-    blank = GenerationRequested(
-        request_id=node,
-        node=node,
-        step=step,
-        visit=slot.number,
-        attempt=slot.attempt,
-        previous=next((other.node for other in reversed(state.nodes.values()) if other.step == step), None),
-        parents=slot.parents or (),
-        prompt_hash="",
-        prompt_bytes=0,
-        reserve=ZERO,
-        timeout_seconds=1.0,
-        output_tokens_max=1,
-    )
-    return _request_for(state, blank, 1)
-
-
-def _request_for(state: State, request: GenerationRequested, try_number: int) -> GenerationRequested:
-    """Return the request for a try of the same attempt, with the prompt, limits and reservation as they are now."""
-    assert state.config is not None
-    config, step = state.config, request.step
+    config, step = state.config, step_of(node)
     prompt = rendered(state, step)
-    output = config.workflow.output_tokens_max_of(step)
-    timeout = config.workflow.timeout_seconds_of(step)
-    left = state.ledger.active_left(state.now)
+    limit, left = config.workflow.timeout_seconds_of(step), state.ledger.active_left(state.now)
     reserve = ZERO
     if not config.graph.budgets[step].deterministic:
-        # A byte-level tokenizer makes at most one token of a byte, so the bytes bound the input.
-        price = 0 if config.price is None else config.price.micro_usd(prompt.byte_count, output)
-        reserve = Amount(calls=1, tokens=prompt.byte_count + output, micro_usd=price)
-    return request.model_copy(
-        update={
-            "request_id": request.node if try_number == 1 else f"{request.node}.t{try_number}",
-            "try_number": try_number,
-            "prompt_hash": prompt.ref,
-            "prompt_bytes": prompt.byte_count,
-            "reserve": reserve,
-            "timeout_seconds": timeout if left is None else max(0.001, min(timeout, left)),
-            "output_tokens_max": output,
-        }
+        # A byte-level tokenizer makes at most one token of a byte, so the bytes that are sent bound the input.
+        output = config.workflow.output_tokens_max_of(step)
+        sent = prompt.byte_count + schema_bytes(config.roles[step]) + FRAMING_TOKENS
+        price = 0 if config.price is None else config.price.micro_usd(sent, output)
+        reserve = Amount(calls=1, tokens=sent + output, micro_usd=price)
+    return GenerationRequested(
+        node=node,
+        try_number=try_number,
+        prompt_hash=prompt.ref,
+        calls=reserve.calls,
+        tokens_max=reserve.tokens,
+        micro_usd_max=reserve.micro_usd,
+        timeout_seconds=None if left is None or left >= limit else max(0.001, left),
     )
 
 
@@ -278,6 +263,7 @@ _RULES = (
     _revise,
     _ask,
     _settle_failure,
+    _give_up,
     _after_fault,
     _keep_deadline,
     _reissue,

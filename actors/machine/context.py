@@ -6,7 +6,8 @@ Each rejection stands once in a prompt: a step that failed itself reads of it in
 escalation history.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container
+from itertools import islice, takewhile
 from typing import Any
 
 from actors.artifacts import Context, Feedback
@@ -29,13 +30,13 @@ def context_for(state: State, step: str) -> Context:
         if parent in required and (artifact := _artifact(state, state.progress[parent].accepted)) is not None
     }
     window = workflow.feedback_window
-    retry = retry_feedback(state, step)[-window:]
+    retry = retry_feedback(state, step, window)
     return Context(
         specification=state.specification,
         constraints=workflow.constraints,
         dependencies=accepted,
         retry=retry,
-        escalation=escalation_feedback(state, step, {feedback.node for feedback in retry})[-window:],
+        escalation=escalation_feedback(state, step, {feedback.node for feedback in retry}, window),
         clarifications=state.clarifications,
         settings=_settings(state, step),
     )
@@ -51,23 +52,20 @@ def rendered(state: State, step: str, context: Context | None = None) -> Rendere
     return render(entry, config.prompts, context or context_for(state, step))
 
 
-def retry_feedback(state: State, step: str) -> tuple[Feedback, ...]:
-    """Return the step's own rejections over the whole run, oldest first."""
-    return tuple(
-        Feedback(node.node, explain(node.verdict), node.repeats)
-        for node in state.nodes.values()
-        if node.step == step and node.verdict is not None and not node.verdict.passed
-    )
+def retry_feedback(state: State, step: str, window: int) -> tuple[Feedback, ...]:
+    """Return the newest `window` of the step's own rejections over the whole run, oldest first."""
+    rejected = islice(((node, node.verdict) for node in state.of(step) if _rejected(node)), window)
+    return tuple(Feedback(node.node, explain(verdict), node.repeats) for node, verdict in rejected if verdict)[::-1]
 
 
-def escalation_feedback(state: State, step: str, shown: set[str]) -> tuple[Feedback, ...]:
-    """Return one entry per cycle that sent the search back over this step, oldest first, without nodes in `shown`."""
-    entries = []
-    for node in _escalations(state, step):
-        told = [cause for cause in _cycle(state, node) if cause.node not in shown]
-        if told:
-            entries.append(Feedback(node.node, _story(state, node, told)))
-    return tuple(entries)
+def escalation_feedback(state: State, step: str, shown: Container[str], window: int) -> tuple[Feedback, ...]:
+    """Return one entry per cycle that sent the search back over this step, without nodes in `shown`.
+
+    The newest `window` of them, oldest first.
+    """
+    cycles = ((last, _cycle(state, last, shown)) for last in reversed(_escalations(state, step)))
+    told = islice(((last, causes) for last, causes in cycles if causes), window)
+    return tuple(Feedback(last.node, _story(state, last, causes)) for last, causes in told)[::-1]
 
 
 def explain(verdict: Verdict) -> str:
@@ -79,21 +77,23 @@ def explain(verdict: Verdict) -> str:
 def _escalations(state: State, step: str) -> list[Node]:
     """Return the rejections that sent the search back over this step, in the order in which they did.
 
-    Nodes stand in the order of their requests, which is another one where steps run side by side. What a step above
-    did wrong is no later failure.
+    What a step above did wrong is no later failure.
     """
     assert state.config is not None
     above = state.config.graph.above[step]
-    found = [node for node in state.nodes.values() if step in node.cleared and node.step not in above]
-    return sorted(found, key=lambda node: node.led_to)
+    causes = (state.nodes[name] for name in state.replans)
+    return [node for node in causes if step in node.cleared and node.step not in above]
 
 
-def _cycle(state: State, last: Node) -> Iterator[Node]:
-    """Yield the rejections of the visit that `last` ended, `last` included."""
-    for node in state.nodes.values():
-        rejected = node.verdict is not None and not node.verdict.passed
-        if node.step == last.step and node.visit == last.visit and rejected:
-            yield node
+def _cycle(state: State, last: Node, shown: Container[str]) -> list[Node]:
+    """Return the rejections of the visit that `last` ended, `last` included, oldest first, without those `shown`."""
+    visit = takewhile(lambda node: node.visit >= last.visit, state.of(last.step))
+    found = [node for node in visit if node.visit == last.visit and _rejected(node) and node.node not in shown]
+    return found[::-1]
+
+
+def _rejected(node: Node) -> bool:
+    return node.verdict is not None and not node.verdict.passed
 
 
 def _story(state: State, last: Node, causes: list[Node]) -> str:

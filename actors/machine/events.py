@@ -1,19 +1,20 @@
 """The facts of a planning run: one closed union, in the past tense; those that ask for work end in `Requested`.
 
-Ids: a node is one attempt at one step, `STEP/vVISIT.aATTEMPT`; its artifact has the same id. A generation request has
-the node's id, plus `.tTRY` from the second try on. Times are UTC seconds since 1970, durations seconds.
+Times are UTC seconds since 1970, durations seconds. Ids are explained in `actors.machine.ids`; what an id says already
+is a property here, and is not stored again.
 """
 
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_serializer
 
 from actors.findings import ReasonTag, Verdict
+from actors.machine.ids import judgement_id, node_of, place_of, step_of, try_id
 from actors.policy.decide import Decision
 from actors.policy.table import BacktrackLevel
-from runtime.events import Event
+from runtime.events import Event, Seconds
 from runtime.ledger import Amount, Limits
 from runtime.models.port import Fault, Usage
 
@@ -29,53 +30,82 @@ class Outcome(StrEnum):
     FAILED = "failed"  # the provider, or a bug
 
 
-class RunStarted(Event):
+class Told(Event):
+    """What the world told the run; `at` is when."""
+
+    at: Seconds
+
+
+class RunStarted(Told):
     """The run began. `pinned` is the JSON of everything that later decisions use (`actors.machine.pinned`)."""
 
     texts: ClassVar[tuple[str, ...]] = ("specification", "pinned")
     kind: Literal["run_started"] = "run_started"
-    at: float
     run: str
     specification: str
     pinned: str
     limits: Limits
 
+    @field_serializer("limits")
+    def _all_limits(self, limits: Limits) -> dict[str, Any]:
+        """Write every limit: the one that a run was started with holds, whatever a later release defaults to."""
+        return limits.model_dump(mode="json")
 
-class RunResumed(Event):
+
+class RunResumed(Told):
     """A driver took the run over under a new epoch."""
 
     kind: Literal["run_resumed"] = "run_resumed"
-    at: float
     epoch: int
 
 
-class RunParked(Event):
+class RunParked(Told):
     """The driver is about to leave; nothing new is asked until the run is resumed."""
 
     kind: Literal["run_parked"] = "run_parked"
-    at: float
 
 
 class GenerationRequested(Event):
     """A step's generator was asked for an artifact. `try_number` counts tries of this attempt, from 1.
 
-    The prompt is not stored but rendered again from the state; its hash and UTF-8 bytes are.
+    The prompt is not stored but rendered again from the state; the first 128 bits of its hash are. `tokens_max` (in and
+    out), `calls` and `micro_usd_max` are reserved. The time limit is the workflow's, unless `timeout_seconds` is
+    shorter, because less active time is left. What the attempt builds on is what was accepted at this place.
     """
 
     kind: Literal["generation_requested"] = "generation_requested"
-    request_id: str
     node: str
-    step: str
-    visit: int
-    attempt: int
     try_number: int = 1
-    previous: str | None = None
-    parents: tuple[str, ...] = ()
     prompt_hash: str
-    prompt_bytes: int
-    reserve: Amount
-    timeout_seconds: float
-    output_tokens_max: int
+    calls: int = 1
+    tokens_max: int = 0
+    micro_usd_max: int = 0
+    timeout_seconds: Seconds | None = None
+
+    @property
+    def request_id(self) -> str:
+        """The request's name."""
+        return try_id(self.node, self.try_number)
+
+    @property
+    def reserve(self) -> Amount:
+        """The most that it may cost."""
+        return Amount(calls=self.calls, tokens=self.tokens_max, micro_usd=self.micro_usd_max)
+
+    @property
+    def step(self) -> str:
+        """The step that is asked."""
+        return step_of(self.node)
+
+    @property
+    def visit(self) -> int:
+        """The stay at the step, counted over the whole run."""
+        return place_of(self.node)[0]
+
+    @property
+    def attempt(self) -> int:
+        """The attempt of this visit, from 1; a leaf's counts over visits with the same parents."""
+        return place_of(self.node)[1]
 
 
 class RequestReissued(Event):
@@ -86,54 +116,85 @@ class RequestReissued(Event):
     again: GenerationRequested
 
 
-class ArtifactProduced(Event):
-    """A generator made an artifact. `repeats` is an earlier artifact of the step with the same content, if any."""
+class ArtifactProduced(Told):
+    """A generator made an artifact. `repeats` is an earlier artifact of the step with the same content, if any.
+
+    `calls` and `micro_usd` are what it is charged for; so are the tokens of `usage`, or, where none that makes sense
+    was reported, `tokens`. `mode` says how structure was asked for, `finish_reason` why the model stopped.
+    """
 
     texts: ClassVar[tuple[str, ...]] = ("content",)
     kind: Literal["artifact_produced"] = "artifact_produced"
     request_id: str
-    node: str
-    at: float
-    elapsed: float
+    elapsed: Seconds
     content: str
     usage: Usage | None = None
-    used: Amount
+    calls: int = 1
+    tokens: int | None = None
+    micro_usd: int = 0
     model: str = ""
-    mode: str = ""
-    finish_reason: str = ""
+    mode: str = "text"
+    finish_reason: str = "stop"
     repeats: str | None = None
 
+    @property
+    def used(self) -> Amount:
+        """What it is charged."""
+        reported = 0 if self.usage is None else self.usage.tokens
+        return Amount(
+            calls=self.calls, tokens=reported if self.tokens is None else self.tokens, micro_usd=self.micro_usd
+        )
 
-class GenerationFailed(Event):
+    @property
+    def node(self) -> str:
+        """The attempt that it was made for."""
+        return node_of(self.request_id)
+
+
+class GenerationFailed(Told):
     """A try brought no reply."""
 
     kind: Literal["generation_failed"] = "generation_failed"
     request_id: str
-    node: str
-    at: float
-    elapsed: float
+    elapsed: Seconds
     fault: Fault
+
+    @property
+    def node(self) -> str:
+        """The attempt that it was a try of."""
+        return node_of(self.request_id)
 
 
 class JudgementRequested(Event):
     """A guard was asked for a verdict on a node's artifact."""
 
     kind: Literal["judgement_requested"] = "judgement_requested"
-    request_id: str
     node: str
-    step: str
     guard: str
 
+    @property
+    def request_id(self) -> str:
+        """The request's name."""
+        return judgement_id(self.node)
 
-class VerdictReached(Event):
+    @property
+    def step(self) -> str:
+        """The step whose guard is asked."""
+        return step_of(self.node)
+
+
+class VerdictReached(Told):
     """A guard judged a node's artifact."""
 
     kind: Literal["verdict_reached"] = "verdict_reached"
-    request_id: str
     node: str
-    at: float
-    elapsed: float
+    elapsed: Seconds
     verdict: Verdict
+
+    @property
+    def request_id(self) -> str:
+        """The request that it answers."""
+        return judgement_id(self.node)
 
 
 class Decided(Event):
@@ -161,20 +222,23 @@ class ClarificationRequested(Event):
     kind: Literal["clarification_requested"] = "clarification_requested"
     question_id: str
     node: str
-    step: str
     text: str
     why: str
     blocks: tuple[str, ...]
     answer_schema: Mapping[str, Any] = Field(default_factory=lambda: {"type": "string", "minLength": 1})
 
+    @property
+    def step(self) -> str:
+        """The step that asks."""
+        return step_of(self.node)
 
-class ClarificationAnswered(Event):
+
+class ClarificationAnswered(Told):
     """The user answered a question."""
 
     texts: ClassVar[tuple[str, ...]] = ("answer",)
     kind: Literal["clarification_answered"] = "clarification_answered"
     question_id: str
-    at: float
     answer: str
 
 
@@ -183,33 +247,30 @@ class WaitRequested(Event):
 
     kind: Literal["wait_requested"] = "wait_requested"
     request_id: str
-    until: float
+    until: Seconds
     why: str
     node: str | None = None
 
 
-class WaitEnded(Event):
+class WaitEnded(Told):
     """The time that a wait was for has come."""
 
     kind: Literal["wait_ended"] = "wait_ended"
     request_id: str
-    at: float
 
 
-class Settled(Event):
+class Settled(Told):
     """A late reply to withdrawn work: what it cost is known now; what it said is not used."""
 
     kind: Literal["settled"] = "settled"
     request_id: str
-    at: float
     used: Amount
 
 
-class MailRefused(Event):
+class MailRefused(Told):
     """A person's message could not be taken."""
 
     kind: Literal["mail_refused"] = "mail_refused"
-    at: float
     key: str
     reason: str
 
@@ -221,7 +282,7 @@ class RunFinished(Event):
     outcome: Outcome
     why: str
     cause: Literal["", "provider", "bug"] = ""
-    at: float | None = None
+    at: Seconds | None = None
 
 
 PlanningEvent = Annotated[

@@ -22,25 +22,32 @@ from actors.machine.events import (
     RunResumed,
     RunStarted,
     Settled,
+    Told,
     VerdictReached,
     WaitEnded,
     WaitRequested,
 )
+from actors.machine.ids import place_of
 from actors.machine.pinned import read_pinned
-from actors.machine.state import Node, Open, Revision, State, Tries, changed
+from actors.machine.state import Node, Open, Revision, State, Tries
+from actors.policy.decide import Decision, Past, places_up, signature
 from actors.policy.table import BacktrackLevel
 from actors.search.progress import Phase, accept, begin, mark, new_round, redo, start
 from runtime.ledger import Ledger
+from runtime.values import changed
 
 V = TypeVar("V")
 
 
 def evolve(state: State, event: PlanningEvent) -> State:
     """Return the state after the event, with the books of active time kept."""
+    now = state.now
+    if isinstance(event, Told | RunFinished) and event.at is not None:
+        now = max(now, event.at)  # A clock that was set back does not turn the run's time back.
     after = _evolve(state, event)
+    ledger = after.ledger.interrupted(state.now, now) if isinstance(event, RunResumed) else after.ledger
     working = bool(after.generations or after.judgements) and after.finished is None
-    ledger = after.ledger.busy(after.now, working=working)
-    return after if ledger is after.ledger else changed(after, ledger=ledger)
+    return changed(after, now=now, ledger=ledger.busy(now, working=working))
 
 
 def _evolve(state: State, event: PlanningEvent) -> State:
@@ -48,10 +55,9 @@ def _evolve(state: State, event: PlanningEvent) -> State:
         case RunStarted():
             return _started(state, event)
         case RunResumed():
-            ledger = state.ledger.interrupted(state.now, event.at)
-            return changed(state, now=event.at, epoch=event.epoch, parked=False, ledger=ledger)
+            return changed(state, epoch=event.epoch, parked=False)
         case RunParked():
-            return changed(state, now=event.at, parked=True)
+            return changed(state, parked=True)
         case GenerationRequested():
             return _requested(state, event)
         case RequestReissued():
@@ -88,9 +94,9 @@ def _evolve(state: State, event: PlanningEvent) -> State:
             return _rested(state, event)
         case Settled():
             ledger = state.ledger.settle(event.request_id, event.used)
-            return changed(state, now=event.at, ledger=ledger)
+            return changed(state, ledger=ledger)
         case MailRefused():
-            return changed(state, now=event.at)
+            return state
         case RunFinished():
             return _finished(state, event)
         case _:
@@ -104,7 +110,6 @@ def _started(state: State, event: RunStarted) -> State:
         run=event.run,
         config=config,
         specification=event.specification,
-        now=event.at,
         ledger=Ledger(event.limits),
         progress=start(config.graph),
     )
@@ -121,18 +126,24 @@ def _requested(state: State, event: GenerationRequested) -> State:
     if event.node in state.nodes:  # A further try of the same attempt.
         tries = replace(state.faulted[event.node], request=event, phase="open")
         return changed(state, faulted={**state.faulted, event.node: tries})
+    step, (visit, attempt), before = event.step, place_of(event.node), state.newest(event.step)
+    progress = begin(config.graph, state.progress, step)
     node = Node(
         node=event.node,
-        step=event.step,
-        visit=event.visit,
-        attempt=event.attempt,
+        step=step,
+        visit=visit,
+        attempt=attempt,
         round=state.round,
         revision=state.revision,
-        parents=event.parents,
-        previous=event.previous,
+        parents=progress[step].parents or (),
+        previous=None if before is None else before.node,
     )
-    progress = begin(config.graph, state.progress, event.step)
-    return changed(state, nodes={**state.nodes, event.node: node}, progress=progress)
+    return changed(
+        state,
+        nodes={**state.nodes, event.node: node},
+        attempts={**state.attempts, step: (*state.attempts.get(step, ()), event.node)},
+        progress=progress,
+    )
 
 
 def _reissued(state: State, event: RequestReissued) -> State:
@@ -156,10 +167,9 @@ def _produced(state: State, event: ArtifactProduced) -> State:
         parents=node.parents,
         usage=event.usage,
     )
-    made = replace(node, artifact=artifact, repeats=event.repeats, used=node.used + event.used)
+    made = changed(node, artifact=artifact, repeats=event.repeats, used=node.used + event.used)
     return changed(
         state,
-        now=event.at,
         ledger=state.ledger.settle(event.request_id, event.used),
         generations=_without(state.generations, event.request_id),
         faulted=_without(state.faulted, event.node),
@@ -180,7 +190,6 @@ def _failed(state: State, event: GenerationFailed) -> State:
     )
     return changed(
         state,
-        now=event.at,
         ledger=ledger,
         generations=_without(state.generations, event.request_id),
         faulted={**state.faulted, event.node: tries},
@@ -190,10 +199,9 @@ def _failed(state: State, event: GenerationFailed) -> State:
 def _judged(state: State, event: VerdictReached) -> State:
     node, passed = state.nodes[event.node], event.verdict.passed
     progress = accept(state.progress, node.step, node.node) if passed else mark(state.progress, node.step, Phase.FAILED)
-    judged = replace(node, verdict=event.verdict, status="accepted" if passed else "rejected")
+    judged = changed(node, verdict=event.verdict, status="accepted" if passed else "rejected")
     return changed(
         state,
-        now=event.at,
         judgements=_without(state.judgements, event.request_id),
         progress=progress,
         nodes={**state.nodes, node.node: judged},
@@ -202,8 +210,8 @@ def _judged(state: State, event: VerdictReached) -> State:
 
 def _decided(state: State, event: Decided) -> State:
     decision = event.decision
-    node = replace(state.nodes[decision.node], decision=decision)
-    state = changed(state, nodes={**state.nodes, node.node: node})
+    node = changed(state.nodes[decision.node], decision=decision)
+    state = changed(state, nodes={**state.nodes, node.node: node}, history=_remembered(state, node, decision))
     match decision.level:
         case BacktrackLevel.LOCAL_RETRY:
             delay = {node.node: decision.delay_seconds} if decision.delay_seconds else {}
@@ -216,9 +224,18 @@ def _decided(state: State, event: Decided) -> State:
         case BacktrackLevel.CLARIFY:
             return changed(state, progress=mark(state.progress, decision.step, Phase.ASKED), to_ask=decision)
         case BacktrackLevel.GIVE_UP:
-            return state
+            return changed(state, progress=mark(state.progress, decision.step, Phase.STUCK))
         case _:
             assert_never(decision.level)
+
+
+def _remembered(state: State, node: Node, decision: Decision) -> tuple[Past, ...]:
+    """Return the decided failures of this round with one more. What an earlier round asked for is not of this one."""
+    assert state.config is not None
+    if node.verdict is None or node.round != state.round:
+        return state.history
+    up = places_up(state.config.graph, node.step, decision.targets)
+    return (*state.history, Past(node.step, signature(node.verdict), up))
 
 
 def _revised(state: State, event: Revised) -> State:
@@ -230,12 +247,12 @@ def _revised(state: State, event: Revised) -> State:
         if opened.request.step in gone:
             ledger = ledger.forfeit(request_id)
     nodes = {
-        name: replace(node, status="superseded") if node.step in gone and node.status in _LIVE else node
+        name: changed(node, status="superseded") if node.step in gone and node.status in _LIVE else node
         for name, node in state.nodes.items()
     }
     cause = state.to_revise.node if state.to_revise is not None else None
     if cause is not None:
-        nodes[cause] = replace(nodes[cause], cleared=event.cleared, led_to=event.revision)
+        nodes[cause] = changed(nodes[cause], cleared=event.cleared)
     dead = {name for name, node in nodes.items() if node.step in gone}
     unasked = {name: question for name, question in state.questions.items() if question.step in gone}
     progress = redo(state.config.graph, state.progress, event.targets)
@@ -243,6 +260,8 @@ def _revised(state: State, event: Revised) -> State:
         state,
         revision=event.revision,
         round=state.round + 1 if event.new_round else state.round,
+        history=() if event.new_round else state.history,
+        replans=state.replans if cause is None else (*state.replans, cause),
         to_revise=None,
         to_ask=state.to_ask if state.to_ask is not None and state.to_ask.step not in gone else None,
         ledger=ledger,
@@ -269,7 +288,6 @@ def _answered(state: State, event: ClarificationAnswered) -> State:
     question = question or state.withdrawn[event.question_id]
     return changed(
         state,
-        now=event.at,
         questions=_without(state.questions, event.question_id),
         withdrawn=_without(state.withdrawn, event.question_id),
         answers={**state.answers, event.question_id: event.answer},
@@ -280,7 +298,7 @@ def _answered(state: State, event: ClarificationAnswered) -> State:
 
 def _rested(state: State, event: WaitEnded) -> State:
     wait = state.waits[event.request_id]
-    state = changed(state, now=event.at, waits=_without(state.waits, event.request_id))
+    state = changed(state, waits=_without(state.waits, event.request_id))
     if wait.node is None:
         return state
     if wait.node in state.faulted:
@@ -304,7 +322,6 @@ def _finished(state: State, event: RunFinished) -> State:
         ledger = ledger.forfeit(request_id)
     return changed(
         state,
-        now=state.now if event.at is None else event.at,
         finished=event,
         ledger=ledger,
         generations={},

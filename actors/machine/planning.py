@@ -28,11 +28,21 @@ USER = "user"
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What a generator needs to know of its request: its name, the step, and what it may take."""
+
+    request_id: str
+    step: str
+    timeout_seconds: float
+    output_tokens_max: int
+
+
+@dataclass(frozen=True, slots=True)
 class GenerationBrief:
     """What a step's generator gets: the request, the rendered prompt, and the same context in structured form."""
 
     run: str
-    request: GenerationRequested
+    request: Asked
     prompt: Rendered
     context: Context
 
@@ -89,7 +99,9 @@ class PlanningMachine:
         match request:
             case GenerationRequested():
                 context = context_for(state, request.step)
-                return GenerationBrief(state.run, request, rendered(state, request.step, context), context)
+                return GenerationBrief(
+                    state.run, _asked(state, request), rendered(state, request.step, context), context
+                )
             case JudgementRequested():
                 artifact = state.nodes[request.node].artifact
                 assert artifact is not None
@@ -107,3 +119,14 @@ class PlanningMachine:
         if state.questions and not (state.generations or state.judgements):
             return Summary("waiting", next(iter(state.questions)), state.asked_at, wake)
         return Summary("parked" if state.parked else "running", next_wake=wake)
+
+
+def _asked(state: State, request: GenerationRequested) -> Asked:
+    assert state.config is not None
+    step, workflow = request.step, state.config.workflow
+    return Asked(
+        request_id=request.request_id,
+        step=step,
+        timeout_seconds=request.timeout_seconds or workflow.timeout_seconds_of(step),
+        output_tokens_max=workflow.output_tokens_max_of(step),
+    )

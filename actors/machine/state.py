@@ -1,8 +1,8 @@
 """The state of a planning run: all that decisions depend on. Frozen; `evolve` alone makes new ones."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from actors.artifacts import Artifact, Clarified
 from actors.findings import ReasonTag, Verdict
@@ -15,7 +15,7 @@ from actors.machine.events import (
     WaitRequested,
 )
 from actors.machine.pinned import Pinned
-from actors.policy.decide import Decision
+from actors.policy.decide import Decision, Past
 from actors.policy.table import BacktrackLevel
 from actors.search.progress import Progress
 from runtime.ledger import Amount, Ledger, Limits
@@ -23,12 +23,12 @@ from runtime.ledger import Amount, Ledger, Limits
 Status = Literal["pending", "accepted", "rejected", "superseded"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Node:
     """A search node: one attempt at one step (S35).
 
     `status` is its artifact's; `used` what its tries cost together; `cleared` are the steps that its rejection sent the
-    search back over, and `led_to` the revision that marked it.
+    search back over.
     """
 
     node: str
@@ -45,7 +45,6 @@ class Node:
     verdict: Verdict | None = None
     decision: Decision | None = None
     cleared: tuple[str, ...] = ()
-    led_to: int = 0
     used: Amount = field(default_factory=Amount)
 
 
@@ -90,6 +89,10 @@ class State:
     by id; `withdrawn` are questions whose step was redone before anybody answered. `unjudged`, `faulted`, `to_revise`
     and `to_ask` are what `advance` still has to decide about; `resting` are the seconds that a rejected node waits
     before its step is retried.
+
+    `attempts` are the nodes of each step, `history` the decided failures of this round, and `replans` the rejections
+    that sent the search back, each oldest first: they follow from `nodes`, and are kept so that nobody has to look
+    through all of these. `now` is the latest time that was heard of; it never goes back, whatever the clock does.
     """
 
     run: str = ""
@@ -103,6 +106,9 @@ class State:
     ledger: Ledger = field(default_factory=lambda: Ledger(Limits()))
     progress: Progress = field(default_factory=dict)
     nodes: dict[str, Node] = field(default_factory=dict)
+    attempts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    history: tuple[Past, ...] = ()
+    replans: tuple[str, ...] = ()
     generations: Mapping[str, Open] = field(default_factory=dict)
     judgements: Mapping[str, JudgementRequested] = field(default_factory=dict)
     waits: Mapping[str, WaitRequested] = field(default_factory=dict)
@@ -119,13 +125,12 @@ class State:
     resting: Mapping[str, float] = field(default_factory=dict)
     finished: RunFinished | None = None
 
+    def newest(self, step: str) -> Node | None:
+        """Return the step's latest attempt."""
+        attempts = self.attempts.get(step)
+        return self.nodes[attempts[-1]] if attempts else None
 
-def changed(state: State, **fields: Any) -> State:
-    """Return the state with other values for some fields.
-
-    `dataclasses.replace` would set every field again, one by one, which costs more than the rest of `evolve` together.
-    """
-    assert fields.keys() <= state.__dict__.keys(), fields.keys() - state.__dict__.keys()
-    new = object.__new__(State)
-    new.__dict__.update(state.__dict__, **fields)
-    return new
+    def of(self, step: str) -> Iterator[Node]:
+        """Yield the step's attempts, newest first."""
+        for node in reversed(self.attempts.get(step, ())):
+            yield self.nodes[node]

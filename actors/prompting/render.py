@@ -22,6 +22,8 @@ ANSWER_BYTES_MAX = 8_000
 """A person's answer; longer material belongs into the problem."""
 FEEDBACK_BYTES_MAX = 4_000
 """Thirty findings of a guard; the first ones matter most, and ten such texts must not crowd out the problem."""
+REF_LENGTH = 32
+"""Hexadecimal digits that name a prompt."""
 MARK_LENGTH = 8
 """Hexadecimal digits of a delimiter, more when these should stand in the text."""
 
@@ -36,8 +38,8 @@ class Rendered:
 
     @cached_property
     def ref(self) -> str:
-        """The SHA-256 of both parts, in hex."""
-        return text_hash(f"{self.system}\0{self.user}")
+        """The first 128 bits of the SHA-256 of both parts, in hex: enough to tell any two prompts apart."""
+        return text_hash(f"{self.system}\0{self.user}")[:REF_LENGTH]
 
     @cached_property
     def byte_count(self) -> int:

@@ -24,6 +24,7 @@ class Phase(StrEnum):
     FAILED = "failed"  # rejected; nothing decided yet
     AGAIN = "again"  # rejected; to be retried in the same visit
     ASKED = "asked"  # waits for a person
+    STUCK = "stuck"  # rejected for good, unless the requirements change
     ACCEPTED = "accepted"
 
 
@@ -120,12 +121,13 @@ def new_round(progress: Progress) -> Progress:
     """Return the progress with all counts given back, after the requirements have changed.
 
     A step in the middle of a visit keeps that visit, as its first of the round. So does a step whose artifact stands:
-    it is gone back to `backtrack_budget` times at most, in this round as in any.
+    it is gone back to `backtrack_budget` times at most, in this round as in any. A stuck step is tried anew.
     """
     running = (Phase.BUSY, Phase.FAILED, Phase.AGAIN)
     return {
         step: replace(
             slot,
+            phase=Phase.IDLE if slot.phase is Phase.STUCK else slot.phase,
             visits=1 if slot.phase in (*running, Phase.ACCEPTED) else 0,
             attempt=slot.attempt if slot.phase in running else 0,
             parents=slot.parents if slot.phase in (*running, Phase.ACCEPTED) else None,

@@ -60,7 +60,7 @@ def line_of(event: PlanningEvent) -> str:
         case RunParked():
             return "parked"
         case GenerationRequested():
-            return f"{event.request_id} asked for, prompt of {event.prompt_bytes:,} bytes"
+            return f"{event.request_id} asked for, {counted(event.tokens_max, 'token')} at most"
         case RequestReissued():
             return f"{event.again.request_id} asked for again, {event.replaces} was interrupted"
         case ArtifactProduced():

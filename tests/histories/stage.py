@@ -96,7 +96,9 @@ class Stage:
         assert fold(self.world.machine, self.world.events) == self.state
         if events is None:
             return ["nothing new"]
-        return [f"refused: {events.reason}"] if isinstance(events, Refused) else map(self.transcript.line, events)
+        if isinstance(events, Refused):
+            return [f"refused: {events.reason}"]
+        return [self.transcript.line(event, self.state) for event in events]
 
     def tick(self, seconds=1.0):
         self.world.now += seconds

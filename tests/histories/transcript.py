@@ -12,9 +12,10 @@ class Transcript:
     """Writes events as lines. Times are seconds since the run began."""
 
     def __init__(self, start):
-        self.start = start
+        self.start, self.parents = start, {}
 
-    def line(self, event):
+    def line(self, event, state):
+        self.parents = {name: node.parents for name, node in state.nodes.items()}
         return getattr(self, f"_{event.kind}")(event)
 
     def _run_started(self, event):
@@ -30,7 +31,8 @@ class Transcript:
         return "parked"
 
     def _generation_requested(self, event):
-        parents = f" on {' '.join(event.parents)}" if event.parents else ""
+        parents = self.parents.get(event.node)
+        parents = f" on {' '.join(parents)}" if parents else ""
         return f"ask       {event.request_id}{parents}"
 
     def _request_reissued(self, event):

@@ -34,11 +34,11 @@ def test_retry_and_escalation_feedback_are_two_things_in_two_sections():
     """S30, S99, S107: the later failures stand before the step's own, both before the task."""
     judge = failing("field.type", "plan.goal_unreachable")
     state = until(World(pinned(SEEDS), judge=judge), "g_strategy/v2.a1")
-    assert not retry_feedback(state, "g_strategy")
-    assert [entry.node for entry in escalation_feedback(state, "g_strategy", set())] == ["g_plan/v1.a2"]
-    own = {entry.node for entry in retry_feedback(state, "g_plan")}
+    assert not retry_feedback(state, "g_strategy", 9)
+    assert [entry.node for entry in escalation_feedback(state, "g_strategy", set(), 9)] == ["g_plan/v1.a2"]
+    own = {entry.node for entry in retry_feedback(state, "g_plan", 9)}
     assert own == {"g_plan/v1.a1", "g_plan/v1.a2"}
-    assert not escalation_feedback(state, "g_plan", own)
+    assert not escalation_feedback(state, "g_plan", own, 9)
 
 
 def test_escalations_come_before_retries_and_both_before_the_task():

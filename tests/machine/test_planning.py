@@ -93,9 +93,10 @@ def test_a_step_without_a_model_call_is_asked_without_a_prompt():
     """S123."""
     world = World(pinned({"t": {"deterministic": True}}), judge=lambda *_: passed())
     world.begin()
-    brief = world.machine.brief(world.state, next(iter(world.machine.outstanding(world.state).values())))
+    (work,) = world.machine.outstanding(world.state).values()
+    brief = world.machine.brief(world.state, work)
     assert isinstance(brief, GenerationBrief)
-    assert (brief.prompt.system, brief.prompt.user, brief.request.reserve.calls) == ("", "", 0)
+    assert (brief.prompt.system, brief.prompt.user, work.request.reserve.calls) == ("", "", 0)
 
 
 def test_what_lists_of_runs_show():

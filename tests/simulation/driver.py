@@ -167,6 +167,8 @@ class Run:
             self.send(Mailed(self.count, "odd \ud800", body, self.now))
         elif chance < 0.9 and self.state.withdrawn:
             self.answer(dice.choice(sorted(self.state.withdrawn)))
+        elif 0.93 < chance < 0.95:
+            self.now -= dice.choice((0.5, 5_000.0))  # Somebody sets the clock.
         elif chance > 0.995:
             self.send(Crashed("x", self.now, "a bug \ud800"))
 

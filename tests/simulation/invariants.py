@@ -26,7 +26,7 @@ class Invariants:
         self.visits, self.attempts, self.calls = Counter(), Counter(), 0
         self.revision, self.questions, self.answers = 0, 0, 0
         self.rejections, self.cycles = defaultdict(list), defaultdict(list)
-        self.decision = None
+        self.decision, self.stuck, self.asking, self.now = None, {}, {}, 0.0
 
     def replay(self, events):
         for event in events:
@@ -35,12 +35,17 @@ class Invariants:
     def after(self, event, state):
         """Observe an event, and compare."""
         self.observe(event)
+        if event.kind == "generation_requested":
+            parents = tuple(self.accepted[upper] for upper in self.graph.requires[event.step])
+            assert state.nodes[event.node].parents == parents, "an attempt builds on what is accepted now"
         if event.kind in ("generation_requested", "request_reissued"):
             request = event if isinstance(event, GenerationRequested) else event.again
             self.affordable(request, state)
             self.feedback(request, state)
         if event.kind == "run_finished":
             self.ending(event, state)
+        assert state.now >= self.now, "time goes back"
+        self.now = state.now
         assert state.revision == self.revision
         assert state.asked == self.questions <= self.workflow.questions_max
 
@@ -58,20 +63,24 @@ class Invariants:
                 assert not self.verdicts[event.decision.node].passed
                 self.legal(event.decision)
                 self.decision = event.decision
+                if event.decision.level is BacktrackLevel.GIVE_UP:
+                    self.stuck[event.decision.step] = event.decision
             case "revised":
                 self.revised(event)
             case "clarification_requested":
                 assert self.decision.level is BacktrackLevel.CLARIFY
                 self.questions += 1
+                self.asking[event.question_id] = event.step
             case "clarification_answered":
                 self.answers += 1
+                self.asking.pop(event.question_id, None)
         self.seen.append(event)
 
     def attempt(self, event):
         """S3, S4, S23, S24: what an attempt needs, and that no budget of visits, attempts or calls is passed."""
+        assert not self.stuck, "a run that only an answer can help spends nothing meanwhile"
         step, budget, leaf = event.step, self.graph.budgets[event.step], event.step in self.graph.leaves
         parents = tuple(self.accepted[upper] for upper in self.graph.requires[step])
-        assert event.parents == parents, "an attempt builds on what is accepted now"
         assert event.node not in self.step_of, "an attempt has an id of its own"
         if self.busy.get(step) is None or self.visit_of[self.busy[step]] != event.visit:
             self.visits[step] += 1
@@ -106,11 +115,15 @@ class Invariants:
         else:
             assert cause == "clarification_answered"
             assert event.new_round
+        self.asking = {name: step for name, step in self.asking.items() if step not in below}
         for step in below:
             self.accepted.pop(step, None)
+            self.stuck.pop(step, None)
             self.busy[step] = None
         if event.new_round:
-            self.calls = 0
+            for step in self.stuck:
+                self.busy[step] = None
+            self.calls, self.stuck = 0, {}
             self.attempts = Counter({key: count for key, count in self.attempts.items() if self.running(key)})
             running = [step for step, node in self.busy.items() if node is not None and self.open(node)]
             self.visits = Counter(dict.fromkeys((*running, *self.accepted), 1))
@@ -126,7 +139,7 @@ class Invariants:
         return node not in asked
 
     def may_visit(self, target):
-        """Whether a step, and every non-leaf below it, has a visit left (DESIGN 4, allowed targets)."""
+        """Whether a step, and every non-leaf below it, has a visit left (docs/explanation/search.md)."""
         budgets, leaves = self.graph.budgets, self.graph.leaves
         if target in leaves or budgets[target].deterministic:
             return False
@@ -167,7 +180,8 @@ class Invariants:
         assert limits.tokens is None or total.tokens <= limits.tokens
         assert limits.micro_usd is None or total.micro_usd <= limits.micro_usd
         assert limits.deadline is None or state.now < limits.deadline
-        assert limits.active_seconds is None or request.timeout_seconds <= limits.active_seconds
+        timeout = request.timeout_seconds or self.workflow.model_timeout_seconds
+        assert limits.active_seconds is None or timeout <= limits.active_seconds
         assert min(*state.ledger.spent.model_dump().values(), *state.ledger.unknown.model_dump().values()) >= 0
 
     def feedback(self, request, state):
@@ -219,9 +233,10 @@ class Invariants:
             case Outcome.SUCCESS:
                 assert all(self.verdicts[node].passed for node in self.accepted.values())
             case Outcome.ALL_PRUNED | Outcome.BACKTRACK_CEILING:
-                assert self.decision.level is BacktrackLevel.GIVE_UP
-                root = not self.graph.requires[self.decision.step]
-                assert root == (event.outcome is Outcome.ALL_PRUNED)
+                step = event.why.partition(":")[0]
+                assert step in self.stuck
+                assert (not self.graph.requires[step]) == (event.outcome is Outcome.ALL_PRUNED)
+                assert not self.asking, "an answer could still open a new round"
             case Outcome.CANCELLED:
                 assert event.at is not None
             case Outcome.FAILED if event.cause == "provider":

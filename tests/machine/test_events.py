@@ -1,0 +1,140 @@
+"""What is stored of an event: nothing that says itself, and defaults that never change."""
+
+from enum import Enum
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from actors.machine.events import EVENTS, ArtifactProduced, GenerationRequested, RunStarted
+from actors.machine.ids import node_id, node_of, place_of, step_of, try_id
+from actors.schemas import schema_bytes
+from runtime.events import Codec
+from runtime.ledger import Limits
+from runtime.messages import Parking, Resumed
+from runtime.models.port import Reply, Usage
+from runtime.models.prices import Price
+from tests.support.worlds import World, passed, pinned
+
+CODEC = Codec(EVENTS)
+
+FOR_EVER = {
+    "ArtifactProduced.calls": 1,
+    "ArtifactProduced.finish_reason": "stop",
+    "ArtifactProduced.mode": "text",
+    "ClarificationRequested.answer_schema": {"type": "string", "minLength": 1},
+    "Finding.severity": "error",
+    "GenerationRequested.calls": 1,
+    "GenerationRequested.try_number": 1,
+}
+"""The defaults that are not empty. Journals rely on each: add to this list, never change it."""
+
+
+def models(kind):
+    """Yield the models that a value of this type may hold."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        yield kind
+    for part in getattr(kind, "__args__", ()):
+        yield from models(part)
+
+
+def stored_models():
+    """Return every model that events are written with; limits are written in full."""
+    found, todo = set(), [*EVENTS]
+    while todo:
+        model = todo.pop()
+        if model not in found and model is not Limits:
+            found.add(model)
+            todo += [inner for field in model.model_fields.values() for inner in models(field.annotation)]
+    return found
+
+
+def test_defaults_of_stored_values_are_empty_or_known_for_ever():
+    """What equals its default is not written, so a changed default would rewrite every journal."""
+    found = {}
+    for model in stored_models():
+        for name, field in model.model_fields.items():
+            default = field.get_default(call_default_factory=True) if not field.is_required() else None
+            if default and name != "kind":
+                found[f"{model.__name__}.{name}"] = default.value if isinstance(default, Enum) else default
+    assert found == FOR_EVER
+
+
+def test_limits_are_written_in_full():
+    """A run keeps the limits that it was started with, whatever a later release defaults to."""
+    started = RunStarted(at=1.0, run="r", specification="s", pinned="p", limits=Limits())
+    assert orjson.loads(CODEC.encode(started).body)["limits"] == Limits().model_dump()
+
+
+def test_an_accepted_step_is_stored_without_what_follows_from_the_rest():
+    """No empty fields, no ids that other ids hold, hashes of 256 bits for texts and of 128 for the prompt."""
+    world = World(pinned({"a": {}}), judge=lambda *_: passed())
+    world.author = lambda *_: Reply("{}", Usage(input_tokens=10, output_tokens=5), "toy")
+    world.run()
+    _, asked, made, judging, verdict, _ = (orjson.loads(CODEC.encode(event).body) for event in world.events)
+    assert asked.keys() == {"kind", "node", "prompt_hash", "tokens_max"}
+    assert made.keys() == {"kind", "at", "request_id", "elapsed", "content", "usage", "model"}
+    assert judging.keys() == {"kind", "node", "guard"}
+    assert verdict.keys() == {"kind", "at", "node", "elapsed", "verdict"}
+    assert (len(asked["prompt_hash"]), len(made["content"])) == (32, 43)
+
+
+def test_times_are_kept_to_the_microsecond():
+    made = ArtifactProduced(request_id="a/v1.a1", at=1.123456789, elapsed=5.2e-7, content="")
+    assert (made.at, made.elapsed) == (1.123457, 0.000001)
+
+
+@given(st.from_regex(r"\A[a-z][a-z0-9_]{0,63}\Z"), *[st.integers(1, 10**6)] * 3)
+def test_names_can_be_read_back(step, visit, attempt, number):
+    """A step's id has no slash and no dot in it, so everything that a name was made of is in it."""
+    node = node_id(step, visit, attempt)
+    assert (step_of(node), place_of(node), node_of(try_id(node, number))) == (step, (visit, attempt), node)
+    request = GenerationRequested(node=node, try_number=number, prompt_hash="")
+    assert (request.step, request.visit, request.attempt) == (step, visit, attempt)
+
+
+@pytest.mark.parametrize("usage", [None, Usage(input_tokens=-9, output_tokens=1), Usage(input_tokens=7)])
+def test_what_was_charged_survives_storage(usage):
+    """Where no usage that makes sense came, the reserved tokens are charged, and written."""
+    world = World(pinned({"a": {}}), judge=lambda *_: passed())
+    world.author = lambda *_: Reply("{}", usage, "toy")
+    world.run()
+    (asked,) = (event for event in world.events if isinstance(event, GenerationRequested))
+    (made,) = (event for event in world.events if isinstance(event, ArtifactProduced))
+    stored = CODEC.encode(made)
+    assert CODEC.decode(stored.body, stored.texts).used == made.used
+    assert made.used.tokens == (7 if usage and usage.input_tokens == 7 else asked.reserve.tokens)
+
+
+@pytest.mark.parametrize(("role", "more"), [("plan", schema_bytes("plan")), ("odd", 0)])
+def test_the_schema_and_the_framing_are_reserved(role, more):
+    """All that is sent is paid for: a byte-level tokenizer may make a token of every byte."""
+    price = Price(input_per_token_usd=1e-6, output_per_token_usd=0)
+    config = pinned({"a": {"role": role}}, output_tokens_max=100, price=price)
+    world = World(config, judge=lambda *_: passed())
+    world.begin()
+    (work,) = world.machine.outstanding(world.state).values()
+    prompt = world.machine.brief(world.state, work).prompt
+    sent = prompt.byte_count + more + 64
+    assert (work.request.reserve.tokens, work.request.reserve.micro_usd) == (sent + 100, sent)
+
+
+def test_a_reply_that_reports_more_than_was_reserved_is_booked_and_the_run_stops():
+    """The books tell the truth; what passes the limit is the last thing that was paid for."""
+    world = World(pinned({"a": {}, "b": {"requires": ["a"]}}), judge=lambda *_: passed(), limits=Limits(tokens=9_000))
+    world.author = lambda *_: Reply("{}", Usage(input_tokens=50_000, output_tokens=5), "toy")
+    state = world.run()
+    assert (state.ledger.spent.tokens, state.finished.why) == (50_005, "no tokens left")
+    assert world.calls.total() == 1
+
+
+def test_the_time_of_a_run_never_goes_back():
+    """A clock that is set back by an hour neither undoes the deadline nor counts as work."""
+    world = World(pinned({"a": {}}), judge=lambda *_: passed(), limits=Limits(deadline=2_000.0))
+    world.begin()
+    world.send(Parking(1_500.0))
+    world.send(Resumed(2, 400.0))
+    assert world.state.now == 1_500.0
+    assert world.state.ledger.active_at(world.state.now) == 500.0
