@@ -1,7 +1,8 @@
 """Plug-ins: guards and generators of others, by installed entry points or by passing functions."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from importlib.metadata import entry_points
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from actors.artifacts import Context
@@ -48,7 +49,7 @@ def _constant(guard: Guard) -> GuardFactory:
 
 def _installed(group: str, taken: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for point in entry_points(group=group):
+    for point in _points(group):
         if point.name in taken:
             raise _built_in(group, point.name)
         try:
@@ -57,6 +58,12 @@ def _installed(group: str, taken: Mapping[str, Any]) -> dict[str, Any]:
             cause = f"cannot be loaded: {type(error).__name__}: {error}"
             raise UsageProblem(cause, place=f"{group} {point.name}", hint="uninstall or repair it") from error
     return found
+
+
+@cache
+def _points(group: str) -> tuple[EntryPoint, ...]:
+    """Return the entry points of a group; looking reads every installed distribution, so once is enough."""
+    return tuple(entry_points(group=group))
 
 
 def _built_in(group: str, name: str) -> UsageProblem:

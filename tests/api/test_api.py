@@ -80,12 +80,6 @@ def test_calls_and_tokens_are_whole(name):
     assert caught.value.place == name
 
 
-def test_active_time_is_a_limit(scripted):
-    model = scripted({"g_plan": [said(plan, seconds=0.2) for plan in distinct(LOST, 9)]})
-    result = replan.solve(PROBLEM, model=model, workflow="single", active_seconds=0.3, home=replan.MEMORY)
-    assert (result.outcome, result.why) == ("budget_exhausted", "no active time left")
-
-
 @pytest.mark.parametrize("kind", ["guards", "generators"])
 def test_a_plug_in_cannot_take_a_built_in_name(kind):
     """A resume from the command line would silently go on with the built-in one."""

@@ -10,6 +10,7 @@ from actors.hands.generators import FunctionGenerator
 from actors.hands.team import Registry
 from replan.engine import CODEC, Engine
 from replan.job import Job
+from replan.show.outcome import outcome_lines
 from runtime.clock import TrioClock
 from runtime.errors import UsageProblem
 from runtime.journal.memory import open_memory
@@ -43,9 +44,9 @@ def over(journal, registry):
     return Engine(journal=journal, registry=registry, clock=TrioClock(), threads=False, environment={})
 
 
-def job(steps, model="rules"):
+def job(steps, model="rules", **limits):
     """Return the job of a toy workflow."""
-    return Job("the problem", "a run", pinned(steps).model_copy(update={"model": model}), Limits(calls=9))
+    return Job("the problem", "a run", pinned(steps).model_copy(update={"model": model}), Limits(calls=9, **limits))
 
 
 async def parked(one, work, after=2.0):
@@ -112,6 +113,24 @@ async def test_a_question_in_a_result_comes_with_all_that_was_used(autojump_cloc
     async with engine(toys(rejected("requirements.ambiguous"))) as one:
         result = await one.begin(job({"a": {}}, write_script(tmp_path, {"a": [said("{}", tokens=5)]})), run="first")
         assert (result.status, result.calls, result.tokens) == ("waiting", 1, 5)
+
+
+async def test_active_time_runs_out_and_waiting_for_people_does_not_count(autojump_clock, tmp_path):
+    """The guard asks first; the answer takes a day, and the work that is left to do takes too long."""
+    script = {"a": [said({"n": number}, seconds=3) for number in range(9)]}
+
+    def asks_once(artifact, context):
+        return rejected("toy.wrong") if context.clarifications else rejected("requirements.ambiguous")
+
+    async with engine(Registry(guards={"toy": lambda _: asks_once})) as one:
+        work = job({"a": {"rmax": 9, "r_patience": 9}}, write_script(tmp_path, script), active_seconds=8.0)
+        waiting = await one.begin(work, run="first")
+        await trio.sleep(86_400)
+        await one.answer(waiting.question["id"], "the first")
+        result = await one.resume("first")
+        assert (result.outcome, result.why) == ("budget_exhausted", "no active time left")
+        assert 2 <= result.calls <= 4, "calls of three seconds, in eight"
+        assert "--active-time" in "".join(row.text.plain for row in outcome_lines(result))
 
 
 @pytest.mark.parametrize("faults", [0, 1, 2])

@@ -1,4 +1,7 @@
-"""Real processes: pipes, signals, two drivers of one run, and a terminal."""
+"""Real processes: pipes, signals, two drivers of one run, and a terminal.
+
+A run that something happens to has a process of its own here. This one, which is another too, looks at what came of it.
+"""
 
 import json
 import os
@@ -6,6 +9,7 @@ import re
 import select
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -13,7 +17,7 @@ import time
 import pytest
 
 from tests.cli.cases import ANALYSIS, ASKING, BACKTRACKS, LOST, PLAN, PROBLEM, distinct, said
-from tests.cli.conftest import ROOT
+from tests.cli.conftest import ROOT, run_id
 
 PATIENCE = 30.0
 
@@ -44,9 +48,10 @@ def test_a_pipe_of_our_own_commands_proves_a_plan(home, tmp_path):
     assert done.stderr == b""
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_parks_the_run_and_says_how_to_go_on(shell, problem, scripted, number, code):
-    model = scripted({"g_plan": [said(LOST, seconds=1.0), PLAN]})
+@pytest.mark.parametrize("signalled", [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["int", "term"])
+def test_a_signal_parks_the_run_and_says_how_to_go_on(shell, replan, problem, scripted, signalled):
+    number, code = signalled
+    model = scripted({"g_plan": [said(LOST, seconds=0.7), PLAN]})
     with shell("run", problem, "-m", model, "-w", "single") as process:
         started(process)
         process.send_signal(number)
@@ -54,15 +59,15 @@ def test_a_signal_parks_the_run_and_says_how_to_go_on(shell, problem, scripted, 
     assert process.returncode == code, err
     (run,) = re.findall(r"replan resume (\w+)", err.decode())
     assert "Parked" in out.decode()
-    parked = json.loads(finished(shell("show", run, "--json"))[1])
+    parked = json.loads(replan("show", run, "--json").stdout)
     assert (parked["status"], parked["calls"]) == ("parked", 1)
-    resumed, out, _ = finished(shell("resume", run, "--json"))
-    assert (resumed, json.loads(out)["calls"]) == (0, 2)
+    resumed = replan("resume", run, "--json")
+    assert (resumed.exit_code, json.loads(resumed.stdout)["calls"]) == (0, 2)
 
 
-def test_a_second_interrupt_cancels_the_run(shell, problem, slow):
+def test_a_second_interrupt_cancels_the_run(shell, replan, problem, slow):
     with shell("run", problem, "-m", slow, "-w", "single", "--json") as process:
-        wait_until(lambda: driven_run(shell), "the run is driven")
+        wait_until(lambda: driven_run(replan), "the run is driven")
         process.send_signal(signal.SIGINT)
         assert b"parking" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
@@ -71,39 +76,40 @@ def test_a_second_interrupt_cancels_the_run(shell, problem, slow):
     assert json.loads(out)["outcome"] == "cancelled"
 
 
-def test_a_run_is_driven_by_one_process(shell, problem, slow):
+def test_a_run_is_driven_by_one_process(shell, replan, problem, slow):
     with shell("run", problem, "-m", slow, "-w", "single") as process:
         run = started(process)
-        code, _, err = finished(shell("resume", run))
-        assert code == 8
-        assert "driven by" in err
-        code, _, err = finished(shell("cancel", run))
-        assert code == 0
-        assert "is cancelled" in err
+        assert driven_run(replan) == run
+        refused = replan("resume", run)
+        assert refused.exit_code == 8
+        assert f"is driven by process {process.pid} on {socket.gethostname()} until" in refused.stderr
+        done = replan("cancel", run)
+        assert done.exit_code == 0
+        assert "is cancelled" in done.stderr
         out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 7
     assert b"No plan: cancelled" in out
 
 
-def test_a_killed_run_goes_on_at_once_in_another_process(shell, problem, scripted):
+def test_a_killed_run_goes_on_at_once_in_another_process(shell, replan, problem, scripted):
     """The lease of a process that is certainly gone holds up nobody."""
     model = scripted({"g_plan": [said(PLAN, seconds=30), PLAN], "g_plan/v1.a1.t2": PLAN})
     with shell("run", problem, "-m", model, "-w", "single") as process:
         run = started(process)
         process.kill()
         process.communicate()
-    code, out, _ = finished(shell("resume", run, "--json"))
-    assert code == 0
-    assert json.loads(out)["calls"] == 2
+    done = replan("resume", run, "--json")
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["calls"] == 2
 
 
-def test_log_follows_a_run_of_another_process(shell, problem, scripted):
-    model = scripted({"g_plan": [said(LOST, seconds=1.5), PLAN]})
+def test_log_follows_a_run_of_another_process(shell, replan, problem, scripted):
+    model = scripted({"g_plan": [said(LOST, seconds=0.7), PLAN]})
     with shell("run", problem, "-m", model, "-w", "single") as process:
-        code, out, _ = finished(shell("log", started(process), "--follow"))
+        done = replan("log", started(process), "--follow")
         process.communicate(timeout=PATIENCE)
-    assert code == 0
-    assert "finished: success" in out.splitlines()[-1]
+    assert done.exit_code == 0
+    assert "finished: success" in done.stdout.splitlines()[-1]
 
 
 def test_a_reader_that_leaves_is_no_crash(shell, problem):
@@ -117,33 +123,21 @@ def test_a_reader_that_leaves_is_no_crash(shell, problem):
     assert "internal error" not in error
 
 
-def test_an_encoding_without_the_letters_is_no_crash(shell, problem, scripted, monkeypatch):
+def test_an_encoding_without_the_letters_is_no_crash(shell, replan, problem, scripted, monkeypatch):
     model = scripted({"g_plan": [{**PLAN, "goal": "größer → 大"}]})
     monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
     with shell("run", problem, "-m", model, "-w", "single") as process:
         out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, err
     assert "größer" in out.decode("latin-1")
-    code, out, _ = finished(shell("resume", driven_last(shell), "--json"))
-    assert (code, json.loads(out)["plan"]["goal"]) == (0, "größer → 大")
+    shown = replan("resume", run_id(replan), "--json")
+    assert (shown.exit_code, json.loads(shown.stdout)["plan"]["goal"]) == (0, "größer → 大")
 
 
-def driven_last(shell):
-    """Return the newest run."""
-    return json.loads(finished(shell("runs", "--json"))[1])["runs"][0]["run_id"]
-
-
-def finished(process):
-    """Return a process's code, stdout and stderr."""
-    with process:
-        out, err = process.communicate(timeout=PATIENCE)
-    return process.returncode, out.decode(), err.decode()
-
-
-def driven_run(shell):
+def driven_run(replan):
     """Return the run that a process drives now, if any."""
-    _, out, _ = finished(shell("runs", "--json"))
-    return next((row["run_id"] for row in json.loads(out)["runs"] if row["driven_by"]), None)
+    rows = json.loads(replan("runs", "--json").stdout)["runs"]
+    return next((row["run_id"] for row in rows if row["driven_by"]), None)
 
 
 def wait_until(condition, what):

@@ -1,17 +1,31 @@
 """Reading runs: the list, the result, the tree with its reasons, the plan, the drawing, the records."""
 
 import json
+import shutil
 
 import pytest
+from click.testing import CliRunner
 
-from tests.cli.cases import BACKTRACKS, LOST, PLAN, RESULT_KEYS, distinct
+from replan.cli.app import app
+from tests.cli.cases import BACKTRACKS, LOST, PLAN, PROBLEM, RESULT_KEYS, distinct, write_script
 from tests.cli.test_inputs import refused
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A home with a run that went back once, and the run's id."""
+    folder = tmp_path_factory.mktemp("kept")
+    (folder / "problem.md").write_text(PROBLEM, encoding="utf-8")
+    arguments = ["run", str(folder / "problem.md"), "-m", write_script(folder, BACKTRACKS), "--json"]
+    done = CliRunner().invoke(app, arguments, env={"REPLAN_HOME": str(folder / "home")})
+    return folder / "home", json.loads(done.stdout)["run_id"]
+
+
 @pytest.fixture
-def finished(replan, problem, scripted):
-    """A run that went back once; its id."""
-    return json.loads(replan("run", problem, "-m", scripted(BACKTRACKS), "--json").stdout)["run_id"]
+def finished(kept, home):
+    """A run that went back once; its id. The home is a copy: what a test does to it, no other sees."""
+    shutil.copytree(kept[0], home)
+    return kept[1]
 
 
 def test_the_list_has_the_contracts_keys(replan, finished):

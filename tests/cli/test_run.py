@@ -94,13 +94,20 @@ def test_a_failure_keeps_the_best_validated_path(replan, problem, scripted):
     assert shown["findings"][0]["code"] == "plan.precondition_unsatisfied"
 
 
-@pytest.mark.parametrize("limit", [["--max-tokens", "9000"], ["--deadline", "0.5s"], ["--active-time", "0.5s"]])
+@pytest.mark.parametrize("limit", [["--max-tokens", "9000"], ["--deadline", "0.5s"]])
 def test_tokens_and_time_are_limits_too(replan, problem, scripted, limit):
     model = scripted({"g_plan": [said(plan, seconds=0.2, tokens=4000) for plan in distinct(LOST, 9)]})
     done = replan("run", problem, "-m", model, "-w", "single", *limit, "--json")
     assert done.exit_code == 5
     assert json.loads(done.stdout)["outcome"] == "budget_exhausted"
     assert limit[0] in replan("show", json.loads(done.stdout)["run_id"]).stdout
+
+
+def test_active_time_is_a_limit_in_seconds(replan, problem, scripted):
+    """What it does is told in tests/api/test_engine.py."""
+    done = replan("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", "single", "--active-time", "30m", "--json")
+    (begun, *_) = json.loads(replan("show", run_id(replan), "--events", "--json").stdout)["events"]
+    assert (done.exit_code, begun["limits"]["active_seconds"]) == (0, 1800.0)
 
 
 def test_a_guard_that_crashes_is_a_bug_and_its_traceback_is_in_the_log(replan, home, problem, scripted, monkeypatch):
