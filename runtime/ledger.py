@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from runtime.events import Seconds, Value
 from runtime.models.port import Usage
@@ -36,26 +36,21 @@ class Limit(StrEnum):
     DEADLINE = "deadline"
 
 
-class Amount(Value):
+@dataclass(frozen=True, slots=True)
+class Amount:
     """Calls, tokens (input and output together) and micro-dollars."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")  # Events hold amounts, and refuse unknown keys all the way down.
 
     calls: int = 0
     tokens: int = 0
     micro_usd: int = 0
 
     def __add__(self, other: "Amount") -> "Amount":
-        return Amount(
-            calls=self.calls + other.calls,
-            tokens=self.tokens + other.tokens,
-            micro_usd=self.micro_usd + other.micro_usd,
-        )
+        return Amount(self.calls + other.calls, self.tokens + other.tokens, self.micro_usd + other.micro_usd)
 
     def __sub__(self, other: "Amount") -> "Amount":
-        return Amount(
-            calls=self.calls - other.calls,
-            tokens=self.tokens - other.tokens,
-            micro_usd=self.micro_usd - other.micro_usd,
-        )
+        return Amount(self.calls - other.calls, self.tokens - other.tokens, self.micro_usd - other.micro_usd)
 
 
 ZERO = Amount()

@@ -24,7 +24,7 @@ from actors.machine.ids import node_id, step_of
 from actors.machine.state import State, Tries
 from actors.policy.decide import Failure, Situation, decide
 from actors.schemas import schema_bytes
-from actors.search.progress import Phase, done, next_attempt, ready
+from actors.search.progress import Phase, done, first, next_attempt, ready
 from runtime.ledger import ZERO, Amount, Limit
 
 TRIES_MAX = 5
@@ -77,31 +77,29 @@ def _judge(state: State) -> PlanningEvent | None:
 def _settle_failure(state: State) -> PlanningEvent | None:
     """Decide about a rejected node."""
     assert state.config is not None
-    config = state.config
-    for step, slot in state.progress.items():
-        if slot.phase is not Phase.FAILED:
-            continue
-        node = state.newest(step)
-        assert node is not None
-        assert node.verdict is not None
-        situation = Situation(
-            graph=config.graph,
-            progress=state.progress,
-            roles=config.roles,
-            policy=config.policy,
-            search=config.search,
-            history=state.history,
-            escalation=config.escalation(step),
-            questions_left=config.workflow.questions_max - state.asked,
-        )
-        return Decided(decision=decide(Failure(step, node.node, node.verdict), situation))
-    return None
+    config, step = state.config, first(state.progress, Phase.FAILED)
+    if step is None:
+        return None
+    node = state.newest(step)
+    assert node is not None
+    assert node.verdict is not None
+    situation = Situation(
+        graph=config.graph,
+        progress=state.progress,
+        roles=config.roles,
+        policy=config.policy,
+        search=config.search,
+        history=state.history,
+        escalation=config.escalation(step),
+        questions_left=config.workflow.questions_max - state.asked,
+    )
+    return Decided(decision=decide(Failure(step, node.node, node.verdict), situation))
 
 
 def _give_up(state: State) -> PlanningEvent | None:
     """End the run for a step that is stuck, unless an answer may still give everything back in a new round."""
     assert state.config is not None
-    step = _stuck(state)
+    step = first(state.progress, Phase.STUCK)
     if step is None or state.questions:
         return None
     node = state.newest(step)
@@ -109,11 +107,6 @@ def _give_up(state: State) -> PlanningEvent | None:
     assert node.decision is not None
     outcome = Outcome.BACKTRACK_CEILING if state.config.graph.requires[step] else Outcome.ALL_PRUNED
     return RunFinished(outcome=outcome, why=f"{step}: {node.decision.summary}")
-
-
-def _stuck(state: State) -> str | None:
-    """Return a step that has failed for good in this round."""
-    return next((step for step, slot in state.progress.items() if slot.phase is Phase.STUCK), None)
 
 
 def _revise(state: State) -> PlanningEvent | None:
@@ -198,8 +191,8 @@ def _succeed(state: State) -> PlanningEvent | None:
 
 def _request(state: State) -> PlanningEvent | None:
     """Ask for the next artifact that can be asked for and paid; end the run when nothing can, and nothing is open."""
-    if state.parked or _stuck(state) is not None:  # While a stuck run waits for an answer, nothing more is spent.
-        return None
+    if state.parked or first(state.progress, Phase.STUCK) is not None:
+        return None  # While a stuck run waits for an answer, nothing more is spent.
     short: Limit | None = None
     for request in _candidates(state):
         short = state.ledger.shortfall(request.reserve, state.now)

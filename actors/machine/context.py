@@ -23,11 +23,10 @@ def context_for(state: State, step: str) -> Context:
     """Return all that the step's generator and guard may see now."""
     assert state.config is not None
     workflow = state.config.workflow
-    required = workflow.action_pairs[step].requires
     accepted = {
         parent: artifact
-        for parent in workflow.order()
-        if parent in required and (artifact := _artifact(state, state.progress[parent].accepted)) is not None
+        for parent in state.config.ordered_requires[step]
+        if (artifact := _artifact(state, state.progress[parent].accepted)) is not None
     }
     window = workflow.feedback_window
     retry = retry_feedback(state, step, window)

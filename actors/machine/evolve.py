@@ -47,7 +47,8 @@ def evolve(state: State, event: PlanningEvent) -> State:
     after = _evolve(state, event)
     ledger = after.ledger.interrupted(state.now, now) if isinstance(event, RunResumed) else after.ledger
     working = bool(after.generations or after.judgements) and after.finished is None
-    return changed(after, now=now, ledger=ledger.busy(now, working=working))
+    ledger = ledger.busy(now, working=working)
+    return after if ledger is after.ledger and now == after.now else changed(after, now=now, ledger=ledger)
 
 
 def _evolve(state: State, event: PlanningEvent) -> State:
@@ -118,14 +119,13 @@ def _started(state: State, event: RunStarted) -> State:
 def _requested(state: State, event: GenerationRequested) -> State:
     config = state.config
     assert config is not None
-    state = changed(
-        state,
-        ledger=state.ledger.reserve(event.request_id, event.reserve),
-        generations={**state.generations, event.request_id: Open(event, state.epoch)},
-    )
+    request_id = event.request_id
+    ledger = state.ledger.reserve(request_id, event.reserve)
+    generations = {**state.generations, request_id: Open(event, state.epoch)}
     if event.node in state.nodes:  # A further try of the same attempt.
         tries = replace(state.faulted[event.node], request=event, phase="open")
-        return changed(state, faulted={**state.faulted, event.node: tries})
+        faulted = {**state.faulted, event.node: tries}
+        return changed(state, ledger=ledger, generations=generations, faulted=faulted)
     step, (visit, attempt), before = event.step, place_of(event.node), state.newest(event.step)
     progress = begin(config.graph, state.progress, step)
     node = Node(
@@ -140,6 +140,8 @@ def _requested(state: State, event: GenerationRequested) -> State:
     )
     return changed(
         state,
+        ledger=ledger,
+        generations=generations,
         nodes={**state.nodes, event.node: node},
         attempts={**state.attempts, step: (*state.attempts.get(step, ()), event.node)},
         progress=progress,

@@ -39,6 +39,12 @@ class Pinned(Value):
         """Each step's role."""
         return {step: self.workflow.role(step) for step in self.workflow.action_pairs}
 
+    @cached_property
+    def ordered_requires(self) -> dict[str, tuple[str, ...]]:
+        """The steps that each step requires, in the order in which prompts show what they made."""
+        order, pairs = self.workflow.order(), self.workflow.action_pairs
+        return {step: tuple(upper for upper in order if upper in pair.requires) for step, pair in pairs.items()}
+
     def escalation(self, step: str) -> Escalation:
         """Return a step's escalation settings, with the workflow's where it has none."""
         pair = self.workflow.action_pairs[step]

@@ -8,7 +8,7 @@ instruction; slots are replaced once, literally, and what was put in is never sc
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from actors.artifacts import Context
 from actors.prompting.book import PromptBook, PromptEntry, Sections
@@ -115,6 +115,7 @@ def _fill(template: str, slot: str, text: str) -> str:
     return template.replace(f"{{{slot}}}", text, 1)
 
 
+@lru_cache(maxsize=256)  # The same problem and the same results stand in many prompts.
 def _mark(text: str) -> str:
     """Return the shortest start of the text's own hash that does not stand in the text.
 

@@ -60,14 +60,26 @@ def done(progress: Progress) -> bool:
     return all(slot.phase is Phase.ACCEPTED for slot in progress.values())
 
 
+def first(progress: Progress, phase: Phase) -> str | None:
+    """Return the first step in a phase, in file order."""
+    # A plain loop, here and below: this is asked after every event, and a generator costs more than what it yields.
+    for step, slot in progress.items():
+        if slot.phase is phase:
+            return step
+    return None
+
+
 def ready(graph: Graph, progress: Progress) -> list[str]:
     """Return the steps that an attempt can be made at now, in file order (S3)."""
-    return [
-        step
-        for step in graph.steps
-        if progress[step].phase in _UNSET
-        and all(progress[parent].phase is Phase.ACCEPTED for parent in graph.requires[step])
-    ]
+    found = []
+    for step, slot in progress.items():
+        if slot.phase in _UNSET:
+            for parent in graph.requires[step]:
+                if progress[parent].phase is not Phase.ACCEPTED:
+                    break
+            else:
+                found.append(step)
+    return found
 
 
 def next_attempt(graph: Graph, progress: Progress, step: str) -> Slot:

@@ -6,13 +6,13 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from actors.machine.events import EVENTS, ArtifactProduced, GenerationRequested, RunStarted
+from actors.machine.events import EVENTS, ArtifactProduced, GenerationRequested, RunStarted, Settled
 from actors.machine.ids import node_id, node_of, place_of, step_of, try_id
 from actors.schemas import schema_bytes
 from runtime.events import Codec
-from runtime.ledger import Limits
+from runtime.ledger import Amount, Limits
 from runtime.messages import Parking, Resumed
 from runtime.models.port import Reply, Usage
 from runtime.models.prices import Price
@@ -30,6 +30,17 @@ FOR_EVER = {
     "GenerationRequested.try_number": 1,
 }
 """The defaults that are not empty. Journals rely on each: add to this list, never change it."""
+
+
+def test_unknown_keys_are_refused_all_the_way_down():
+    """An amount is no model, but it is as closed as one."""
+    body = b'{"kind":"settled","at":1.0,"request_id":"a/v1.a1","used":{"calls":1,"odd":2}}'
+    with pytest.raises(ValidationError, match="odd"):
+        CODEC.decode(body, {})
+    settled = Settled(request_id="a/v1.a1", at=1.0, used=Amount(calls=1))
+    stored = CODEC.encode(settled)
+    assert orjson.loads(stored.body)["used"] == {"calls": 1}
+    assert CODEC.decode(stored.body, {}) == settled
 
 
 def models(kind):

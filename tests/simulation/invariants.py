@@ -182,7 +182,8 @@ class Invariants:
         assert limits.deadline is None or state.now < limits.deadline
         timeout = request.timeout_seconds or self.workflow.model_timeout_seconds
         assert limits.active_seconds is None or timeout <= limits.active_seconds
-        assert min(*state.ledger.spent.model_dump().values(), *state.ledger.unknown.model_dump().values()) >= 0
+        for amount in (state.ledger.spent, state.ledger.unknown):
+            assert min(amount.calls, amount.tokens, amount.micro_usd) >= 0
 
     def feedback(self, request, state):
         """S93, S94, S96, S99, S105: every earlier rejection that fits the window stands in the prompt exactly once."""
