@@ -19,7 +19,7 @@ _NEXT = {
 _FLAGS = {
     "no calls left": "--max-calls",
     "no tokens left": "--max-tokens",
-    "no cost left": "--max-cost",
+    "no money left": "--max-cost",
     "no active time left": "--active-time",
     "the deadline has passed": "--deadline",
 }

@@ -15,6 +15,7 @@ from runtime.clock import TrioClock
 from runtime.errors import UsageProblem
 from runtime.journal.memory import open_memory
 from runtime.ledger import Limits
+from runtime.models.prices import Price
 from runtime.supervisor import Stop
 from tests.cli.cases import said, write_script
 from tests.support.worlds import passed, pinned, rejected
@@ -45,8 +46,10 @@ def over(journal, registry):
 
 
 def job(steps, model="rules", **limits):
-    """Return the job of a toy workflow."""
-    return Job("the problem", "a run", pinned(steps).model_copy(update={"model": model}), Limits(calls=9, **limits))
+    """Return the job of a toy workflow, at a dollar for a million tokens."""
+    price = Price(input_per_token_usd=1e-6, output_per_token_usd=1e-6, source="test")
+    config = pinned(steps, price=price).model_copy(update={"model": model})
+    return Job("the problem", "a run", config, Limits(**{"calls": 9, **limits}))
 
 
 async def parked(one, work, after=2.0):
@@ -131,6 +134,26 @@ async def test_active_time_runs_out_and_waiting_for_people_does_not_count(autoju
         assert (result.outcome, result.why) == ("budget_exhausted", "no active time left")
         assert 2 <= result.calls <= 4, "calls of three seconds, in eight"
         assert "--active-time" in "".join(row.text.plain for row in outcome_lines(result))
+
+
+@pytest.mark.parametrize(
+    ("limit", "flag"),
+    [
+        ({"calls": 1}, "--max-calls"),
+        ({"tokens": 5000}, "--max-tokens"),
+        ({"micro_usd": 5000}, "--max-cost"),
+        ({"active_seconds": 3.0}, "--active-time"),
+        ({"deadline": 1_700_000_003.0}, "--deadline"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+async def test_a_run_that_ran_out_names_the_flag_for_more(autojump_clock, tmp_path, limit, flag):
+    script = {"a": [said({"n": number}, seconds=2, tokens=4000) for number in range(9)]}
+    work = job({"a": {"rmax": 9, "r_patience": 9}}, write_script(tmp_path, script), **limit)
+    async with engine(toys(rejected("toy.wrong"))) as one:
+        result = await one.begin(work, run="first")
+    assert result.outcome == "budget_exhausted"
+    assert f"with more {flag};" in outcome_lines(result)[-1].text.plain
 
 
 @pytest.mark.parametrize("faults", [0, 1, 2])
