@@ -42,7 +42,7 @@ conformance: $(READY) ## the tests, where missing outside plans (REPLAN_EXTERNAL
 	@REPLAN_CONFORMANCE=1 $(BIN)/python -m pytest
 
 soak: $(READY) ## the tests with many more, and random, generated examples
-	@REPLAN_SIM_SEEDS=20000 $(BIN)/python -m pytest --hypothesis-profile=soak
+	@REPLAN_SIM_SEEDS=20000 REPLAN_SHELL_SEEDS=5000 $(BIN)/python -m pytest --hypothesis-profile=soak
 
 bench: $(READY) peers ## run every benchmark, beside the peers
 	@set -e; for file in benchmarks/bench_*.py; do $(BIN)/python $$file; done

@@ -1,0 +1,201 @@
+"""One simulated process that drives the run: a supervisor with its actors, a model, and what may go wrong with them."""
+
+from contextvars import ContextVar
+from random import Random
+
+import trio
+
+from actors.hands.team import Registry, team
+from actors.machine.messages import Begin
+from runtime.errors import Fenced, Held, JournalError, StorageFull
+from runtime.journal.memory import open_memory
+from runtime.machine import fold
+from runtime.models.port import Fault
+from runtime.supervisor import GRACE_SECONDS, Lease, Stop
+from tests.simulation import scenery as pure
+
+RUN = "run"
+POINTS = ("append.before", "append.after", "send.before", "reply.after", "judge.after", "claim.after", "finish.after")
+
+ERRORS_AMID_APPENDS = False
+"""Whether a driver may be cancelled, or its lease fail to be renewed, while it waits for an append."""
+
+current: ContextVar["Process"] = ContextVar("process")
+"""Whose task this is: labelled crash points are one hook for the whole program."""
+
+
+class Died(BaseException):
+    """The process is killed here: no actor may take it for a bug, and nothing that follows may be written."""
+
+
+class SlowJournal:
+    """A journal whose appends take a while, before and after the commit."""
+
+    def __init__(self, journal, dice, seconds):
+        self._journal, self._dice, self._seconds = journal, dice, seconds
+
+    def __getattr__(self, name):
+        return getattr(self._journal, name)
+
+    async def append(self, run, **batch):
+        await trio.sleep(self._dice.random() * self._seconds)
+        records = await self._journal.append(run, **batch)
+        await trio.sleep(self._dice.random() * self._seconds)
+        return records
+
+
+class Provider:
+    """The model: good, bad, slow, faulty or hanging, by the seed and the request's id. It sees what really goes out."""
+
+    name = "toy"
+
+    def __init__(self, world, process):
+        self._world, self._process = world, process
+
+    async def complete(self, request):
+        world, name = self._world, request.request_id
+        await trio.lowlevel.checkpoint_if_cancelled()  # Nothing has gone out before this.
+        if self._process.dead:
+            await trio.sleep_forever()
+        world.books.sending(self._process, name, request.material)
+        dice = Random(f"{world.seed}:{name}")
+        if dice.random() < world.troubles.bug:
+            raise ValueError("a bug in a generator")
+        await trio.sleep(dice.choice((0.0, 0.1, 1.0, 1.0, 5.0, 12.0, 1e6 if dice.random() < 0.2 else 30.0)))
+        world.books.went_on(self._process, name, trio.current_time())
+        made = pure.reply(dice, world.weather, len(world.books.asked))
+        world.books.returned[name] = (self._process, None if isinstance(made, Fault) else made)
+        return made
+
+    async def aclose(self):
+        """Nothing is open."""
+
+
+class Process:
+    """From claim to release, or to death. `acks` are the places of the records that it knows to be written, by time."""
+
+    def __init__(self, world, number, *, calm):
+        self.world, self.number, self.calm = world, number, calm
+        self.dice = Random(f"{world.seed}:process:{number}")
+        self.owner = f"process-{number}"
+        self.stop, self.scope = Stop(), trio.CancelScope()
+        self.dead, self.epoch, self.acked, self.acks = False, 0, 0, {}
+        self.asked_to_stop, self.began, self.ended = None, trio.current_time(), None
+        self.cancelled_before = False
+        self.commits = 0
+        troubles = world.troubles
+        self.fault = None if calm or self.dice.random() >= troubles.journal else self._fault_plan()
+        self.point = None if calm or self.dice.random() >= troubles.point else self._point_plan()
+
+    def _fault_plan(self):
+        return self.dice.randint(1, 25), self.dice.choice(("die before", "die after", "full", "unheard", "taken"))
+
+    def _point_plan(self):
+        label = self.dice.choice(POINTS)
+        return [label, 1 if label in ("claim.after", "finish.after") else self.dice.randint(1, 8)]
+
+    def die(self):
+        """Kill the process: what it does from now on reaches nobody."""
+        self.dead = True
+        self.scope.cancel()
+
+    def let_go(self):
+        """Cancel the driver from outside, as a program that has imported it may do; the process lives on."""
+        self.scope.cancel()
+
+    def reached(self, label):
+        """Die at a labelled point."""
+        if self.point is not None and label == self.point[0]:
+            self.point[1] -= 1
+            if self.point[1] == 0:
+                self.die()
+                raise Died
+
+    def journal_fault(self, operation, moment):
+        """Keep the books of what was committed; fail where planned."""
+        world = self.world
+        if moment == "before":
+            if self.dead:
+                raise Died
+            self.commits += 1
+        elif operation == "claim":
+            self.epoch = world.held().epoch
+            # A run that has not begun cannot be cancelled; what ends it is read when it has.
+            self.cancelled_before = world.cancelled and bool(world.books.records)
+        elif operation == "append":
+            world.take_in()
+        if self.fault is None or self.commits != self.fault[0]:
+            return
+        match moment, self.fault[1]:
+            case ("before", "die before") | ("after", "die after"):
+                self.die()
+                raise Died
+            case "before", "full" if operation == "append":
+                raise StorageFull("memory")
+            case "after", "unheard" if operation == "append" or (operation == "renew" and ERRORS_AMID_APPENDS):
+                raise JournalError("the connection to the journal broke")
+            case "before", "taken" if operation == "append":
+                held = world.held()
+                held.owner, held.epoch = "a stranger", held.epoch + 1
+                held.lease_end = world.clock.now() + 5.0
+
+    def on_record(self, record, state):
+        """Remember what the driver knows."""
+        self.acked = record.seq
+        self.acks[record.seq] = trio.current_time()
+        self.world.acknowledged[record.seq] = record
+
+    async def live(self):
+        """Drive the run; return how it ended: an `Ending`, or what stood in the way."""
+        world = self.world
+        current.set(self)
+        async with open_memory(world.codec, world.clock, store=world.store, fault=self.journal_fault) as journal:
+            ttl, poll = self.dice.choice((9.0, 30.0)), self.dice.choice((0.25, 2.0))
+            self.patience = poll + 6.0 + 8 * world.troubles.slow
+            registry = Registry(guards={"toy": lambda _: world.guard})
+            driver = world.supervisor(
+                RUN,
+                machine=world.machine,
+                journal=SlowJournal(journal, self.dice, world.troubles.slow) if world.troubles.slow else journal,
+                actors=team(world.config, Provider(world, self), registry, world.clock, threads=False),
+                clock=world.clock,
+                lease=Lease(self.owner, ttl, poll, dead=world.is_dead if self.dice.random() < 0.5 else lambda _: False),
+                stop=self.stop,
+                on_record=self.on_record,
+            )
+            begin = Begin(world.clock.now(), RUN, "the problem", world.config.model_dump_json(), world.limits)
+            how = await self._drive(driver, begin)
+        self.ended = trio.current_time()
+        if how in ("finished", "waiting", "parked"):
+            self._left(driver, how)
+        if how not in ("died", "held"):
+            held = world.held()
+            world.books.holds(held.owner is None or held.epoch != self.epoch, f"{how}, but the lease is kept")
+        return how
+
+    async def _drive(self, driver, begin):
+        how = "let go"
+        with self.scope:
+            try:
+                how = str(await driver.drive(begin))
+            except Died:
+                assert self.dead
+            except Held:
+                how = "held"
+            except Fenced:
+                how = "fenced"
+            except JournalError:
+                how = "broken"
+        return "died" if self.dead else how
+
+    def _left(self, driver, how):
+        """Compare with the books what the driver believes at its end."""
+        books = self.world.books
+        books.left(self, how)
+        known = fold(self.world.machine, (record.event for record in books.records[: driver._seq]))
+        books.holds(known == driver.state, "the journal gives another state than the driver's")
+        if self.asked_to_stop is not None:
+            over = self.ended - max(self.began, self.asked_to_stop)
+            # Besides the grace, each reply that comes in and the parking itself is an append.
+            bound = GRACE_SECONDS + self.patience
+            books.holds(over <= bound, f"a stop took {over:.1f} s")
