@@ -4,8 +4,8 @@
 
 A step is: generate a text, then judge it, with a model and a guard that answer at once; everything durable on SQLite
 before it is acted upon. The time of a step is the time of whole runs, from admission to the last record, divided by
-their steps. For the peers a step is two of their nodes or steps (generate, judge), which is the same work, and what the
-goals are for; the stricter comparison with only one of their nodes stands beside it.
+their steps. The goals are for the same work: a journaled step here is generate + judge, and so it is for a peer, in its
+own unit, which is two nodes or two steps. The stricter comparison with only one of their nodes stands beside it.
 
 Prints tables, writes results/steps.json.
 """
