@@ -4,16 +4,16 @@ import os
 import shlex
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
 
 import trio
 
+from replan.cli.conversing import converse
 from replan.cli.dryrun import print_dry_run
 from replan.cli.exits import Exit, exit_of_result
 from replan.cli.inputs import read_problem
 from replan.cli.options import Invocation
 from replan.cli.session import Signals, all_runs, opened, run_named
-from replan.cli.terminal import ask_on_terminal, may_ask
+from replan.cli.terminal import may_ask
 from replan.data import data_root
 from replan.engine import Engine, OnRecord, new_run_id
 from replan.job import Asked, Job, make_job
@@ -136,7 +136,7 @@ async def _drive(engine: Engine, run: str, title: str, start: Start, manner: Man
             nursery.start_soon(_tick, shown)
             result = await start(signals.stop, shown.on_record)
             if may_ask() and not manner.no_input:
-                result = await _converse(engine, result, signals, shown)
+                result = await converse(engine, result, signals, shown)
             nursery.cancel_scope.cancel()
     if wishes.cancelled and result.status != "finished":
         result = await engine.finish_cancelled(run)
@@ -161,36 +161,6 @@ async def _tick(shown: Progress) -> None:
     while True:
         await trio.sleep(TICK_SECONDS)
         shown.tick()
-
-
-async def _converse(engine: Engine, result: Result, signals: Signals, shown: Progress) -> Result:
-    """Ask the user what the run waits for, and go on, until it waits no more or the user does not answer."""
-    while result.status == "waiting" and result.question is not None and signals.code is None:
-        shown.pause()
-        answer = await _asked(result.question, signals)
-        if answer is None:
-            break
-        await engine.answer(str(result.question["id"]), answer)
-        result = await engine.resume(result.run_id, stop=signals.stop, on_record=shown.on_record)
-    return result
-
-
-async def _asked(question: dict[str, Any], signals: Signals) -> str | None:
-    """Return the answer, or None at the end of input or at a signal."""
-    answer: str | None = None
-
-    async def ask(scope: trio.CancelScope) -> None:
-        nonlocal answer
-        answer = await ask_on_terminal(question)
-        scope.cancel()
-
-    signals.asking = True
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(ask, nursery.cancel_scope)
-        await signals.interrupted.wait()
-        nursery.cancel_scope.cancel()
-    signals.asking = False
-    return answer
 
 
 def _print(result: Result, *, as_json: bool) -> None:

@@ -1,7 +1,8 @@
-"""Asking on the terminal: one line, without a thread that could outlive the run."""
+"""Asking on the terminal: one answer for each question, without a thread that could outlive the run."""
 
 import os
 import sys
+import termios
 from typing import Any
 
 import trio
@@ -12,6 +13,9 @@ from runtime.terminal import clean
 LINE_BYTES_MAX = 4096
 """What a terminal hands over at once, and the longest line that it lets a user type."""
 
+QUIET_SECONDS = 0.05
+"""Lines that follow each other faster than this were pasted, and are one answer; nobody types so fast."""
+
 
 def may_ask() -> bool:
     """Tell whether there is somebody to ask: both ends are a terminal."""
@@ -19,14 +23,15 @@ def may_ask() -> bool:
 
 
 async def ask_on_terminal(question: dict[str, Any]) -> str | None:
-    """Show a question (`text`, `why`) and return the line typed; None at the end of input."""
+    """Show a question (`text`, `why`) and return what is typed or pasted after it; None at the end of input."""
     console = err()
     console.print()
     console.print(clean(str(question["text"])), style="bold")
-    console.print("One line; empty to be asked again, Ctrl-D to answer later.", style="dim")
+    console.print("One line, or several pasted; empty to be asked again, Ctrl-D to answer later.", style="dim")
+    drop_typed()
     while True:
         console.print("> ", end="")
-        typed = await _line()
+        typed = await _answer()
         if typed is None:
             console.print()
             return None
@@ -34,8 +39,41 @@ async def ask_on_terminal(question: dict[str, Any]) -> str | None:
             return typed.strip()
 
 
-async def _line() -> str | None:
+def drop_typed() -> None:
+    """Forget what was typed and not read: it was not meant for the next question, nor for the user's shell."""
+    here = sys.stdin.fileno()
+    # A process in the background would be stopped for this, and none of the input is meant for it.
+    if os.isatty(here) and os.tcgetpgrp(here) == os.getpgrp():
+        termios.tcflush(here, termios.TCIFLUSH)
+
+
+async def _answer() -> str | None:
+    """Return a line and all that was pasted with it, or None at the end of input."""
+    here = sys.stdin.fileno()
     # A terminal in line mode is readable once a whole line is there, so that nothing blocks here.
-    await trio.lowlevel.wait_readable(sys.stdin.fileno())
-    data = os.read(sys.stdin.fileno(), LINE_BYTES_MAX)
-    return data.decode(errors="replace") if data else None
+    await trio.lowlevel.wait_readable(here)
+    data = os.read(here, LINE_BYTES_MAX)
+    if not data:
+        return None
+    while True:
+        with trio.move_on_after(QUIET_SECONDS) as waited:
+            await trio.lowlevel.wait_readable(here)
+        if waited.cancelled_caught:
+            break
+        more = os.read(here, LINE_BYTES_MAX)
+        if not more:
+            break
+        data += more
+    return (data + _unended(here)).decode(errors="replace")
+
+
+def _unended(here: int) -> bytes:
+    """Return the last line of what was pasted, if no line end came with it: line mode hands it over to nobody."""
+    before = termios.tcgetattr(here)
+    raw = [*before[:3], before[3] & ~termios.ICANON, *before[4:6], [*before[6]]]
+    raw[6][termios.VMIN] = raw[6][termios.VTIME] = 0
+    try:
+        termios.tcsetattr(here, termios.TCSANOW, raw)
+        return os.read(here, LINE_BYTES_MAX)
+    finally:
+        termios.tcsetattr(here, termios.TCSANOW, before)
