@@ -1,6 +1,6 @@
 """What a run came to: the object that `--json` prints, and the projections behind it. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,12 +14,17 @@ STATUSES = ("running", "waiting", "parked", "finished")
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """One accepted artifact on the path: its step, node, JSON value, and the guard's score."""
+    """One accepted artifact on the path: its step, node, JSON value, the guard's score and its name.
+
+    `last` says that no other artifact on the path builds on it.
+    """
 
     step: str
     node: str
     value: Any
     score: float
+    guard: str = ""
+    last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,7 @@ class Result:
 
     @property
     def succeeded(self) -> bool:
-        """Whether there is a proved plan."""
+        """Whether every guard passed: there is a proved plan, or, where the workflow makes none, all that it makes."""
         return self.outcome == "success"
 
     def to_json(self) -> dict[str, Any]:
@@ -95,7 +100,7 @@ def result_of(run: str, state: State, status: str) -> Result:
         revision=state.revision,
         plan=_value(plans[-1]) if won and plans else None,
         proof=plans[-1].verdict.facts if won and plans and plans[-1].verdict else {},
-        path=tuple(PathStep(node.step, node.node, _value(node), node.verdict.score) for node in path if node.verdict),
+        path=tuple(_path_steps(path)),
         findings=_findings(state, path, won=won),
         question=None
         if question is None
@@ -115,6 +120,14 @@ def best_path(state: State) -> tuple[Node, ...]:
             best = path
     place = {step: number for number, step in enumerate(state.progress)}
     return tuple(sorted(best, key=lambda node: place[node.step]))
+
+
+def _path_steps(path: tuple[Node, ...]) -> Iterator[PathStep]:
+    built_on = {parent for node in path for parent in node.parents}
+    for node in path:
+        if node.verdict is not None:
+            last = node.node not in built_on
+            yield PathStep(node.step, node.node, _value(node), node.verdict.score, node.verdict.guard, last)
 
 
 def _with_parents(state: State, node: Node) -> tuple[Node, ...]:

@@ -110,14 +110,21 @@ def _print_events(run: str, records: list[Record[PlanningEvent]], *, as_json: bo
 def _print_result(row: RunRow, state: State, view: str, *, as_json: bool) -> None:
     result = result_of(row.run, state, status_of(row))
     if view != "result" and result.plan is None:
-        hint = f"`replan show {row.run}` says how far it got"
-        raise UsageProblem(f"run {row.run} has no proved plan", place=f"--{view}", hint=hint)
+        raise _without_plan(row.run, state, view)
     if view == "mermaid":
         print(plan_mermaid(result.plan), end="")  # noqa: T201 -- the result goes to stdout
     elif as_json:
         print_json(result.plan if view == "plan" else result.to_json())
     else:
         show(plan_lines(result.plan) if view == "plan" else outcome_lines(result))
+
+
+def _without_plan(run: str, state: State, view: str) -> UsageProblem:
+    if state.config is not None and "plan" not in state.config.roles.values():
+        cause = f"the workflow {state.config.workflow.name} of run {run} makes no plan"
+        return UsageProblem(cause, place=f"--{view}", hint=f"`replan show {run}` shows what it makes")
+    hint = f"`replan show {run}` says how far it got"
+    return UsageProblem(f"run {run} has no proved plan", place=f"--{view}", hint=hint)
 
 
 def log_run(invocation: Invocation, wanted: str, *, follow: bool) -> int:

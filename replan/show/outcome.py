@@ -4,7 +4,7 @@ from rich.text import Text
 
 from replan.result import Result
 from replan.show.console import Row, line
-from replan.show.plan import plan_lines
+from replan.show.plan import plan_lines, value_lines
 from replan.show.tree import finding_line
 from replan.show.words import counted, money
 
@@ -28,6 +28,8 @@ _FLAGS = {
 
 def outcome_lines(result: Result) -> list[Row]:
     """Return the whole report."""
+    if result.succeeded and result.plan is None:
+        return [*_artifacts(result), *_warnings(result), _used(result)]
     if result.succeeded:
         return [*plan_lines(result.plan), _blank(), *_warnings(result), _proof(result), _used(result)]
     title = {"waiting": "Waiting for you", "parked": "Parked", "running": "Running"}.get(result.status, "No plan")
@@ -61,6 +63,16 @@ def _warnings(result: Result) -> list[Row]:
     return [Row(line(finding_line(one), "yellow"), 3) for one in result.findings[:FINDINGS_MAX]]
 
 
+def _artifacts(result: Result) -> list[Row]:
+    """Return what a workflow without a plan has made: the artifacts that nothing else builds on."""
+    rows: list[Row] = []
+    for step in result.path:
+        if step.last:
+            rows += [Row(line(step.node, "bold")), *value_lines(step.value)]
+            rows += [_blank(), Row(line(f"Accepted by {step.guard}.", "green"))]
+    return rows
+
+
 def _path(result: Result) -> list[Row]:
     if not result.path:
         return [Row(line("No step was accepted."))]
@@ -74,7 +86,10 @@ def _path(result: Result) -> list[Row]:
 def _proof(result: Result) -> Row:
     """Say what the plan guard proved."""
     facts = result.proof
-    said = f"Proved at level {facts.get('level', 'of its own guard')}"
+    if "level" not in facts:  # A guard of the user's own has its own idea of what it lets pass.
+        guards = [step.guard for step in result.path if step.value == result.plan]
+        return Row(line(f"Accepted by {guards[-1] if guards else 'its guard'}.", "green"))
+    said = f"Proved at level {facts['level']}"
     if facts.get("assurance") is not None:
         said += f", assurance {facts['assurance']}"
     handed = [str(step) for step in facts.get("escalations", ())]

@@ -19,7 +19,7 @@ def plan_lines(value: Any) -> list[Row]:
     plan, _ = read_plan(value)
     order = None if plan is None else order_of(plan)
     if plan is None or order is None:
-        return [Row(Text(row)) for row in clean(json.dumps(value, indent=2, ensure_ascii=False)).split("\n")]
+        return value_lines(value)
     later = contingent_steps(plan)
     lines = [Row(line(f"Plan {plan.plan_id}{f': {plan.goal}' if plan.goal else ''}", "bold"))]
     lines.append(_field("start", plan.initial_state))
@@ -29,6 +29,12 @@ def plan_lines(value: Any) -> list[Row]:
         lines += _step(number, step, contingent=step.step_id in later)
     lines += _invariants(plan)
     return lines
+
+
+def value_lines(value: Any) -> list[Row]:
+    """Return an artifact's JSON value, a line at a time; a text as it is."""
+    text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+    return [Row(Text(row)) for row in clean(text).rstrip("\n").split("\n")]
 
 
 def _step(number: int, step: Step, *, contingent: bool) -> Iterator[Row]:
