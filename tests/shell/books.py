@@ -7,26 +7,30 @@ not hold is written down in `broken`, for the end.
 import json
 from dataclasses import dataclass, field
 
+import trio
+
 from actors.machine.ids import step_of
 from runtime.ledger import Amount
+from tests.shell import known
 
 DONE = ("artifact_produced", "generation_failed")
 
 
 @dataclass
 class Asked:
-    """A model request in the journal; `closed` is the place of the record that answered or withdrew it."""
+    """A model request, in the journal since `at` (trio's time); `closed` is the place of what ended it."""
 
     epoch: int
     seq: int
     reserve: Amount
+    at: float
     state: str = "open"
     closed: int = 0
 
 
 @dataclass
 class Books:
-    """`charged` is what each request counts against the limits, whatever has become of it."""
+    """`charged` is what each request counts against the limits; `first` the length of the first batch of records."""
 
     records: list = field(default_factory=list)
     broken: list = field(default_factory=list)
@@ -42,7 +46,9 @@ class Books:
     answers: dict = field(default_factory=dict)
     consumed: list = field(default_factory=list)
     epoch: int = 0
+    first: int = 0
     parked: bool = False
+    parked_at: int = 0
     finished: object = None
 
     def holds(self, condition, what):
@@ -52,6 +58,7 @@ class Books:
 
     def committed(self, records, summary, holder):
         """Take one committed batch in: its records, the status row beside them, and the epoch that holds the run."""
+        self.first = self.first or len(records)
         for record in records:
             self.holds(record.seq == len(self.records) + 1, f"record {record.seq} is out of order")
             self.holds(record.epoch == holder, f"record {record.seq} was written by a driver that had lost the run")
@@ -79,7 +86,7 @@ class Books:
                 self.holds(event.epoch == record.epoch, "a driver resumed under another epoch")
                 self.epoch, self.parked = event.epoch, False
             case "run_parked":
-                self.parked = True
+                self.parked, self.parked_at = True, record.seq
             case "judgement_requested":
                 self.judging[event.node] = event.step
             case "verdict_reached":
@@ -138,7 +145,7 @@ class Books:
         name = event.request_id
         self.holds(name not in self.asked, f"{name} is used for two requests")
         self.holds(not self.parked, f"{name} is asked for after parking")
-        self.asked[name] = Asked(record.epoch, record.seq, event.reserve)
+        self.asked[name] = Asked(record.epoch, record.seq, event.reserve, trio.current_time())
         self.charged[name] = event.reserve
         total, limits = sum(self.charged.values(), Amount()), self.limits
         self.holds(total.calls <= limits.calls, f"{total.calls} of {limits.calls} calls")
@@ -189,8 +196,12 @@ class Books:
         self.holds(name not in self.sent, f"{name} is sent twice")
         self.sent[name] = process
         self.holds(asked.epoch == process.epoch, f"{name} is sent by a driver that did not ask for it")
-        known = asked.state == "open" or asked.closed > process.acked
-        self.holds(known, f"{name} is sent although its driver knows that it is {asked.state}")
+        wanted = asked.state == "open" or asked.closed > process.acked
+        self.holds(wanted, f"{name} is sent although its driver knows that it is {asked.state}")
+        self.holds(not (self.parked and self.parked_at in process.acks), f"{name} is sent after parking")
+        late = process.asked_to_stop is not None and asked.at > process.asked_to_stop + 2 * process.world.troubles.slow
+        late = late and (asked.seq > self.first or known.STOPS_BEFORE_THE_START)
+        self.holds(not late, f"{name} is asked for and sent after the wish to stop")
         self.holds(not process.cancelled_before, f"{name} is sent by a driver that came after the cancel")
         said = [clarified["answer"] for clarified in material["clarifications"]]
         due = [answer for seq, answer in self.answers.values() if seq < asked.seq]

@@ -1,6 +1,7 @@
 """One simulated process that drives the run: a supervisor with its actors, a model, and what may go wrong with them."""
 
 from contextvars import ContextVar
+from functools import partial
 from random import Random
 
 import trio
@@ -12,13 +13,11 @@ from runtime.journal.memory import open_memory
 from runtime.machine import fold
 from runtime.models.port import Fault
 from runtime.supervisor import GRACE_SECONDS, Lease, Stop
+from tests.shell import known
 from tests.simulation import scenery as pure
 
 RUN = "run"
 POINTS = ("append.before", "append.after", "send.before", "reply.after", "judge.after", "claim.after", "finish.after")
-
-ERRORS_AMID_APPENDS = False
-"""Whether a driver may be cancelled, or its lease fail to be renewed, while it waits for an append."""
 
 current: ContextVar["Process"] = ContextVar("process")
 """Whose task this is: labelled crash points are one hook for the whole program."""
@@ -29,19 +28,20 @@ class Died(BaseException):
 
 
 class SlowJournal:
-    """A journal whose appends take a while, before and after the commit."""
+    """A journal whose operations take up to `seconds` before their commit, and again after it."""
 
     def __init__(self, journal, dice, seconds):
         self._journal, self._dice, self._seconds = journal, dice, seconds
 
     def __getattr__(self, name):
-        return getattr(self._journal, name)
+        operation = getattr(self._journal, name)
+        return operation if name == "version" else partial(self._slowly, operation)
 
-    async def append(self, run, **batch):
+    async def _slowly(self, operation, *arguments, **named):
         await trio.sleep(self._dice.random() * self._seconds)
-        records = await self._journal.append(run, **batch)
+        result = await operation(*arguments, **named)
         await trio.sleep(self._dice.random() * self._seconds)
-        return records
+        return result
 
 
 class Provider:
@@ -80,9 +80,9 @@ class Process:
         self.owner = f"process-{number}"
         self.stop, self.scope = Stop(), trio.CancelScope()
         self.dead, self.epoch, self.acked, self.acks = False, 0, 0, {}
-        self.asked_to_stop, self.began, self.ended = None, trio.current_time(), None
+        self.asked_to_stop, self.asked_twice, self.began, self.ended = None, None, trio.current_time(), None
         self.cancelled_before = False
-        self.commits = 0
+        self.commits, self.patience = 0, 0.0
         troubles = world.troubles
         self.fault = None if calm or self.dice.random() >= troubles.journal else self._fault_plan()
         self.point = None if calm or self.dice.random() >= troubles.point else self._point_plan()
@@ -132,7 +132,7 @@ class Process:
                 raise Died
             case "before", "full" if operation == "append":
                 raise StorageFull("memory")
-            case "after", "unheard" if operation == "append" or (operation == "renew" and ERRORS_AMID_APPENDS):
+            case "after", "unheard" if operation == "append" or (operation == "renew" and known.ERRORS_AMID_APPENDS):
                 raise JournalError("the connection to the journal broke")
             case "before", "taken" if operation == "append":
                 held = world.held()
@@ -141,6 +141,9 @@ class Process:
 
     def on_record(self, record, state):
         """Remember what the driver knows."""
+        self.world.books.holds(
+            not self.acks or record.seq == self.acked + 1, f"record {record.seq} is told out of turn"
+        )
         self.acked = record.seq
         self.acks[record.seq] = trio.current_time()
         self.world.acknowledged[record.seq] = record
@@ -151,7 +154,7 @@ class Process:
         current.set(self)
         async with open_memory(world.codec, world.clock, store=world.store, fault=self.journal_fault) as journal:
             ttl, poll = self.dice.choice((9.0, 30.0)), self.dice.choice((0.25, 2.0))
-            self.patience = poll + 6.0 + 8 * world.troubles.slow
+            self.patience = poll + 6.0 + 16 * world.troubles.slow
             registry = Registry(guards={"toy": lambda _: world.guard})
             driver = world.supervisor(
                 RUN,
@@ -199,3 +202,6 @@ class Process:
             # Besides the grace, each reply that comes in and the parking itself is an append.
             bound = GRACE_SECONDS + self.patience
             books.holds(over <= bound, f"a stop took {over:.1f} s")
+        if self.asked_twice is not None:
+            over = self.ended - max(self.began, self.asked_twice)
+            books.holds(over <= self.patience, f"a second stop took {over:.1f} s")

@@ -13,9 +13,9 @@ from runtime.events import Codec
 from runtime.journal.chain import decode
 from runtime.journal.memory import MemoryStore, open_memory
 from runtime.supervisor import Supervisor
-from tests.shell import scenery
+from tests.shell import known, scenery
 from tests.shell.books import Books
-from tests.shell.process import ERRORS_AMID_APPENDS, RUN, Process, current
+from tests.shell.process import RUN, Process, current
 from tests.support import deterministic
 
 TROUBLED_MAX = 5
@@ -23,8 +23,6 @@ TROUBLED_MAX = 5
 PROCESSES_MAX = 60
 SECONDS_MAX = 10 * 86_400.0
 """Virtual seconds after which a run is taken to hang: far more than any user here thinks."""
-WAKES_AT_THE_DEADLINE = False
-"""Whether a host wakes a run that waits for people when its deadline comes, as `next_wake` in its row asks for."""
 ON_ITS_OWN = ("finished", "waiting", "parked")
 
 
@@ -66,7 +64,7 @@ class World:
         self.clock, self.store, self.books = WallClock(), MemoryStore(), Books()
         self.processes, self.endings, self.posts = [], [], []
         self.acknowledged = {}
-        self.cancelled = False
+        self.cancelled = self.jumped = False
 
     # What processes use.
 
@@ -149,9 +147,11 @@ class World:
         """Wait until the inbox has something new or a wait ends; say whether anything can still come."""
         while True:
             held = self.held()
+            if "parked" in self.endings and not self.troubles.patient:
+                return False
             if held.summary.status == "finished" or len(held.posted) > max(self.books.consumed, default=0):
                 return True
-            wake = held.summary.next_wake if WAKES_AT_THE_DEADLINE else None
+            wake = held.summary.next_wake if known.WAKES_AT_THE_DEADLINE else None
             if wake is not None and wake <= self.clock.now():
                 return True
             if wake is None and not self.troubles.willing:
@@ -165,7 +165,7 @@ class World:
             return
         if dice.random() < troubles.kill:
             await trio.sleep(dice.choice((0.0, dice.uniform(0, 10), dice.uniform(0, 60))))
-            if ERRORS_AMID_APPENDS and dice.random() < 0.3:
+            if known.ERRORS_AMID_APPENDS and dice.random() < 0.3:
                 process.let_go()
             else:
                 process.die()
@@ -175,6 +175,7 @@ class World:
             process.stop.park.set()
             if dice.random() < 0.4:
                 await trio.sleep(dice.uniform(0, 6))
+                process.asked_twice = trio.current_time()
                 process.stop.now.set()
 
     async def _disturb(self):
@@ -192,6 +193,7 @@ class World:
     async def _jump(self, after, seconds):
         await trio.sleep(after)
         self.clock.offset += seconds
+        self.jumped = True
 
     async def _cancel(self, after):
         await trio.sleep(after)
@@ -233,6 +235,15 @@ class World:
             books.holds(kept, f"record {seq} was acknowledged, and is lost")
         ended = books.finished is not None or ending in ON_ITS_OWN
         books.holds(ended, f"neither ended, waiting nor parked: {self.endings}")
+        if self.troubles.willing and self.troubles.patient:
+            books.holds(
+                books.finished is not None, f"everybody did what they should, but it did not end: {self.endings}"
+            )
+        if self.limits.deadline is not None and not self.jumped:
+            patience = max(process.patience for process in self.processes)
+            late = [record for record in books.records if record.at > self.limits.deadline + patience]
+            asked = [record.seq for record in late if record.event.kind == "generation_requested"]
+            books.holds(not asked, f"asked for after the deadline: {asked}")
         left = {name for name, asked in books.asked.items() if asked.state in ("answered", "failed")}
         # A request that timed out was sent; one that is answered was sent, whatever the provider said.
         books.holds(left <= set(books.sent), "answered, but never sent")
