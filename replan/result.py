@@ -6,6 +6,7 @@ from typing import Any
 
 from actors.findings import Finding
 from actors.machine.state import Node, State
+from runtime.ledger import ZERO, Amount
 from runtime.models.prices import MICRO
 from runtime.replies import Parsed
 
@@ -34,7 +35,8 @@ class Result:
     `outcome` and `why` are empty until it has finished; `plan` is the proved plan, else None; `path` the accepted
     artifacts in order: the winning path, or the best that was validated; `findings` what speaks against going on (the
     last rejection), or the warnings on the plan; `cost_usd` is None where the price is unknown. `proof` is what the
-    guard measured on the plan: its `level`, `assurance` and `escalations`.
+    guard measured on the plan: its `level`, `assurance` and `escalations`. `unknown` is the part of the calls, tokens
+    and cost that stands for calls whose bill nobody knows.
     """
 
     run_id: str
@@ -51,6 +53,7 @@ class Result:
     question: dict[str, Any] | None = None
     cause: str = ""
     proof: Mapping[str, Any] = field(default_factory=dict)
+    unknown: Amount = ZERO
 
     @property
     def succeeded(self) -> bool:
@@ -83,7 +86,8 @@ def result_of(run: str, state: State, status: str) -> Result:
     path = best_path(state)
     # What is under way is not used yet; where nobody waits for it any more, it may have been charged.
     ledger = state.ledger
-    finished, charged = state.finished, ledger.spent + ledger.unknown if status == "running" else ledger.committed
+    charged = ledger.spent + ledger.unknown if status == "running" else ledger.committed
+    finished = state.finished
     won = finished is not None and finished.outcome == "success"
     plans = [node for node in path if _is_plan(state, node)]
     question = next(iter(state.questions.values()), None)
@@ -97,6 +101,7 @@ def result_of(run: str, state: State, status: str) -> Result:
         calls=charged.calls,
         tokens=charged.tokens,
         cost_usd=charged.micro_usd / MICRO if known else None,
+        unknown=charged - ledger.spent,
         revision=state.revision,
         plan=_value(plans[-1]) if won and plans else None,
         proof=plans[-1].verdict.facts if won and plans and plans[-1].verdict else {},

@@ -91,7 +91,7 @@ async def _show_run(invocation: Invocation, wanted: str, view: str, as_json: boo
 
 
 def _print_tree(row: RunRow, state: State, records: list[Record[PlanningEvent]], *, as_json: bool) -> None:
-    found = attempts(state, records)
+    found = attempts(state, records, interrupted=status_of(row) == "parked")
     if as_json:
         print_json({"run_id": row.run, "nodes": [attempt.to_json() for attempt in found]})
     else:

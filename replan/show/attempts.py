@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from actors.findings import Finding
-from actors.machine.events import ArtifactProduced, Decided, PlanningEvent, Revised
+from actors.machine.events import ArtifactProduced, Decided, PlanningEvent, Revised, Settled
+from actors.machine.ids import node_of
 from actors.machine.state import Node, State
 from actors.policy.decide import Decision
 from actors.policy.table import BacktrackLevel
@@ -25,7 +26,9 @@ _BUILT_IN_RULES = {
 class Attempt:
     """One attempt. `parent` is the attempt that it hangs under; `wasted` is what a backtrack made void, with itself.
 
-    `over` says that the run has finished, so that a verdict which is missing will not come.
+    `late` is what replies cost that came after their request was withdrawn, `unknown` what is charged for tries whose
+    bill nobody knows. `over` says that the run has finished, so that a verdict which is missing will not come; `rests`
+    that nobody drives it now.
     """
 
     node: Node
@@ -33,7 +36,15 @@ class Attempt:
     why: str = ""
     wasted: Amount = ZERO
     cost_known: bool = False
+    late: Amount = ZERO
+    unknown: Amount = ZERO
     over: bool = False
+    rests: bool = False
+
+    @property
+    def used(self) -> Amount:
+        """What its replies cost, the late ones too."""
+        return self.node.used + self.late
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -63,7 +74,8 @@ class Attempt:
             "score": verdict.score if verdict else None,
             "findings": [finding.model_dump(mode="json", exclude_defaults=True) for finding in self.findings],
             "decision": self._decision(decision) if decision else None,
-            **_amount(node.used, known=self.cost_known),
+            **_amount(self.used, known=self.cost_known),
+            "unknown": _amount(self.unknown, known=self.cost_known),
         }
 
     def _decision(self, decision: Decision) -> dict[str, Any]:
@@ -79,9 +91,16 @@ class Attempt:
         }
 
 
-def attempts(state: State, records: Iterable[Record[PlanningEvent]] = ()) -> list[Attempt]:
-    """Return the attempts in the order of their requests; what backtracks cost is read from the records."""
-    wasted = _wasted(state, records)
+def attempts(
+    state: State, records: Sequence[Record[PlanningEvent]] = (), *, interrupted: bool = False
+) -> list[Attempt]:
+    """Return the attempts in the order of their requests.
+
+    What backtracks and late replies cost is read from the records. `interrupted` says that the run's driver is gone.
+    """
+    wasted, late = _wasted(state, records), _late(records)
+    rests = interrupted or state.parked or state.finished is not None
+    unknown = _unknown(state, rests=rests)
     known = state.config is not None and state.config.price is not None
     return [
         Attempt(
@@ -90,7 +109,10 @@ def attempts(state: State, records: Iterable[Record[PlanningEvent]] = ()) -> lis
             why=_why(state, node.decision),
             wasted=wasted.get(node.node, ZERO),
             cost_known=known,
+            late=late.get(node.node, ZERO),
+            unknown=unknown.get(node.node, ZERO),
             over=state.finished is not None,
+            rests=rests,
         )
         for node in state.nodes.values()
     ]
@@ -135,6 +157,25 @@ def _wasted(state: State, records: Iterable[Record[PlanningEvent]]) -> dict[str,
                 found[cause] = sum((state.nodes[node].used for node in lost), found.get(cause, ZERO))
             case _:
                 pass
+    return found
+
+
+def _late(records: Iterable[Record[PlanningEvent]]) -> dict[str, Amount]:
+    found: dict[str, Amount] = {}
+    for record in records:
+        if isinstance(record.event, Settled):
+            node = node_of(record.event.request_id)
+            found[node] = found.get(node, ZERO) + record.event.used
+    return found
+
+
+def _unknown(state: State, *, rests: bool) -> dict[str, Amount]:
+    """Return, by node, what may have been charged. A request that nobody waits for any more is one of these."""
+    open_ones = state.ledger.reserved.items() if rests else ()
+    found: dict[str, Amount] = {}
+    for request, amount in (*state.ledger.forfeited.items(), *open_ones):
+        node = node_of(request)
+        found[node] = found.get(node, ZERO) + amount
     return found
 
 

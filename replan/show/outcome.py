@@ -6,7 +6,8 @@ from replan.result import Result
 from replan.show.console import Row, line
 from replan.show.plan import plan_lines, value_lines
 from replan.show.tree import finding_line
-from replan.show.words import counted, money
+from replan.show.words import counted, money, spent
+from runtime.ledger import ZERO
 
 FINDINGS_MAX = 5
 """Findings of the last rejection that are shown; `replan show RUN --tree` has all."""
@@ -100,7 +101,10 @@ def _proof(result: Result) -> Row:
 
 def _used(result: Result) -> Row:
     calls, tokens = counted(result.calls, "model call"), counted(result.tokens, "token")
-    return Row(line(f"Run {result.run_id}: {calls}, {tokens}, {money(result.cost_usd)}.", "dim"))
+    said = f"Run {result.run_id}: {calls}, {tokens}, {money(result.cost_usd)}"
+    if result.unknown != ZERO:
+        said += f"; charged as unknown: {spent(result.unknown, known=result.cost_usd is not None)}"
+    return Row(line(f"{said}.", "dim"))
 
 
 def _blank() -> Row:

@@ -9,6 +9,7 @@ from actors.findings import Finding
 from replan.show.attempts import Attempt, roots
 from replan.show.console import line
 from replan.show.words import counted, spent
+from runtime.ledger import ZERO
 
 FINDINGS_MAX = 3
 """Findings under one attempt; the rest are counted."""
@@ -37,18 +38,28 @@ def _grow(tree: Tree, branch: tuple[Attempt, list[Any]], *, brief: bool) -> None
 def _label(attempt: Attempt) -> Text:
     node = attempt.node
     text = line(node.node)
-    said = "without a verdict" if attempt.over and node.status == "pending" else _SAID.get(node.status, node.status)
-    text.append(f"  {said}", style=_STYLES[node.status])
+    text.append(f"  {_said(attempt)}", style=_STYLES[node.status])
     if node.verdict is not None:
         score = "" if node.verdict.passed else f", score {node.verdict.score:.2f}"
         text.append(" ").append_text(line(f"by {node.verdict.guard}{score}", "dim"))
     if node.status == "superseded":
         text.append(", made void later", style="dim")
-    if node.used.tokens or node.used.calls > 1:
-        text.append(f" ({spent(node.used, known=attempt.cost_known).removeprefix('1 call, ')})", style="dim")
+    if attempt.used.tokens or attempt.used.calls > 1:
+        text.append(f" ({spent(attempt.used, known=attempt.cost_known).removeprefix('1 call, ')})", style="dim")
+    if attempt.unknown != ZERO:
+        text.append(f" (charged as unknown: {spent(attempt.unknown, known=attempt.cost_known)})", style="yellow")
     if node.repeats is not None:
         text.append(" ").append_text(line(f"repeats {node.repeats}", "yellow"))
     return text
+
+
+def _said(attempt: Attempt) -> str:
+    node = attempt.node
+    if node.status == "pending" and attempt.over:
+        return "without a verdict"
+    if node.status == "pending" and attempt.rests:
+        return "interrupted" if node.artifact is None else "not judged yet"
+    return _SAID.get(node.status, node.status)
 
 
 def _explained(attempt: Attempt, *, brief: bool) -> list[Text]:

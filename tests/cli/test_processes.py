@@ -98,9 +98,14 @@ def test_a_killed_run_goes_on_at_once_in_another_process(shell, replan, problem,
         run = started(process)
         process.kill()
         process.communicate()
+    assert "interrupted (charged as unknown: 1 call" in replan("show", run, "--tree").stdout
+    assert "1 model call" in replan("show", run).stdout
+    assert "; charged as unknown: 1 call" in replan("show", run).stdout
     done = replan("resume", run, "--json")
     assert done.exit_code == 0
     assert json.loads(done.stdout)["calls"] == 2
+    (node,) = json.loads(replan("show", run, "--tree", "--json").stdout)["nodes"]
+    assert (node["calls"], node["unknown"]["calls"]) == (1, 1)
 
 
 def test_log_follows_a_run_of_another_process(shell, replan, problem, scripted):
