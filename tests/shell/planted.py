@@ -1,6 +1,7 @@
 """Bugs planted into the shell, each the kind of mistake that a change could make. The simulation must find every one.
 
 A bug is a variant of the supervisor, of the machine, or a patch of the ledger; `BUGS` has them by what they do.
+`python -m tests.shell.planted` prints which seed finds which, and what it says.
 """
 
 from dataclasses import dataclass, field, replace
@@ -180,3 +181,8 @@ BUGS = {
     "books replies at nothing": Bug(ledger={"settle": lambda self, request, used: self.refund(request)}),
 }
 """The planted bugs, by what they do."""
+
+if __name__ == "__main__":
+    for name, bug in BUGS.items():
+        seed, shown = bug.found(range(3_000)) or ("never", "")
+        print(f"{name:40} {seed:>5}  {shown}")
