@@ -18,6 +18,7 @@ from actors.findings import Verdict
 from actors.guards.catalogue import BUILT_IN
 from actors.guards.plan_settings import Settings
 from actors.guards.port import Guard
+from actors.hands.generators import TextMaker
 from actors.machine.events import PlanningEvent
 from actors.machine.state import State
 from replan.data import data_root
@@ -47,7 +48,8 @@ class Memory(Enum):
 MEMORY = Memory.MEMORY
 """A home that is gone when the call returns: nothing is written, and nothing can be resumed."""
 
-Generate = Callable[[Context], Awaitable[str]]
+Generate = TextMaker
+"""What a plug-in generator is: a function from a context to text, async or not."""
 Ask = Callable[[Mapping[str, Any]], str | Awaitable[str]]
 """Answers a question: gets its `id`, `text` and `why`, and returns the answer."""
 

@@ -80,8 +80,9 @@ def make_job(
     workflow, keys = loaded.workflow, _overrides(asked)
     if keys:
         workflow = _changed(workflow, keys)
-    for step in workflow.action_pairs:
+    for step, pair in workflow.action_pairs.items():  # what cannot be made or loaded is told before anything is written
         guard_for(workflow, step, registry.guards)
+        registry.generators.get(pair.generator)
     price = _price(choice, config, environment, now)
     if asked.max_cost_usd is not None and price is None:
         hint = "give input_usd_per_mtok and output_usd_per_mtok under prices in config.yaml, or limit calls or tokens"

@@ -7,6 +7,7 @@ from actors.config.workflow import Composite, Workflow
 from actors.guards import analysis, critique, plan_expansive, plan_medium, plan_minimal, recon, strategy
 from actors.guards.composite import composite
 from actors.guards.port import AnyGuard, GuardFactory
+from actors.plugged import named
 
 BUILT_IN: Mapping[str, GuardFactory] = {
     "analysis_valid": analysis.make,
@@ -26,12 +27,13 @@ def guards_of(workflow: Workflow, step: str) -> tuple[str, ...]:
 
 
 def guard_for(workflow: Workflow, step: str, known: Mapping[str, GuardFactory]) -> AnyGuard:
-    """Return the guard that judges a step, at the workflow's target level. Raises `UsageProblem` on bad settings."""
-    named = workflow.effective_guard(step)
-    if not isinstance(named, Composite):
-        return known[named](_settings(workflow, step, named))
-    members = {name: known[name](_settings(workflow, step, name)) for name in named.members}
-    return composite(named.kind, members)
+    """Return the guard that judges a step, at the workflow's target level; its errors name it.
+
+    Raises `UsageProblem` on bad settings.
+    """
+    members = {name: named(name, known[name](_settings(workflow, step, name))) for name in guards_of(workflow, step)}
+    guard = workflow.effective_guard(step)
+    return composite(guard.kind, members) if isinstance(guard, Composite) else members[guard]
 
 
 def _settings(workflow: Workflow, step: str, guard: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Generators: what makes an artifact for a step. The built-in ones ask a model; plug-ins are any async function.
 
 A plug-in generator is written against anyio, so that its author need not know the runner: `async def make(context:
-Context) -> str`. Its text is judged like a model's.
+Context) -> str`; one that waits for nothing may be a plain function. Its text is judged like a model's.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -9,9 +9,13 @@ from typing import Any, Protocol
 
 from actors.artifacts import Context
 from actors.machine.planning import GenerationBrief
+from actors.plugged import naming
 from actors.schemas import SCHEMAS
 from runtime.models.port import Fault, Model, ModelRequest, Reply, Usage
 from runtime.replies import Parsed
+
+TextMaker = Callable[[Context], Awaitable[str] | str]
+"""What a plug-in generator is."""
 
 
 class Generator(Protocol):
@@ -48,15 +52,20 @@ class ModelGenerator:
 
 
 class FunctionGenerator:
-    """A plug-in: an async function from a context to text. It counts as one call and reports no tokens."""
+    """A plug-in: a function from a context to text, async or not. It counts as one call and reports no tokens."""
 
-    def __init__(self, function: Callable[[Context], Awaitable[str]], name: str) -> None:
+    def __init__(self, function: TextMaker, name: str) -> None:
         self._function = function
         self._name = name
 
     async def generate(self, brief: GenerationBrief) -> Reply | Fault:
-        """Return the function's text. Raises `TypeError` for anything else, which ends the run as a bug."""
-        text = await self._function(brief.context)
+        """Return the function's text.
+
+        Raises `TypeError` for anything else and `PlugInFailed` for what the function raises; both end the run as a bug.
+        """
+        with naming(f"generator {self._name}"):
+            answer = self._function(brief.context)
+            text: object = await answer if isinstance(answer, Awaitable) else answer
         if not isinstance(text, str):
             raise TypeError(f"generator {self._name!r} returned {type(text).__name__}, not text")
         return Reply(text=text, usage=Usage(), model=self._name)

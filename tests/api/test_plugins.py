@@ -1,0 +1,161 @@
+"""Installed plug-ins: what is broken is named with its package, and hurts only the workflows that name it."""
+
+import pytest
+import trio.lowlevel
+
+import replan
+from replan import plugins
+from tests.cli.cases import PLAN, PROBLEM, write_script
+
+MODULE = """
+import replan
+from replan import Verdict
+
+def guard(artifact, context):
+    return Verdict(guard="good", passed=True, score=1.0)
+
+def make(config):
+    return guard
+
+def picky(config):
+    raise ValueError("no rules file")
+
+def nothing(config):
+    return True
+
+def boom(config):
+    def guard(artifact, context):
+        raise RuntimeError("kaput")
+    return guard
+
+def truth(config):
+    return lambda artifact, context: True
+
+def plan(context):
+    return PLAN
+
+async def tired(context):
+    raise RuntimeError("kaput")
+
+text = "no function"
+PLAN = {plan!r}
+"""
+GUARDS = {
+    "good": "house:make",
+    "itself": "house:guard",
+    "gone": "house:absent",
+    "lost": "nowhere:make",
+    "words": "house:text",
+    "nothing": "house:nothing",
+    "picky": "house:picky",
+    "boom": "house:boom",
+    "truth": "house:truth",
+    "recon_valid": "house:make",
+}
+GENERATORS = {"plan": "house:plan", "blank": "house:absent", "tired": "house:tired", "pair": "house:guard"}
+WORKFLOW = "name: mine\naction_pairs:\n  g_plan: {{generator: {generator}, guard: {guard}, prompt: plan_direct}}\n"
+
+
+@pytest.fixture
+def house(tmp_path, monkeypatch):
+    """Install a package of good and broken plug-ins for one test."""
+    folder = tmp_path / "site"
+    info = folder / "house_rules-1.0.dist-info"
+    info.mkdir(parents=True)
+    (folder / "house.py").write_text(MODULE.replace("{plan!r}", repr(plan_text())))
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: house-rules\nVersion: 1.0\n")
+    groups = {"replan.guards": GUARDS, "replan.generators": GENERATORS}
+    lines = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in points.items()) for group, points in groups.items()]
+    (info / "entry_points.txt").write_text("\n".join(lines))
+    monkeypatch.syspath_prepend(str(folder))
+    plugins._points.cache_clear()
+    yield
+    plugins._points.cache_clear()
+
+
+def plan_text():
+    import json
+
+    return json.dumps(PLAN)
+
+
+@pytest.fixture
+def solve(tmp_path):
+    """Solve with a guard and a generator."""
+
+    def solving(guard="plan_medium", generator="model", **options):
+        path = tmp_path / "mine.yaml"
+        path.write_text(WORKFLOW.format(guard=guard, generator=generator))
+        model = write_script(tmp_path, {"g_plan": [PLAN]})
+        return replan.solve(PROBLEM, workflow=str(path), model=model, home=replan.MEMORY, **options)
+
+    return solving
+
+
+def test_what_is_broken_hurts_nobody_who_does_not_name_it(house, solve):
+    assert solve().succeeded
+    assert solve(guard="{all_of: [plan_medium, good]}").succeeded
+    assert solve(generator="plan").succeeded, "a plain function is a generator too"
+
+
+@pytest.mark.parametrize(
+    ("guard", "cause"),
+    [
+        ("itself", "is a guard, not a factory that makes one"),
+        ("gone", "cannot be loaded: AttributeError"),
+        ("lost", "cannot be loaded: ModuleNotFoundError"),
+        ("words", "is of type str, not a function"),
+        ("nothing", "makes a value of type bool, not a guard"),
+        ("picky", "makes no guard: ValueError: no rules file"),
+        ("recon_valid", "the name is built in"),
+    ],
+)
+def test_a_broken_guard_is_told_with_its_package(house, solve, guard, cause):
+    with pytest.raises(replan.UsageProblem) as caught:
+        solve(guard=guard)
+    assert str(caught.value).startswith(f"replan.guards {guard} (from house-rules): {cause}")
+
+
+@pytest.mark.parametrize(
+    ("generator", "cause"), [("blank", "cannot be loaded: AttributeError"), ("pair", "does not take a context")]
+)
+def test_a_broken_generator_is_told_with_its_package(house, solve, generator, cause):
+    with pytest.raises(replan.UsageProblem) as caught:
+        solve(generator=generator)
+    assert str(caught.value).startswith(f"replan.generators {generator} (from house-rules): {cause}")
+
+
+def test_problems_lists_what_cannot_be_used(house):
+    """What only a step's settings can break is not looked for."""
+    found = [one.partition(" (from house-rules): ")[0] for one in plugins.problems()]
+    guards = [f"replan.guards {name}" for name in ("itself", "gone", "lost", "words", "recon_valid")]
+    assert found == [*guards, "replan.generators blank", "replan.generators pair"]
+
+
+@pytest.mark.parametrize("guard", ["boom", "{all_of: [plan_medium, boom]}"])
+def test_the_run_s_end_names_the_guard_that_raised(house, solve, guard):
+    result = solve(guard=guard)
+    assert result.outcome == "failed"
+    assert "guard boom: RuntimeError: kaput" in result.why
+
+
+@pytest.mark.parametrize("guard", ["truth", "{majority: [plan_medium, truth]}"])
+def test_the_run_s_end_names_the_guard_that_gave_no_verdict(house, solve, guard):
+    assert "guard truth returned bool, not a Verdict" in solve(guard=guard).why
+
+
+def test_an_async_guard_is_named_as_well(solve):
+    async def late(artifact, context):
+        await trio.lowlevel.checkpoint()
+        raise RuntimeError("kaput")
+
+    async def wordy(artifact, context):
+        await trio.lowlevel.checkpoint()
+        return "fine"
+
+    assert "guard late: RuntimeError: kaput" in solve("{all_of: [plan_medium, late]}", guards={"late": late}).why
+    assert "guard wordy returned str, not a Verdict" in solve("wordy", guards={"wordy": wordy}).why
+
+
+def test_the_run_s_end_names_the_generator_that_raised(house, solve):
+    assert "generator tired: RuntimeError: kaput" in solve(generator="tired").why
