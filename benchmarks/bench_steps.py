@@ -149,7 +149,8 @@ def storage(contestants):
                 "bytes_per_further_step": round(further),
                 "beyond_the_text": round(further) - TEXT_BYTES,
             }
-    return {"text_bytes": TEXT_BYTES, "goal_beyond_the_text": BEYOND_THE_TEXT_GOAL, "cases": found}
+    facts = {"commit": commit(), "text_bytes": TEXT_BYTES, "goal_beyond_the_text": BEYOND_THE_TEXT_GOAL}
+    return facts | {"cases": found}
 
 
 def stored(contestant, case, arguments):
@@ -189,7 +190,8 @@ def _sizes(results):
         rows.append((name, *sizes, f"{case['bytes_per_further_step']:,}", f"{beyond:,}", verdict(beyond, goal)))
     counts = (f"{int(count):,} steps" for count in next(iter(kept["cases"].values()))["bytes"])
     heads = ("", *counts, "bytes per step", "beyond the text", "goal")
-    return f"Storage, with a new text of {kept['text_bytes']} bytes in every step:\n\n{table(heads, rows)}"
+    title = f"Storage at commit {kept['commit']}, with a new text of {kept['text_bytes']} bytes in every step"
+    return f"{title}:\n\n{table(heads, rows)}"
 
 
 if __name__ == "__main__":

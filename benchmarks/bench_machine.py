@@ -1,0 +1,80 @@
+"""How long the pure machine takes for an accepted step: no trio, no journal, nothing but its functions and the codec.
+
+    python benchmarks/bench_machine.py [--runs N]
+
+A step is a generation and a judgement, so two messages; each part is the least of all runs, because whatever else the
+computer does only ever adds to it. Prints microseconds per step.
+"""
+
+import argparse
+import gc
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from actors.machine.events import EVENTS, GenerationRequested
+from actors.machine.messages import Begin, Generated, Judged
+from actors.machine.planning import PlanningMachine
+from benchmarks.worker_replan import ACCEPTED, PROBLEM, pinned
+from runtime.events import Codec
+from runtime.ledger import Limits
+from runtime.machine import settle
+from runtime.models.port import Reply, Usage
+
+STEPS = 10
+TEXT_BYTES = 400
+PARTS = ("accept", "settle", "encode", "outstanding", "brief")
+
+
+def reply(request, now):
+    """Return the message that answers a request."""
+    if isinstance(request, GenerationRequested):
+        text = f'{{"for": "{request.request_id}", "said": "'.ljust(TEXT_BYTES - 2, "x") + '"}'
+        usage = Usage(input_tokens=100, output_tokens=100)
+        return Generated(request.request_id, now, 0.01, Reply(text=text, usage=usage, model="instant"))
+    return Judged(request.request_id, now, 0.01, ACCEPTED)
+
+
+def play(machine, codec, first):
+    """Play one run; return the seconds that each part took."""
+    spent, state, message = dict.fromkeys(PARTS, 0.0), machine.initial(), first
+    while True:
+        marks = [time.perf_counter()]
+        accepted = machine.accept(state, message)
+        marks.append(time.perf_counter())
+        state, events = settle(machine, state, accepted)
+        marks.append(time.perf_counter())
+        for event in events:
+            codec.encode(event)
+        marks.append(time.perf_counter())
+        work = next(iter(machine.outstanding(state).values()), None)
+        marks.append(time.perf_counter())
+        if work is not None:
+            machine.brief(state, work)
+        marks.append(time.perf_counter())
+        for part, before, after in zip(PARTS, marks, marks[1:], strict=False):
+            spent[part] += after - before
+        if work is None:
+            return spent
+        message = reply(work.request, message.at + 0.01)
+
+
+def main():
+    """Measure and print."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--runs", type=int, default=300, help="runs of ten steps (300)")
+    chosen = options.parse_args()
+    machine, codec, config = PlanningMachine(), Codec(EVENTS), pinned(STEPS, 1)
+    first = Begin(1_000.0, "run", PROBLEM, config.model_dump_json(), Limits(calls=STEPS))
+    gc.disable()
+    found = [play(machine, codec, first) for _ in range(chosen.runs)]
+    least = {part: min(one[part] for one in found) / STEPS * 1e6 for part in PARTS}
+    for part, micros in least.items():
+        print(f"{part:12} {micros:6.1f}")
+    print(f"{'all':12} {sum(least.values()):6.1f} µs per step")
+
+
+if __name__ == "__main__":
+    main()
