@@ -1,13 +1,15 @@
 """The command group: its help, and the one place where errors become a line on stderr and an exit code."""
 
 import contextlib
+import errno
 import importlib
 import io
 import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import IO, Any, NoReturn, cast
 
 import click
 
@@ -62,6 +64,9 @@ class App(click.Group):
     def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> NoReturn:
         """Run a command and exit with its code."""
         arguments = list(sys.argv[1:] if args is None else args)
+        for name in ("stdin", "stdout", "stderr"):
+            if getattr(sys, name) is None:  # Our caller has closed it. Nothing else may be opened under its number.
+                setattr(sys, name, Path(os.devnull).open("r" if name == "stdin" else "w"))  # noqa: SIM115
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # A letter that the encoding lacks is escaped, and no crash.
                 stream.reconfigure(errors="backslashreplace")
@@ -93,8 +98,12 @@ def _failed(error: BaseException, invocation: Invocation) -> int:
         case SystemExit():
             return int(error.code or 0)
         case BrokenPipeError():
-            # Whoever read the output has left: nobody is there to be told, and the interpreter must not try to flush.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _leave_stdout()  # Whoever read the output has left: nobody is there to be told.
+            return Exit.INTERNAL
+        case OSError() if error.errno in _NO_ROOM or _stdout_fails():
+            _leave_stdout()
+            kept = f" (the run is kept: replan show {invocation.run})" if invocation.run else ""
+            _say(f"stdout: {_NO_ROOM.get(error.errno or 0, os.strerror(error.errno or 0).lower())}{kept}")
             return Exit.INTERNAL
         case click.exceptions.Exit():
             return error.exit_code
@@ -110,6 +119,25 @@ def _failed(error: BaseException, invocation: Invocation) -> int:
             return exit_of_error(error)
         case _:
             return _crashed(error, invocation)
+
+
+# The journal and the log say themselves what they have no room for, so that this is about the result.
+_NO_ROOM = dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "no space left")
+
+
+def _stdout_fails() -> bool:
+    """Tell whether what failed was writing the result: what is still held fails again."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return True
+    return False
+
+
+def _leave_stdout() -> None:
+    from replan.show.console import silence
+
+    silence(sys.stdout)
 
 
 def _misused(error: click.UsageError, invocation: Invocation) -> int:
@@ -142,9 +170,10 @@ def _crashed(error: BaseException, invocation: Invocation) -> int:
 
 
 def _say(text: str) -> None:
+    from replan.show.console import Lossy
     from runtime.terminal import clean
 
-    click.echo(f"replan: {clean(text, one_line=True)}", err=True)
+    click.echo(f"replan: {clean(text, one_line=True)}", file=cast("IO[str]", Lossy(sys.stderr)))
 
 
 def release() -> str:

@@ -140,6 +140,7 @@ async def _drive(engine: Engine, run: str, title: str, start: Start, manner: Man
             nursery.cancel_scope.cancel()
     if wishes.cancelled and result.status != "finished":
         result = await engine.finish_cancelled(run)
+    manner.invocation.run = run
     _print(result, as_json=manner.as_json)
     return _leave(result, signals)
 

@@ -80,6 +80,7 @@ async def _show_run(invocation: Invocation, wanted: str, view: str, as_json: boo
         run = await run_named(engine, wanted)
         state, records = await engine.load(run)
         row = await engine.journal.row(run)
+    invocation.run = run
     match view:
         case "tree":
             _print_tree(row, state, records, as_json=as_json)

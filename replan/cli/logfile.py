@@ -6,8 +6,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO, cast
 
 from replan.cli.options import Invocation
+from replan.show.console import Lossy
 from runtime import logs
 from runtime.errors import ReplanError, UsageProblem
 from runtime.journal.home import locate_home
@@ -28,7 +30,9 @@ def logging_to(invocation: Invocation) -> Iterator[None]:
     redactor = Redactor(secrets_in(os.environ))
     if invocation.verbose or invocation.log_json:
         level = logging.DEBUG if invocation.verbose > 1 else logging.INFO
-        logs.configure(stream=sys.stderr, json=invocation.log_json, level=level, redactor=redactor)
+        logs.configure(
+            stream=cast("TextIO", Lossy(sys.stderr)), json=invocation.log_json, level=level, redactor=redactor
+        )
         try:
             yield
         finally:

@@ -12,12 +12,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass
 class Invocation:
-    """What holds for the whole command: `verbose` counts `-v`, `json` says that stdout is for a program."""
+    """What holds for the whole command: `verbose` counts `-v`, `json` says that stdout is for a program.
+
+    `run` is the run that the command is about to print the result of.
+    """
 
     verbose: int = 0
     log_json: bool = False
     debug: bool = False
     json: bool = False
+    run: str = ""
 
 
 def _noted(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:

@@ -1,11 +1,13 @@
 """Consoles that keep the contract: no colour and no folded lines unless it is a terminal that shows them."""
 
+import contextlib
+import io
 import json
 import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from rich.console import Console
 from rich.text import Text
@@ -15,7 +17,7 @@ from runtime.terminal import clean
 WIDE = 10_000
 """Columns where no terminal limits them: a line in a pipe is never folded."""
 
-__all__ = ["Row", "columns", "err", "line", "out", "plain_terminal", "print_json", "show"]
+__all__ = ["Lossy", "Row", "columns", "err", "line", "out", "plain_terminal", "print_json", "show", "silence"]
 
 
 def out() -> Console:
@@ -25,10 +27,53 @@ def out() -> Console:
 
 def err() -> Console:
     """Return the console for progress, prompts and notices."""
-    return _console(sys.stderr)
+    return _console(Lossy(sys.stderr))
 
 
-def plain_terminal(stream: TextIO) -> bool:
+class Lossy(io.TextIOBase):
+    """A stream as long as somebody reads it: what can no longer be written is lost, and the work goes on."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """The stream's encoding."""
+        return self._stream.encoding
+
+    def isatty(self) -> bool:
+        """Tell whether it is a terminal."""
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        """Return the stream's file descriptor."""
+        return self._stream.fileno()
+
+    def write(self, text: str) -> int:
+        """Write, if that is still possible."""
+        try:
+            return self._stream.write(text)
+        except OSError:
+            silence(self._stream)
+            return len(text)
+
+    def flush(self) -> None:
+        """Flush, if that is still possible."""
+        try:
+            self._stream.flush()
+        except OSError:
+            silence(self._stream)
+
+
+def silence(stream: TextIO) -> None:
+    """Lead a stream that takes no more to nowhere: what it still holds must not fail again when the program ends."""
+    with contextlib.suppress(OSError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def plain_terminal(stream: TextIO | Lossy) -> bool:
     """Tell whether nothing but lines of text may be written: no terminal, or one that can do no more."""
     return not stream.isatty() or os.environ.get("TERM") == "dumb"
 
@@ -73,10 +118,10 @@ def columns(*parts: Text | str) -> Text:
     return Text("  ").join([Text(part) if isinstance(part, str) else part for part in parts])
 
 
-def _console(stream: TextIO) -> Console:
+def _console(stream: TextIO | Lossy) -> Console:
     plain = plain_terminal(stream)
     return Console(
-        file=stream,
+        file=cast("TextIO", stream),
         force_terminal=not plain,
         color_system=None if plain or os.environ.get("NO_COLOR") else "auto",
         width=WIDE if plain else None,

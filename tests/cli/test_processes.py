@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -126,6 +127,36 @@ def test_a_reader_that_leaves_is_no_crash(shell, problem):
     assert process.wait(timeout=PATIENCE) == 1
     assert "Traceback" not in error
     assert "internal error" not in error
+
+
+@pytest.mark.parametrize("options", [(), ("-v",), ("--json",)])
+def test_whoever_reads_only_the_progress_may_leave(shell, replan, problem, options):
+    """The progress is lost, the run goes on, and the plan is printed."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with shell("run", problem, "-m", "rules", *options, stderr=writer) as process:
+        os.close(writer)
+        out, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    assert b"plan_id" in out or b"Proved at level medium" in out
+
+
+def test_streams_that_the_caller_has_closed_are_no_crash(home, problem):
+    """`<&- 2>&-`: nothing takes their numbers, and the plan is printed."""
+    command = f"{shlex.quote(sys.executable)} -m replan run {shlex.quote(problem)} -m rules <&- 2>&-"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, check=False, timeout=PATIENCE)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"Proved at level medium" in done.stdout
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_full_stdout_is_one_line_and_the_run_is_kept(shell, replan, problem, options):
+    with Path("/dev/full").open("w") as full, shell("run", problem, "-m", "rules", *options, stdout=full) as process:
+        _, err = process.communicate(timeout=PATIENCE)
+    said_so = err.decode().splitlines()[-1]
+    assert process.returncode == 1
+    assert said_so == f"replan: stdout: no space left (the run is kept: replan show {run_id(replan)})"
+    assert b"Traceback" not in err
 
 
 def test_an_encoding_without_the_letters_is_no_crash(shell, replan, problem, scripted, monkeypatch):
