@@ -55,6 +55,10 @@ class Code(StrEnum):
     # recon
     NOT_IN_TEXT = "recon.not_in_text"
     NOTHING_FOUND = "recon.nothing_found"
+    # a final plan, beside the critique of its draft: `where` is a step id
+    CRITIQUE_IGNORED = "critique.ignored"  # it is the draft unchanged
+    CRITIQUE_UNHEEDED = "critique.unheeded"  # warning: a step that the critique names stands there as it did
+    NOT_COMPARED = "critique.not_compared"  # warning: there is no critique or no draft
     # requirements, which only a person can mend
     OPEN_QUESTION = "requirements.open_question"
     CONFLICT = "requirements.conflict"

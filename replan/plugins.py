@@ -10,24 +10,26 @@ from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
-from actors.config.workflow import MODEL_GENERATORS
+from actors.config.workflow import MODEL_GENERATORS, TEMPLATE_SELECTOR
 from actors.guards.catalogue import BUILT_IN
 from actors.guards.port import Guard, GuardFactory
 from actors.hands.generators import FunctionGenerator, Generator, TextMaker
 from actors.hands.team import Registry
+from replan.data import data_root
 from runtime.errors import UsageProblem
 
 GUARDS = "replan.guards"
 """The entry point group of guard factories: `make(config) -> guard(artifact, context) -> Verdict`."""
 GENERATORS = "replan.generators"
 """The entry point group of generators: `async def make(context) -> str`."""
+BUILT_IN_GENERATORS = MODEL_GENERATORS | {TEMPLATE_SELECTOR}
 
-_TAKEN: Mapping[str, frozenset[str]] = {GUARDS: frozenset(BUILT_IN), GENERATORS: MODEL_GENERATORS}
+_TAKEN: Mapping[str, frozenset[str]] = {GUARDS: frozenset(BUILT_IN), GENERATORS: BUILT_IN_GENERATORS}
 _FACTORY = "make(config) returns guard(artifact, context)"
 
 
 def registry(guards: Mapping[str, Guard] | None = None, generators: Mapping[str, TextMaker] | None = None) -> Registry:
-    """Return the built-in guards and generators with those installed, and those passed here, which win.
+    """Return the built-in guards, generators and templates with those installed, and those passed here, which win.
 
     Making an installed guard, or looking up an installed generator, raises `UsageProblem` if it cannot be used.
 
@@ -42,7 +44,7 @@ def registry(guards: Mapping[str, Guard] | None = None, generators: Mapping[str,
     known: dict[str, GuardFactory] = {**BUILT_IN, **{name: _Factory(one) for name, one in _installed(GUARDS).items()}}
     known.update({name: _constant(guard) for name, guard in (guards or {}).items()})
     functions = _Generators(_installed(GENERATORS), generators or {})
-    return Registry(guards=known, generators=functions)
+    return Registry(guards=known, generators=functions, templates=data_root() / "configs" / "templates")
 
 
 def problems() -> list[str]:

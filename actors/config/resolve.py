@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from actors.config.atomicguard import translate
 from actors.config.explain import explain, nearest
+from actors.config.plan_files import with_plan_files
 from actors.config.workflow import Workflow
 from actors.config.yamlfile import Document, read_document
 from actors.prompting.book import PromptBook, load_prompts
@@ -68,22 +69,24 @@ def read_workflow(name_or_path: str, root: Path) -> tuple[Workflow, Document, tu
 
 
 def load_workflow(name_or_path: str, root: Path) -> LoadedWorkflow:
-    """Return a workflow with its prompts, checked: every step that calls a model has an entry.
+    """Return a workflow with its prompts and plan files, checked: every step that calls a model has an entry.
 
     Raises:
-        UsageProblem: as `read_workflow`, or the prompts are missing or not sound.
+        UsageProblem: as `read_workflow`, or the prompts or plan files are missing or not sound.
     """
-    workflow, document, notices = read_workflow(name_or_path, root)
+    return with_prompts(*read_workflow(name_or_path, root), root)
+
+
+def with_prompts(workflow: Workflow, document: Document, notices: tuple[str, ...], root: Path) -> LoadedWorkflow:
+    """Return what `load_workflow` does, for a workflow that has been read."""
     folder = Path(document.source).parent
-    try:
-        path = find_shipped(workflow.prompts, root / "prompts", "prompts", (), folder)
-    except UsageProblem as problem:
-        raise document.problem(problem.cause, ("prompts",), problem.hint) from None
+    path = find_named(workflow.prompts, root / "prompts", "prompts", document)
     book, more = load_prompts(path, root / "prompts" / f"{_PROMPTS_SHARED}.yaml")
     beside = folder / "prompts.json"
     if "prompts" not in document.value and document.source.endswith(".json") and beside.is_file():
         unused = f"{document.source}: {beside} is not used; the key `prompts: prompts.json` would name it"
         notices = (*notices, unused)
+    workflow = with_plan_files(workflow, document, folder)
     loaded = LoadedWorkflow(workflow, book, document.source, (*notices, *more), document)
     for step in workflow.order():
         if not workflow.is_deterministic(step):
@@ -96,6 +99,17 @@ def _check_entry(loaded: LoadedWorkflow, step: str) -> None:
         loaded.prompts.entry_for(loaded.workflow, step)
     except UsageProblem as problem:
         raise loaded.document.problem(problem.cause, ("action_pairs", step), problem.hint) from None
+
+
+def find_named(wanted: str, shipped: Path, kind: str, document: Document) -> Path:
+    """Return the file that a workflow's key `kind` names. Raises `UsageProblem` that stands at the key."""
+    try:
+        path = find_shipped(wanted, shipped, kind, (), Path(document.source).parent)
+    except UsageProblem as problem:
+        raise document.problem(problem.cause, (kind,), problem.hint) from None
+    if not path.exists():
+        raise document.problem(f"no such file {str(path)!r}", (kind,))
+    return path
 
 
 def find_shipped(

@@ -20,6 +20,7 @@ __all__ = [
     "FREE_GENERATORS",
     "MODEL_GENERATORS",
     "STEPS_MAX",
+    "TEMPLATE_SELECTOR",
     "ActionPair",
     "Assurance",
     "Composite",
@@ -34,7 +35,10 @@ STEPS_MAX = 64
 TEXT_MAX = 20_000
 """Characters of a workflow's `constraints`: they go into every prompt."""
 
-FREE_GENERATORS = frozenset({"PlanGenerator", "TemplateSelectorGenerator"})
+TEMPLATE_SELECTOR = "TemplateSelectorGenerator"
+"""The generator that picks the template of a problem's type."""
+
+FREE_GENERATORS = frozenset({"PlanGenerator", TEMPLATE_SELECTOR})
 """The built-in generators that call no model: the catalogue's plans and the templates (S123)."""
 
 MODEL_GENERATORS = frozenset({"model", "LLMJsonGenerator", "LLMPlanGenerator", "LLMPlanRefiner"})

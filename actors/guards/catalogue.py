@@ -4,7 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.config.workflow import Composite, Workflow
-from actors.guards import analysis, critique, plan_expansive, plan_medium, plan_minimal, recon, strategy
+from actors.guards import (
+    analysis,
+    critique,
+    critique_followed,
+    plan_expansive,
+    plan_medium,
+    plan_minimal,
+    recon,
+    strategy,
+)
 from actors.guards.composite import composite
 from actors.guards.port import AnyGuard, GuardFactory
 from actors.plugged import named
@@ -12,6 +21,7 @@ from actors.plugged import named
 BUILT_IN: Mapping[str, GuardFactory] = {
     "analysis_valid": analysis.make,
     "critique_valid": critique.make,
+    "follows_critique": critique_followed.make,
     "plan_expansive": plan_expansive.make,
     "plan_medium": plan_medium.make,
     "plan_minimal": plan_minimal.make,

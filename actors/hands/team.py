@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from actors.config.workflow import MODEL_GENERATORS, Workflow
+from actors.config.workflow import MODEL_GENERATORS, TEMPLATE_SELECTOR, ActionPair, Workflow
 from actors.guards.catalogue import BUILT_IN, guard_for, guards_of
 from actors.guards.port import GuardFactory
 from actors.hands.generators import Generator, ModelGenerator
@@ -22,15 +23,20 @@ WAITS_MAX = 1024
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """What workflows may name: guards (built in and plugged in), and plug-in generators."""
+    """What workflows may name: guards (built in and plugged in), and plug-in generators.
+
+    `templates` is the folder of the plan templates; without one there is no template selector.
+    """
 
     guards: Mapping[str, GuardFactory] = field(default_factory=lambda: dict(BUILT_IN))
     generators: Mapping[str, Generator] = field(default_factory=dict)
+    templates: Path | None = None
 
     @property
     def generator_names(self) -> frozenset[str]:
         """All generators that a workflow may name."""
-        return MODEL_GENERATORS | frozenset(self.generators)
+        built_in = MODEL_GENERATORS if self.templates is None else MODEL_GENERATORS | {TEMPLATE_SELECTOR}
+        return built_in | frozenset(self.generators)
 
     def missing(self, workflow: Workflow) -> tuple[str, ...]:
         """Return the plug-ins that a workflow needs and this lacks, such as `guard 'mine'`, each once."""
@@ -53,9 +59,20 @@ def team(pinned: Pinned, model: Model, registry: Registry, clock: Clock, *, thre
     workflow, asking = pinned.workflow, ModelGenerator(model)
     actors: list[Actor[Any]] = [Actor(CLOCK, partial(wait, clock), concurrency=WAITS_MAX)]
     for step, pair in workflow.action_pairs.items():
-        generator = asking if pair.generator in MODEL_GENERATORS else registry.generators[pair.generator]
+        generator = _generator(pair, asking, registry)
         guard = guard_for(workflow, step, registry.guards)
         judging = partial(judge, guard, clock, threads, workflow.guard_timeout_seconds)
         actors.append(Actor(f"step:{step}", partial(generate, generator, clock), concurrency=pair.concurrency))
         actors.append(Actor(f"guard:{step}", judging, concurrency=pair.concurrency))
     return actors
+
+
+def _generator(pair: ActionPair, asking: ModelGenerator, registry: Registry) -> Generator:
+    """Return a step's generator. Raises `UsageProblem` on bad settings."""
+    if pair.generator in MODEL_GENERATORS:
+        return asking
+    if pair.generator == TEMPLATE_SELECTOR and registry.templates is not None:
+        from actors.hands.templates import TemplateSelectorGenerator  # noqa: PLC0415 - few workflows need the rules
+
+        return TemplateSelectorGenerator(registry.templates, pair.generator_config)
+    return registry.generators[pair.generator]

@@ -7,7 +7,9 @@ import pytest
 
 from actors.config.reference import content_ref
 from actors.config.resolve import ALIASES, load_workflow, read_workflow, shipped_workflows
-from actors.config.workflow import validate_names
+from actors.config.workflow import Composite, validate_names
+from actors.machine.pinned import graph_of
+from actors.search.cost import happy_calls, worst_case_calls
 from runtime.errors import UsageProblem
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,8 +26,10 @@ def problem(name: str, root: Path = ROOT) -> str:
     return str(caught.value)
 
 
-def test_five_workflows_are_shipped():
-    assert set(shipped_workflows(ROOT)) >= {"linear", "option_a", "option_b", "search", "single"}
+def test_nine_workflows_are_shipped():
+    """S127: the seeds' decompositions, the default, and two baselines; each is a file and no code."""
+    options = {f"option_{name}" for name in ("a", "ad", "b", "bc", "c", "d")}
+    assert set(shipped_workflows(ROOT)) >= {"linear", "search", "single", *options}
 
 
 @pytest.mark.parametrize("name", shipped_workflows(ROOT))
@@ -45,10 +49,32 @@ def shape(name):
 
 
 def test_the_shapes_are_those_of_the_design():
-    """S121, S122, and the default: analysis and recon have no edge between them, so they run at once."""
+    """S121 to S126, and the default: analysis and recon have no edge between them, so they run at once (S122, S125)."""
     assert shape("single") == {"g_plan": ()}
     assert shape("option_a") == {"g_analysis": (), "g_plan": ("g_analysis",)}
     assert shape("option_b") == {"g_analysis": (), "g_recon": (), "g_plan": ("g_analysis", "g_recon")}
+    assert shape("option_c") == {
+        "g_analysis": (),
+        "g_template": ("g_analysis",),
+        "g_plan_refine": ("g_template", "g_analysis"),
+    }
+    assert shape("option_d") == {
+        "g_plan_draft": (),
+        "g_critique": ("g_plan_draft",),
+        "g_plan_final": ("g_plan_draft", "g_critique"),
+    }
+    assert shape("option_bc") == {
+        "g_analysis": (),
+        "g_recon": (),
+        "g_template": ("g_analysis", "g_recon"),
+        "g_plan_refine": ("g_template", "g_analysis", "g_recon"),
+    }
+    assert shape("option_ad") == {
+        "g_analysis": (),
+        "g_plan_draft": ("g_analysis",),
+        "g_critique": ("g_analysis", "g_plan_draft"),
+        "g_plan_final": ("g_analysis", "g_plan_draft", "g_critique"),
+    }
     assert shape("search") == {
         "g_analysis": (),
         "g_recon": (),
@@ -61,6 +87,43 @@ def test_the_shapes_are_those_of_the_design():
         "g_strategy": ("g_analysis", "g_recon"),
         "g_plan": ("g_analysis", "g_recon", "g_strategy"),
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "happy", "worst"),
+    [
+        ("option_a", 2, 6),
+        ("option_b", 3, 9),
+        ("option_c", 2, 6),
+        ("option_d", 3, 9),
+        ("option_bc", 3, 9),
+        ("option_ad", 4, 12),
+        ("search", 4, 30),
+        ("single", 1, 3),
+    ],
+)
+def test_the_calls_are_those_of_the_seeds_comparison(name, happy, worst):
+    """S121 to S126: what a decomposition costs at best and at worst, with three attempts per step."""
+    graph = graph_of(read_workflow(name, ROOT)[0])
+    assert (happy_calls(graph), worst_case_calls(graph)) == (happy, worst)
+
+
+@pytest.mark.parametrize("name", ["option_c", "option_bc"])
+def test_the_template_step_calls_no_model(name):
+    """S123, S125."""
+    workflow, _, _ = read_workflow(name, ROOT)
+    free = [step for step in workflow.order() if workflow.is_deterministic(step)]
+    assert free == ["g_template"]
+    assert workflow.effective_guard("g_template") == "plan_minimal"
+
+
+@pytest.mark.parametrize("name", ["option_d", "option_ad"])
+def test_a_draft_is_checked_lightly_and_the_final_plan_fully(name):
+    """S124, S126, S136."""
+    workflow, _, _ = read_workflow(name, ROOT)
+    assert workflow.effective_guard("g_plan_draft") == "plan_minimal"
+    assert workflow.effective_guard("g_critique") == "critique_valid"
+    assert workflow.effective_guard("g_plan_final") == Composite(all_of=("plan_medium", "follows_critique"))
 
 
 def test_the_default_ships_the_budgets_of_the_design():

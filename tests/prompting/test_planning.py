@@ -11,7 +11,17 @@ from actors.artifacts import Artifact, Context
 from actors.config.resolve import load_workflow, shipped_workflows
 from actors.guards.catalogue import BUILT_IN
 from actors.guards.plan_settings import GUARD_CATALOG
-from actors.guards.shapes import ANALYSIS_SCHEMA, PROBLEM_TYPES, RECON_LISTS, RECON_SCHEMA, STRATEGIES, STRATEGY_SCHEMA
+from actors.guards.shapes import (
+    ANALYSIS_SCHEMA,
+    ASSESSMENTS,
+    CRITIQUE_LISTS,
+    CRITIQUE_SCHEMA,
+    PROBLEM_TYPES,
+    RECON_LISTS,
+    RECON_SCHEMA,
+    STRATEGIES,
+    STRATEGY_SCHEMA,
+)
 from actors.plans.plan import RESERVED_IDS, plan_schema
 from actors.prompting.book import load_prompts
 from actors.prompting.render import render
@@ -19,11 +29,19 @@ from actors.prompting.render import render
 ROOT = Path(__file__).resolve().parents[2]
 PLANNING = ROOT / "prompts" / "planning.yaml"
 BOOK, _ = load_prompts(PLANNING, PLANNING)
-SCHEMAS = {"analysis": ANALYSIS_SCHEMA, "recon": RECON_SCHEMA, "strategy": STRATEGY_SCHEMA, "plan": plan_schema()}
+SCHEMAS = {
+    "analysis": ANALYSIS_SCHEMA,
+    "recon": RECON_SCHEMA,
+    "strategy": STRATEGY_SCHEMA,
+    "critique": CRITIQUE_SCHEMA,
+    "plan": plan_schema(),
+}
+PLANS = ("plan", "plan_direct", "plan_draft", "plan_final", "plan_refine")
 JUDGES = [
     ("analysis", "analysis_valid"),
     ("recon", "recon_valid"),
     ("strategy", "strategy_valid"),
+    ("critique", "critique_valid"),
     ("plan", "plan_minimal"),
     ("plan", "plan_medium"),
     ("plan", "plan_expansive"),
@@ -70,13 +88,14 @@ def test_the_prompts_name_every_allowed_value():
     names("analysis", PROBLEM_TYPES)
     names("recon", RECON_LISTS)
     names("strategy", STRATEGIES)
+    names("critique", [*ASSESSMENTS, *CRITIQUE_LISTS])
     names("plan", [f'"{reserved}"' for reserved in RESERVED_IDS])
     for entry, schema in SCHEMAS.items():
         names(entry, [f'"{key}"' for key in schema["properties"]])
     names("plan", [f'"{key}"' for key in plan_schema()["properties"]["steps"]["items"]["properties"]])
 
 
-@pytest.mark.parametrize("name", ["strategy", "plan", "plan_direct"])
+@pytest.mark.parametrize("name", ["strategy", *PLANS])
 def test_the_prompts_name_the_whole_guard_catalogue(name):
     """All of them, and a step with any of them passes."""
     named = {word.strip(',.";') for word in BOOK.entries[name].constraints.split()}
@@ -88,11 +107,23 @@ def test_the_prompts_name_the_whole_guard_catalogue(name):
         assert BUILT_IN["plan_minimal"]({})(Artifact("n", "plan", json.dumps(plan)), Context("x")).passed
 
 
+def test_all_that_ask_for_plans_say_alike_what_a_plan_is():
+    assert len({BOOK.entries[name].constraints for name in PLANS}) == 1
+
+
+def test_who_revises_is_told_what_the_guard_compares():
+    """S136: reviewer and author both know that a draft handed in again is rejected, and which lists are looked at."""
+    for name, text in (("critique", BOOK.entries["critique"].constraints), ("final", BOOK.entries["plan_final"].task)):
+        words = " ".join(text.split())
+        assert "equal" in words, name
+        assert "unnecessary" in words, name
+
+
 def test_each_step_speaks_for_itself():
-    """S134: no two entries share a role, a task or a wrapper, except the two that ask for plans their wrappers."""
+    """S134: no two entries share a role, a task or a wrapper, except the two that write a whole plan their wrappers."""
     entries = BOOK.entries
-    assert set(entries) == {"analysis", "recon", "strategy", "plan", "plan_direct"}
-    for key, expected in (("role", 5), ("task", 5), ("feedback_wrapper", 4), ("escalation_feedback_wrapper", 4)):
+    assert set(entries) == {"analysis", "recon", "strategy", "critique", *PLANS}
+    for key, expected in (("role", 9), ("task", 9), ("feedback_wrapper", 8), ("escalation_feedback_wrapper", 8)):
         assert len({getattr(entry, key) for entry in entries.values()}) == expected
 
 

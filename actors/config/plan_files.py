@@ -1,0 +1,93 @@
+"""Reads the plan files that a template selector's `templates` name, once, when the workflow is loaded.
+
+Afterwards the plans themselves stand in `generator_config`. So a run pins their content, `workflow_ref` changes with
+it, and a relative path counts from the workflow's file, wherever the run is resumed.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from actors.config.explain import nearest
+from actors.config.workflow import TEMPLATE_SELECTOR, Workflow
+from actors.config.yamlfile import Document, KeyPath, read_document
+from actors.plans.plan import read_plan
+from runtime.errors import UsageProblem
+
+__all__ = ["read_templates", "with_plan_files"]
+
+TEMPLATES = "templates"
+"""The one setting of a template selector: a plan, or a plan file's path, by problem type."""
+
+Complain = Callable[[str, KeyPath, str], UsageProblem]
+"""Makes the problem of (cause, keys within the settings, hint)."""
+
+
+def with_plan_files(workflow: Workflow, document: Document, folder: Path) -> Workflow:
+    """Return the workflow with every named plan file replaced by its plan; a relative path counts from `folder`.
+
+    Raises:
+        UsageProblem: a setting is unknown or of the wrong kind, or a file cannot be read or holds no plan.
+    """
+    pairs = dict(workflow.action_pairs)
+    for step, pair in pairs.items():
+        if pair.generator == TEMPLATE_SELECTOR and pair.generator_config:
+            path: KeyPath = ("action_pairs", step, "generator_config")
+
+            def complain(cause: str, keys: KeyPath, hint: str, path: KeyPath = path) -> UsageProblem:
+                return document.problem(cause, (*path, *keys), hint)
+
+            plans = read_templates(pair.generator_config, folder, complain)
+            pairs[step] = pair.model_copy(update={"generator_config": {TEMPLATES: plans}})
+    return workflow.model_copy(update={"action_pairs": pairs})
+
+
+def read_templates(config: Mapping[str, Any], folder: Path, complain: Complain) -> dict[str, dict[str, Any]]:
+    """Return a template selector's own plans by problem type; a plan that stands in the settings stays as it is.
+
+    Raises:
+        UsageProblem: as `with_plan_files`.
+    """
+    for key in config:
+        if key != TEMPLATES:
+            raise complain(f"unknown setting {key!r}", (key,), nearest(str(key), [TEMPLATES], kind="settings"))
+    named = config.get(TEMPLATES, {})
+    if not isinstance(named, Mapping):
+        raise complain(f"should be a mapping of problem types to plan files, not {named!r}", (TEMPLATES,), "")
+    plans: dict[str, dict[str, Any]] = {}
+    for kind, said in named.items():
+        keys: KeyPath = (TEMPLATES, kind)
+        if isinstance(said, str) and said.strip():
+            plans[kind] = _plan_of(folder / Path(said).expanduser(), keys, complain)
+        elif isinstance(said, Mapping):
+            plans[kind] = dict(said)
+            if fault := _fault(plans[kind]):
+                raise complain(": ".join(fault), keys, "")
+        else:
+            raise complain(f"should be the path of a plan file, not {said!r}", keys, "")
+    return plans
+
+
+def _plan_of(path: Path, keys: KeyPath, complain: Complain) -> dict[str, Any]:
+    """Return the plan in a file. What the file says wrong is told with the file, not with the workflow."""
+    try:
+        document = read_document(path)
+    except UsageProblem as problem:
+        hint = problem.hint if path.exists() else "leave the entry out to take the shipped template"
+        raise complain(f"{problem.place}: {problem.cause}", keys, hint) from None
+    plan = dict(document.value)
+    if fault := _fault(plan):
+        *where, cause = fault
+        raise UsageProblem(cause, place=" ".join((document.source, *where)))
+    return plan
+
+
+def _fault(plan: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the first thing that keeps a value from being read as a plan, with its place if it has one.
+
+    What the steps must be beyond that, the template step's guard says.
+    """
+    for finding in read_plan(plan)[1]:
+        if finding.severity == "error":
+            return tuple(filter(None, (finding.where, finding.message.rstrip("."))))
+    return ()

@@ -1,0 +1,120 @@
+"""The plan files of a template selector are read once, when the workflow is loaded; what is wrong is one line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from actors.config.plan_files import read_templates
+from actors.config.reference import content_ref
+from actors.config.resolve import load_workflow
+from actors.config.workflow import Workflow
+from runtime.errors import UsageProblem
+from tests.support.artifacts import plan
+
+ROOT = Path(__file__).resolve().parents[2]
+START = (
+    "name: mine\naction_pairs:\n"
+    "  g_analysis: {generator: LLMJsonGenerator, guard: analysis_valid}\n"
+    "  g_template:\n    generator: TemplateSelectorGenerator\n    guard: plan_minimal\n    requires: [g_analysis]\n"
+)
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """Write a workflow whose templates are these, and return its path."""
+
+    def write(config):
+        path = tmp_path / "mine.yaml"
+        path.write_text(f"{START}    generator_config: {json.dumps(config)}\n")
+        return str(path)
+
+    return write
+
+
+def problem(path):
+    with pytest.raises(UsageProblem) as caught:
+        load_workflow(path, ROOT)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_plan_file_is_read_beside_the_workflow_and_pinned(mine, tmp_path, monkeypatch):
+    """Wherever the process stands, and whatever becomes of the file afterwards."""
+    (tmp_path / "plans").mkdir()
+    for name in ("a.json", "b.yaml"):  # JSON is YAML
+        (tmp_path / "plans" / name).write_text(json.dumps(plan()))
+    path = mine({"templates": {"bug_fix": "plans/a.json", "feature": "plans/b.yaml"}})
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    loaded = load_workflow(path, ROOT)
+    assert loaded.workflow.action_pairs["g_template"].generator_config == {
+        "templates": {"bug_fix": plan(), "feature": plan()}
+    }
+    assert Workflow.model_validate_json(loaded.workflow.model_dump_json()) == loaded.workflow
+    before = content_ref(loaded.resolved({}))
+    (tmp_path / "plans" / "a.json").write_text(json.dumps(plan(plan_id="other")))
+    assert content_ref(load_workflow(path, ROOT).resolved({})) != before
+
+
+def test_a_plan_may_stand_in_the_workflow_itself(mine):
+    path = mine({"templates": {"bug_fix": plan()}})
+    config = load_workflow(path, ROOT).workflow.action_pairs["g_template"].generator_config
+    assert config == {"templates": {"bug_fix": plan()}}
+
+
+def test_other_generators_keep_their_settings(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        START.replace("TemplateSelectorGenerator", "mine\n    generator_config: {templates: 3}\n    prompt: plan")
+    )
+    assert load_workflow(str(path), ROOT).workflow.action_pairs["g_template"].generator_config == {"templates": 3}
+
+
+@pytest.mark.parametrize(
+    ("config", "line"),
+    [
+        ({"template": {}}, "template: unknown setting 'template' (did you mean 'templates'?)"),
+        ({"templates": ["a"]}, "templates: should be a mapping of problem types to plan files, not ['a']"),
+        ({"templates": {"bug_fix": 3}}, "templates.bug_fix: should be the path of a plan file, not 3"),
+        ({"templates": {"bug_fix": " "}}, "templates.bug_fix: should be the path of a plan file, not ' '"),
+        (
+            {"templates": {"bug_fix": {"plan_id": "p"}}},
+            "templates.bug_fix: steps: The plan has no steps; give a list of step objects under 'steps'",
+        ),
+    ],
+)
+def test_a_wrong_setting_is_told_with_its_place(mine, config, line):
+    path = mine(config)
+    assert problem(path) == f"{path}:8 action_pairs.g_template.generator_config.{line}"
+
+
+def test_a_file_that_is_not_there_is_told_where_it_is_named(mine, tmp_path):
+    path = mine({"templates": {"bug_fix": "plans/no.json"}})
+    place = f"{path}:8 action_pairs.g_template.generator_config.templates.bug_fix"
+    missing = tmp_path / "plans" / "no.json"
+    hint = "leave the entry out to take the shipped template"
+    assert problem(path) == f"{place}: {missing}: no such file ({hint})"
+
+
+def test_a_file_that_is_no_plan_is_told_with_its_key(mine, tmp_path):
+    """S131: a catalogue of one's own is checked when it is named, not when a run gets there."""
+    path, file = mine({"templates": {"bug_fix": "own.json"}}), tmp_path / "own.json"
+    broken = plan()
+    broken["steps"][1]["retry_budget"] = "3"
+    file.write_text(json.dumps(broken))
+    cause = "steps[1].retry_budget must be a whole number without quotes, not the string '3'"
+    assert problem(path) == f"{file} steps[1].retry_budget: {cause}"
+    file.write_text("{")
+    assert problem(path).startswith(f"{path}:8 action_pairs.g_template.generator_config.templates.bug_fix: {file}:1: ")
+
+
+def test_settings_that_were_read_are_read_again_as_they_are():
+    """A run that is resumed has the plans in its journal, and asks for no file."""
+
+    def complain(cause, keys, hint):
+        raise AssertionError((cause, keys, hint))
+
+    once = {"templates": {"bug_fix": plan()}}
+    assert {"templates": read_templates(once, Path("nowhere"), complain)} == once
+    assert read_templates({}, Path("nowhere"), complain) == {}

@@ -1,0 +1,118 @@
+"""The template selector: which template it takes, what it fills it with, and that it costs nothing."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from actors.artifacts import Artifact, Context
+from actors.guards.catalogue import BUILT_IN
+from actors.guards.shapes import PROBLEM_TYPES
+from actors.hands.team import Registry, team
+from actors.hands.templates import TemplateSelectorGenerator
+from replan.plugins import registry
+from runtime.clock import TrioClock
+from runtime.errors import UsageProblem
+from tests.support.artifacts import ANALYSIS, PROBLEM, RECON, plan
+from tests.support.worlds import pinned
+
+TEMPLATES = Path(__file__).resolve().parents[2] / "configs" / "templates"
+SLOW = "Search is slow\n\nThe search in src/search.py takes 9 s with 10,000 rows; it must take less than 200 ms."
+
+
+def context(specification=PROBLEM, **dependencies):
+    """Return a context with these accepted artifacts, by role."""
+    accepted = {f"g_{role}": Artifact(role, f"g_{role}", json.dumps(value)) for role, value in dependencies.items()}
+    roles = {f"g_{role}": role for role in dependencies}
+    return Context(specification, dependencies=accepted, settings={"roles": roles})
+
+
+async def selected(given, **templates):
+    """Return the plan that is selected, after a look at what it cost."""
+    config = {"templates": templates} if templates else {}
+    reply = await TemplateSelectorGenerator(TEMPLATES, config).generate(SimpleNamespace(context=given))
+    assert (reply.usage.input_tokens, reply.usage.output_tokens) == (0, 0)
+    return json.loads(reply.text)
+
+
+@pytest.mark.parametrize("kind", PROBLEM_TYPES)
+async def test_the_analysis_decides_and_the_template_is_proved(kind):
+    """S123, S131: a template for each type, filled from the text, that keeps the promises of the strictest guard."""
+    made = await selected(context(analysis={**ANALYSIS, "problem_type": kind}))
+    assert made["plan_id"].startswith(kind)
+    for level in ("plan_minimal", "plan_medium", "plan_expansive"):
+        assert BUILT_IN[level]({})(Artifact("n", "g_template", json.dumps(made)), Context(PROBLEM)).errors == ()
+    assert "login" in json.dumps(made).lower()
+
+
+async def test_it_says_the_same_each_time():
+    """S123: nothing would come of trying it again."""
+    given = context(analysis=ANALYSIS)
+    assert await selected(given) == await selected(given)
+
+
+async def test_the_accepted_recon_fills_the_template():
+    """S125: what was looked up is worth more than what the text seems to say."""
+    found = {**RECON, "mentioned_files": ["src/other.py"]}
+    assert "src/other.py" in json.dumps(await selected(context(analysis=ANALYSIS, recon=found)))
+
+
+@pytest.mark.parametrize("said", ["a_type_of_its_own", "", None, 3, ["bug_fix"]])
+async def test_an_unknown_type_falls_back_to_the_one_that_the_text_shows(said):
+    """S132: never an error in the middle of a run, and never a template out of the blue."""
+    made = await selected(context(SLOW, analysis={**ANALYSIS, "problem_type": said}))
+    assert made == await selected(context(SLOW, analysis={**ANALYSIS, "problem_type": "performance"}))
+
+
+async def test_without_an_analysis_the_text_decides():
+    """S132."""
+    assert (await selected(context(SLOW)))["plan_id"].startswith("performance")
+
+
+async def test_a_plan_of_ones_own_is_handed_on_as_it_is():
+    mine, other = plan(plan_id="mine"), {**ANALYSIS, "problem_type": "feature"}
+    assert await selected(context(analysis=ANALYSIS), bug_fix=mine) == mine
+    assert (await selected(context(analysis=other), bug_fix=mine))["plan_id"].startswith("feature")
+    audit = {**ANALYSIS, "problem_type": "audit"}
+    assert await selected(context(analysis=audit), audit=mine) == mine, "a type that is not shipped"
+    assert await selected(context(SLOW, analysis=audit), performance=mine) == mine, "the fallback takes it, too"
+
+
+@pytest.mark.parametrize(
+    ("config", "line"),
+    [
+        (
+            {"template": {}},
+            "generator_config.template: unknown setting 'template' (did you mean 'templates'?)",
+        ),
+        (
+            {"templates": {"feature": "no/such.yaml"}},
+            (
+                "generator_config.templates.feature: no/such.yaml: no such file "
+                "(leave the entry out to take the shipped template)"
+            ),
+        ),
+    ],
+)
+def test_a_wrong_setting_stops_the_building_of_the_team(config, line):
+    step = {"generator": "TemplateSelectorGenerator", "generator_config": config, "role": "plan"}
+    known = Registry(guards={"toy": BUILT_IN["plan_minimal"]}, templates=TEMPLATES)
+    with pytest.raises(UsageProblem) as caught:
+        team(pinned({"t": step}), None, known, TrioClock())
+    assert str(caught.value) == line
+
+
+def test_without_a_folder_there_is_no_selector():
+    """A registry that lacks it says so before a run begins."""
+    step = pinned({"t": {"generator": "TemplateSelectorGenerator"}}).workflow
+    assert "generator 'TemplateSelectorGenerator'" in Registry(guards={"toy": None}).missing(step)
+    assert registry().missing(step) == ("guard 'toy'",)
+
+
+def test_no_plug_in_takes_its_name():
+    async def mine(context):
+        return "{}"
+
+    with pytest.raises(UsageProblem, match="TemplateSelectorGenerator: the name is built in"):
+        registry(generators={"TemplateSelectorGenerator": mine})
