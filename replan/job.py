@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from actors.config.policies import load_policy
-from actors.config.resolve import load_workflow, read_workflow
-from actors.config.workflow import Workflow, validate_names
+from actors.config.check import check_workflow
+from actors.config.workflow import Workflow
 from actors.guards.catalogue import guard_for
 from actors.hands.team import Registry
 from actors.machine.pinned import Pinned
@@ -73,10 +72,7 @@ def make_job(
     """
     check_problem(problem)
     _check_limits(asked)
-    # Names first: a misspelt guard says no role, so that its step's prompt could not be found either.
-    named, document, _ = read_workflow(asked.workflow, root)
-    validate_names(named, frozenset(registry.guards), registry.generator_names, document)
-    loaded = load_workflow(asked.workflow, root)
+    loaded, policy = check_workflow(asked.workflow, root, registry.guards, registry.generator_names)
     workflow, keys = loaded.workflow, _overrides(asked)
     if keys:
         workflow = _changed(workflow, keys)
@@ -87,7 +83,6 @@ def make_job(
     if asked.max_cost_usd is not None and price is None:
         hint = "give input_usd_per_mtok and output_usd_per_mtok under prices in config.yaml, or limit calls or tokens"
         raise UsageProblem(f"the price of {choice.text!r} is not known", place="max_cost_usd", hint=hint)
-    policy = load_policy(workflow.policy, root, Path(loaded.source).parent)
     pinned = Pinned(workflow=workflow, policy=policy, prompts=loaded.prompts, model=choice.text, price=price)
     limits = Limits(
         calls=workflow.max_total_calls,
