@@ -26,22 +26,27 @@ def runs(invocation: Invocation, *, waiting: bool, as_json: bool) -> int:
 
 @click.command(epilog=_SHOW)
 @click.argument("run_id", metavar="RUN")
-@click.option("--tree", "view", flag_value="tree", help="Every attempt, and the reason of every step back.")
-@click.option("--plan", "view", flag_value="plan", help="The proved plan alone.")
-@click.option("--mermaid", "view", flag_value="mermaid", help="The proved plan as Mermaid text.")
-@click.option("--events", "view", flag_value="events", help="Every record.")
+@click.option("--tree", is_flag=True, help="Every attempt, and the reason of every step back.")
+@click.option("--plan", is_flag=True, help="The proved plan alone.")
+@click.option("--mermaid", is_flag=True, help="The proved plan as Mermaid text.")
+@click.option("--events", is_flag=True, help="Every record.")
 @json_option
 @common
 @click.pass_context
-def show(ctx: click.Context, run_id: str, *, view: str | None, as_json: bool) -> int:
+def show(ctx: click.Context, run_id: str, *, as_json: bool, **views: bool) -> int:
     """Show what a RUN has come to; RUN is its id, or at least six characters of it."""
+    wanted = [name for name in ("tree", "plan", "mermaid", "events") if views[name]]
+    if len(wanted) > 1:
+        places = " and ".join(f"--{name}" for name in wanted)
+        raise UsageProblem("these are different views of a run", place=places, hint="ask for one of them")
+    view = wanted[0] if wanted else "result"
     if as_json and view == "mermaid":
         raise UsageProblem("Mermaid text is no JSON", place="--mermaid", hint="leave one of the two out")
     from replan.cli.listing import show_run
 
     invocation = ctx.find_object(Invocation)
     assert invocation is not None
-    return show_run(invocation, run_id, view or "result", as_json=as_json)
+    return show_run(invocation, run_id, view, as_json=as_json)
 
 
 @click.command(epilog=examples("replan log k7m2x9qa", "replan log k7m2x9qa --follow"))

@@ -3,6 +3,13 @@
 import click
 
 from replan.cli.options import common, examples, json_option
+from runtime.errors import UsageProblem
+
+_GRAPH = examples(
+    "replan workflow graph search",
+    "replan workflow graph search --format dot | dot -Tsvg > search.svg",
+    "replan workflow graph search --as-plan | replan check -",
+)
 
 
 @click.group(
@@ -18,7 +25,7 @@ def workflow() -> None:
     """Look at workflows and what they can cost. NAME is a shipped workflow or a file."""
 
 
-@workflow.command("list")
+@workflow.command("list", epilog=examples("replan workflow list", "replan workflow list --json"))
 @json_option
 @common
 def list_command(*, as_json: bool) -> int:
@@ -28,7 +35,7 @@ def list_command(*, as_json: bool) -> int:
     return list_workflows(as_json=as_json)
 
 
-@workflow.command()
+@workflow.command(epilog=examples("replan workflow show search", "replan workflow show my_workflow.yaml --json"))
 @click.argument("name")
 @json_option
 @common
@@ -39,16 +46,18 @@ def show(name: str, *, as_json: bool) -> int:
     return show_workflow(name, as_json=as_json)
 
 
-@workflow.command()
+@workflow.command(epilog=_GRAPH)
 @click.argument("name")
-@click.option("--format", "form", type=click.Choice(["mermaid", "dot"]), default="mermaid", show_default=True)
+@click.option("--format", "form", type=click.Choice(["mermaid", "dot"]), help="What to write; default: mermaid.")
 @click.option("--as-plan", is_flag=True, help="Print the workflow as a plan that `replan check` takes.")
 @common
-def graph(name: str, *, form: str, as_plan: bool) -> int:
+def graph(name: str, *, form: str | None, as_plan: bool) -> int:
     """Draw a workflow as text: steps, guards, budgets, and the ways back."""
+    if as_plan and form is not None:
+        raise UsageProblem("a plan is JSON, and no drawing", place="--as-plan and --format", hint="leave one out")
     from replan.cli.charts import draw_workflow
 
-    return draw_workflow(name, form, as_plan=as_plan)
+    return draw_workflow(name, form or "mermaid", as_plan=as_plan)
 
 
 @workflow.command(epilog=examples("replan workflow schema > workflow.schema.json"))
@@ -61,7 +70,9 @@ def schema(kind: str) -> int:
     return print_schema(kind)
 
 
-@workflow.command()
+@workflow.command(
+    epilog=examples("replan workflow cost search", "replan workflow cost my_workflow.yaml -m gpt-5-mini --json")
+)
 @click.argument("name")
 @click.option("-m", "--model", help="The model whose price counts; default: REPLAN_MODEL, else rules.")
 @json_option
