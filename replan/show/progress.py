@@ -17,7 +17,7 @@ from replan.show.attempts import attempts
 from replan.show.console import err, line, plain_terminal
 from replan.show.records import news_of
 from replan.show.tree import search_tree
-from replan.show.words import counted, money
+from replan.show.words import clock, counted, money
 from runtime.events import Record
 from runtime.models.prices import MICRO
 
@@ -78,8 +78,7 @@ class Lines(Silence):
         """Print the event's line."""
         news = news_of(record.event)
         if news:
-            at = time.strftime("%H:%M:%S", time.gmtime(record.at))
-            err().print(line(f"{at} {news}"))
+            err().print(line(f"{clock(record.at)} {news}"))
 
 
 class LiveTree:

@@ -29,6 +29,11 @@ def stamp(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def clock(at: float) -> str:
+    """Return the time of day where the user is, as `date` has it, to the second."""
+    return datetime.fromtimestamp(at).astimezone().strftime("%H:%M:%S")
+
+
 def ago(seconds: float) -> str:
     """Return how long ago, in the largest unit that fits."""
     for size, unit in ((86_400, "d"), (3600, "h"), (60, "m")):

@@ -2,11 +2,13 @@
 
 import json
 import shutil
+import time
 
 import pytest
 from click.testing import CliRunner
 
 from replan.cli.app import app
+from replan.show.words import clock, stamp
 from tests.cli.cases import BACKTRACKS, LOST, PLAN, PROBLEM, RESULT_KEYS, distinct, write_script
 from tests.cli.test_inputs import refused
 
@@ -133,3 +135,25 @@ def test_an_error_about_a_run_is_an_object_with_json(replan):
 def test_mermaid_is_no_json(replan, finished):
     done = replan("show", finished, "--mermaid", "--json")
     assert done.exit_code == 2
+
+
+def test_a_run_is_shown_in_one_view(replan, finished):
+    refused(replan("show", finished, "--tree", "--plan", "--events"), "--tree and --plan and --events", "one of them")
+
+
+def test_a_workflow_is_drawn_or_printed_as_a_plan(replan):
+    refused(
+        replan("workflow", "graph", "search", "--as-plan", "--format", "dot"), "--as-plan and --format", "leave one"
+    )
+
+
+def test_the_progress_has_the_users_own_time(monkeypatch):
+    """Two hours before UTC, half past midnight is half past ten of the day before."""
+    monkeypatch.setenv("TZ", "XXX2")
+    time.tzset()
+    try:
+        assert clock(1_800) == "22:30:00"
+        assert stamp(1_800) == "1970-01-01T00:30:00Z"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
