@@ -14,24 +14,21 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from actors.config.yamlfile import Document, KeyPath
 from runtime.errors import UsageProblem
 from runtime.events import Value
+from runtime.wording import not_shown, plainly
 
 _COMPLAINT = "config"
-_SHOWN_MAX = 60
-"""Characters of a wrong value that a message repeats."""
 _NAMES_MAX = 20
 """Names that a hint lists when none is near."""
 
-_SAID = {
-    "bool_type": "should be true or false",
-    "dict_type": "should be a mapping of keys to values",
-    "float_type": "should be a number",
-    "int_type": "should be a whole number",
-    "mapping_type": "should be a mapping of keys to values",
-    "model_type": "should be a mapping of keys to values",
-    "string_type": "should be text",
-    "tuple_type": "should be a list",
+FORMS = {
+    r"^[a-z][a-z0-9_]{0,63}$": "a lower-case letter, then letters, digits and underscores, 64 characters at most",
+    r"^[a-z0-9_]{1,40}$": "lower-case letters, digits and underscores, 40 characters at most",
+    r"^[a-z0-9_]+\.([a-z0-9_]+|\*)$": "a finding code such as plan.unreachable, or a family such as plan.*",
+    r"^(self|root|further|up [1-9]|role [a-z][a-z0-9_]{0,63}( or up [1-9])?)$": (
+        "self, root, further, up N (1 to 9), role NAME, or role NAME or up N"
+    ),
 }
-"""What pydantic says in Python's words, in YAML's."""
+"""What the patterns of the files' models mean."""
 
 
 def nearest(name: str, known: Iterable[str], *, kind: str = "known") -> str:
@@ -78,7 +75,7 @@ def _keys(model: type[Value]) -> Collection[str]:
 
 def explain(error: ValidationError, document: Document) -> UsageProblem:
     """Return a model's first complaint about a document as one line; the others are counted in the hint."""
-    details = error.errors(include_url=False)
+    details = [one for one in (found := error.errors(include_url=False)) if not _follows(one, found)]
     first = details[0]
     context = first.get("ctx", {})
     path = (*first["loc"], *context.get("path", ()))
@@ -87,6 +84,14 @@ def explain(error: ValidationError, document: Document) -> UsageProblem:
         others = len(details) - 1
         hints.append(f"{others} more problem{'s' if others > 1 else ''} in this file")
     return document.problem(_cause(first), _known_part(path, document), "; ".join(hint for hint in hints if hint))
+
+
+def _follows(short: ErrorDetails, details: Iterable[ErrorDetails]) -> bool:
+    """Tell whether a list is called too short only because its entries are wrong, which is told already."""
+    size = len(short["loc"])
+    return short["type"] == "too_short" and any(
+        one["loc"][:size] == short["loc"] and len(one["loc"]) > size for one in details
+    )
 
 
 def _known_part(path: KeyPath, document: Document) -> KeyPath:
@@ -100,19 +105,12 @@ def _known_part(path: KeyPath, document: Document) -> KeyPath:
 
 def _cause(first: ErrorDetails) -> str:
     match first["type"]:
-        case "missing":
-            return f"missing key {str(first['loc'][-1])!r}"
-        case "extra_forbidden":
-            return f"unknown key {str(first['loc'][-1])!r}"
         case "config":
             return first["msg"]
-        case "value_error" | "assertion_error":
-            return first["msg"].partition(", ")[2]
+        case "string_pattern_mismatch" if first["ctx"]["pattern"] in FORMS:
+            return not_shown(f"should be {FORMS[first['ctx']['pattern']]}", first)
         case _:
-            shown = repr(first["input"])
-            shown = shown if len(shown) <= _SHOWN_MAX else f"{shown[:_SHOWN_MAX]}..."
-            said = first["msg"].removeprefix("Input ").removeprefix("String ")
-            return f"{_SAID.get(first['type'], said)}, not {shown}"
+            return plainly(first)
 
 
 def _hint(first: ErrorDetails) -> str:

@@ -1,0 +1,70 @@
+"""Says in plain words what pydantic finds wrong with a value that a person wrote."""
+
+from pydantic_core import ErrorDetails
+
+SHOWN_MAX = 60
+"""Characters of a wrong value that a message repeats."""
+
+_KINDS = {
+    "bool_parsing": "true or false",
+    "bool_type": "true or false",
+    "dict_type": "a mapping of keys to values",
+    "finite_number": "a finite number",
+    "float_parsing": "a number",
+    "float_type": "a number",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "int_type": "a whole number",
+    "list_type": "a list",
+    "mapping_type": "a mapping of keys to values",
+    "model_attributes_type": "a mapping of keys to values",
+    "model_type": "a mapping of keys to values",
+    "string_sub_type": "text",
+    "string_type": "text",
+    "tuple_type": "a list",
+}
+_BOUNDS = {
+    "greater_than": ("above", "gt"),
+    "greater_than_equal": ("at least", "ge"),
+    "less_than": ("below", "lt"),
+    "less_than_equal": ("at most", "le"),
+}
+
+
+def plainly(details: ErrorDetails) -> str:
+    """Return the cause as half a sentence: `should be a whole number, not '3'`, `needs at least one entry`."""
+    context = details.get("ctx", {})
+    match details["type"]:
+        case "missing":
+            return f"missing key {str(details['loc'][-1])!r}"
+        case "extra_forbidden":
+            return f"unknown key {str(details['loc'][-1])!r}"
+        case "value_error" | "assertion_error":
+            return details["msg"].partition(", ")[2]
+        case "too_short":
+            return f"needs at least {_counted(context['min_length'], 'entry', 'entries')}"
+        case "too_long":
+            return f"takes at most {_counted(context['max_length'], 'entry', 'entries')}"
+        case "string_too_short" if context["min_length"] == 1:
+            return "should not be empty"
+        case "string_too_short":
+            return f"needs at least {_counted(context['min_length'], 'character', 'characters')}"
+        case "string_too_long":
+            return f"takes at most {_counted(context['max_length'], 'character', 'characters')}"
+        case kind if kind in _BOUNDS:
+            word, key = _BOUNDS[kind]
+            return not_shown(f"should be {word} {context[key]:,.15g}", details)
+        case kind if kind in _KINDS:
+            return not_shown(f"should be {_KINDS[kind]}", details)
+        case _:
+            return not_shown(details["msg"].removeprefix("Input ").removeprefix("String "), details)
+
+
+def not_shown(said: str, details: ErrorDetails) -> str:
+    """Return what a value should be, and the value as it is, cut to `SHOWN_MAX` characters."""
+    shown = repr(details["input"])
+    return f"{said}, not {shown if len(shown) <= SHOWN_MAX else f'{shown[:SHOWN_MAX]}...'}"
+
+
+def _counted(number: int, one: str, several: str) -> str:
+    return f"one {one}" if number == 1 else f"{number:,} {several}"

@@ -1,0 +1,61 @@
+"""What is wrong with a file is said in the words of its author, not in pydantic's or Python's."""
+
+import json
+import re
+
+import pytest
+from pydantic import ValidationError
+
+from actors.config.explain import FORMS, explain
+from actors.config.schemas import SCHEMAS
+from actors.config.yamlfile import parse_document
+from actors.policy.table import Policy
+
+ROW = "{id: rest, why: because, level: local_retry}"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name: p\nrows: []\n", "p.yaml:2 rows: needs at least one entry"),
+        (f"name: p\nrows: [{', '.join([ROW] * 101)}]\n", "p.yaml:2 rows: takes at most 100 entries"),
+        ("name: p\nrows: 3\n", "p.yaml:2 rows: should be a list, not 3"),
+        ("name: p\nrows: [3]\n", "p.yaml:2 rows[0]: should be a mapping of keys to values, not 3"),
+        (f"name: ''\nrows: [{ROW}]\n", "p.yaml:1 name: should not be empty"),
+        (f"name: {'p' * 201}\nrows: [{ROW}]\n", "p.yaml:1 name: takes at most 200 characters"),
+        (
+            f"name: p\nrows: [{ROW.replace('rest', 'The Rest')}]\n",
+            (
+                "p.yaml:2 rows[0].id: should be lower-case letters, digits and underscores, 40 characters at most, "
+                "not 'The Rest'"
+            ),
+        ),
+        (
+            f"name: p\nrows: [{ROW[:-1]}, codes: [plan]}}]\n",
+            (
+                "p.yaml:2 rows[0].codes[0]: should be a finding code such as plan.unreachable, or a family such as "
+                "plan.*, not 'plan'"
+            ),
+        ),
+        (
+            f"name: p\nrows: [{ROW[:-1]}, backoff_seconds: 601}}]\n",
+            "p.yaml:2 rows[0].backoff_seconds: should be at most 600, not 601",
+        ),
+        (
+            f"name: p\nrows: [{ROW[:-1]}, fatal: 'maybe'}}]\n",
+            "p.yaml:2 rows[0].fatal: should be true or false, not 'maybe'",
+        ),
+    ],
+)
+def test_each_kind_of_mistake_has_plain_words(text, said):
+    document = parse_document(text, "p.yaml")
+    with pytest.raises(ValidationError) as caught:
+        Policy.model_validate(document.value)
+    assert str(explain(caught.value, document)) == said
+
+
+def test_every_pattern_of_a_file_has_words():
+    """A slot of the prompts is no form of a whole text, and has its own check."""
+    schemas = json.dumps([model.model_json_schema() for model in SCHEMAS.values()])
+    patterns = {json.loads(f'"{found}"') for found in re.findall(r'"pattern": "(.*?)"[,}]', schemas)}
+    assert patterns - {r"\{feedback\}"} == FORMS.keys()
