@@ -48,6 +48,15 @@ class App(click.Group):
         found: click.Command = getattr(importlib.import_module(module), attribute)
         return found
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is named first; for an unknown name, say which one is near."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand:
+            raise click.exceptions.NoSuchCommand(args[0], possibilities=_COMMANDS, ctx=ctx) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the list of commands."""
         with formatter.section("Commands"):
@@ -101,8 +110,10 @@ def _failed(error: BaseException, invocation: Invocation) -> int:
             _leave_stdout()  # Whoever read the output has left: nobody is there to be told.
             return Exit.INTERNAL
         case OSError() if error.errno in _NO_ROOM or _stdout_fails():
+            from replan.show.program import program
+
             _leave_stdout()
-            kept = f" (the run is kept: replan show {invocation.run})" if invocation.run else ""
+            kept = f" (the run is kept: {program()} show {invocation.run})" if invocation.run else ""
             _say(f"stdout: {_NO_ROOM.get(error.errno or 0, os.strerror(error.errno or 0).lower())}{kept}")
             return Exit.INTERNAL
         case click.exceptions.Exit():

@@ -12,7 +12,7 @@ from replan.cli.dryrun import print_dry_run
 from replan.cli.exits import Exit, exit_of_result
 from replan.cli.inputs import read_problem
 from replan.cli.options import Invocation
-from replan.cli.session import Signals, all_runs, opened, run_named
+from replan.cli.session import Signals, newest_run, opened, run_named
 from replan.cli.terminal import may_ask
 from replan.data import data_root
 from replan.engine import Engine, OnRecord, new_run_id
@@ -23,10 +23,11 @@ from replan.result import Result
 from replan.settings import choose_model, read_user_config
 from replan.show.console import err, line, print_json, show
 from replan.show.outcome import outcome_lines
+from replan.show.program import program
 from replan.show.progress import Progress, progress
 from runtime.clock import SystemClock
 from runtime.collector import tune
-from runtime.errors import RunNotFound, UsageProblem
+from runtime.errors import UsageProblem
 from runtime.journal.home import locate_home
 from runtime.supervisor import Stop
 
@@ -108,21 +109,13 @@ def resume_run(invocation: Invocation, run: str | None, *, no_input: bool, as_js
 
 async def _resume(manner: Manner, wanted: str | None) -> int:
     async with opened(manner.invocation) as engine:
-        run = await _newest(engine) if wanted is None else await run_named(engine, wanted)
+        run = await newest_run(engine, unfinished=True) if wanted is None else await run_named(engine, wanted)
         row = await engine.journal.row(run)
 
         async def start(stop: Stop, on_record: OnRecord) -> Result:
             return await engine.resume(run, stop=stop, on_record=on_record)
 
         return await _drive(engine, run, row.title, start, manner)
-
-
-async def _newest(engine: Engine) -> str:
-    """Return the newest run that has not finished."""
-    for row in await all_runs(engine):
-        if row.summary.status != "finished" and row.last_seq > 0:
-            return row.run
-    raise RunNotFound("--last")
 
 
 async def _drive(engine: Engine, run: str, title: str, start: Start, manner: Manner) -> int:
@@ -175,10 +168,10 @@ def _leave(result: Result, signals: Signals) -> int:
     """Say on stderr how to go on, and return the exit code."""
     console = err()
     if result.status == "waiting" and result.question is not None:
-        console.print(line(f"replan: answer with: replan answer {shlex.quote(str(result.question['id']))} TEXT"))
+        console.print(line(f"replan: answer with: {program()} answer {shlex.quote(str(result.question['id']))} TEXT"))
     if result.status in ("waiting", "parked"):
         then = "then go" if result.status == "waiting" else "go"
-        console.print(line(f"replan: {then} on with: replan resume {result.run_id}"))
+        console.print(line(f"replan: {then} on with: {program()} resume {result.run_id}"))
         if signals.code is not None:
             return signals.code
     return exit_of_result(result)

@@ -12,10 +12,12 @@ import apsw
 import trio
 
 from actors.config.resolve import shipped_workflows
+from actors.guards.catalogue import BUILT_IN
 from replan.cli.app import release
 from replan.cli.exits import Exit
 from replan.data import data_root
 from replan.engine import CODEC
+from replan.opening import check_model
 from replan.plugins import registry
 from replan.settings import choose_model, read_user_config
 from replan.show.console import line, out, plain_terminal, print_json
@@ -39,9 +41,9 @@ class Looked:
     ok: bool = True
 
 
-def examine(*, online: bool, as_json: bool) -> int:
+def examine(*, online: bool, model: str | None, as_json: bool) -> int:
     """Look at everything and print what was found. Return 0 when all is right, else 1."""
-    looked = list(_all(os.environ, online=online))
+    looked = list(_all(os.environ, model, online=online))
     ok = all(one.ok for one in looked)
     if as_json:
         print_json({"ok": ok, "checks": [{"name": one.name, "found": one.found, "ok": one.ok} for one in looked]})
@@ -54,7 +56,7 @@ def examine(*, online: bool, as_json: bool) -> int:
     return Exit.OK if ok else Exit.INTERNAL
 
 
-def _all(environment: Mapping[str, str], *, online: bool) -> Iterator[Looked]:
+def _all(environment: Mapping[str, str], model: str | None, *, online: bool) -> Iterator[Looked]:
     checks: list[tuple[str, Callable[[], str]]] = [
         ("replan", _replan),
         ("python", lambda: f"{platform.python_version()} ({sys.executable})"),
@@ -65,7 +67,7 @@ def _all(environment: Mapping[str, str], *, online: bool) -> Iterator[Looked]:
         ("plug-ins", _plugins),
         ("home", lambda: _home(environment)),
         ("journal", lambda: trio.run(_journal, environment)),
-        ("model", lambda: _model(environment)),
+        ("model", lambda: _model(environment, model)),
         ("key", lambda: _key(environment)),
         ("server", lambda: _server(environment, online=online)),
         ("terminal", lambda: _terminal(environment)),
@@ -83,7 +85,8 @@ def _replan() -> str:
 
 def _plugins() -> str:
     known = registry()
-    return f"{len(known.guards)} guards, {len(known.generators)} plug-in generators"
+    own = len(BUILT_IN)
+    return f"guards {own} built in, {len(known.guards) - own} plugged in; generators {len(known.generators)} plugged in"
 
 
 def _home(environment: Mapping[str, str]) -> str:
@@ -103,9 +106,12 @@ async def _journal(environment: Mapping[str, str]) -> str:
     return f"schema {VERSION}, {len(rows)} runs, {waiting} waiting ({path.stat().st_size:,} bytes)"
 
 
-def _model(environment: Mapping[str, str]) -> str:
+def _model(environment: Mapping[str, str], model: str | None) -> str:
     config = locate_home(environment).config
-    choice = choose_model(None, environment, read_user_config(config))
+    choice = choose_model(model, environment, read_user_config(config))
+    check_model(choice.spec, environment)
+    if model is not None:
+        return f"{choice.text} (--model)"
     if environment.get("REPLAN_MODEL"):
         return f"{choice.text} (REPLAN_MODEL)"
     return f"{choice.text} ({'built in, since nothing names another' if choice.notice else config})"

@@ -10,7 +10,7 @@ from actors.machine.events import PlanningEvent
 from actors.machine.state import State
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation
-from replan.cli.session import all_runs, opened, run_named
+from replan.cli.session import all_runs, newest_run, opened, run_named
 from replan.engine import Engine, status_of
 from replan.result import result_of
 from replan.show.attempts import attempts
@@ -18,6 +18,7 @@ from replan.show.console import columns, line, out, print_json, show
 from replan.show.mermaid import plan_mermaid
 from replan.show.outcome import outcome_lines
 from replan.show.plan import plan_lines
+from replan.show.program import program
 from replan.show.records import line_of
 from replan.show.tree import search_tree
 from replan.show.words import ago, stamp
@@ -48,7 +49,7 @@ async def _list_runs(invocation: Invocation, waiting: bool, as_json: bool) -> in
         text = columns(line(row.run), f"{state:<17}", f"{ago(now - row.updated):>4}", line(row.title))
         console.print(text, no_wrap=True, overflow="ellipsis")
     if not rows:
-        console.print(line("no run waits" if waiting else "no runs yet: `replan run PROBLEM` starts one", "dim"))
+        console.print(line("no run waits" if waiting else f"no runs yet: `{program()} run PROBLEM` starts one", "dim"))
     return Exit.OK
 
 
@@ -70,14 +71,14 @@ def row_to_json(row: RunRow) -> dict[str, Any]:
     }
 
 
-def show_run(invocation: Invocation, wanted: str, view: str, *, as_json: bool) -> int:
-    """Print one view of a run: `result`, `tree`, `plan`, `mermaid` or `events`."""
+def show_run(invocation: Invocation, wanted: str | None, view: str, *, as_json: bool) -> int:
+    """Print one view of a run, of the newest if none is named: `result`, `tree`, `plan`, `mermaid` or `events`."""
     return trio.run(_show_run, invocation, wanted, view, as_json)
 
 
-async def _show_run(invocation: Invocation, wanted: str, view: str, as_json: bool) -> int:
+async def _show_run(invocation: Invocation, wanted: str | None, view: str, as_json: bool) -> int:
     async with opened(invocation) as engine:
-        run = await run_named(engine, wanted)
+        run = await _wanted(engine, wanted)
         state, records = await engine.load(run)
         row = await engine.journal.row(run)
     invocation.run = run
@@ -89,6 +90,10 @@ async def _show_run(invocation: Invocation, wanted: str, view: str, as_json: boo
         case _:
             _print_result(row, state, view, as_json=as_json)
     return Exit.OK
+
+
+async def _wanted(engine: Engine, wanted: str | None) -> str:
+    return await newest_run(engine, unfinished=False) if wanted is None else await run_named(engine, wanted)
 
 
 def _print_tree(row: RunRow, state: State, records: list[Record[PlanningEvent]], *, as_json: bool) -> None:
@@ -123,19 +128,19 @@ def _print_result(row: RunRow, state: State, view: str, *, as_json: bool) -> Non
 def _without_plan(run: str, state: State, view: str) -> UsageProblem:
     if state.config is not None and "plan" not in state.config.roles.values():
         cause = f"the workflow {state.config.workflow.name} of run {run} makes no plan"
-        return UsageProblem(cause, place=f"--{view}", hint=f"`replan show {run}` shows what it makes")
-    hint = f"`replan show {run}` says how far it got"
+        return UsageProblem(cause, place=f"--{view}", hint=f"`{program()} show {run}` shows what it makes")
+    hint = f"`{program()} show {run}` says how far it got"
     return UsageProblem(f"run {run} has no proved plan", place=f"--{view}", hint=hint)
 
 
-def log_run(invocation: Invocation, wanted: str, *, follow: bool) -> int:
-    """Print a run's records, and with `follow` those that come until it rests."""
+def log_run(invocation: Invocation, wanted: str | None, *, follow: bool) -> int:
+    """Print the records of a run, or of the newest one, and with `follow` those that come until it rests."""
     return trio.run(_log_run, invocation, wanted, follow)
 
 
-async def _log_run(invocation: Invocation, wanted: str, follow: bool) -> int:
+async def _log_run(invocation: Invocation, wanted: str | None, follow: bool) -> int:
     async with opened(invocation) as engine:
-        run = await run_named(engine, wanted)
+        run = await _wanted(engine, wanted)
         seen = await _print_new(engine, run, 0)
         while follow and status_of(await engine.journal.row(run)) == "running":
             await trio.sleep(FOLLOW_SECONDS)

@@ -12,6 +12,7 @@ from replan.cli.options import Invocation
 from replan.cli.session import all_runs, opened, run_named
 from replan.engine import Engine
 from replan.show.console import err, line, out, print_json
+from replan.show.program import program
 from replan.show.words import stamp
 from runtime.errors import Held, UsageProblem
 from runtime.terminal import clean
@@ -76,7 +77,7 @@ async def _answer(invocation: Invocation, question: str, text: str) -> int:
     said = "was answered so before" if posted.result == "duplicate" else "is answered"
     err().print(line(f"replan: {full} {said}"))
     if row.owner is None:
-        err().print(line(f"replan: go on with: replan resume {row.run}"))
+        err().print(line(f"replan: go on with: {program()} resume {row.run}"))
     return Exit.OK
 
 

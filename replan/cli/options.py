@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
+from runtime.errors import UsageProblem
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -60,6 +62,13 @@ def common(function: F) -> F:
 def json_option(function: F) -> F:
     """Add `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(function)
+
+
+def one_run(command: str, run: str | None, *, last: bool) -> None:
+    """Refuse a command that names no run, or names one and takes the last as well. Raises `UsageProblem`."""
+    if last == (run is not None):
+        cause = "both a run and --last are given" if last else "no run is named"
+        raise UsageProblem(cause, place="RUN", hint=f"`replan {command} RUN` or `replan {command} --last`")
 
 
 class Duration(click.ParamType[float]):

@@ -2,10 +2,11 @@
 
 import click
 
-from replan.cli.options import Invocation, common, examples, json_option
+from replan.cli.options import Invocation, common, examples, json_option, one_run
 from runtime.errors import UsageProblem
 
 _SHOW = examples(
+    "replan show --last                 what the newest run has come to",
     "replan show k7m2x9qa --tree        why the search went where it went",
     "replan show k7m2x9qa --mermaid     the plan as a drawing",
     "replan show k7m2x9qa --json | jq .path",
@@ -25,7 +26,8 @@ def runs(invocation: Invocation, *, waiting: bool, as_json: bool) -> int:
 
 
 @click.command(epilog=_SHOW)
-@click.argument("run_id", metavar="RUN")
+@click.argument("run_id", metavar="RUN", required=False)
+@click.option("--last", is_flag=True, help="The newest run.")
 @click.option("--tree", is_flag=True, help="Every attempt, and the reason of every step back.")
 @click.option("--plan", is_flag=True, help="The proved plan alone.")
 @click.option("--mermaid", is_flag=True, help="The proved plan as Mermaid text.")
@@ -33,8 +35,9 @@ def runs(invocation: Invocation, *, waiting: bool, as_json: bool) -> int:
 @json_option
 @common
 @click.pass_context
-def show(ctx: click.Context, run_id: str, *, as_json: bool, **views: bool) -> int:
+def show(ctx: click.Context, /, run_id: str | None, *, last: bool, as_json: bool, **views: bool) -> int:
     """Show what a RUN has come to; RUN is its id, or at least six characters of it."""
+    one_run("show", run_id, last=last)
     wanted = [name for name in ("tree", "plan", "mermaid", "events") if views[name]]
     if len(wanted) > 1:
         places = " and ".join(f"--{name}" for name in wanted)
@@ -49,13 +52,15 @@ def show(ctx: click.Context, run_id: str, *, as_json: bool, **views: bool) -> in
     return show_run(invocation, run_id, view, as_json=as_json)
 
 
-@click.command(epilog=examples("replan log k7m2x9qa", "replan log k7m2x9qa --follow"))
-@click.argument("run_id", metavar="RUN")
+@click.command(epilog=examples("replan log k7m2x9qa", "replan log --last --follow"))
+@click.argument("run_id", metavar="RUN", required=False)
+@click.option("--last", is_flag=True, help="The newest run.")
 @click.option("-f", "--follow", is_flag=True, help="Go on until the run comes to rest.")
 @common
 @click.pass_obj
-def log(invocation: Invocation, run_id: str, *, follow: bool) -> int:
+def log(invocation: Invocation, run_id: str | None, *, last: bool, follow: bool) -> int:
     """Print the records of a RUN, a line each."""
+    one_run("log", run_id, last=last)
     from replan.cli.listing import log_run
 
     return log_run(invocation, run_id, follow=follow)

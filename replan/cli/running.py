@@ -2,7 +2,7 @@
 
 import click
 
-from replan.cli.options import Duration, Invocation, common, examples, json_option
+from replan.cli.options import Duration, Invocation, common, examples, json_option, one_run
 from runtime.errors import UsageProblem
 
 _RUN = examples(
@@ -91,9 +91,7 @@ def resume(invocation: Invocation, run_id: str | None, *, last: bool, no_input: 
 
     Nothing that was paid for is asked again. The result of a finished run is printed as it is.
     """
-    if last == (run_id is not None):
-        cause = "both a run and --last are given" if last else "no run is named"
-        raise UsageProblem(cause, place="RUN", hint="`replan resume RUN` or `replan resume --last`")
+    one_run("resume", run_id, last=last)
     from replan.cli.driving import resume_run
 
     return resume_run(invocation, run_id, no_input=no_input, as_json=as_json)

@@ -12,6 +12,8 @@ from replan.cli.logfile import logging_to
 from replan.cli.options import Invocation
 from replan.engine import Engine, find_run
 from replan.home import open_home
+from replan.show.program import program
+from runtime.errors import RunNotFound
 from runtime.journal.port import RunFilter, RunRow
 from runtime.supervisor import Stop
 
@@ -30,6 +32,16 @@ async def opened(invocation: Invocation) -> AsyncIterator[Engine]:
 async def run_named(engine: Engine, wanted: str) -> str:
     """Return the run that an id, or an unambiguous start of one, names."""
     return find_run(await all_runs(engine), wanted)
+
+
+async def newest_run(engine: Engine, *, unfinished: bool) -> str:
+    """Return the newest run that anything was recorded of, or the newest of those that have not finished."""
+    for row in await all_runs(engine):
+        if row.last_seq > 0 and not (unfinished and row.summary.status == "finished"):
+            return row.run
+    problem = RunNotFound("--last")
+    problem.args = ("no run to resume" if unfinished else f"no runs yet (`{program()} run PROBLEM` starts one)",)
+    raise problem
 
 
 async def all_runs(engine: Engine) -> list[RunRow]:

@@ -46,7 +46,7 @@ def show(name: str, *, as_json: bool) -> int:
     return show_workflow(name, as_json=as_json)
 
 
-@workflow.command(epilog=_GRAPH)
+@workflow.command(short_help="Draw a workflow as text.", epilog=_GRAPH)
 @click.argument("name")
 @click.option("--format", "form", type=click.Choice(["mermaid", "dot"]), help="What to write; default: mermaid.")
 @click.option("--as-plan", is_flag=True, help="Print the workflow as a plan that `replan check` takes.")
@@ -60,7 +60,9 @@ def graph(name: str, *, form: str | None, as_plan: bool) -> int:
     return draw_workflow(name, form or "mermaid", as_plan=as_plan)
 
 
-@workflow.command(epilog=examples("replan workflow schema > workflow.schema.json"))
+@workflow.command(
+    short_help="Print a JSON Schema, for editors.", epilog=examples("replan workflow schema > workflow.schema.json")
+)
 @click.argument("kind", type=click.Choice(["workflow", "prompts", "policy"]), default="workflow")
 @common
 def schema(kind: str) -> int:

@@ -5,6 +5,7 @@ from rich.text import Text
 from replan.result import Result
 from replan.show.console import Row, line
 from replan.show.plan import plan_lines, value_lines
+from replan.show.program import program
 from replan.show.tree import finding_line
 from replan.show.words import counted, money, spent
 from runtime.ledger import ZERO
@@ -53,8 +54,8 @@ def _advice(result: Result) -> str:
     """Return the next step after a run without a plan."""
     if result.outcome == "failed":
         mend = "mend what the provider complains about" if result.cause == "provider" else "this is a bug: report it"
-        return f"{mend}; `replan log {result.run_id}` has the details, the log has the traceback of a crash"
-    tree = f"`replan show {result.run_id} --tree` explains every attempt"
+        return f"{mend}; `{program()} log {result.run_id}` has the details, the log has the traceback of a crash"
+    tree = f"`{program()} show {result.run_id} --tree` explains every attempt"
     if result.outcome == "budget_exhausted":
         return f"run it again with more {_FLAGS.get(result.why, 'time or calls')}; {tree}"
     return f"{_NEXT[result.outcome]}; {tree}"

@@ -43,8 +43,8 @@ class Replay:
 
 ModelSpec = Named | Rules | Simulated | Scripted | Replay
 
-GRAMMAR = "NAME, rules, simulated:PROFILE[?seed=N], scripted:FILE or replay:RUN"
-"""What `parse_model_spec` reads, for help texts."""
+GRAMMAR = "NAME, rules, scripted:FILE or replay:RUN"
+"""What may be named, for help texts. `parse_model_spec` knows `simulated:PROFILE` too, so that nobody else takes it."""
 
 NAME_MAX = 200
 

@@ -1,0 +1,78 @@
+"""What the command line suggests: names that are near, runs that are meant, and commands that can be pasted."""
+
+import subprocess
+import sys
+
+import pytest
+
+from actors.guards.catalogue import BUILT_IN
+from replan.show.program import program
+from tests.cli.cases import ANALYSIS, ASKING, PLAN
+from tests.cli.conftest import ROOT, run_id
+from tests.cli.test_inputs import refused
+
+
+def test_a_mistyped_command_gets_a_suggestion(replan):
+    refused(replan("rum"), "Did you mean", "run")
+    refused(replan("workflow", "shw", "search"), "Did you mean", "show")
+
+
+def test_an_empty_home_has_nothing_to_resume_or_show(replan):
+    refused(replan("resume", "--last"), "no run to resume", code=8)
+    refused(replan("show", "--last"), "no runs yet", code=8)
+    refused(replan("log", "--last"), "no runs yet", code=8)
+
+
+def test_the_last_run_is_shown_and_logged(replan, problem):
+    replan("run", problem, "-m", "rules", "-w", "single")
+    run = run_id(replan)
+    for view in (["show"], ["show", "--tree"], ["log"]):
+        assert replan(*view, "--last").stdout == replan(*view, run).stdout
+    refused(replan("show", run, "--last"), "both a run and --last")
+    refused(replan("log"), "no run is named", "replan log --last")
+
+
+def test_only_models_of_this_release_are_advertised(replan, problem):
+    refused(replan("run", problem, "-m", ""), "NAME, rules, scripted:FILE or replay:RUN")
+
+
+def test_hints_name_the_program_as_it_was_called(tmp_path, monkeypatch):
+    """By its path where the shell finds another one or none, and by its name where it finds this one."""
+    ours = tmp_path / "bin" / "replan"
+    ours.parent.mkdir()
+    ours.write_text("#!/bin/sh\n")
+    ours.chmod(0o700)
+    monkeypatch.setattr("sys.argv", [str(ours)])
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert program() == str(ours)
+    monkeypatch.setenv("PATH", str(ours.parent))
+    assert program() == "replan"
+
+
+def test_a_hint_after_a_call_by_path_works_by_copy_and_paste(home, problem, scripted, tmp_path):
+    command = tmp_path / "replan"
+    command.write_text(f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\nimport replan.__main__\n")
+    command.chmod(0o700)
+    model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
+    asked = subprocess.run(
+        ["./replan", "run", problem, "-m", model, "-w", "option_a"], cwd=tmp_path, capture_output=True, check=False
+    )
+    hints = [line.partition(" with: ")[2] for line in asked.stderr.decode().splitlines() if " with: " in line]
+    assert [hint.split()[:2] for hint in hints] == [["./replan", "answer"], ["./replan", "resume"]]
+    for hint in hints:
+        done = subprocess.run(["bash", "-c", hint], cwd=tmp_path, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+def test_the_doctor_looks_at_the_model_that_is_named(replan, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert "rules (--model)" in replan("doctor", "-m", "rules").stdout
+    assert f"guards {len(BUILT_IN)} built in, 0 plugged in" in replan("doctor").stdout
+    asked = replan("doctor", "-m", "gpt-5-mini")
+    assert asked.exit_code == 1
+    assert "needs a key" in asked.stdout
+
+
+@pytest.mark.parametrize("group", [[], ["workflow"]])
+def test_no_line_of_the_lists_of_commands_is_cut(replan, group):
+    assert "..." not in replan(*group, "--help").stdout.partition("Commands:")[2].partition("Examples:")[0]
