@@ -107,7 +107,8 @@ class Supervisor(Generic[S, E, M]):
         before anything is done, and `Fenced` if another driver takes over.
         """
         lease = self._lease
-        self._epoch = await self._journal.claim(self.run, lease.owner, lease.ttl, dead=lease.dead)
+        with trio.CancelScope(shield=True):  # Else a lease could be taken and never given back.
+            self._epoch = await self._journal.claim(self.run, lease.owner, lease.ttl, dead=lease.dead)
         try:
             reached("claim.after")
             await self._load()
@@ -153,10 +154,19 @@ class Supervisor(Generic[S, E, M]):
 
     async def _begin(self, first: Any) -> None:
         """Start or resume the run, and take what lies in the inbox; nothing when a stop is wished for already."""
-        if self._finished() or (self._stop.park.is_set() and self._seq):
-            return
-        await self._step(first if first is not None and self._seq == 0 else Resumed(self._epoch, self._clock.now()))
-        await self._collect_mail()
+        opening = first is not None and self._seq == 0
+        if self._stop.park.is_set():
+            if opening:
+                await self._record_only(first)
+        elif not self._finished():
+            await self._step(first if opening else Resumed(self._epoch, self._clock.now()))
+            await self._collect_mail()
+
+    async def _record_only(self, first: Any) -> None:
+        """Write down that the run began, and nothing that follows from it."""
+        accepted = self._machine.accept(self._state, first)
+        if accepted is not None and not isinstance(accepted, Refused):
+            await self._append(self._machine.evolve(self._state, accepted), [accepted], None)
 
     def _open_mailboxes(self, nursery: trio.Nursery) -> None:
         for address, actor in self._actors.items():
@@ -220,6 +230,8 @@ class Supervisor(Generic[S, E, M]):
         elif accepted is not None:
             state, events = settle(self._machine, self._state, accepted)
             await self._append(state, events, inbox)
+            # Cancelled meanwhile, the actors have closed their mailboxes: there is nobody to hand work to.
+            await trio.lowlevel.checkpoint_if_cancelled()
         self._reconcile()
 
     async def _append(self, state: S, events: Sequence[E], inbox: int | None) -> None:

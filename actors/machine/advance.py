@@ -176,10 +176,12 @@ def _rest(state: State) -> PlanningEvent | None:
 
 def _keep_deadline(state: State) -> PlanningEvent | None:
     deadline = state.ledger.limits.deadline
-    if deadline is None or DEADLINE in state.waits:
+    if deadline is None:
         return None
-    if state.now >= deadline:
+    if state.now >= deadline:  # Also while the wait is open: a driver may come back long after it.
         return _exhausted(Limit.DEADLINE)
+    if DEADLINE in state.waits:
+        return None
     return WaitRequested(request_id=DEADLINE, until=deadline, why="the run's deadline")
 
 
@@ -257,10 +259,10 @@ _RULES = (
     _ask,
     _settle_failure,
     _give_up,
+    _succeed,
     _after_fault,
     _keep_deadline,
     _reissue,
     _rest,
-    _succeed,
     _request,
 )

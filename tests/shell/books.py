@@ -11,7 +11,6 @@ import trio
 
 from actors.machine.ids import step_of
 from runtime.ledger import Amount
-from tests.shell import known
 
 DONE = ("artifact_produced", "generation_failed")
 
@@ -200,7 +199,6 @@ class Books:
         self.holds(wanted, f"{name} is sent although its driver knows that it is {asked.state}")
         self.holds(not (self.parked and self.parked_at in process.acks), f"{name} is sent after parking")
         late = process.asked_to_stop is not None and asked.at > process.asked_to_stop + 2 * process.world.troubles.slow
-        late = late and (asked.seq > self.first or known.STOPS_BEFORE_THE_START)
         self.holds(not late, f"{name} is asked for and sent after the wish to stop")
         self.holds(not process.cancelled_before, f"{name} is sent by a driver that came after the cancel")
         said = [clarified["answer"] for clarified in material["clarifications"]]

@@ -13,7 +13,6 @@ from runtime.journal.memory import open_memory
 from runtime.machine import fold
 from runtime.models.port import Fault
 from runtime.supervisor import GRACE_SECONDS, Lease, Stop
-from tests.shell import known
 from tests.simulation import scenery as pure
 
 RUN = "run"
@@ -132,7 +131,7 @@ class Process:
                 raise Died
             case "before", "full" if operation == "append":
                 raise StorageFull("memory")
-            case "after", "unheard" if operation == "append" or (operation == "renew" and known.ERRORS_AMID_APPENDS):
+            case "after", "unheard" if operation in ("append", "renew"):
                 raise JournalError("the connection to the journal broke")
             case "before", "taken" if operation == "append":
                 held = world.held()

@@ -13,7 +13,7 @@ from runtime.events import Codec
 from runtime.journal.chain import decode
 from runtime.journal.memory import MemoryStore, open_memory
 from runtime.supervisor import Supervisor
-from tests.shell import known, scenery
+from tests.shell import scenery
 from tests.shell.books import Books
 from tests.shell.process import RUN, Process, current
 from tests.support import deterministic
@@ -151,7 +151,7 @@ class World:
                 return False
             if held.summary.status == "finished" or len(held.posted) > max(self.books.consumed, default=0):
                 return True
-            wake = held.summary.next_wake if known.WAKES_AT_THE_DEADLINE else None
+            wake = held.summary.next_wake
             if wake is not None and wake <= self.clock.now():
                 return True
             if wake is None and not self.troubles.willing:
@@ -165,7 +165,7 @@ class World:
             return
         if dice.random() < troubles.kill:
             await trio.sleep(dice.choice((0.0, dice.uniform(0, 10), dice.uniform(0, 60))))
-            if known.ERRORS_AMID_APPENDS and dice.random() < 0.3:
+            if dice.random() < 0.3:
                 process.let_go()
             else:
                 process.die()
