@@ -29,7 +29,7 @@ class Asked:
 
 @dataclass
 class Books:
-    """`charged` is what each request counts against the limits; `first` the length of the first batch of records."""
+    """`charged` is what each request counts against the limits."""
 
     records: list = field(default_factory=list)
     broken: list = field(default_factory=list)
@@ -45,7 +45,6 @@ class Books:
     answers: dict = field(default_factory=dict)
     consumed: list = field(default_factory=list)
     epoch: int = 0
-    first: int = 0
     parked: bool = False
     parked_at: int = 0
     finished: object = None
@@ -57,7 +56,6 @@ class Books:
 
     def committed(self, records, summary, holder):
         """Take one committed batch in: its records, the status row beside them, and the epoch that holds the run."""
-        self.first = self.first or len(records)
         for record in records:
             self.holds(record.seq == len(self.records) + 1, f"record {record.seq} is out of order")
             self.holds(record.epoch == holder, f"record {record.seq} was written by a driver that had lost the run")
