@@ -75,7 +75,8 @@ def _keys(model: type[Value]) -> Collection[str]:
 
 def explain(error: ValidationError, document: Document) -> UsageProblem:
     """Return a model's first complaint about a document as one line; the others are counted in the hint."""
-    details = [one for one in (found := error.errors(include_url=False)) if not _follows(one, found)]
+    found = error.errors(include_url=False)
+    details = [one for one in found if not _follows(one, found)]
     first = details[0]
     context = first.get("ctx", {})
     path = (*first["loc"], *context.get("path", ()))
