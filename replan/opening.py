@@ -1,10 +1,11 @@
 """Opening the model that a run is pinned to."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, assert_never
 
+from actors.config.explain import nearest
 from actors.machine.events import ArtifactProduced, GenerationFailed, GenerationRequested, RequestReissued
 from runtime.clock import Clock
 from runtime.errors import UsageProblem
@@ -76,6 +77,19 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str]) -> None:
             raise UsageProblem("the simulated author is not part of this release", place="--model", hint=hint)
         case _:
             pass
+
+
+def check_script(spec: ModelSpec, steps: Collection[str]) -> None:
+    """Check that the keys of a script are steps of the workflow. Raises `UsageProblem` for the first that is none."""
+    if not isinstance(spec, Scripted):
+        return
+    from runtime.models.scripted import ScriptedModel  # noqa: PLC0415
+
+    script = ScriptedModel.from_file(spec.path)
+    for key, step in script.keys.items():
+        if step not in steps:
+            hint = nearest(step, steps, kind="steps")
+            raise UsageProblem(f"the workflow has no step {step!r}", place=script.place_of(key), hint=hint)
 
 
 async def recorded(journal: Journal[Any], run: str) -> dict[str, Reply | Fault]:

@@ -28,6 +28,7 @@ from runtime.clock import Clock, SystemClock
 from runtime.errors import UsageProblem
 from runtime.events import Value
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply, Usage
+from runtime.wording import plainly
 
 _TRY = re.compile(r"\.t\d+$")
 _SAID = frozenset({"reply", "fault"})
@@ -63,7 +64,9 @@ class _Scripted:
 
 
 class ScriptedModel:
-    """Answers out of a script. `place` names it in messages; `used` says how many of a step's list are used up already.
+    """Answers out of a script. `place` names it in messages, `lines` are those of its keys and of their lists' entries.
+
+    `used` says how many of a step's list are used up already.
 
     A request beyond the end of its step's list gets `NOT_FOUND`, which is final: the script does not fit the run. It is
     not an exception, since that would be taken for a bug of the actor that asked.
@@ -74,6 +77,7 @@ class ScriptedModel:
         script: Mapping[str, Any],
         *,
         place: str = "the script",
+        lines: Mapping[tuple[str | int, ...], int] | None = None,
         clock: Clock | None = None,
         used: Mapping[str, int] | None = None,
     ) -> None:
@@ -81,14 +85,15 @@ class ScriptedModel:
         self._used = dict(used or {})
         self._lists: dict[str, list[_Scripted]] = {}
         self._exact: dict[str, _Scripted] = {}
+        self._lines = lines or {}
         for key, given in script.items():
-            where = f"{place}: {key}"
+            where = self.place_of(key)
             if not isinstance(key, str):
                 raise UsageProblem("a key is not a text", place=where, hint="keys are step ids or request ids")
             if "/" in key:
                 self._exact[key] = _read_entry(given, where)
             elif isinstance(given, list):
-                self._lists[key] = [_read_entry(entry, f"{where}[{at}]") for at, entry in enumerate(given)]
+                self._lists[key] = [_read_entry(entry, self.place_of(key, at)) for at, entry in enumerate(given)]
             else:
                 raise UsageProblem("not a list of replies", place=where, hint="put a dash before each reply")
 
@@ -97,7 +102,7 @@ class ScriptedModel:
         """Read a YAML or JSON file. Raises `UsageProblem` with the place in it."""
         place = str(path)
         try:
-            script = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+            script, lines = _parse(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise UsageProblem(f"cannot be read: {error.strerror or error}", place=place) from None
         except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
@@ -106,7 +111,18 @@ class ScriptedModel:
             raise UsageProblem(f"not YAML: {getattr(error, 'problem', None) or 'unreadable'}", place=where) from None
         if not isinstance(script, dict):
             raise UsageProblem("not a mapping", place=place, hint="map step ids to lists of replies")
-        return cls(script, place=place, clock=clock, used=used)
+        return cls(script, place=place, lines=lines, clock=clock, used=used)
+
+    @property
+    def keys(self) -> Mapping[str, str]:
+        """The step that each key of the script answers for."""
+        return {key: key.partition("/")[0] for key in (*self._lists, *self._exact)}
+
+    def place_of(self, key: str, at: int | None = None) -> str:
+        """Return the place of a key, or of an entry of its list, as people write it: `FILE:LINE key[0]`."""
+        path = (key,) if at is None else (key, at)
+        line = f":{self._lines[path]}" if path in self._lines else ""
+        return f"{self._place}{line} {key}{'' if at is None else f'[{at}]'}"
 
     @property
     def name(self) -> str:
@@ -139,6 +155,21 @@ class ScriptedModel:
         return entries[at]
 
 
+def _parse(text: str) -> tuple[Any, dict[tuple[str | int, ...], int]]:
+    """Return a YAML text's value, and the line of each key and of each entry of its list."""
+    loader = yaml.SafeLoader(text)
+    root = loader.get_single_node()
+    if not isinstance(root, yaml.MappingNode):
+        return None, {}
+    script = loader.construct_document(root)  # first, since it refuses keys that are lists
+    lines: dict[tuple[str | int, ...], int] = {}
+    for key, value in root.value:
+        lines[key.value,] = key.start_mark.line + 1
+        if isinstance(value, yaml.SequenceNode):
+            lines |= {(key.value, at): entry.start_mark.line + 1 for at, entry in enumerate(value.value)}
+    return script, lines
+
+
 def _read_entry(given: Any, where: str) -> _Scripted:
     """Return the answer that a text, a JSON value or a description stands for."""
     described = given if isinstance(given, dict) and _SAID & given.keys() else {"reply": given}
@@ -148,7 +179,7 @@ def _read_entry(given: Any, where: str) -> _Scripted:
         kind: Literal["_Said", "_Failed"] = "_Failed" if "fault" in described else "_Said"
         first = next(one for one in error.errors() if one["loc"][0] == kind)
         path = ".".join(str(part) for part in first["loc"][1:])
-        raise UsageProblem(first["msg"], place=f"{where}.{path}") from None
+        raise UsageProblem(plainly(first), place=f"{where}.{path}") from None
     if isinstance(entry, _Failed):
         fault = Fault(kind=entry.fault, message=entry.message, status=entry.status, retry_after=entry.retry_after)
         return _Scripted(fault, entry.delay_seconds)

@@ -64,6 +64,17 @@ def test_bad_input_is_a_usage_problem_and_writes_nothing(tmp_path):
         replan.solve(" ", model="rules", home=tmp_path / "home")
 
 
+@pytest.mark.parametrize("key", ["g_plna", "g_plna/v1.a1"])
+def test_a_script_for_a_step_that_is_not_there_is_told_before_the_run(tmp_path, key):
+    script = tmp_path / "script.yaml"
+    script.write_text(f"g_plan: [one]\n{key}: [two]\n")
+    with pytest.raises(replan.UsageProblem) as caught:
+        replan.solve(PROBLEM, model=f"scripted:{script}", workflow="single", home=tmp_path / "home")
+    told = f"{script}:2 {key}: the workflow has no step 'g_plna' (did you mean 'g_plan'?)"
+    assert str(caught.value) == told
+    assert not (tmp_path / "home").exists()
+
+
 @pytest.mark.parametrize("name", ["max_calls", "max_tokens", "max_cost_usd", "deadline_seconds", "active_seconds"])
 @pytest.mark.parametrize("value", [0, -1, math.nan, math.inf, 1e300, "5", True])
 def test_a_limit_that_limits_nothing_is_refused_by_its_name(tmp_path, name, value):
