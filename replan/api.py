@@ -50,8 +50,19 @@ MEMORY = Memory.MEMORY
 
 Generate = TextMaker
 """What a plug-in generator is: a function from a context to text, async or not."""
-Ask = Callable[[Mapping[str, Any]], str | Awaitable[str]]
-"""Answers a question: gets its `id`, `text` and `why`, and returns the answer."""
+Ask = Callable[[Mapping[str, Any]], str | Awaitable[str | None] | None]
+"""Answers a question: gets its `id`, `text` and `why`, and returns the answer; None or an empty text leaves it open."""
+
+_KINDS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
+    "workflow": ((str, Path), "a shipped name or a file"),
+    "model": (str, "text such as rules or a model's name"),
+    "guards": (Mapping, "a mapping of names to functions"),
+    "generators": (Mapping, "a mapping of names to functions"),
+    "home": ((str, Path, Memory), "a folder or MEMORY"),
+}
+"""What the keywords take beside None; limits and `search` are checked with the job."""
+_KEYWORDS = {"--model": "model", "PROBLEM": "problem"}
+"""What the places of the command line are called here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +152,9 @@ class Run:
             result = await engine.begin(job, run=self.run_id, stop=self.stop, on_record=self._take)
             while ask is not None and result.status == "waiting" and result.question is not None:
                 answer = ask(result.question)
-                text = await answer if inspect.isawaitable(answer) else answer
+                text = _answer(await answer if inspect.isawaitable(answer) else answer)
+                if not text:
+                    break
                 await engine.answer(str(result.question["id"]), text)
                 result = await engine.resume(self.run_id, stop=self.stop, on_record=self._take)
             self._result = result
@@ -156,7 +169,7 @@ class Run:
 async def start(
     problem: str,
     *,
-    workflow: str = "search",
+    workflow: str | Path = "search",
     search: str | None = None,
     model: str | None = None,
     max_calls: int | None = None,
@@ -175,12 +188,15 @@ async def start(
     that is None is the workflow's, or none; `active_seconds` limits how long models and guards work, and waiting for
     people does not count. `guards` and `generators` are functions by the name that the workflow uses,
     beside those installed. `home` is a folder, None for `$REPLAN_HOME`, or `MEMORY`. `ask` answers questions; without
-    it a run that needs an answer ends with the status `waiting`.
+    it, or when it returns None or an empty text, a run that needs an answer ends with the status `waiting`.
 
-    Raises `UsageProblem` before anything is written.
+    Raises `UsageProblem`, whose place is the keyword, before anything is written.
     """
+    _check_kinds(workflow=workflow, model=model, guards=guards, generators=generators, home=home)
+    if ask is not None and not callable(ask):
+        raise UsageProblem(f"should be a function, not {type(ask).__name__}", place="ask")
     asked = Asked(
-        workflow=workflow,
+        workflow=os.fspath(workflow),
         search=search,
         max_calls=max_calls,
         max_tokens=max_tokens,
@@ -189,7 +205,10 @@ async def start(
         active_seconds=active_seconds,
     )
     options = _Options(asked, model, guards or {}, generators or {}, home, ask)
-    job = _job(problem, options)
+    try:
+        job = _job(problem, options)
+    except UsageProblem as wrong:
+        raise UsageProblem(wrong.cause, place=_KEYWORDS.get(wrong.place, wrong.place), hint=wrong.hint) from wrong
     try:
         async with _opened(options) as engine, trio.open_nursery() as nursery:
             run = Run(new_run_id())
@@ -203,11 +222,34 @@ async def start(
         raise _innermost(group) from None
 
 
+def _answer(answer: object) -> str:
+    """Return what `ask` gave as text, empty for no answer. Raises `UsageProblem` for what is neither."""
+    if answer is None:
+        return ""
+    if not isinstance(answer, str):
+        cause = f"an answer is text, or None for none, not {type(answer).__name__}"
+        raise UsageProblem(cause, place="ask", hint="the run waits; `replan answer` goes on with it")
+    return answer.strip()
+
+
 def _innermost(error: BaseException) -> BaseException:
     """Return the error that groups of one are about."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error
+
+
+def _check_kinds(**given: object) -> None:
+    """Refuse values that no use of a keyword takes. Raises `UsageProblem` that names it."""
+    for name, value in given.items():
+        kinds, said = _KINDS[name]
+        if value is None and name != "workflow":
+            continue
+        if not isinstance(value, kinds):
+            raise UsageProblem(f"should be {said}, not {type(value).__name__}", place=name)
+        for key, one in value.items() if isinstance(value, Mapping) else ():
+            if not callable(one):
+                raise UsageProblem(f"{key!r} is of type {type(one).__name__}, not a function", place=name)
 
 
 def _job(problem: str, options: _Options) -> Job:

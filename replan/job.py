@@ -98,6 +98,10 @@ def make_job(
 
 def check_problem(problem: str) -> None:
     """Refuse a problem that no plan can be made for. Raises `UsageProblem`."""
+    given: object = problem  # whatever a caller in Python passes
+    if not isinstance(given, str):
+        cause = f"the problem is text, not {type(given).__name__}"
+        raise UsageProblem(cause, place="PROBLEM", hint="describe it in plain text")
     size = len(problem.encode(errors="replace"))
     if not problem.strip():
         raise UsageProblem("the problem is empty", place="PROBLEM", hint="describe it in plain text")

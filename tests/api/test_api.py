@@ -166,6 +166,52 @@ def test_without_anybody_to_ask_the_run_waits(scripted):
     assert result.question["text"] == "Which version is it?"
 
 
+@pytest.mark.parametrize("answer", [None, "", " \n"])
+def test_no_answer_leaves_the_run_waiting(scripted, answer):
+    model = scripted({"g_analysis": [ASKING]})
+    result = replan.solve(PROBLEM, model=model, workflow="option_a", home=replan.MEMORY, ask=lambda _: answer)
+    assert (result.status, result.succeeded) == ("waiting", False)
+
+
+def test_an_answer_that_is_no_text_is_told(scripted):
+    model = scripted({"g_analysis": [ASKING]})
+    with pytest.raises(replan.UsageProblem, match=r"^ask: an answer is text, or None for none, not int"):
+        replan.solve(PROBLEM, model=model, workflow="option_a", home=replan.MEMORY, ask=lambda _: 312)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("workflow", None),
+        ("search", 3),
+        ("model", 3),
+        ("model", "scripted:"),
+        ("guards", [print]),
+        ("guards", {"mine": "no function"}),
+        ("generators", {"mine": None}),
+        ("home", 3),
+        ("ask", "yes"),
+    ],
+)
+def test_a_wrong_value_is_told_with_its_keyword(name, value):
+    with pytest.raises(replan.UsageProblem) as caught:
+        replan.solve(PROBLEM, **{"model": "rules", "home": replan.MEMORY} | {name: value})
+    assert caught.value.place == name
+
+
+@pytest.mark.parametrize("problem", [None, b"Fix it.", "", 7])
+def test_a_problem_is_text(problem):
+    with pytest.raises(replan.UsageProblem) as caught:
+        replan.solve(problem, model="rules", home=replan.MEMORY)
+    assert caught.value.place == "problem"
+
+
+def test_a_workflow_may_be_a_path(scripted, tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(WORKFLOW.format(generator="model", guard="plan_medium"))
+    assert replan.solve(PROBLEM, workflow=path, model=scripted({"g_plan": [PLAN]}), home=replan.MEMORY).succeeded
+
+
 WORKFLOW = "name: mine\naction_pairs:\n  g_plan: {{generator: {generator}, guard: {guard}, prompt: plan_direct}}\n"
 
 
