@@ -77,8 +77,12 @@ def read_request(material: Mapping[str, Any], rules: Rules) -> Reading:
 
 
 def facts_of(reading: Reading) -> Facts:
-    """Return the facts that a plan is about: the accepted recon's lists where there is one, else what was found."""
-    recon = reading.dependency("recon")
+    """Return the facts that a plan is about: the accepted recon's lists where there is one, else what was found.
+
+    A list in which recon found nothing is filled from the reading once a question was answered: recon may be older than
+    the answer, and is not redone for it.
+    """
+    recon = {name: value for name, value in reading.dependency("recon").items() if value or not reading.asked}
     own = reading.facts
     return replace(
         own,

@@ -96,6 +96,18 @@ def test_these_texts_say_enough(text):
     assert ask("analysis", text)["open_questions"] == []
 
 
+def test_what_an_answer_names_is_used_although_recon_is_older():
+    """A list that recon filled stays as it is."""
+    said = [{"question": FIRST, "answer": "It crashes in src/export.py, `write_rows` raises TypeError."}]
+    nothing = {"mentioned_files": [], "apis_involved": ["kept_api"]}
+    before = json.dumps(ask("plan", THIN, dependencies={"recon": nothing}))
+    after = json.dumps(ask("plan", THIN, dependencies={"recon": nothing}, clarifications=said))
+    assert "src/export.py" not in before
+    assert "src/export.py" in after
+    assert "kept_api" in before
+    assert "kept_api" in after
+
+
 def test_an_answer_is_further_text():
     said = [{"question": FIRST, "answer": "The CSV export crashes with a TypeError in src/export.py on empty orders"}]
     analysis = ask("analysis", THIN, clarifications=said)
