@@ -7,10 +7,11 @@ import yaml
 from pydantic import BaseModel
 from rich.text import Text
 
+from actors.config.check import check_workflow
 from actors.config.graph import dot, mermaid
-from actors.config.resolve import load_workflow, read_workflow, shipped_workflows
+from actors.config.resolve import read_workflow, shipped_workflows
 from actors.config.schemas import schema_text
-from actors.config.workflow import Workflow, validate_names
+from actors.config.workflow import Workflow
 from actors.policy.as_plan import as_plan as plan_of
 from actors.policy.table import Policy
 from actors.prompting.book import PromptsFile
@@ -44,9 +45,8 @@ def list_workflows(*, as_json: bool) -> int:
 
 def show_workflow(name: str, *, as_json: bool) -> int:
     """Print a workflow, resolved."""
-    loaded = load_workflow(name, data_root())
     known = registry()
-    validate_names(loaded.workflow, frozenset(known.guards), known.generator_names, loaded.document)
+    loaded, _ = check_workflow(name, data_root(), frozenset(known.guards), known.generator_names)
     for notice in loaded.notices:
         err().print(line(f"replan: {notice}"))
     value = loaded.workflow.model_dump(mode="json", exclude_none=True)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from actors.machine.advance import FRAMING_TOKENS
 from actors.machine.pinned import Pinned
 from actors.prompting.render import (
     ANSWER_BYTES_MAX,
@@ -9,6 +10,7 @@ from actors.prompting.render import (
     FEEDBACK_BYTES_MAX,
     SPECIFICATION_BYTES_MAX,
 )
+from actors.schemas import schema_bytes
 from actors.search.cost import happy_calls, worst_case_calls
 from actors.search.moves import Search
 from replan.job import Job
@@ -95,5 +97,7 @@ def _cost_usd(pinned: Pinned, step: str, problem_bytes: int) -> float:
         + questions * 2 * ANSWER_BYTES_MAX
         + 2 * window * FEEDBACK_BYTES_MAX
         + (texts + headings) * (1 + 2 * window + requires + questions)
+        + schema_bytes(workflow.role(step))
+        + FRAMING_TOKENS
     )
     return price.micro_usd(size, workflow.output_tokens_max_of(step)) / MICRO

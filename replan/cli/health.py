@@ -18,11 +18,11 @@ from replan.cli.exits import Exit
 from replan.data import data_root
 from replan.engine import CODEC
 from replan.opening import check_model
-from replan.plugins import registry
+from replan.plugins import problems, registry
 from replan.settings import choose_model, read_user_config
 from replan.show.console import line, out, plain_terminal, print_json
 from runtime.clock import SystemClock
-from runtime.errors import ReplanError
+from runtime.errors import ReplanError, UsageProblem
 from runtime.journal.home import locate_home, open_home
 from runtime.journal.port import RunFilter
 from runtime.journal.schema import VERSION
@@ -84,8 +84,9 @@ def _replan() -> str:
 
 
 def _plugins() -> str:
-    known = registry()
-    own = len(BUILT_IN)
+    known, own, broken = registry(), len(BUILT_IN), problems()
+    if broken:
+        raise UsageProblem("; ".join(broken))
     return f"guards {own} built in, {len(known.guards) - own} plugged in; generators {len(known.generators)} plugged in"
 
 

@@ -150,6 +150,10 @@ async def _log_run(invocation: Invocation, wanted: str | None, follow: bool) -> 
     return Exit.OK
 
 
+DERIVED = ("request_id", "node", "step")
+"""What an event's ids say, beside what is stored: readers of the JSON should not have to take ids apart."""
+
+
 async def _print_new(engine: Engine, run: str, seen: int) -> int:
     console = out()
     for record in await engine.journal.read(run, seen):
@@ -165,4 +169,6 @@ def record_line(record: Record[PlanningEvent]) -> Text:
 
 def _record_to_json(record: Record[PlanningEvent]) -> dict[str, Any]:
     assert isinstance(record.event, Event)
-    return {"seq": record.seq, "at": stamp(record.at), "epoch": record.epoch, **record.event.model_dump(mode="json")}
+    event = record.event
+    told = {name: value for name in DERIVED if isinstance(value := getattr(event, name, None), str)}
+    return {"seq": record.seq, "at": stamp(record.at), "epoch": record.epoch, **event.model_dump(mode="json"), **told}
