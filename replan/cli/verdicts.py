@@ -70,9 +70,11 @@ def _cases(name: str) -> Iterator[Case]:
     if not name.endswith(".jsonl"):
         yield Case(name, text)
         return
-    for number, row in enumerate(text.split("\n"), 1):
-        if row.strip():
-            yield Case(name, row, number)
+    rows = [(number, row) for number, row in enumerate(text.split("\n"), 1) if row.strip()]
+    if not rows:
+        raise UsageProblem("holds no plan", place=name, hint="a .jsonl file has one on each line")
+    for number, row in rows:
+        yield Case(name, row, number)
 
 
 def _read(name: str) -> str:
@@ -96,6 +98,9 @@ def _judged(case: Case, asked: Question) -> tuple[Verdict, dict[str, Any]]:
     plan: Any = value.value if isinstance(value, Parsed) else None
     named: str | None = None
     if isinstance(plan, dict) and "plan" in plan and "steps" not in plan:
+        if plan["plan"] is None and "run_id" in plan:
+            state = plan.get("outcome") or plan.get("status")
+            raise UsageProblem(f"the run has no plan: {state}", place=case.file, hint="`replan show RUN` says why")
         named, plan = plan.get("case_id"), plan["plan"]
     verdict = check(
         plan if isinstance(value, Parsed) else case.text,

@@ -114,3 +114,17 @@ def test_flags_that_contradict_each_other_are_refused(replan, plans):
     refused(replan("check", plans / "good.json", "--assurance", "weak"), "--level expansive")
     assert replan("check", plans / "good.json", "--json", "--jsonl").exit_code == 2
     assert replan("check", plans / "good.json", "--level", "large").exit_code == 2
+
+
+def test_a_file_without_any_plan_is_not_a_green_check(replan, tmp_path):
+    (tmp_path / "none.jsonl").write_text("\n\n")
+    done = replan("check", tmp_path / "none.jsonl")
+    assert done.exit_code == 2
+    assert "none.jsonl: holds no plan" in done.stderr
+
+
+def test_a_run_without_a_plan_is_said_to_have_none(replan, tmp_path):
+    (tmp_path / "run.json").write_text(json.dumps({"run_id": "r", "status": "waiting", "plan": None}))
+    done = replan("check", tmp_path / "run.json")
+    assert done.exit_code == 2
+    assert "run.json: the run has no plan: waiting" in done.stderr
