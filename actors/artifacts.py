@@ -51,10 +51,11 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Clarified:
-    """A question and the user's answer to it."""
+    """A question and the user's answer to it; `node` is the rejected attempt that it came from, if any."""
 
     question: str
     answer: str
+    node: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 Retry feedback: "your output for this step was rejected because …". Escalation feedback: "a later step failed because of
 what this step produced". Neither is stored; both are read off the nodes, so no new visit, actor or process loses them.
 Each rejection stands once in a prompt: a step that failed itself reads of it in its retry history, not again in the
-escalation history.
+escalation history; and one that became a question stands with its answer among the clarifications, and nowhere else.
 """
 
 from collections.abc import Container
@@ -29,13 +29,14 @@ def context_for(state: State, step: str) -> Context:
         if (artifact := _artifact(state, state.progress[parent].accepted)) is not None
     }
     window = workflow.feedback_window
-    retry = retry_feedback(state, step, window)
+    answered = frozenset(said.node for said in state.clarifications)
+    retry = retry_feedback(state, step, answered, window)
     return Context(
         specification=state.specification,
         constraints=workflow.constraints,
         dependencies=accepted,
         retry=retry,
-        escalation=escalation_feedback(state, step, {feedback.node for feedback in retry}, window),
+        escalation=escalation_feedback(state, step, answered | {feedback.node for feedback in retry}, window),
         clarifications=state.clarifications,
         settings=_settings(state, step),
     )
@@ -51,9 +52,13 @@ def rendered(state: State, step: str, context: Context | None = None) -> Rendere
     return render(entry, config.prompts, context or context_for(state, step))
 
 
-def retry_feedback(state: State, step: str, window: int) -> tuple[Feedback, ...]:
-    """Return the newest `window` of the step's own rejections over the whole run, oldest first."""
-    rejected = islice(((node, node.verdict) for node in state.of(step) if _rejected(node)), window)
+def retry_feedback(state: State, step: str, answered: Container[str], window: int) -> tuple[Feedback, ...]:
+    """Return the newest `window` of the step's own rejections over the whole run, without nodes in `answered`.
+
+    Oldest first.
+    """
+    told = (node for node in state.of(step) if _rejected(node) and node.node not in answered)
+    rejected = islice(((node, node.verdict) for node in told), window)
     return tuple(Feedback(node.node, explain(verdict), node.repeats) for node, verdict in rejected if verdict)[::-1]
 
 

@@ -293,7 +293,7 @@ def _answered(state: State, event: ClarificationAnswered) -> State:
         questions=_without(state.questions, event.question_id),
         withdrawn=_without(state.withdrawn, event.question_id),
         answers={**state.answers, event.question_id: event.answer},
-        clarifications=(*state.clarifications, Clarified(question.text, event.answer)),
+        clarifications=(*state.clarifications, Clarified(question.text, event.answer, question.node)),
         to_revise=Revision(BacktrackLevel.CLARIFY, targets, new_round=True),
     )
 

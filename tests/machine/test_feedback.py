@@ -1,6 +1,7 @@
 """What a prompt knows of earlier failures: two kinds of feedback, each rejection once, nothing lost."""
 
 import dataclasses
+import json
 
 import pytest
 
@@ -10,6 +11,7 @@ from actors.machine.events import EVENTS
 from actors.machine.planning import PlanningMachine
 from runtime.events import Codec
 from runtime.machine import fold
+from runtime.messages import Mailed
 from runtime.models.port import Reply
 from tests.support.worlds import SEEDS, World, passed, pinned, rejected
 
@@ -34,9 +36,9 @@ def test_retry_and_escalation_feedback_are_two_things_in_two_sections():
     """S30, S99, S107: the later failures stand before the step's own, both before the task."""
     judge = failing("field.type", "plan.goal_unreachable")
     state = until(World(pinned(SEEDS), judge=judge), "g_strategy/v2.a1")
-    assert not retry_feedback(state, "g_strategy", 9)
+    assert not retry_feedback(state, "g_strategy", set(), 9)
     assert [entry.node for entry in escalation_feedback(state, "g_strategy", set(), 9)] == ["g_plan/v1.a2"]
-    own = {entry.node for entry in retry_feedback(state, "g_plan", 9)}
+    own = {entry.node for entry in retry_feedback(state, "g_plan", set(), 9)}
     assert own == {"g_plan/v1.a1", "g_plan/v1.a2"}
     assert not escalation_feedback(state, "g_plan", own, 9)
 
@@ -85,6 +87,28 @@ def test_a_context_is_read_off_the_journal_alone():
     for step in SEEDS:
         assert context_for(other, step) == context_for(state, step)
     assert len(context_for(other, "g_strategy").escalation) == 2
+
+
+def test_a_rejection_that_was_answered_stands_with_its_answer_and_nowhere_else():
+    """Until somebody answers it is feedback like any other; then the question says what it said."""
+    verdicts = {"a": ["requirements.missing"], "b": ["plan.goal_unreachable"]}
+
+    def judge(request, _):
+        left = verdicts.get(request.step)
+        return rejected(left.pop(0)) if left else passed()
+
+    steps = {"base": {"backtrack_budget": 2}, "a": {"requires": ["base"]}, "b": {"requires": ["base"]}}
+    world = World(pinned(steps), judge=judge)
+    world.begin()
+    while not world.state.withdrawn:  # b sends the search back over the question of a.
+        world.answer(world.doable()[0])
+    said = json.dumps({"kind": "answer", "question": "q1", "answer": "Yes."})
+    assert [one.node for one in context_for(world.state, "a").retry] == ["a/v1.a1"]
+    world.send(Mailed(1, "answer:q1", said, world.now))
+    context = context_for(world.state, "a")
+    assert [(one.node, one.answer) for one in context.clarifications] == [("a/v1.a1", "Yes.")]
+    assert not context.retry
+    assert rendered(world.state, "a").user.count("requirements.missing is wrong") == 1
 
 
 def test_a_step_is_not_told_of_what_steps_above_it_did_wrong():
