@@ -89,7 +89,7 @@ class ActionPair(Config):
     escalate_by_guard: Mapping[str, tuple[StepId, ...]] = Field(
         default_factory=dict, validation_alias=AliasChoices("escalate_by_guard", "escalate_feedback_by_guard")
     )
-    """The same for failures of one guard, by its name."""
+    """The same for failures of one guard, by its name here, also where the target level raises it."""
     prompt: Name | None = None
     """The prompt entry; null takes the one of the step's id, else the one of its role."""
     generator_config: Mapping[str, Any] = Field(default_factory=dict)

@@ -199,14 +199,25 @@ class Workflow(Config):
     def effective_guard(self, step: str) -> str | Composite:
         """Return the guard that judges a step: on a leaf, a plan guard of the target level replaces that of another."""
         guard = self.action_pairs[step].guard
-        if step not in self.leaves():
-            return guard
         if isinstance(guard, str):
-            return self._raised(guard)
-        return Composite.model_validate({guard.kind: tuple(dict.fromkeys(map(self._raised, guard.members)))})
+            return self._judging(step, guard)
+        members = (self._judging(step, member) for member in guard.members)
+        return Composite.model_validate({guard.kind: tuple(dict.fromkeys(members))})
 
-    def _raised(self, guard: str) -> str:
-        return f"plan_{self.target_guard_level}" if guard in _PLAN_GUARDS else guard
+    def _judging(self, step: str, guard: str) -> str:
+        """Return the name of the guard that judges in the place of the one that the file names."""
+        return f"plan_{self.target_guard_level}" if guard in _PLAN_GUARDS and step in self.leaves() else guard
+
+    def escalate_by_guard_of(self, step: str) -> Mapping[str, tuple[str, ...]]:
+        """Return where the failures of each guard lead, by the name that its verdicts bear.
+
+        A plan guard that judges at the target level keeps the entry of the one that the file names for the step, unless
+        the file has an entry for that level too.
+        """
+        pair = self.action_pairs[step]
+        named = [guard for guard in pair.guards if guard in pair.escalate_by_guard]
+        raised = {self._judging(step, guard): pair.escalate_by_guard[guard] for guard in reversed(named)}
+        return {**raised, **pair.escalate_by_guard}
 
     def rmax_of(self, step: str) -> int:
         """Return the attempts of one visit."""

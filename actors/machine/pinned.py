@@ -52,7 +52,7 @@ class Pinned(Value):
             r_patience=self.workflow.r_patience_of(step),
             e_max=self.workflow.e_max_of(step),
             escalate_to=pair.escalate_to,
-            escalate_by_guard=pair.escalate_by_guard,
+            escalate_by_guard=self.workflow.escalate_by_guard_of(step),
         )
 
     @cached_property

@@ -92,6 +92,24 @@ def test_the_goal_level_replaces_the_level_of_leaves_only():
     assert workflow.effective_guard("plain") == "human"
 
 
+def test_a_raised_guard_keeps_the_escalation_of_the_guard_that_the_file_names():
+    text = (
+        "name: w\ntarget_guard_level: expansive\naction_pairs:\n"
+        "  a: {generator: g, guard: human}\n"
+        "  b: {generator: g, guard: plan_minimal, requires: [a], escalate_by_guard: {plan_minimal: [a]}}\n"
+        "  c: {generator: g, guard: {all_of: [plan_medium, human]}, requires: [b],\n"
+        "      escalate_by_guard: {plan_medium: [b], plan_minimal: [a], human: [a]}}\n"
+        "  d: {generator: g, guard: plan_medium, requires: [b],\n"
+        "      escalate_by_guard: {plan_medium: [b], plan_expansive: [a]}}\n"
+    )
+    workflow = load(text)
+    assert workflow.escalate_by_guard_of("a") == {}
+    assert workflow.escalate_by_guard_of("b") == {"plan_minimal": ("a",)}  # No leaf: nothing raises its guard.
+    assert workflow.escalate_by_guard_of("c")["plan_expansive"] == ("b",)
+    assert workflow.escalate_by_guard_of("c")["human"] == ("a",)
+    assert workflow.escalate_by_guard_of("d")["plan_expansive"] == ("a",)  # The file says it for this level itself.
+
+
 @pytest.mark.parametrize("level", ["minimal", "medium", "expansive"])
 def test_a_file_that_names_no_goal_level_means_what_its_leaf_says(level):
     workflow = load(START + SECOND.replace("medium", level))
