@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from runtime.events import Value
+from actors.config.explain import Config
 
 KINDS = ("bug_fix", "feature", "refactoring", "performance")
 LISTS = ("constraints", "moves", "suspects", "targets")
@@ -22,7 +22,7 @@ Phrase = Annotated[str, Field(pattern=r"^[^A-Z*]+\*?$")]
 STEP_ID = r"^[a-z][a-z0-9_]{0,59}$"  # the house's step ids, less four characters for the number of a repeated step
 
 
-class Headings(Value):
+class Headings(Config):
     """Names of sections, lower case: where steps and constraints stand, what is skipped, what is no title."""
 
     reproduction: tuple[str, ...]
@@ -31,28 +31,28 @@ class Headings(Value):
     generic: tuple[str, ...]
 
 
-class Thin(Value):
+class Thin(Config):
     """Below these numbers of content words a text is too thin to plan from."""
 
     words: int = Field(ge=0)
     words_without_signal: int = Field(ge=0)
 
 
-class Firm(Value):
+class Firm(Config):
     """From which score on, and with which lead over the next kind, a classification is firm."""
 
     score: float = Field(ge=0)
     lead: float = Field(ge=0, le=1)
 
 
-class Severity(Value):
+class Severity(Config):
     """What speaks for a high and for a low severity."""
 
     high: tuple[Phrase, ...]
     low: tuple[Phrase, ...]
 
 
-class Signals(Value):
+class Signals(Config):
     """What tells the kinds of problem apart, and what else to look for. The file explains each table."""
 
     types: dict[str, dict[Phrase, float]]
@@ -67,14 +67,14 @@ class Signals(Value):
     stop_words: frozenset[str]
 
 
-class Language(Value):
+class Language(Config):
     """How one language shows."""
 
     extensions: tuple[str, ...]
     words: tuple[str, ...]
 
 
-class Weights(Value):
+class Weights(Config):
     """How much one sign of a language counts."""
 
     trace: int
@@ -83,7 +83,7 @@ class Weights(Value):
     word: int
 
 
-class Languages(Value):
+class Languages(Config):
     """How languages, files and names show in a text."""
 
     languages: dict[str, Language]
@@ -105,7 +105,7 @@ class Languages(Value):
         return known
 
 
-class Phrases(Value):
+class Phrases(Config):
     """Every sentence that the model says beside its plans."""
 
     rationale: tuple[str, ...] = Field(min_length=1)
@@ -123,7 +123,7 @@ class Phrases(Value):
         return self.kinds.get(kind, kind.replace("_", " "))
 
 
-class Strategy(Value):
+class Strategy(Config):
     """One way to go about a problem. `template` is a kind, or null for the plan of whatever kind the problem is."""
 
     name: str
@@ -135,7 +135,7 @@ class Strategy(Value):
     risk_factors: tuple[str, ...]
 
 
-class TemplateStep(Value):
+class TemplateStep(Config):
     """A plan's step with slots; `configs/templates/bug_fix.yaml` explains what goes beyond a plan's own keys."""
 
     step_id: str = Field(pattern=STEP_ID)
@@ -157,7 +157,7 @@ class TemplateStep(Value):
     optional: bool = False
 
 
-class Template(Value):
+class Template(Config):
     """A plan with slots, for one kind of problem."""
 
     kind: str
@@ -167,7 +167,7 @@ class Template(Value):
     steps: tuple[TemplateStep, ...] = Field(min_length=1)
 
 
-class Rules(Value):
+class Rules(Config):
     """All tables and templates together."""
 
     signals: Signals

@@ -10,6 +10,7 @@ from actors.config.explain import FORMS, explain
 from actors.config.schemas import SCHEMAS
 from actors.config.yamlfile import parse_document
 from actors.policy.table import Policy
+from actors.rules.tables import Rules
 
 ROW = "{id: rest, why: because, level: local_retry}"
 
@@ -56,6 +57,6 @@ def test_each_kind_of_mistake_has_plain_words(text, said):
 
 def test_every_pattern_of_a_file_has_words():
     """A slot of the prompts is no form of a whole text, and has its own check."""
-    schemas = json.dumps([model.model_json_schema() for model in SCHEMAS.values()])
+    schemas = json.dumps([model.model_json_schema() for model in (*SCHEMAS.values(), Rules)])
     patterns = {json.loads(f'"{found}"') for found in re.findall(r'"pattern": "(.*?)"[,}]', schemas)}
     assert patterns - {r"\{feedback\}"} == FORMS.keys()

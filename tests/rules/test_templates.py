@@ -1,5 +1,6 @@
 """A template or table that cannot be used gives one line with file and key."""
 
+import re
 import shutil
 
 import pytest
@@ -12,6 +13,8 @@ from actors.rules.tables import SLOTS_MAYBE, SLOTS_SURE
 from runtime.errors import UsageProblem
 
 from .author import PROBLEMS, RULES, TEMPLATES, read
+
+NO_PHRASE = "should be lower-case text, with a * at its end or nowhere, not"
 
 
 @pytest.fixture
@@ -45,8 +48,8 @@ def step(step_id, /, **change):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (step("apply_fix", retry_budget=0), ["steps[", ".retry_budget", "greater than or equal to 1"]),
-        (step("apply_fix", retries=3), ["steps[", ".retries"]),
+        (step("apply_fix", retry_budget=0), ["steps[", ".retry_budget", "should be at least 1, not 0"]),
+        (step("apply_fix", retry_budgets=3), ["].retry_budgets: unknown key", "did you mean 'retry_budget'?"]),
         (step("apply_fix", guard="syntaks"), ["apply_fix", "guard", "did you mean 'syntax'"]),
         (step("apply_fix", dependencies=["write_failing_tests"]), ["apply_fix", "did you mean 'write_failing_test'"]),
         (step("apply_fix", dependencies=["review"]), ["apply_fix", "'review' is no earlier step"]),
@@ -64,9 +67,9 @@ def step(step_id, /, **change):
         (step("stress", only_if="concurency"), ["stress", "did you mean 'concurrency'"]),
         (step("locate", for_each="suspect"), ["locate", "did you mean 'suspects'"]),
         (step("locate", step_id="reproduce"), ["reproduce", "the step id is taken"]),
-        (step("locate", step_id="Locate it"), ["step_id"]),
-        (lambda content: content.update(steps=[]), ["steps"]),
-        (lambda content: content.pop("goal"), ["goal", "required"]),
+        (step("locate", step_id="Locate it"), ["step_id: should be a lower-case letter, then"]),
+        (lambda content: content.update(steps=[]), ["steps: needs at least one entry"]),
+        (lambda content: content.pop("goal"), ["missing key 'goal'"]),
     ],
 )
 def test_a_bad_template_is_named_with_its_key(folder, change, words):
@@ -77,7 +80,7 @@ def test_a_bad_template_is_named_with_its_key(folder, change, words):
 
 
 def test_bad_tables_are_named_too(folder):
-    assert "strategies.yaml: S1_locate_and_fix" in damage(
+    assert " S1_locate_and_fix: 'x' has no template" in damage(
         folder, "strategies", lambda one: one["S1_locate_and_fix"].update(kinds=["x"])
     )
 
@@ -85,16 +88,18 @@ def test_bad_tables_are_named_too(folder):
 @pytest.mark.parametrize(
     ("stem", "change", "words"),
     [
-        ("signals", lambda one: one["types"].pop("feature"), "signals.yaml: types: has no signals for 'feature'"),
-        ("signals", lambda one: one["types"]["feature"].update({"": 3}), "signals.yaml: types.feature"),
-        ("signals", lambda one: one["constraints"].append("Must"), "signals.yaml: constraints["),
-        ("languages", lambda one: one["weights"].pop("file"), "languages.yaml: weights.file"),
-        ("phrases", lambda one: one["critique"].pop("fine"), "phrases.yaml: critique: has no sentence 'fine'"),
-        ("feature", lambda one: one.update(kind="bug_fix"), "feature.yaml: kind: must be 'feature'"),
+        ("signals", lambda one: one["types"].pop("feature"), "types: has no signals for 'feature'"),
+        ("signals", lambda one: one["types"]["feature"].update({"": 3}), f"types.feature.: {NO_PHRASE} ''"),
+        ("signals", lambda one: one["constraints"].append("Must"), f"{NO_PHRASE} 'Must'"),
+        ("languages", lambda one: one["weights"].pop("file"), "weights: missing key 'file'"),
+        ("phrases", lambda one: one["critique"].pop("fine"), "critique: has no sentence 'fine'"),
+        ("feature", lambda one: one.update(kind="bug_fix"), "kind: must be 'feature'"),
     ],
 )
 def test_a_bad_table_is_named_with_its_key(folder, stem, change, words):
-    assert words in damage(folder, stem, change)
+    line = damage(folder, stem, change)
+    assert words in line
+    assert re.match(rf"\S*/{stem}\.yaml:[0-9]+ ", line)
 
 
 def test_a_missing_file_is_named(folder):
@@ -105,7 +110,7 @@ def test_a_missing_file_is_named(folder):
 
 def test_what_is_not_yaml_is_named(folder):
     (folder / "signals.yaml").write_text("types: {", encoding="utf-8")
-    with pytest.raises(UsageProblem, match=r"signals\.yaml: is not YAML"):
+    with pytest.raises(UsageProblem, match=r"signals\.yaml:1: not YAML"):
         load_templates(folder)
     (folder / "signals.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageProblem, match=r"signals\.yaml"):
