@@ -34,6 +34,7 @@ from runtime.errors import UsageProblem
 from runtime.events import Record
 from runtime.journal.home import locate_home
 from runtime.journal.memory import open_memory
+from runtime.program import program
 from runtime.supervisor import Stop
 
 __all__ = ["MEMORY", "Ask", "Memory", "Run", "asolve", "check", "solve", "start"]
@@ -228,7 +229,7 @@ def _answer(answer: object) -> str:
         return ""
     if not isinstance(answer, str):
         cause = f"an answer is text, or None for none, not {type(answer).__name__}"
-        raise UsageProblem(cause, place="ask", hint="the run waits; `replan answer` goes on with it")
+        raise UsageProblem(cause, place="ask", hint=f"the run waits; `{program()} answer` goes on with it")
     return answer.strip()
 
 

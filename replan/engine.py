@@ -33,6 +33,7 @@ from runtime.events import Codec, Record
 from runtime.journal.port import Journal, Posted, RunRow
 from runtime.machine import fold
 from runtime.process import identity, is_dead
+from runtime.program import program
 from runtime.supervisor import Ending, Lease, Stop, Supervisor
 
 CODEC: Codec[PlanningEvent] = Codec(EVENTS)
@@ -74,7 +75,7 @@ class Engine:
         """
         state, records = await self.load(run)
         if state.config is None:
-            hint = "start it again with `replan run`"
+            hint = f"start it again with `{program()} run`"
             raise UsageProblem("the run was admitted, but stopped before anything was recorded", place=run, hint=hint)
         if state.finished is not None:
             return result_of(run, state, "finished")
@@ -104,11 +105,12 @@ class Engine:
         """
         run, slash, name = question.rpartition("/")
         if not slash:
-            raise UsageProblem(f"{question!r} is not a question's id", hint="`replan questions` lists them as RUN/ID")
+            hint = f"`{program()} questions` lists them as RUN/ID"
+            raise UsageProblem(f"{question!r} is not a question's id", hint=hint)
         state, _ = await self.load(run)
         problem = answer_problem(state, name, text)
         if problem is not None:
-            raise UsageProblem(problem, place=question, hint="`replan questions` lists the open ones")
+            raise UsageProblem(problem, place=question, hint=f"`{program()} questions` lists the open ones")
         body = json.dumps({"kind": "answer", "question": name, "answer": text})
         return await self.journal.post(run, f"answer:{name}", body)
 

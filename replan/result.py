@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from actors.findings import Finding
+from actors.machine.advance import hopeless
 from actors.machine.state import Node, State
 from runtime.ledger import ZERO, Amount
+from runtime.models.port import Fault
 from runtime.models.prices import MICRO
 from runtime.replies import Parsed
 
@@ -35,7 +37,8 @@ class Result:
     `outcome` and `why` are empty until it has finished; `plan` is the proved plan, else None; `path` the accepted
     artifacts in order: the winning path, or the best that was validated; `findings` what speaks against going on (the
     last rejection), or the warnings on the plan; `cost_usd` is None where the price is unknown. `proof` is what the
-    guard measured on the plan: its `level`, `assurance` and `escalations`. `unknown` is the part of the calls, tokens
+    guard measured on the plan: its `level`, `assurance` and `escalations`. `fault` is what the provider did last, where
+    that ended the run. `unknown` is the part of the calls, tokens
     and cost that stands for calls whose bill nobody knows.
     """
 
@@ -52,6 +55,7 @@ class Result:
     findings: tuple[Finding, ...]
     question: dict[str, Any] | None = None
     cause: str = ""
+    fault: Fault | None = None
     proof: Mapping[str, Any] = field(default_factory=dict)
     unknown: Amount = ZERO
 
@@ -98,6 +102,7 @@ def result_of(run: str, state: State, status: str) -> Result:
         outcome=str(finished.outcome) if finished else "",
         why=finished.why if finished else "",
         cause=finished.cause if finished else "",
+        fault=_last_fault(state) if finished and finished.cause == "provider" else None,
         calls=charged.calls,
         tokens=charged.tokens,
         cost_usd=charged.micro_usd / MICRO if known else None,
@@ -111,6 +116,12 @@ def result_of(run: str, state: State, status: str) -> Result:
         if question is None
         else {"id": f"{run}/{question.question_id}", "text": question.text, "why": question.why},
     )
+
+
+def _last_fault(state: State) -> Fault | None:
+    """Return the fault that no further try was made after."""
+    given_up = (tries.failed.fault for tries in state.faulted.values() if tries.phase == "failed" and hopeless(tries))
+    return next(given_up, None)
 
 
 def best_path(state: State) -> tuple[Node, ...]:

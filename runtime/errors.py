@@ -36,11 +36,11 @@ class JournalError(ReplanError):
 
 
 class RunNotFound(JournalError):
-    """There is no run with this id."""
+    """There is no run with this id; `cause` says it where any run would have done."""
 
-    def __init__(self, run: str) -> None:
+    def __init__(self, run: str, *, cause: str = "") -> None:
         self.run = run
-        super().__init__(f"no run {run!r} (`replan runs` lists them)")
+        super().__init__(cause or f"no run {run!r}")
 
 
 class RunExists(JournalError):

@@ -30,7 +30,7 @@ _WORKFLOW_IGNORED = {
     "backend": _MODEL,
     "host": _SERVER,
     "base_url": _SERVER,
-    "specification": "the problem is given to `replan run`",
+    "specification": "the problem is the file that `run` is given",
     "backtrack_config": "give steps a `backtrack_budget`",
     "extensions": _UNREAD,
     "incremental": _UNREAD,

@@ -147,15 +147,20 @@ def _after_fault(state: State) -> PlanningEvent | None:
     for node, tries in state.faulted.items():
         if tries.phase != "failed":
             continue
-        fault, pause = tries.failed.fault, _pause(tries)
-        final = fault.kind.final or tries.count >= TRIES_MAX or tries.waited + pause > BACKOFF_TOTAL_MAX
-        if final:
-            why = f"{fault.kind}: {fault.message} (try {tries.count} of {TRIES_MAX})"
-            return RunFinished(outcome=Outcome.FAILED, why=why, cause="provider")
+        if hopeless(tries):
+            fault = tries.failed.fault
+            which = "" if fault.kind.final else f" (try {tries.count} of {TRIES_MAX})"
+            return RunFinished(outcome=Outcome.FAILED, why=f"{fault.kind}: {fault.message}{which}", cause="provider")
         if not state.parked:
-            until = tries.failed.at + pause
+            until = tries.failed.at + _pause(tries)
             return WaitRequested(request_id=f"wait:{tries.request.request_id}", until=until, why="back-off", node=node)
     return None
+
+
+def hopeless(tries: Tries) -> bool:
+    """Tell whether no further try is made: none could help, or all that an attempt may have are used up."""
+    over = tries.count >= TRIES_MAX or tries.waited + _pause(tries) > BACKOFF_TOTAL_MAX
+    return tries.failed.fault.kind.final or over
 
 
 def _pause(tries: Tries) -> float:

@@ -13,7 +13,7 @@ from typing import IO, Any, NoReturn, cast
 
 import click
 
-from replan.cli.exits import MEANING, Exit, error_object, exit_of_error
+from replan.cli.exits import MEANING, Exit, error_object, exit_of_error, line_of_error
 from replan.cli.options import Invocation, common
 from runtime.errors import ReplanError
 
@@ -110,7 +110,7 @@ def _failed(error: BaseException, invocation: Invocation) -> int:
             _leave_stdout()  # Whoever read the output has left: nobody is there to be told.
             return Exit.INTERNAL
         case OSError() if error.errno in _NO_ROOM or _stdout_fails():
-            from replan.show.program import program
+            from runtime.program import program
 
             _leave_stdout()
             kept = f" (the run is kept: {program()} show {invocation.run})" if invocation.run else ""
@@ -126,7 +126,7 @@ def _failed(error: BaseException, invocation: Invocation) -> int:
         case ReplanError():
             if invocation.json:
                 click.echo(json.dumps(error_object(error)))
-            _say(str(error))
+            _say(line_of_error(error))
             return exit_of_error(error)
         case _:
             return _crashed(error, invocation)

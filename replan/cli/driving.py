@@ -23,12 +23,12 @@ from replan.result import Result
 from replan.settings import choose_model, read_user_config
 from replan.show.console import err, line, print_json, show
 from replan.show.outcome import outcome_lines
-from replan.show.program import program
 from replan.show.progress import Progress, progress
 from runtime.clock import SystemClock
 from runtime.collector import tune
 from runtime.errors import UsageProblem
 from runtime.journal.home import locate_home
+from runtime.program import program
 from runtime.supervisor import Stop
 
 Start = Callable[[Stop, OnRecord], Awaitable[Result]]

@@ -12,6 +12,7 @@ from runtime.errors import (
     RunNotFound,
     UsageProblem,
 )
+from runtime.program import program
 
 if TYPE_CHECKING:
     from replan.result import Result
@@ -85,13 +86,20 @@ def exit_of_result(result: "Result") -> Exit:
     return _OUTCOMES[result.outcome]
 
 
+def line_of_error(error: ReplanError) -> str:
+    """Return the one line about an error; where a run was named that there is none of, it says how to list them."""
+    hint = f" (`{program()} runs` lists them)" if isinstance(error, RunNotFound) and error.run else ""
+    return f"{error}{hint}"
+
+
 def error_object(error: BaseException) -> dict[str, object]:
     """Return what `--json` prints for an error: one object with the key `error`."""
     known = isinstance(error, ReplanError)
+    message = line_of_error(error) if isinstance(error, ReplanError) else f"{type(error).__name__}: {error}"
     shown: dict[str, object] = {
         "exit_code": int(exit_of_error(error)),
         "kind": type(error).__name__ if known else "InternalError",
-        "message": str(error) if known else f"{type(error).__name__}: {error}",
+        "message": message,
     }
     if isinstance(error, UsageProblem):
         shown |= {"cause": error.cause, "place": error.place, "hint": error.hint}

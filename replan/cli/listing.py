@@ -18,7 +18,6 @@ from replan.show.console import columns, line, out, print_json, show
 from replan.show.mermaid import plan_mermaid
 from replan.show.outcome import outcome_lines
 from replan.show.plan import plan_lines
-from replan.show.program import program
 from replan.show.records import line_of
 from replan.show.tree import search_tree
 from replan.show.words import ago, stamp
@@ -26,6 +25,7 @@ from runtime.errors import UsageProblem
 from runtime.events import Event, Record
 from runtime.journal.port import RunRow
 from runtime.owner import describe
+from runtime.program import program
 
 FOLLOW_SECONDS = 0.25
 """How often `log --follow` looks for new records."""

@@ -12,9 +12,9 @@ from replan.cli.options import Invocation
 from replan.cli.session import all_runs, opened, run_named
 from replan.engine import Engine
 from replan.show.console import err, line, out, print_json
-from replan.show.program import program
 from replan.show.words import stamp
 from runtime.errors import Held, UsageProblem
+from runtime.program import program
 from runtime.terminal import clean
 
 CANCEL_SECONDS = 5.0
@@ -91,7 +91,7 @@ async def _cancel(invocation: Invocation, wanted: str) -> int:
         run = await run_named(engine, wanted)
         row = await engine.journal.row(run)
         if row.summary.status == "finished":
-            hint = f"`replan show {run}` shows it"
+            hint = f"`{program()} show {run}` shows it"
             raise UsageProblem(f"run {run} has finished already ({row.summary.detail})", place="RUN", hint=hint)
         await engine.cancel(run)
         done = await _taken_in(engine, run)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from runtime.errors import UsageProblem
+from runtime.program import program
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -68,7 +69,7 @@ def one_run(command: str, run: str | None, *, last: bool) -> None:
     """Refuse a command that names no run, or names one and takes the last as well. Raises `UsageProblem`."""
     if last == (run is not None):
         cause = "both a run and --last are given" if last else "no run is named"
-        raise UsageProblem(cause, place="RUN", hint=f"`replan {command} RUN` or `replan {command} --last`")
+        raise UsageProblem(cause, place="RUN", hint=f"`{program()} {command} RUN` or `{program()} {command} --last`")
 
 
 class Duration(click.ParamType[float]):

@@ -4,6 +4,7 @@ import click
 
 from replan.cli.options import Duration, Invocation, common, examples, json_option, one_run
 from runtime.errors import UsageProblem
+from runtime.program import program
 
 _RUN = examples(
     "replan run problem.md",
@@ -62,7 +63,7 @@ def run(
     if detach and dry_run:
         raise UsageProblem("a dry run starts nothing that could be detached", place="--detach", hint="leave one out")
     if detach:
-        hint = "leave --detach out; Ctrl-C parks a run, and `replan resume` goes on with it"
+        hint = f"leave --detach out; Ctrl-C parks a run, and `{program()} resume` goes on with it"
         raise UsageProblem("no host is running", place="--detach", hint=hint)
     from replan.cli.driving import run_problem
     from replan.job import Asked

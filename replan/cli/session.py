@@ -12,9 +12,9 @@ from replan.cli.logfile import logging_to
 from replan.cli.options import Invocation
 from replan.engine import Engine, find_run
 from replan.home import open_home
-from replan.show.program import program
 from runtime.errors import RunNotFound
 from runtime.journal.port import RunFilter, RunRow
+from runtime.program import program
 from runtime.supervisor import Stop
 
 ALL = RunFilter(limit=1_000_000)
@@ -39,9 +39,8 @@ async def newest_run(engine: Engine, *, unfinished: bool) -> str:
     for row in await all_runs(engine):
         if row.last_seq > 0 and not (unfinished and row.summary.status == "finished"):
             return row.run
-    problem = RunNotFound("--last")
-    problem.args = ("no run to resume" if unfinished else f"no runs yet (`{program()} run PROBLEM` starts one)",)
-    raise problem
+    cause = "no run to resume" if unfinished else f"no runs yet (`{program()} run PROBLEM` starts one)"
+    raise RunNotFound("", cause=cause)
 
 
 async def all_runs(engine: Engine) -> list[RunRow]:

@@ -15,6 +15,7 @@ from replan.cli.options import Invocation
 from replan.show.console import err, line, out, print_json
 from replan.show.tree import finding_line
 from runtime.errors import UsageProblem
+from runtime.program import program
 from runtime.replies import Parsed, ReplyCode
 
 FILE_BYTES_MAX = 256 * 1024 * 1024
@@ -100,7 +101,9 @@ def _judged(case: Case, asked: Question) -> tuple[Verdict, dict[str, Any]]:
     if isinstance(plan, dict) and "plan" in plan and "steps" not in plan:
         if plan["plan"] is None and "run_id" in plan:
             state = plan.get("outcome") or plan.get("status")
-            raise UsageProblem(f"the run has no plan: {state}", place=case.file, hint="`replan show RUN` says why")
+            raise UsageProblem(
+                f"the run has no plan: {state}", place=case.file, hint=f"`{program()} show RUN` says why"
+            )
         named, plan = plan.get("case_id"), plan["plan"]
     verdict = check(
         plan if isinstance(value, Parsed) else case.text,

@@ -7,6 +7,7 @@ from actors.plans.graph import order_of
 from actors.plans.nominal import contingent_steps
 from actors.plans.plan import CONTINUE, ESCALATE, Plan, Step, read_plan
 from runtime.errors import UsageProblem
+from runtime.program import program
 
 
 def plan_mermaid(value: Any) -> str:
@@ -14,7 +15,7 @@ def plan_mermaid(value: Any) -> str:
     plan, _ = read_plan(value)
     order = None if plan is None else order_of(plan)
     if plan is None or order is None:
-        raise UsageProblem("this is not a plan that can be drawn", hint="`replan show RUN --plan` prints it")
+        raise UsageProblem("this is not a plan that can be drawn", hint=f"`{program()} show RUN --plan` prints it")
     ids = {step.step_id: f"s{number}" for number, step in enumerate(order.steps, 1)}
     lines = ["flowchart TD"]
     later = contingent_steps(plan)

@@ -3,12 +3,13 @@
 from rich.text import Text
 
 from replan.result import Result
+from replan.show.advice import provider_advice
 from replan.show.console import Row, line
 from replan.show.plan import plan_lines, value_lines
-from replan.show.program import program
 from replan.show.tree import finding_line
 from replan.show.words import counted, money, spent
 from runtime.ledger import ZERO
+from runtime.program import program
 
 FINDINGS_MAX = 5
 """Findings of the last rejection that are shown; `replan show RUN --tree` has all."""
@@ -52,9 +53,10 @@ def outcome_lines(result: Result) -> list[Row]:
 
 def _advice(result: Result) -> str:
     """Return the next step after a run without a plan."""
+    if result.fault is not None:
+        return f"{provider_advice(result.fault)}; `{program()} log {result.run_id}` has every try"
     if result.outcome == "failed":
-        mend = "mend what the provider complains about" if result.cause == "provider" else "this is a bug: report it"
-        return f"{mend}; `{program()} log {result.run_id}` has the details, the log has the traceback of a crash"
+        return f"this is a bug: report it; `{program()} log {result.run_id}` has the details, the log has the traceback"
     tree = f"`{program()} show {result.run_id} --tree` explains every attempt"
     if result.outcome == "budget_exhausted":
         return f"run it again with more {_FLAGS.get(result.why, 'time or calls')}; {tree}"

@@ -17,6 +17,8 @@ MESSAGE_MAX = 300
 
 _SECRET_MIN = 4
 _COME_BACK_LATER = frozenset({408, 409, 425, 429})
+_FILTERED = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
+"""What OpenAI, Azure and those who follow them call a prompt that a filter objects to."""
 _NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 
 
@@ -66,7 +68,9 @@ def _status_kind(status: int, code: str) -> FaultKind:
         return FaultKind.NOT_FOUND
     if status in _COME_BACK_LATER:
         return FaultKind.RATE_LIMITED
-    return FaultKind.SERVER_ERROR if status >= 500 else FaultKind.BAD_REQUEST
+    if status >= 500:
+        return FaultKind.SERVER_ERROR
+    return FaultKind.CONTENT_REFUSED if code in _FILTERED else FaultKind.BAD_REQUEST
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:

@@ -32,6 +32,7 @@ class FaultKind(StrEnum):
     RATE_LIMITED = "rate_limited"  # 429, and the other 4xx that ask to come back later: 408, 409, 425
     AUTH = "auth"  # 401, 403, and an account without credit (402, an exhausted quota): final
     NOT_FOUND = "not_found"  # 404: final
+    CONTENT_REFUSED = "content_refused"  # a 4xx whose code says that a filter objects to the prompt: final
     BAD_REQUEST = "bad_request"  # any other 4xx: final
     SERVER_ERROR = "server_error"  # 5xx
     CUT = "cut"  # the connection broke after the request was sent
@@ -50,7 +51,15 @@ class FaultKind(StrEnum):
         return self in _REFUNDED
 
 
-_FINAL = frozenset({FaultKind.UNRESOLVED_HOST, FaultKind.AUTH, FaultKind.NOT_FOUND, FaultKind.BAD_REQUEST})
+_FINAL = frozenset(
+    {
+        FaultKind.UNRESOLVED_HOST,
+        FaultKind.AUTH,
+        FaultKind.NOT_FOUND,
+        FaultKind.CONTENT_REFUSED,
+        FaultKind.BAD_REQUEST,
+    }
+)
 _REFUNDED = _FINAL | {FaultKind.REFUSED_CONNECTION, FaultKind.RATE_LIMITED}
 
 

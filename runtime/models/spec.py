@@ -87,7 +87,7 @@ def _prefixed(prefix: str, rest: str, place: str) -> ModelSpec:
         return Scripted(rest)
     if prefix == "replay":
         if _RUN.fullmatch(rest) is None:
-            raise UsageProblem("`replay:` names no run", place=place, hint="`replan runs` lists them")
+            raise UsageProblem("`replay:` names no run", place=place, hint="name one, such as replay:k7m2x9qa")
         return Replay(rest)
     matched = _SIMULATED.fullmatch(rest)
     if matched is None:

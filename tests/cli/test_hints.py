@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from actors.guards.catalogue import BUILT_IN
-from replan.show.program import program
+from runtime.program import program
 from tests.cli.cases import ANALYSIS, ASKING, PLAN
 from tests.cli.conftest import ROOT, run_id
 from tests.cli.test_inputs import refused
@@ -62,6 +62,14 @@ def test_a_hint_after_a_call_by_path_works_by_copy_and_paste(home, problem, scri
     for hint in hints:
         done = subprocess.run(["bash", "-c", hint], cwd=tmp_path, capture_output=True, check=False)
         assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("command", [["show", "nosuchrun"], ["run", "-", "-m", "replay:nosuchrun"]])
+def test_hints_of_every_layer_name_the_module_where_that_was_called(shell, command):
+    with shell(*command) as process:
+        _, err = process.communicate(b"A problem.")
+    assert process.returncode == 8
+    assert err.decode().strip() == f"replan: no run 'nosuchrun' (`{sys.executable} -m replan runs` lists them)"
 
 
 def test_the_doctor_looks_at_the_model_that_is_named(replan, monkeypatch):

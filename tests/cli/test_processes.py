@@ -155,7 +155,8 @@ def test_a_full_stdout_is_one_line_and_the_run_is_kept(shell, replan, problem, o
         _, err = process.communicate(timeout=PATIENCE)
     said_so = err.decode().splitlines()[-1]
     assert process.returncode == 1
-    assert said_so == f"replan: stdout: no space left (the run is kept: replan show {run_id(replan)})"
+    kept = f"{sys.executable} -m replan show {run_id(replan)}"
+    assert said_so == f"replan: stdout: no space left (the run is kept: {kept})"
     assert b"Traceback" not in err
 
 

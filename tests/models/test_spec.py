@@ -42,7 +42,7 @@ def test_what_a_name_means(text, spec):
         ("simulated:typical?seed=-1", "seed"),
         ("simulated:typical?seeds=1", "seed"),
         ("scripted:", "names no file"),
-        ("replay:", "`replan runs`"),
+        ("replay:", "replay:k7m2x9qa"),
         ("replay:../../etc", "names no run"),
         ("script:file.yaml", "scripted:"),
         ("simulate:typical", "did you mean simulated:"),

@@ -1,0 +1,70 @@
+"""What the user is told to do when the provider has failed: the next step that fits the fault, and no other."""
+
+import json
+
+import pytest
+
+from actors.machine import advance
+from replan.show.advice import provider_advice
+from runtime.models.port import Fault, FaultKind
+from tests.cli.test_run import wire
+from tests.support.openai_server import Answer, serve
+
+STEPS = {
+    FaultKind.REFUSED_CONNECTION: "start the server",
+    FaultKind.UNRESOLVED_HOST: "check the host's name in OPENAI_BASE_URL",
+    FaultKind.RATE_LIMITED: "wait until the provider takes requests again",
+    FaultKind.AUTH: "add credit",
+    FaultKind.NOT_FOUND: "give the script the reply that it lacks",
+    FaultKind.CONTENT_REFUSED: "reword",
+    FaultKind.BAD_REQUEST: "a prompt that is too long",
+    FaultKind.SERVER_ERROR: "try again later",
+    FaultKind.CUT: "proxies on the way",
+    FaultKind.TIMEOUT: "model_timeout_seconds",
+    FaultKind.BAD_REPLY: "set OPENAI_BASE_URL to an OpenAI-compatible server",
+    FaultKind.TOO_LARGE: "output_tokens_max",
+}
+
+
+def test_every_fault_has_a_next_step_of_its_own():
+    said = {kind: provider_advice(Fault(kind=kind, message="")) for kind in FaultKind}
+    assert {kind: STEPS[kind] in text for kind, text in said.items()} == dict.fromkeys(FaultKind, True)
+    assert len(set(said.values())) == len(FaultKind)
+
+
+@pytest.mark.parametrize("kind", FaultKind)
+def test_a_run_that_a_fault_ended_says_the_next_step_and_counts_tries_only_where_there_were_more(
+    replan, problem, scripted, monkeypatch, kind
+):
+    monkeypatch.setattr(advance, "BACKOFF_FIRST", 0.001)
+    done = replan("run", problem, "-m", scripted({"g_plan": [{"fault": kind.value}] * 5}), "-w", "single")
+    assert done.exit_code == 4
+    step = next(line for line in done.stdout.splitlines() if line.startswith("Next: "))
+    assert STEPS[kind] in step
+    assert ("(try 5 of 5)" in done.stdout) == (not kind.final)
+    assert "try 1 of" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "words"),
+    [
+        (401, "invalid_api_key", "set OPENAI_API_KEY to a key that this server takes"),
+        (402, "", "add credit to the account"),
+        (403, "", "use a key that may use this model"),
+        (404, "model_not_found", "correct the model's name (-m or REPLAN_MODEL), or OPENAI_BASE_URL"),
+        (307, "", "set OPENAI_BASE_URL to where the server redirects"),
+        (400, "content_filter", "reword what the provider's filter may object to"),
+        (400, "context_length_exceeded", "a prompt that is too long takes a shorter problem"),
+        (429, "insufficient_quota", "add credit to the account"),
+        (429, "", "wait until the provider takes requests again"),
+        (503, "", "the trouble is the provider's"),
+    ],
+)
+def test_a_servers_status_leads_to_the_step_that_fits(replan, problem, monkeypatch, *, status, code, words):
+    monkeypatch.setattr(advance, "BACKOFF_FIRST", 0.001)
+    answer = Answer(status=status, body=json.dumps({"error": {"message": "no", "code": code}}).encode())
+    with serve(lambda _b, _h, _n: answer) as server:
+        wire(monkeypatch, server.base_url)
+        done = replan("run", problem, "-m", "gpt-test", "-w", "single")
+    assert done.exit_code == 4
+    assert words in done.stdout
