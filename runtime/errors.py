@@ -10,7 +10,8 @@ ReplanError                     a cause, a place and a next step, in one line
 │   ├── SequenceConflict        an append did not follow the last record
 │   ├── JournalDamaged          a record does not verify (exit 9)
 │   ├── JournalNewer            written by a newer release (exit 9)
-│   └── StorageFull             the disk took no more; nothing of the append was written
+│   ├── StorageFull             the disk took no more; nothing of the append was written
+│   └── HomeBudgetSpent         the home's budget for the day does not allow it; nothing was written
 └── Bug
     └── MachineRunsAway         decisions without end
 A rejection by a guard is a value, never one of these.
@@ -100,6 +101,19 @@ class StorageFull(JournalError):
     def __init__(self, where: str) -> None:
         self.where = where
         super().__init__(f"{where}: no room left to write; free some space, then resume")
+
+
+class HomeBudgetSpent(JournalError):
+    """The home's budget for the day does not allow what was to be reserved; nothing was written.
+
+    `limit` is the limit in words; `until` is when the next day begins (UTC seconds since 1970), None where nobody wants
+    to wait for it.
+    """
+
+    def __init__(self, limit: str, until: float | None) -> None:
+        self.limit, self.until = limit, until
+        self.why = f"the home's budget for today is used up ({limit} a day, UTC; home_budget in config.yaml)"
+        super().__init__(self.why)
 
 
 class Bug(ReplanError):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from runtime.errors import MachineRunsAway
+from runtime.ledger import ZERO, Amount
 
 S = TypeVar("S")
 E = TypeVar("E")
@@ -33,7 +34,7 @@ class Work:
     `request_id` names it within the run; `address` is the mailbox that takes it; `request` is the event that asked for
     it; `repeatable` says that doing it twice costs nothing and harms nothing (a pure guard), so that a crashed actor
     may simply do it again; `passive` that it only watches the clock while a person is waited for (a deadline), so that
-    it alone is no reason to keep a process.
+    it alone is no reason to keep a process; `until` that it waits for a time and for nothing else (UTC seconds).
     """
 
     request_id: str
@@ -41,19 +42,33 @@ class Work:
     request: Any
     repeatable: bool = False
     passive: bool = False
+    until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
     """What a run's status row shows: `running`, `waiting` or `finished`, plus where a person or a clock comes in.
 
-    Times are UTC seconds since 1970; `detail` is the outcome, or the open question's id.
+    Times are UTC seconds since 1970; `detail` is the outcome, or the open question's id; `next_wake` is when a clock
+    brings the run on, where nothing else will before a person does; `committed` is all that counts against its limits.
     """
 
     status: str
     detail: str = ""
     waiting_since: float | None = None
     next_wake: float | None = None
+    committed: Amount = ZERO
+
+    @property
+    def due(self) -> float | None:
+        """When the run goes on by itself once nobody drives it: 0 is at once, None is never."""
+        match self.status:
+            case "running":
+                return self.next_wake or 0.0
+            case "waiting":
+                return self.next_wake
+            case _:
+                return None
 
 
 class Machine(Protocol[S, E, M]):

@@ -13,9 +13,13 @@ class Resumed:
 
 @dataclass(frozen=True, slots=True)
 class Parking:
-    """The driver is about to stop: nothing new may be asked of models or tools until the run is resumed."""
+    """The driver is about to stop: nothing new may be asked of models or tools until the run is resumed.
+
+    `handover` says that whoever drives next shall go on with it, and needs no person's word.
+    """
 
     at: float
+    handover: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,4 +49,16 @@ class Mailed:
     at: float
 
 
-Control = Resumed | Parking | Woken | Crashed | Mailed
+@dataclass(frozen=True, slots=True)
+class Overdrawn:
+    """The home's budget for the day allows no more: nothing may be asked of models until the next day begins, `until`.
+
+    Where that is None, nobody wants to wait for it. `why` is one line.
+    """
+
+    at: float
+    until: float | None
+    why: str
+
+
+Control = Resumed | Parking | Woken | Crashed | Mailed | Overdrawn

@@ -9,8 +9,7 @@ could wait for the very actor that waits for the inbox.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 import trio
@@ -19,47 +18,25 @@ from runtime import logs
 from runtime.actor import MAILBOX_MAX, Actor, Delivery, Envelope
 from runtime.clock import Clock
 from runtime.crash import reached
-from runtime.errors import Fenced
+from runtime.driving import Ending, Lease, Stop
+from runtime.errors import Fenced, HomeBudgetSpent, StorageFull
 from runtime.events import Record
-from runtime.journal.port import Dead, Fact, Journal, nobody
-from runtime.machine import Machine, Refused, settle
-from runtime.messages import Mailed, Parking, Resumed
+from runtime.journal.port import Fact, Journal
+from runtime.machine import Machine, Refused, Work, settle
+from runtime.messages import Mailed, Overdrawn, Parking, Resumed
+from runtime.news import News, Polling
+
+__all__ = ["GRACE_SECONDS", "Ending", "Lease", "Stop", "Supervisor"]
 
 S = TypeVar("S")
 E = TypeVar("E")
 M = TypeVar("M")
 
+STORAGE_SECONDS = 5.0
+"""How long a run waits on a full disk before it tries to write again."""
+
 GRACE_SECONDS = 10.0
 """How long a stop waits for replies in flight, before it cancels them (they stay charged as unknown)."""
-
-
-class Ending(StrEnum):
-    """How driving a run came to an end."""
-
-    FINISHED = "finished"
-    WAITING = "waiting"  # only people can go on with it
-    PARKED = "parked"  # asked to stop
-
-
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """How a driver holds a run: who it is, for how long at a time, and how often it looks into the inbox (seconds).
-
-    `dead` tells whether another owner is certainly gone, so that nobody waits for the lease of a killed process.
-    """
-
-    owner: str
-    ttl: float = 30.0
-    poll: float = 0.25
-    dead: Dead = nobody
-
-
-@dataclass
-class Stop:
-    """A wish to stop, set from outside: `park` waits for replies in flight, `now` cuts the wait short."""
-
-    park: trio.Event = field(default_factory=trio.Event)
-    now: trio.Event = field(default_factory=trio.Event)
 
 
 class Supervisor(Generic[S, E, M]):
@@ -77,13 +54,23 @@ class Supervisor(Generic[S, E, M]):
         stop: Stop | None = None,
         on_record: Callable[[Record[E], S], None] | None = None,
         trace: Callable[[E], Mapping[str, str]] = lambda _: {},
+        notice: Callable[[str], None] = lambda _: None,
+        news: News | None = None,
+        rest_after: float | None = None,
     ) -> None:
+        """Take what the run is driven with.
+
+        `on_record` hears of every record, with the state after its transaction; `notice` gets a line when something
+        outside holds the run up. A host gives `news`, and `rest_after`: a run that only waits for a clock, and for so
+        many seconds at least, is left to it (`Ending.WAITING`).
+        """
         self.run = run
         self._machine, self._journal, self._clock, self._lease = machine, journal, clock, lease
         self._actors = {actor.address: actor for actor in actors}
         self._stop = stop or Stop()
         self._on_record = on_record
-        self._trace = trace
+        self._trace, self._notice = trace, notice
+        self._news, self._rest_after = news or Polling(journal, lease.poll), rest_after
         self._mailboxes: dict[str, trio.MemorySendChannel[Envelope]] = {}
         self._running: dict[str, Envelope] = {}
         self._send, self._inbox = trio.open_memory_channel[Delivery[Any] | Mailed](0)
@@ -183,7 +170,7 @@ class Supervisor(Generic[S, E, M]):
             if self._only_waits():
                 if await self._collect_mail():
                     continue
-                if not self._running or self._asks():
+                if not self._running or self._asks() or self._rest_after is not None:
                     return Ending.WAITING
             await self._take(await self._inbox.receive())
         self._patience.cancel()
@@ -192,7 +179,13 @@ class Supervisor(Generic[S, E, M]):
 
     def _only_waits(self) -> bool:
         """Tell whether no work in this process brings the run further."""
-        return all(envelope.work.passive for envelope in self._running.values())
+        return all(envelope.work.passive or self._rests(envelope.work) for envelope in self._running.values())
+
+    def _rests(self, work: Work) -> bool:
+        """Tell whether work waits for a clock so long that a host wakes the run for it."""
+        if self._rest_after is None or work.until is None:
+            return False
+        return work.until - self._clock.now() >= self._rest_after
 
     def _asks(self) -> bool:
         """Tell whether work is outstanding that no actor here does: a person has to."""
@@ -217,7 +210,7 @@ class Supervisor(Generic[S, E, M]):
         if self._parked or self._finished():
             return
         self._parked = True
-        await self._step(Parking(self._clock.now()))
+        await self._step(Parking(self._clock.now(), self._stop.handover))
         for envelope in self._running.values():
             if envelope.work.repeatable:
                 envelope.scope.cancel()
@@ -228,19 +221,52 @@ class Supervisor(Generic[S, E, M]):
         if isinstance(accepted, Refused):
             logs.get_logger("run").info("message.refused", run_id=self.run, reason=accepted.reason)
         elif accepted is not None:
-            state, events = settle(self._machine, self._state, accepted)
-            await self._append(state, events, inbox)
+            await self._write(accepted, inbox)
             # Cancelled meanwhile, the actors have closed their mailboxes: there is nobody to hand work to.
             await trio.lowlevel.checkpoint_if_cancelled()
         self._reconcile()
 
-    async def _append(self, state: S, events: Sequence[E], inbox: int | None) -> None:
+    async def _write(self, accepted: E, inbox: int | None) -> None:
+        """Write an event and what follows from it: nothing that costs, where the home's budget does not allow it."""
+        state, events = settle(self._machine, self._state, accepted)
+        try:
+            await self._store(state, events, inbox)
+        except HomeBudgetSpent as spent:
+            state, events = self._saving(accepted, spent)
+            await self._store(state, events, inbox, overdraw=True)  # What is left only tells what was used.
+
+    async def _store(self, state: S, events: Sequence[E], inbox: int | None, *, overdraw: bool = False) -> None:
+        """Append; on a full disk wait for room, with what is in hand, unless a stop is wished for."""
+        told = False
+        while True:
+            try:
+                return await self._append(state, events, inbox, overdraw=overdraw)
+            except StorageFull as full:
+                if self._stop.park.is_set():
+                    raise
+                if not told:
+                    logs.get_logger("run").warning("storage.full", run_id=self.run)
+                    self._notice(f"{full.where}: no room left to write; the run goes on when there is some")
+                told = True
+            with trio.move_on_after(STORAGE_SECONDS):
+                await self._stop.park.wait()
+
+    def _saving(self, accepted: E, spent: HomeBudgetSpent) -> tuple[S, list[E]]:
+        """Return an event and what follows from it once the machine knows that the home's budget is used up."""
+        state = self._machine.evolve(self._state, accepted)
+        saving = self._machine.accept(state, Overdrawn(self._clock.now(), spent.until, spent.why))
+        if saving is None or isinstance(saving, Refused):
+            raise spent
+        state, events = settle(self._machine, state, saving)
+        return state, [accepted, *events]
+
+    async def _append(self, state: S, events: Sequence[E], inbox: int | None, *, overdraw: bool = False) -> None:
         facts = [Fact(event, inbox if place == 0 else None) for place, event in enumerate(events)]
         summary = self._machine.summary(state)
         reached("append.before")
         with trio.CancelScope(shield=True):
             records = await self._journal.append(
-                self.run, after=self._seq, epoch=self._epoch, facts=facts, summary=summary
+                self.run, after=self._seq, epoch=self._epoch, facts=facts, summary=summary, overdraw=overdraw
             )
         reached("append.after")
         self._state, self._summary, self._seq = state, summary, records[-1].seq
@@ -295,7 +321,8 @@ class Supervisor(Generic[S, E, M]):
     async def _keep_lease(self) -> None:
         while True:
             await trio.sleep(self._lease.ttl / 3)
-            await self._journal.renew(self.run, self._epoch, self._lease.ttl)
+            with suppress(StorageFull):  # The next time there may be room; until then others may take the run.
+                await self._journal.renew(self.run, self._epoch, self._lease.ttl)
 
     async def _watch_stop(self) -> None:
         await self._stop.park.wait()
@@ -304,14 +331,10 @@ class Supervisor(Generic[S, E, M]):
         self._patience.cancel()
 
     async def _watch_mail(self) -> None:
-        version = -1
         while True:
-            current = await self._journal.version()
-            if current != version:
-                version = current
-                for mail in await self._new_mail():
-                    await self._pass_on(mail)
-            await trio.sleep(self._lease.poll)
+            for mail in await self._new_mail():
+                await self._pass_on(mail)
+            await self._news()
 
     async def _collect_mail(self) -> bool:
         """Take what lies in the inbox at once; say whether there was anything."""

@@ -17,13 +17,14 @@ from actors.machine.events import (
     Settled,
     VerdictReached,
     WaitEnded,
+    WaitRequested,
 )
 from actors.machine.messages import Begin, Faulted, Generated, Judged, PlanningMessage
 from actors.machine.pinned import Pinned
-from actors.machine.state import State
+from actors.machine.state import HOME_BUDGET, State
 from runtime.ledger import ZERO, used
 from runtime.machine import Refused
-from runtime.messages import Crashed, Mailed, Parking, Resumed, Woken
+from runtime.messages import Crashed, Mailed, Overdrawn, Parking, Resumed, Woken
 
 ANSWER_MAX = 100_000
 """Characters of an answer; longer material belongs into a new run's problem."""
@@ -48,12 +49,15 @@ def accept(state: State, message: PlanningMessage) -> PlanningEvent | Refused | 
         case Resumed():
             return _unless_finished(state, RunResumed(at=message.at, epoch=message.epoch))
         case Parking():
-            return None if state.parked else _unless_finished(state, RunParked(at=message.at))
+            parked = RunParked(at=message.at, handover=message.handover)
+            return None if state.parked else _unless_finished(state, parked)
         case Crashed():
             crash = RunFinished(outcome=Outcome.FAILED, why=storable(message.error[:500]), cause="bug", at=message.at)
             return _unless_finished(state, crash)
         case Mailed():
             return _mailed(state, message)
+        case Overdrawn():
+            return _overdrawn(state, message)
         case _:
             assert_never(message)
 
@@ -141,6 +145,15 @@ def _judged(state: State, message: Judged) -> PlanningEvent | None:
         elapsed=message.elapsed,
         verdict=message.verdict,
     )
+
+
+def _overdrawn(state: State, message: Overdrawn) -> PlanningEvent | None:
+    if message.until is None:
+        spent = RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=message.why, at=message.at)
+        return _unless_finished(state, spent)
+    if HOME_BUDGET in state.waits:
+        return None
+    return _unless_finished(state, WaitRequested(request_id=HOME_BUDGET, until=message.until, why=message.why))
 
 
 def _mailed(state: State, message: Mailed) -> PlanningEvent | None:

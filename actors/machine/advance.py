@@ -52,7 +52,7 @@ def advance(state: State) -> PlanningEvent | None:
 
 def _reissue(state: State) -> PlanningEvent | None:
     """Ask again for what an earlier driver had open, or end the run if that cannot be reserved."""
-    if state.parked:
+    if state.saving:
         return None
     for request_id, opened in state.generations.items():
         if opened.epoch < state.epoch:
@@ -198,7 +198,7 @@ def _succeed(state: State) -> PlanningEvent | None:
 
 def _request(state: State) -> PlanningEvent | None:
     """Ask for the next artifact that can be asked for and paid; end the run when nothing can, and nothing is open."""
-    if state.parked or first(state.progress, Phase.STUCK) is not None:
+    if state.saving or first(state.progress, Phase.STUCK) is not None:
         return None  # While a stuck run waits for an answer, nothing more is spent.
     short: Limit | None = None
     for request in _candidates(state):

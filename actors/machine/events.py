@@ -60,9 +60,13 @@ class RunResumed(Told):
 
 
 class RunParked(Told):
-    """The driver is about to leave; nothing new is asked until the run is resumed."""
+    """The driver is about to leave; nothing new is asked until the run is resumed.
+
+    With `handover` whoever drives runs of this home goes on with it; else a person has to say so.
+    """
 
     kind: Literal["run_parked"] = "run_parked"
+    handover: bool = False
 
 
 class GenerationRequested(Event):
@@ -243,7 +247,7 @@ class ClarificationAnswered(Told):
 
 
 class WaitRequested(Event):
-    """The run waits until a time: for a back-off (`node` is set) or for its deadline."""
+    """The run waits until a time: for a back-off (`node` is set), its deadline, or its home's next day."""
 
     kind: Literal["wait_requested"] = "wait_requested"
     request_id: str

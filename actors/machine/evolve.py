@@ -56,9 +56,9 @@ def _evolve(state: State, event: PlanningEvent) -> State:
         case RunStarted():
             return _started(state, event)
         case RunResumed():
-            return changed(state, epoch=event.epoch, parked=False)
+            return changed(state, epoch=event.epoch, parked=False, handover=False)
         case RunParked():
-            return changed(state, parked=True)
+            return changed(state, parked=True, handover=event.handover)
         case GenerationRequested():
             return _requested(state, event)
         case RequestReissued():

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from actors.findings import Verdict
 from runtime.ledger import Limits
-from runtime.messages import Crashed, Mailed, Parking, Resumed, Woken
+from runtime.messages import Crashed, Mailed, Overdrawn, Parking, Resumed, Woken
 from runtime.models.port import Fault, Reply
 
 
@@ -49,4 +49,4 @@ class Judged:
     verdict: Verdict
 
 
-PlanningMessage = Begin | Generated | Faulted | Judged | Resumed | Parking | Woken | Crashed | Mailed
+PlanningMessage = Begin | Generated | Faulted | Judged | Resumed | Parking | Woken | Crashed | Mailed | Overdrawn

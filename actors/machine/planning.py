@@ -17,7 +17,7 @@ from actors.machine.events import (
 )
 from actors.machine.evolve import evolve
 from actors.machine.messages import PlanningMessage
-from actors.machine.state import State
+from actors.machine.state import HOME_BUDGET, State
 from actors.prompting.render import Rendered
 from runtime.machine import Refused, Summary, Work
 
@@ -87,8 +87,8 @@ class PlanningMachine:
         for request_id, judgement in state.judgements.items():
             work[request_id] = Work(request_id, f"guard:{judgement.step}", judgement, repeatable=True)
         for request_id, wait in state.waits.items():
-            passive = request_id == DEADLINE  # It brings the run no further, so nobody keeps a process for it.
-            work[request_id] = Work(request_id, CLOCK, wait, repeatable=True, passive=passive)
+            passive = request_id in (DEADLINE, HOME_BUDGET)  # Nobody keeps a process for them beside a question.
+            work[request_id] = Work(request_id, CLOCK, wait, repeatable=True, passive=passive, until=wait.until)
         for request_id, question in state.questions.items():
             work[request_id] = Work(request_id, USER, question, repeatable=True)
         return work
@@ -113,12 +113,16 @@ class PlanningMachine:
 
     def summary(self, state: State) -> Summary:
         """Return the run's status row."""
+        committed = state.ledger.committed
         if state.finished is not None:
-            return Summary("finished", str(state.finished.outcome))
-        wake = min((wait.until for wait in state.waits.values()), default=None)
-        if state.questions and not (state.generations or state.judgements):
-            return Summary("waiting", next(iter(state.questions)), state.asked_at, wake)
-        return Summary("parked" if state.parked else "running", next_wake=wake)
+            return Summary("finished", str(state.finished.outcome), committed=committed)
+        rests = not (state.generations or state.judgements)
+        wake = min((wait.until for wait in state.waits.values()), default=None) if rests else None
+        if state.questions and rests:
+            return Summary("waiting", next(iter(state.questions)), state.asked_at, wake, committed)
+        if state.parked:
+            return Summary("running" if state.handover else "parked", committed=committed)
+        return Summary("running", next_wake=wake, committed=committed)
 
 
 def _asked(state: State, request: GenerationRequested) -> Asked:

@@ -20,6 +20,9 @@ from actors.policy.table import BacktrackLevel
 from actors.search.progress import Progress
 from runtime.ledger import Amount, Ledger, Limits
 
+HOME_BUDGET = "home_budget"
+"""The request id of the wait for the next day of the home's budget."""
+
 Status = Literal["pending", "accepted", "rejected", "superseded"]
 
 
@@ -86,9 +89,9 @@ class State:
     """A run between two events.
 
     `config` is None before the run starts. `generations`, `judgements`, `waits` and `questions` are the open requests
-    by id; `withdrawn` are questions whose step was redone before anybody answered. `unjudged`, `faulted`, `to_revise`
-    and `to_ask` are what `advance` still has to decide about; `resting` are the seconds that a rejected node waits
-    before its step is retried.
+    by id; `withdrawn` are questions whose step was redone before anybody answered. `handover` says that a parked run
+    goes on without a person's word. `unjudged`, `faulted`, `to_revise` and `to_ask` are what `advance` still has to
+    decide about; `resting` are the seconds that a rejected node waits before its step is retried.
 
     `attempts` are the nodes of each step, `history` the decided failures of this round, and `replans` the rejections
     that sent the search back, each oldest first: they follow from `nodes`, and are kept so that nobody has to look
@@ -101,6 +104,7 @@ class State:
     now: float = 0.0
     epoch: int = 0
     parked: bool = False
+    handover: bool = False
     round: int = 1
     revision: int = 0
     ledger: Ledger = field(default_factory=lambda: Ledger(Limits()))
@@ -124,6 +128,11 @@ class State:
     to_ask: Decision | None = None
     resting: Mapping[str, float] = field(default_factory=dict)
     finished: RunFinished | None = None
+
+    @property
+    def saving(self) -> bool:
+        """Whether nothing new may be asked of models: the run is parked, or its home has used up its budget."""
+        return self.parked or HOME_BUDGET in self.waits
 
     def newest(self, step: str) -> Node | None:
         """Return the step's latest attempt."""

@@ -12,12 +12,14 @@ from typing import Generic, Literal, TypeVar
 
 import trio
 
+from runtime.budget import Account, HomeBudget, book, day_of, next_day
 from runtime.clock import Clock
-from runtime.errors import Fenced, Held, RunExists, RunNotFound, SequenceConflict
+from runtime.errors import Fenced, Held, HomeBudgetSpent, RunExists, RunNotFound, SequenceConflict
 from runtime.events import Codec, Record
 from runtime.journal.chain import GENESIS, Stored, Tip, decode, extend, records, verify
 from runtime.journal.entry import Entry, admit_facts, admit_run, admit_summary, admit_text, check_consumable
-from runtime.journal.port import Dead, Fact, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
+from runtime.journal.port import Dead, Due, Fact, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
+from runtime.ledger import ZERO, Amount
 from runtime.machine import Summary
 
 E = TypeVar("E")
@@ -41,6 +43,11 @@ class _Run:
     owner: str | None = None
     lease_end: float = 0.0
     epoch: int = 0
+    account: Account = field(default_factory=Account)
+
+    @property
+    def unread(self) -> bool:
+        return self.summary.status != "finished" and len(self.posted) > max(self.consumed, default=0)
 
     @property
     def tip(self) -> Tip:
@@ -49,19 +56,25 @@ class _Run:
 
 @dataclass
 class MemoryStore:
-    """What was committed: the runs in the order of their admission, and every text once, by its hash."""
+    """What was committed: the runs in the order of their admission, every text once, by its hash, and the days."""
 
     runs: dict[str, _Run] = field(default_factory=dict)
     texts: dict[str, bytes] = field(default_factory=dict)
+    days: dict[int, Amount] = field(default_factory=dict)
     version: int = 0
 
 
 @asynccontextmanager
 async def open_memory(
-    codec: Codec[E], clock: Clock, *, store: MemoryStore | None = None, fault: Fault | None = None
+    codec: Codec[E],
+    clock: Clock,
+    *,
+    store: MemoryStore | None = None,
+    fault: Fault | None = None,
+    budget: HomeBudget | None = None,
 ) -> AsyncIterator[Journal[E]]:
     """Open a journal in memory, on a new store or the one given."""
-    yield _MemoryJournal(codec, clock, store or MemoryStore(), fault or _no_fault)
+    yield _MemoryJournal(codec, clock, store or MemoryStore(), fault or _no_fault, budget or HomeBudget())
 
 
 def _no_fault(operation: str, moment: Moment) -> None:
@@ -69,8 +82,8 @@ def _no_fault(operation: str, moment: Moment) -> None:
 
 
 class _MemoryJournal(Generic[E]):
-    def __init__(self, codec: Codec[E], clock: Clock, store: MemoryStore, fault: Fault) -> None:
-        self._codec, self._clock, self._store, self._fault = codec, clock, store, fault
+    def __init__(self, codec: Codec[E], clock: Clock, store: MemoryStore, fault: Fault, budget: HomeBudget) -> None:
+        self._codec, self._clock, self._store, self._fault, self._budget = codec, clock, store, fault, budget
 
     async def create(self, run: str, title: str) -> None:
         admit_run(run)
@@ -125,7 +138,14 @@ class _MemoryJournal(Generic[E]):
         await self._commit("release", commit)
 
     async def append(
-        self, run: str, *, after: int, epoch: int, facts: Sequence[Fact[E]], summary: Summary
+        self,
+        run: str,
+        *,
+        after: int,
+        epoch: int,
+        facts: Sequence[Fact[E]],
+        summary: Summary,
+        overdraw: bool = False,
     ) -> list[Record[E]]:
         entries = admit_facts(self._codec, facts)
         admit_summary(summary)
@@ -135,7 +155,9 @@ class _MemoryJournal(Generic[E]):
             held = self._driven(run, epoch)
             if held.tip.seq != after:
                 raise SequenceConflict(run, after, held.tip.seq)
-            held.consumed |= _consumed(run, held, entries)
+            consumed = _consumed(run, held, entries)
+            self._book(held, summary.committed, now, overdraw=overdraw)
+            held.consumed |= consumed
             rows = extend(run, held.tip, epoch, now, entries)
             for entry in entries:
                 self._store.texts.update(entry.texts)
@@ -175,6 +197,23 @@ class _MemoryJournal(Generic[E]):
         await trio.lowlevel.checkpoint()
         return self._run(run).posted[max(0, after) :]
 
+    async def due(self, limit: int, *, dead: Dead = nobody) -> Due:
+        await trio.lowlevel.checkpoint()
+        now, free, mail, later = self._clock.now(), [], set(), []
+        for run, held in self._store.runs.items():
+            at = held.summary.due if held.rows else None
+            if at is not None and at > now:
+                later.append(at)
+            if held.owner is not None and held.lease_end > now and not dead(held.owner):
+                mail |= {run} if held.unread else set()
+            elif held.rows and ((at is not None and at <= now) or (held.unread and held.summary.status != "parked")):
+                free.append(run)
+        return Due(tuple(free[: max(0, limit)]), frozenset(mail), min(later, default=None))
+
+    async def spent_today(self) -> Amount:
+        await trio.lowlevel.checkpoint()
+        return self._store.days.get(day_of(self._clock.now()), ZERO)
+
     async def version(self) -> int:
         await trio.lowlevel.checkpoint()
         return self._store.version
@@ -188,6 +227,13 @@ class _MemoryJournal(Generic[E]):
         self._fault(operation, "after")
         await trio.lowlevel.checkpoint()
         return result
+
+    def _book(self, held: _Run, committed: Amount, now: float, *, overdraw: bool) -> None:
+        account, change = book(held.account, committed, now)
+        day = self._store.days.get(account.day, ZERO) + change
+        if not overdraw and (limit := self._budget.shortfall(day, change)):
+            raise HomeBudgetSpent(limit, next_day(now) if self._budget.waits else None)
+        held.account, self._store.days[account.day] = account, day
 
     def _run(self, run: str) -> _Run:
         try:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, Literal, Protocol, TypeVar
 
 from runtime.events import Record
+from runtime.ledger import Amount
 from runtime.machine import Summary
 
 E = TypeVar("E")
@@ -56,6 +57,20 @@ class Posted:
     result: Literal["accepted", "duplicate", "conflict"]
     inbox: int
     body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What nobody looks after at the moment.
+
+    `runs` can be taken up now, the one admitted first first: their time has come or a message lies in their inbox, and
+    nobody drives them. `mail` are driven runs with messages that are not consumed. `next` is when the next run's time
+    comes, by the clock (UTC seconds since 1970).
+    """
+
+    runs: tuple[str, ...] = ()
+    mail: frozenset[str] = frozenset()
+    next: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +124,24 @@ class Journal(Protocol[E]):
         ...
 
     async def append(
-        self, run: str, *, after: int, epoch: int, facts: Sequence[Fact[E]], summary: Summary
+        self,
+        run: str,
+        *,
+        after: int,
+        epoch: int,
+        facts: Sequence[Fact[E]],
+        summary: Summary,
+        overdraw: bool = False,
     ) -> list[Record[E]]:
         """Append in one durable transaction, with the status row. All or nothing.
+
+        What the summary has committed more than the last one is booked on the home's day; with `overdraw` even past
+        the home's budget, for facts that reserve nothing and only tell what was used.
 
         No facts at all is a change of the status row only. A posted message is consumed at most once in a run, by the
         fact that names it; naming one that was consumed or never posted is a `JournalError`.
 
-        Raises `RunNotFound`, `Fenced`, `SequenceConflict`, `StorageFull`.
+        Raises `RunNotFound`, `Fenced`, `SequenceConflict`, `StorageFull`, `HomeBudgetSpent`.
         """
         ...
 
@@ -130,6 +155,18 @@ class Journal(Protocol[E]):
 
     async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
         """Return posted messages with an id above `after`, in order. Raises `RunNotFound`, `JournalDamaged`."""
+        ...
+
+    async def due(self, limit: int, *, dead: Dead = nobody) -> Due:
+        """Return what nobody looks after: at most `limit` runs to take up, and all that have mail.
+
+        A run whose lease has ended or whose driver `dead` proves to be gone is driven by nobody. Costs nothing for runs
+        that wait. A run that has no record yet, or was parked by a person, is left alone.
+        """
+        ...
+
+    async def spent_today(self) -> Amount:
+        """Return what all runs of the home have committed in this UTC day (calls and money; tokens are not kept)."""
         ...
 
     async def version(self) -> int:

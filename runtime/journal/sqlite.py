@@ -14,14 +14,16 @@ from typing import Generic, TypeVar
 import apsw
 import trio
 
+from runtime.budget import HomeBudget, book, day_of, next_day
 from runtime.clock import Clock
-from runtime.errors import Held, SequenceConflict
+from runtime.errors import Held, HomeBudgetSpent, SequenceConflict
 from runtime.events import Codec, Record
 from runtime.journal import folder, schema, statements
 from runtime.journal.chain import Stored, Tip, decode, extend, records, verify
 from runtime.journal.entry import admit_facts, admit_run, admit_summary, admit_text, known_run
-from runtime.journal.port import Dead, Fact, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
+from runtime.journal.port import Dead, Due, Fact, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
 from runtime.journal.worker import Explain, Worker, open_worker
+from runtime.ledger import Amount
 from runtime.machine import Summary
 
 E = TypeVar("E")
@@ -32,7 +34,13 @@ BATCH_MAX = 512
 
 @asynccontextmanager
 async def open_sqlite(
-    path: Path, codec: Codec[E], clock: Clock, *, vfs: str | None = None, busy_seconds: float = 10.0
+    path: Path,
+    codec: Codec[E],
+    clock: Clock,
+    *,
+    vfs: str | None = None,
+    busy_seconds: float = 10.0,
+    budget: HomeBudget | None = None,
 ) -> AsyncIterator[Journal[E]]:
     """Open the journal in a file, and make both it (0600) and its folder (0700) if they are missing.
 
@@ -56,7 +64,8 @@ async def open_sqlite(
     ):
         # Asked on trio's thread, it waits for nobody; opened on another, because opening may touch the disk.
         with closing(await reading.do(lambda _: watcher())) as watching:
-            yield _SqliteJournal(codec, clock, explain, writing=writing, reading=reading, watching=watching)
+            allowed = budget or HomeBudget()
+            yield _SqliteJournal(codec, clock, explain, allowed, writing=writing, reading=reading, watching=watching)
 
 
 class _SqliteJournal(Generic[E]):
@@ -65,12 +74,13 @@ class _SqliteJournal(Generic[E]):
         codec: Codec[E],
         clock: Clock,
         explain: Explain,
+        budget: HomeBudget,
         *,
         writing: Worker,
         reading: Worker,
         watching: apsw.Connection,
     ) -> None:
-        self._codec, self._clock, self._explain = codec, clock, explain
+        self._codec, self._clock, self._explain, self._budget = codec, clock, explain, budget
         self._writing, self._reading, self._watching = writing, reading, watching
         self._version = 0
 
@@ -126,7 +136,14 @@ class _SqliteJournal(Generic[E]):
         await self._writing.do(work)
 
     async def append(
-        self, run: str, *, after: int, epoch: int, facts: Sequence[Fact[E]], summary: Summary
+        self,
+        run: str,
+        *,
+        after: int,
+        epoch: int,
+        facts: Sequence[Fact[E]],
+        summary: Summary,
+        overdraw: bool = False,
     ) -> list[Record[E]]:
         known_run(run)
         admit_summary(summary)
@@ -137,10 +154,15 @@ class _SqliteJournal(Generic[E]):
             held = statements.driven(connection, run, epoch)
             if held.tip.seq != after:
                 raise SequenceConflict(run, after, held.tip.seq)
+            account, change = book(held.account, summary.committed, now)
+            if change.calls or change.micro_usd:
+                day = statements.add_spending(connection, account.day, change)
+                if not overdraw and (limit := self._budget.shortfall(day, change)):
+                    raise HomeBudgetSpent(limit, next_day(now) if self._budget.waits else None)
             rows = extend(run, held.tip, epoch, now, entries)
             statements.add_records(connection, run, held.id, entries, rows)
             tip = Tip(rows[-1].seq, rows[-1].hash) if rows else held.tip
-            statements.update_run(connection, held.id, tip, summary, now)
+            statements.update_run(connection, held._replace(tip=tip, account=account), summary, now)
             return rows
 
         return records(run, entries, await self._writing.do(work))
@@ -184,6 +206,14 @@ class _SqliteJournal(Generic[E]):
             return statements.posted_after(connection, run, held.id, after)
 
         return await self._reading.do(work)
+
+    async def due(self, limit: int, *, dead: Dead = nobody) -> Due:
+        now = self._clock.now()
+        return await self._reading.do(lambda connection: statements.due(connection, limit, now, dead))
+
+    async def spent_today(self) -> Amount:
+        day = day_of(self._clock.now())
+        return await self._reading.do(lambda connection: statements.spending(connection, day))
 
     async def version(self) -> int:
         await trio.lowlevel.checkpoint()

@@ -1,40 +1,48 @@
 """The statements of the SQLite journal: each function is one question or one change, in its caller's transaction."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import apsw
 
+from runtime.budget import Account
 from runtime.errors import Fenced, JournalDamaged, JournalError, RunExists, RunNotFound, StorageFull
 from runtime.journal import folder
 from runtime.journal.chain import GENESIS, Stored, Tip, seal
 from runtime.journal.entry import Entry, check_consumable
-from runtime.journal.port import InboxItem, RunFilter, RunRow
+from runtime.journal.port import Dead, Due, InboxItem, RunFilter, RunRow
+from runtime.ledger import ZERO, Amount
 from runtime.machine import Summary
 
 E = TypeVar("E")
 
 ROW = (
-    "SELECT run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, owner, lease_end, epoch"
-    " FROM runs WHERE run = ?"
+    "SELECT run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, calls, tokens, micro_usd,"
+    " owner, lease_end, epoch FROM runs WHERE run = ?"
 )
 
 ROWS = (
-    "SELECT run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, owner, lease_end, epoch"
-    " FROM runs WHERE (:status IS NULL OR status = :status) AND (:before IS NULL OR waiting_since < :before)"
+    "SELECT run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, calls, tokens, micro_usd,"
+    " owner, lease_end, epoch FROM runs"
+    " WHERE (:status IS NULL OR status = :status) AND (:before IS NULL OR waiting_since < :before)"
     " ORDER BY id DESC LIMIT :limit"
 )
 
 
 class Lease(NamedTuple):
-    """What a run's row says about who drives it and where its records end; `id` is its number in this file."""
+    """What a run's row says about who drives it, where its records end and what it has committed.
+
+    `id` is its number in this file.
+    """
 
     id: int
     owner: str | None
     end: float
     epoch: int
     tip: Tip
+    account: Account
 
 
 def add_run(connection: apsw.Connection, run: str, title: str, now: float) -> None:
@@ -62,20 +70,26 @@ def run_rows(connection: apsw.Connection, which: RunFilter, now: float) -> list[
 
 
 def _run_row(row: Sequence[Any], now: float) -> RunRow:
-    run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, owner, lease_end, epoch = row
-    summary = Summary(status, detail, waiting_since, next_wake)
+    run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, *committed = row[:12]
+    owner, lease_end, epoch = row[12:]
+    summary = Summary(status, detail, waiting_since, next_wake, Amount(*committed))
     return RunRow(run, title, created, updated, last_seq, summary, owner if lease_end > now else None, epoch)
 
 
 def lease(connection: apsw.Connection, run: str) -> Lease:
     """Return who drives the run and where its records end. Raises `RunNotFound`, `JournalDamaged`."""
-    statement = "SELECT id, owner, lease_end, epoch, last_seq, last_hash FROM runs WHERE run = ?"
-    for number, owner, end, epoch, last_seq, last_hash in connection.execute(statement, (run,)):
+    statement = (
+        "SELECT id, owner, lease_end, epoch, last_seq, last_hash, calls, tokens, micro_usd, day, calls_before,"
+        " micro_usd_before FROM runs WHERE run = ?"
+    )
+    for number, owner, end, epoch, last_seq, last_hash, *booked in connection.execute(statement, (run,)):
         if not (isinstance(epoch, int) and isinstance(last_seq, int) and isinstance(last_hash, bytes)):
             break
         if len(last_hash) != len(GENESIS):
             break
-        return Lease(number, owner, end, epoch, Tip(last_seq, last_hash))
+        calls, tokens, micro_usd, day, calls_before, micro_usd_before = booked
+        account = Account(Amount(calls, tokens, micro_usd), day, Amount(calls=calls_before, micro_usd=micro_usd_before))
+        return Lease(number, owner, end, epoch, Tip(last_seq, last_hash), account)
     else:
         raise RunNotFound(run)
     raise JournalDamaged(f"run {run!r}", "its status row cannot be read")
@@ -108,6 +122,10 @@ def add_records(
         connection.execute(
             "INSERT INTO events (run, seq, at, epoch, inbox, body, hash) VALUES (?, ?, ?, ?, ?, ?, ?)", (number, *row)
         )
+    read = max((row.inbox for row in rows if row.inbox is not None), default=None)
+    if read is not None:
+        statement = "DELETE FROM unread WHERE run = ?1 AND NOT EXISTS (SELECT 1 FROM inbox WHERE run = ?1 AND id > ?2)"
+        connection.execute(statement, (number, read))
 
 
 def _check_consumable(connection: apsw.Connection, run: str, number: int, inbox: int) -> None:
@@ -119,14 +137,70 @@ def _check_consumable(connection: apsw.Connection, run: str, number: int, inbox:
     check_consumable(run, inbox, posted=bool(posted), fresh=bool(fresh))
 
 
-def update_run(connection: apsw.Connection, number: int, tip: Tip, summary: Summary, now: float) -> None:
-    """Write where a run's records now end and what lists of runs show."""
+def update_run(connection: apsw.Connection, held: Lease, summary: Summary, now: float) -> None:
+    """Write where a run's records now end, what lists of runs show, what it has committed and when it goes on."""
+    number, tip, account = held.id, held.tip, held.account
     shown = (summary.status, summary.detail, summary.waiting_since, summary.next_wake)
+    total, before = account.total, account.before
+    booked = (total.calls, total.tokens, total.micro_usd, account.day, before.calls, before.micro_usd)
     connection.execute(
         "UPDATE runs SET updated = ?, last_seq = ?, last_hash = ?, status = ?, detail = ?, waiting_since = ?,"
-        " next_wake = ? WHERE id = ?",
-        (now, *tip, *shown, number),
+        " next_wake = ?, calls = ?, tokens = ?, micro_usd = ?, day = ?, calls_before = ?, micro_usd_before = ?"
+        " WHERE id = ?",
+        (now, *tip, *shown, *booked, number),
     )
+    due = summary.due
+    if due is None:
+        connection.execute("DELETE FROM agenda WHERE run = ?", (number,))
+    else:
+        statement = (
+            "INSERT INTO agenda VALUES (?, ?) ON CONFLICT (run) DO UPDATE SET at = excluded.at WHERE at <> excluded.at"
+        )
+        connection.execute(statement, (number, due))
+    if summary.status == "finished":
+        connection.execute("DELETE FROM unread WHERE run = ?", (number,))
+
+
+def add_spending(connection: apsw.Connection, day: int, change: Amount) -> Amount:
+    """Add to what a day has cost, and return the new total."""
+    statement = (
+        "INSERT INTO spending VALUES (?, ?, ?) ON CONFLICT (day) DO UPDATE"
+        " SET calls = calls + excluded.calls, micro_usd = micro_usd + excluded.micro_usd"
+    )
+    connection.execute(statement, (day, change.calls, change.micro_usd))
+    return spending(connection, day)
+
+
+def spending(connection: apsw.Connection, day: int) -> Amount:
+    """Return what a day has cost."""
+    for calls, micro_usd in connection.execute("SELECT calls, micro_usd FROM spending WHERE day = ?", (day,)):
+        return Amount(calls=calls, micro_usd=micro_usd)
+    return ZERO
+
+
+DUE = (
+    "SELECT runs.run FROM (SELECT run FROM agenda WHERE at <= :now UNION SELECT run FROM unread) AS due"
+    " JOIN runs ON runs.id = due.run WHERE last_seq > 0 AND status <> 'parked' AND (owner IS NULL OR lease_end <= :now"
+    " OR owner IN (SELECT value FROM json_each(:dead))) ORDER BY runs.id LIMIT :limit"
+)
+
+
+def due(connection: apsw.Connection, limit: int, now: float, dead: Dead) -> Due:
+    """Return what nobody looks after."""
+    owners: list[Any] = connection.execute(
+        "SELECT DISTINCT owner FROM runs WHERE owner IS NOT NULL AND lease_end > ?", (now,)
+    ).fetchall()
+    gone = json.dumps([owner for (owner,) in owners if dead(owner)])
+    wanted = {"now": now, "dead": gone, "limit": max(0, limit)}
+    runs: list[Any] = connection.execute(DUE, wanted).fetchall()
+    mail: list[Any] = connection.execute(
+        "SELECT runs.run FROM unread JOIN runs ON runs.id = unread.run WHERE owner IS NOT NULL AND lease_end > :now"
+        " AND owner NOT IN (SELECT value FROM json_each(:dead))",
+        wanted,
+    ).fetchall()
+    following: Any
+    ((following,),) = connection.execute("SELECT min(at) FROM agenda WHERE at > ?", (now,)).fetchall()
+    return Due(tuple(run for (run,) in runs), frozenset(run for (run,) in mail), following)
 
 
 def tip_at(connection: apsw.Connection, run: str, held: Lease, seq: int) -> Tip:
@@ -169,6 +243,8 @@ def add_message(connection: apsw.Connection, run: str, number: int, item: InboxI
     """Write a posted message."""
     row = (number, item.inbox, item.key, item.body, item.at, seal(run, item))
     connection.execute("INSERT INTO inbox (run, id, key, body, at, seal) VALUES (?, ?, ?, ?, ?, ?)", row)
+    statement = "INSERT INTO unread SELECT id FROM runs WHERE id = ? AND status <> 'finished' ON CONFLICT DO NOTHING"
+    connection.execute(statement, (number,))
 
 
 def last_message(connection: apsw.Connection, number: int) -> int:

@@ -6,13 +6,15 @@
 
 import pytest
 
+from tests.contracts.journal_budget import BudgetContract
+from tests.contracts.journal_due import DueContract
 from tests.contracts.journal_inbox import InboxContract
 from tests.contracts.journal_records import RecordsContract
 from tests.contracts.journal_runs import RunsContract
 from tests.contracts.toys import Opener
 
 
-class JournalContract(RunsContract, RecordsContract, InboxContract):
+class JournalContract(RunsContract, RecordsContract, InboxContract, DueContract, BudgetContract):
     """The whole suite."""
 
     @pytest.fixture

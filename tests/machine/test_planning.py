@@ -4,11 +4,12 @@ from itertools import count
 
 import pytest
 
+from actors.machine.messages import Faulted
 from actors.machine.planning import GenerationBrief, JudgementBrief
 from actors.machine.state import State
 from actors.search.cost import worst_case_calls
 from runtime.ledger import Limits
-from runtime.messages import Parking, Resumed
+from runtime.messages import Overdrawn, Parking, Resumed, Woken
 from runtime.models.port import Fault, FaultKind
 from tests.support.worlds import SEEDS, World, passed, pinned, rejected
 
@@ -115,10 +116,42 @@ def test_what_lists_of_runs_show():
     assert (summary.status, summary.detail, summary.waiting_since) == ("waiting", "q1", world.now)
 
 
-def test_a_wake_up_time_is_shown_while_something_waits():
+def test_a_wake_up_time_is_shown_where_nothing_but_a_clock_brings_the_run_on():
     world = World(pinned({"a": {}}), judge=lambda *_: passed(), limits=Limits(deadline=9_000.0))
     world.begin()
-    assert world.machine.summary(world.state).next_wake == 9_000.0
+    assert world.machine.summary(world.state).due == 0.0
+    world.send(Faulted("a/v1.a1", 1001.0, 1.0, Fault(kind=FaultKind.RATE_LIMITED, message="later", retry_after=60.0)))
+    assert world.machine.summary(world.state).next_wake == 1061.0
+
+
+def test_a_run_that_is_handed_over_is_due_at_once_and_one_that_a_person_parked_never():
+    world = World(pinned({"a": {}}), judge=lambda *_: passed(), limits=Limits(deadline=9_000.0))
+    world.begin()
+    world.send(Parking(1001.0, handover=True))
+    assert (world.machine.summary(world.state).status, world.machine.summary(world.state).due) == ("running", 0.0)
+    world.send(Resumed(2, 1002.0))
+    world.send(Parking(1003.0))
+    assert (world.machine.summary(world.state).status, world.machine.summary(world.state).due) == ("parked", None)
+
+
+def test_a_run_whose_home_has_used_up_its_budget_asks_for_nothing_until_the_next_day():
+    world = World(pinned({"a": {}, "b": {}}), judge=lambda *_: passed())
+    world.begin()
+    world.send(Overdrawn(1001.0, 5000.0, "used up"))
+    world.send(Overdrawn(1001.5, 5000.0, "used up"))
+    world.send(Resumed(2, 1002.0))
+    assert [(work.request_id, work.until) for work in world.machine.outstanding(world.state).values()] == [
+        ("home_budget", 5000.0)
+    ]
+    world.send(Woken("home_budget", 5000.0))
+    assert sorted(world.machine.outstanding(world.state)) == ["a/v1.a1.t2", "b/v1.a1.t2"]
+
+
+def test_a_run_ends_where_nobody_wants_to_wait_for_the_next_day():
+    world = World(pinned({"a": {}}), judge=lambda *_: passed())
+    world.begin()
+    world.send(Overdrawn(1001.0, None, "used up"))
+    assert (world.state.finished.outcome, world.state.finished.why) == ("budget_exhausted", "used up")
 
 
 def test_work_of_an_earlier_driver_is_never_carried_out():

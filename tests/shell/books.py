@@ -174,13 +174,14 @@ class Books:
 
     def row(self, summary):
         """The status row says what the events say."""
-        wake = min((wait.until for wait in self.waits.values()), default=None)
+        rests = not (self.open() or self.judging)
+        wake = min((wait.until for wait in self.waits.values()), default=None) if rests else None
         if self.finished is not None:
             expected = ("finished", str(self.finished.outcome), None)
-        elif self.questions and not (self.open() or self.judging):
+        elif self.questions and rests:
             expected = ("waiting", next(iter(self.questions)), wake)
         else:
-            expected = ("parked" if self.parked else "running", "", wake)
+            expected = ("parked", "", None) if self.parked else ("running", "", wake)
         shown = (summary.status, summary.detail, summary.next_wake)
         self.holds(shown == expected, f"the row shows {shown}, the events {expected}")
 

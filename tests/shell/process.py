@@ -87,7 +87,8 @@ class Process:
         self.point = None if calm or self.dice.random() >= troubles.point else self._point_plan()
 
     def _fault_plan(self):
-        return self.dice.randint(1, 25), self.dice.choice(("die before", "die after", "full", "unheard", "taken"))
+        how = self.dice.choice(("die before", "die after", "full", "gone", "unheard", "taken"))
+        return self.dice.randint(1, 25), how
 
     def _point_plan(self):
         label = self.dice.choice(POINTS)
@@ -131,6 +132,8 @@ class Process:
                 raise Died
             case "before", "full" if operation == "append":
                 raise StorageFull("memory")
+            case "before", "gone" if operation == "append":
+                raise JournalError("the journal cannot be reached")
             case "after", "unheard" if operation in ("append", "renew"):
                 raise JournalError("the connection to the journal broke")
             case "before", "taken" if operation == "append":

@@ -10,9 +10,10 @@ import trio
 from runtime.actor import Actor, Envelope
 from runtime.clock import TrioClock
 from runtime.crash import install
-from runtime.errors import Fenced, Held, StorageFull
+from runtime.errors import Fenced, Held, JournalError, StorageFull
 from runtime.journal.memory import open_memory
 from runtime.journal.port import Journal
+from runtime.news import Bell
 from runtime.supervisor import Ending, Lease, Stop, Supervisor
 from tests.support.negotiation import CODEC, Haggle, Negotiation, NegotiationEvent, Offer, Offered, Start
 
@@ -241,7 +242,7 @@ async def test_secrets_in_a_crash_reach_no_record(autojump_clock: trio.testing.M
         assert "abcdefghij" not in driver.state.ended
 
 
-@pytest.mark.parametrize("how", ["cancelled", "fenced", "full"])
+@pytest.mark.parametrize("how", ["cancelled", "fenced", "gone"])
 async def test_an_error_with_work_in_flight_ends_the_supervisor_at_once(
     how: str, autojump_clock: trio.testing.MockClock
 ) -> None:
@@ -254,11 +255,11 @@ async def test_an_error_with_work_in_flight_ends_the_supervisor_at_once(
             await trio.lowlevel.cancel_shielded_checkpoint()
         return Offer(envelope.work.request_id, 10)
 
-    def full(operation: str, when: str) -> None:
+    def gone(operation: str, when: str) -> None:
         if (operation, when) == ("renew", "before"):
-            raise StorageFull("disk")
+            raise JournalError("the disk is gone")
 
-    async with open_memory(CODEC, TrioClock(), fault=full if how == "full" else None) as journal:
+    async with open_memory(CODEC, TrioClock(), fault=gone if how == "gone" else None) as journal:
         await journal.create("run", "haggling")
         driver = supervisor(journal, tenacious, tenacious)
         async with trio.open_nursery() as nursery:
@@ -274,7 +275,7 @@ async def test_an_error_with_work_in_flight_ends_the_supervisor_at_once(
                 with trio.move_on_after(5):
                     await driver.drive(Start(4))
             else:
-                with pytest.raises(Fenced if how == "fenced" else StorageFull):
+                with pytest.raises(Fenced if how == "fenced" else JournalError):
                     await driver.drive(Start(4))
         assert trio.current_time() < 40
 
@@ -348,3 +349,67 @@ async def test_a_crash_at_a_labelled_point_loses_nothing(
         assert records[: len(begun)] == begun
         offered = [record.event.request_id for record in records if isinstance(record.event, Offered)]
         assert len(offered) == len(set(offered))
+
+
+async def test_a_full_disk_holds_a_run_up_and_loses_nothing(autojump_clock: trio.testing.MockClock) -> None:
+    notices: list[str] = []
+
+    def full(operation: str, when: str) -> None:
+        if operation in ("append", "renew") and when == "before" and 2.5 < trio.current_time() < 100:
+            raise StorageFull("disk")
+
+    async with open_memory(CODEC, TrioClock(), fault=full) as journal:
+        await journal.create("run", "haggling")
+        actors = [Actor("buyer", player(10, 10)), Actor("seller", player(50, -10))]
+        driver = Supervisor(
+            "run",
+            machine=Negotiation(),
+            journal=journal,
+            actors=actors,
+            clock=TrioClock(),
+            lease=LEASE,
+            notice=notices.append,
+        )
+        assert await driver.drive(Start(20)) is Ending.FINISHED
+        assert driver.state.ended == "sold at 30"
+        assert trio.current_time() > 100
+    assert notices == ["disk: no room left to write; the run goes on when there is some"]
+
+
+async def test_a_stop_on_a_full_disk_leaves_the_run_to_be_resumed(autojump_clock: trio.testing.MockClock) -> None:
+    stop = Stop()
+
+    def full(operation: str, when: str) -> None:
+        if operation == "append" and when == "before" and 2.5 < trio.current_time() < 100:
+            raise StorageFull("disk")
+
+    async with open_memory(CODEC, TrioClock(), fault=full) as journal:
+        await journal.create("run", "haggling")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(press, stop, 20.0)
+            with pytest.raises(StorageFull):
+                await supervisor(journal, player(10, 10), player(50, -10), stop).drive(Start(20))
+        assert trio.current_time() < 21
+        await trio.sleep(100)
+        assert await supervisor(journal, player(10, 10), player(50, -10)).drive() is Ending.FINISHED
+
+
+async def test_a_bell_tells_a_driver_of_its_mail_without_any_polling(autojump_clock: trio.testing.MockClock) -> None:
+    async with table() as journal:
+        bell = Bell()
+        actors = [Actor("buyer", player(10, 0, 1000.0))]
+        driver = Supervisor(
+            "run", machine=Negotiation(), journal=journal, actors=actors, clock=TrioClock(), lease=LEASE, news=bell
+        )
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def person() -> None:
+                await trio.sleep(5.0)
+                await journal.post("run", "cancel", "called off")
+                await trio.sleep(5.0)
+                assert (await journal.row("run")).summary.status == "running"
+                bell.ring()
+
+            assert await driver.drive(Start(4)) is Ending.FINISHED
+        assert (driver.state.ended, trio.current_time()) == ("called off", 10.0)

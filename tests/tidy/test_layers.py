@@ -19,6 +19,7 @@ PURE = (
     "actors/findings.py",
     "runtime/machine.py",
     "runtime/ledger.py",
+    "runtime/budget.py",
     "runtime/events.py",
     "runtime/replies.py",
     "runtime/messages.py",

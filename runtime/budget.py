@@ -1,0 +1,63 @@
+"""The home's budget: what all runs of one home may commit in a UTC day, and what a run adds to a day. Pure.
+
+A run's ledger says what it has committed altogether: reserved, spent and unknown. The journal keeps that beside the
+run, and books the difference on the day in the transaction that appends the events which made it. So a reservation
+that would take the day past its limit is refused with all that goes with it, whichever process asks.
+"""
+
+from dataclasses import dataclass
+
+from runtime.ledger import ZERO, Amount
+
+DAY_SECONDS = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class HomeBudget:
+    """Calls and micro-dollars of one UTC day; None is no limit. `waits`: a refused run waits for the next day."""
+
+    calls: int | None = None
+    micro_usd: int | None = None
+    waits: bool = True
+
+    def shortfall(self, day: Amount, change: Amount) -> str:
+        """Return which limit a day's new total is past because of a change, in words; empty for none."""
+        if self.calls is not None and change.calls > 0 and day.calls > self.calls:
+            return f"{self.calls:,} calls"
+        if self.micro_usd is not None and change.micro_usd > 0 and day.micro_usd > self.micro_usd:
+            return f"${self.micro_usd / 1_000_000:,.2f}"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What one run has committed: altogether, and before the `day` (counted from 1970) that it was last booked on."""
+
+    total: Amount = ZERO
+    day: int = 0
+    before: Amount = ZERO
+
+    @property
+    def share(self) -> Amount:
+        """The calls and money that the run has added to its day. What an earlier day reserved gives it nothing back."""
+        added = self.total - self.before
+        return Amount(calls=max(0, added.calls), micro_usd=max(0, added.micro_usd))
+
+
+def book(account: Account, committed: Amount, now: float) -> tuple[Account, Amount]:
+    """Return a run's account once it has committed so much, and what that adds to its day (or takes from it)."""
+    day = day_of(now)
+    if account.day < day:  # A clock that was set back books on the day that it came from.
+        account = Account(account.total, day, account.total)
+    after = Account(committed, account.day, account.before)
+    return after, after.share - account.share
+
+
+def day_of(now: float) -> int:
+    """Return the UTC day of a time, counted from 1970."""
+    return int(now // DAY_SECONDS)
+
+
+def next_day(now: float) -> float:
+    """Return when the next UTC day begins."""
+    return float((day_of(now) + 1) * DAY_SECONDS)
