@@ -1,63 +1,19 @@
 """The supervisor drives any machine: here two players who haggle, over the journal in memory."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from functools import partial
 
 import pytest
 import trio
 
-from runtime.actor import Actor, Envelope
+from runtime.actor import Envelope
 from runtime.clock import TrioClock
 from runtime.crash import install
-from runtime.errors import Fenced, Held, JournalError, StorageFull
+from runtime.errors import Fenced, Held, JournalError
 from runtime.journal.memory import open_memory
 from runtime.journal.port import Journal
-from runtime.news import Bell
-from runtime.supervisor import Ending, Lease, Stop, Supervisor
-from tests.support.negotiation import CODEC, Haggle, Negotiation, NegotiationEvent, Offer, Offered, Start
-
-Player = Callable[[Envelope], Awaitable[Offer]]
-LEASE = Lease("test", ttl=30.0, poll=0.1)
-
-
-@asynccontextmanager
-async def table() -> AsyncIterator[Journal[NegotiationEvent]]:
-    """Open a journal with one admitted run."""
-    async with open_memory(CODEC, TrioClock()) as journal:
-        await journal.create("run", "haggling")
-        yield journal
-
-
-def supervisor(
-    journal: Journal[NegotiationEvent], buyer: Player, seller: Player, stop: Stop | None = None, owner: str = "test"
-) -> Supervisor[Haggle, NegotiationEvent, Offer]:
-    actors = [Actor("buyer", buyer), Actor("seller", seller)]
-    lease = Lease(owner, ttl=30.0, poll=0.1)
-    return Supervisor(
-        "run", machine=Negotiation(), journal=journal, actors=actors, clock=TrioClock(), lease=lease, stop=stop
-    )
-
-
-def player(start: int, step: int, seconds: float = 1.0) -> Player:
-    """Return a player who moves by `step` with each offer."""
-    price = start - step
-
-    async def offer(envelope: Envelope) -> Offer:
-        nonlocal price
-        await trio.sleep(seconds)
-        price += step
-        return Offer(envelope.work.request_id, price, f"my offer is {price}")
-
-    return offer
-
-
-async def press(stop: Stop, seconds: float, *, twice: bool = False) -> None:
-    """Wish for a stop after a time; `twice` wishes for it at once."""
-    await trio.sleep(seconds)
-    stop.park.set()
-    if twice:
-        stop.now.set()
+from runtime.supervisor import Ending, Stop, Supervisor
+from tests.supervision.haggling import LEASE, player, press, supervisor, table
+from tests.support.negotiation import CODEC, Negotiation, NegotiationEvent, Offer, Offered, Start
 
 
 async def kinds(journal: Journal[NegotiationEvent]) -> list[str]:
@@ -349,67 +305,3 @@ async def test_a_crash_at_a_labelled_point_loses_nothing(
         assert records[: len(begun)] == begun
         offered = [record.event.request_id for record in records if isinstance(record.event, Offered)]
         assert len(offered) == len(set(offered))
-
-
-async def test_a_full_disk_holds_a_run_up_and_loses_nothing(autojump_clock: trio.testing.MockClock) -> None:
-    notices: list[str] = []
-
-    def full(operation: str, when: str) -> None:
-        if operation in ("append", "renew") and when == "before" and 2.5 < trio.current_time() < 100:
-            raise StorageFull("disk")
-
-    async with open_memory(CODEC, TrioClock(), fault=full) as journal:
-        await journal.create("run", "haggling")
-        actors = [Actor("buyer", player(10, 10)), Actor("seller", player(50, -10))]
-        driver = Supervisor(
-            "run",
-            machine=Negotiation(),
-            journal=journal,
-            actors=actors,
-            clock=TrioClock(),
-            lease=LEASE,
-            notice=notices.append,
-        )
-        assert await driver.drive(Start(20)) is Ending.FINISHED
-        assert driver.state.ended == "sold at 30"
-        assert trio.current_time() > 100
-    assert notices == ["disk: no room left to write; the run goes on when there is some"]
-
-
-async def test_a_stop_on_a_full_disk_leaves_the_run_to_be_resumed(autojump_clock: trio.testing.MockClock) -> None:
-    stop = Stop()
-
-    def full(operation: str, when: str) -> None:
-        if operation == "append" and when == "before" and 2.5 < trio.current_time() < 100:
-            raise StorageFull("disk")
-
-    async with open_memory(CODEC, TrioClock(), fault=full) as journal:
-        await journal.create("run", "haggling")
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(press, stop, 20.0)
-            with pytest.raises(StorageFull):
-                await supervisor(journal, player(10, 10), player(50, -10), stop).drive(Start(20))
-        assert trio.current_time() < 21
-        await trio.sleep(100)
-        assert await supervisor(journal, player(10, 10), player(50, -10)).drive() is Ending.FINISHED
-
-
-async def test_a_bell_tells_a_driver_of_its_mail_without_any_polling(autojump_clock: trio.testing.MockClock) -> None:
-    async with table() as journal:
-        bell = Bell()
-        actors = [Actor("buyer", player(10, 0, 1000.0))]
-        driver = Supervisor(
-            "run", machine=Negotiation(), journal=journal, actors=actors, clock=TrioClock(), lease=LEASE, news=bell
-        )
-        async with trio.open_nursery() as nursery:
-
-            @nursery.start_soon
-            async def person() -> None:
-                await trio.sleep(5.0)
-                await journal.post("run", "cancel", "called off")
-                await trio.sleep(5.0)
-                assert (await journal.row("run")).summary.status == "running"
-                bell.ring()
-
-            assert await driver.drive(Start(4)) is Ending.FINISHED
-        assert (driver.state.ended, trio.current_time()) == ("called off", 10.0)
