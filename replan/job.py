@@ -15,7 +15,7 @@ from replan.settings import Choice, UserConfig
 from runtime.errors import UsageProblem
 from runtime.ledger import Limits
 from runtime.models.prices import MICRO, Price, price_of
-from runtime.models.spec import Named
+from runtime.models.spec import Named, Simulated
 
 PROBLEM_BYTES_MAX = 1024 * 1024
 """A problem is a text that a person can have written; a prompt holds a fifth of this at most."""
@@ -81,7 +81,7 @@ def make_job(
         guard_for(workflow, step, registry.guards)
         registry.generators.get(pair.generator)
     check_script(choice.spec, workflow.action_pairs)
-    price = _price(choice, config, environment, now)
+    price = _price(choice, config, environment, now, root)
     if asked.max_cost_usd is not None and price is None:
         hint = "give input_usd_per_mtok and output_usd_per_mtok under prices in config.yaml, or limit calls or tokens"
         raise UsageProblem(f"the price of {choice.text!r} is not known", place="max_cost_usd", hint=hint)
@@ -148,7 +148,7 @@ def _check_limits(asked: Asked) -> None:
             raise UsageProblem(cause, place=name, hint="leave it out for no limit")
 
 
-def _price(choice: Choice, config: UserConfig, environment: Mapping[str, str], now: float) -> Price | None:
+def _price(choice: Choice, config: UserConfig, environment: Mapping[str, str], now: float, root: Path) -> Price | None:
     own = {
         name: Price(
             input_per_token_usd=entry.input_usd_per_mtok / MTOK,
@@ -157,5 +157,14 @@ def _price(choice: Choice, config: UserConfig, environment: Mapping[str, str], n
         )
         for name, entry in config.prices.items()
     }
+    if isinstance(choice.spec, Simulated):
+        from actors.simulated.model import load_profile  # noqa: PLC0415 - few runs need it
+
+        cost = load_profile(choice.spec.profile, root).cost
+        return Price(
+            input_per_token_usd=cost.input_usd_per_mtok / MTOK,
+            output_per_token_usd=cost.output_usd_per_mtok / MTOK,
+            source="simulated",
+        )
     url = environment.get("OPENAI_BASE_URL") if isinstance(choice.spec, Named) else None
     return price_of(choice.spec, base_url=url, own=own, at=now)

@@ -7,6 +7,7 @@ from typing import Any, assert_never
 
 from actors.config.explain import nearest
 from actors.machine.events import ArtifactProduced, GenerationFailed, GenerationRequested, RequestReissued
+from replan.data import data_root
 from runtime.clock import Clock
 from runtime.errors import UsageProblem
 from runtime.journal.port import Journal
@@ -54,8 +55,10 @@ async def open_model(
             key, url = environment.get("OPENAI_API_KEY", ""), environment.get("OPENAI_BASE_URL")
             async with open_openai(name, api_key=key, base_url=url, clock=clock) as model:
                 yield model
-        case Simulated():
-            raise AssertionError("`check_model` refuses it")
+        case Simulated(profile, seed):
+            from actors.simulated.model import SimulatedModel, load_profile  # noqa: PLC0415
+
+            yield SimulatedModel(load_profile(profile, root), seed, clock)
         case _:
             assert_never(spec)
 
@@ -72,9 +75,10 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str]) -> None:
             from runtime.models.scripted import ScriptedModel  # noqa: PLC0415
 
             ScriptedModel.from_file(path)
-        case Simulated():
-            hint = "use rules, a script or a server's model"
-            raise UsageProblem("the simulated author is not part of this release", place="--model", hint=hint)
+        case Simulated(profile):
+            from actors.simulated.model import load_profile  # noqa: PLC0415
+
+            load_profile(profile, data_root())
         case _:
             pass
 

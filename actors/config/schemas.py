@@ -13,8 +13,14 @@ from pydantic import BaseModel
 from actors.config.workflow import Workflow
 from actors.policy.table import Policy
 from actors.prompting.book import PromptsFile
+from actors.simulated.profile import Profile
 
-SCHEMAS: Mapping[str, type[BaseModel]] = {"policy": Policy, "prompts": PromptsFile, "workflow": Workflow}
+SCHEMAS: Mapping[str, type[BaseModel]] = {
+    "policy": Policy,
+    "profile": Profile,
+    "prompts": PromptsFile,
+    "workflow": Workflow,
+}
 """The models by the name of their schema file."""
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -34,21 +34,7 @@ class ModelGenerator:
 
     async def generate(self, brief: GenerationBrief) -> Reply | Fault:
         """Return the model's reply."""
-        request, role = brief.request, str(brief.context.settings.get("role", ""))
-        return await self._model.complete(
-            ModelRequest(
-                run=brief.run,
-                request_id=request.request_id,
-                purpose=request.step,
-                system=brief.prompt.system,
-                user=brief.prompt.user,
-                timeout_seconds=request.timeout_seconds,
-                output_tokens_max=request.output_tokens_max,
-                schema=SCHEMAS.get(role),
-                schema_name=role or "reply",
-                material=material(brief.context),
-            )
-        )
+        return await self._model.complete(model_request(brief))
 
 
 class FunctionGenerator:
@@ -69,6 +55,23 @@ class FunctionGenerator:
         if not isinstance(text, str):
             raise TypeError(f"generator {self._name!r} returned {type(text).__name__}, not text")
         return Reply(text=text, usage=Usage(), model=self._name)
+
+
+def model_request(brief: GenerationBrief) -> ModelRequest:
+    """Return what a model is asked for a brief."""
+    request, role = brief.request, str(brief.context.settings.get("role", ""))
+    return ModelRequest(
+        run=brief.run,
+        request_id=request.request_id,
+        purpose=request.step,
+        system=brief.prompt.system,
+        user=brief.prompt.user,
+        timeout_seconds=request.timeout_seconds,
+        output_tokens_max=request.output_tokens_max,
+        schema=SCHEMAS.get(role),
+        schema_name=role or "reply",
+        material=material(brief.context),
+    )
 
 
 def material(context: Context) -> dict[str, Any]:

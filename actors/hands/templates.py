@@ -41,10 +41,13 @@ class TemplateSelectorGenerator:
     async def generate(self, brief: GenerationBrief) -> Reply | Fault:
         """Return the plan as JSON text, with a usage of no tokens."""
         await trio.lowlevel.checkpoint()
+        return self.reply(brief)
+
+    def reply(self, brief: GenerationBrief) -> Reply:
+        """Return the plan as a reply, at once."""
         plan = self.plan(read_request(material(brief.context), self._rules))
-        return Reply(
-            text=orjson.dumps(plan, option=orjson.OPT_INDENT_2).decode(), usage=Usage(), model=TEMPLATE_SELECTOR
-        )
+        text = orjson.dumps(plan, option=orjson.OPT_INDENT_2).decode()
+        return Reply(text=text, usage=Usage(), model=TEMPLATE_SELECTOR)
 
     def plan(self, reading: Reading) -> Mapping[str, Any]:
         """Return the plan for a request that was read."""

@@ -43,8 +43,8 @@ class Replay:
 
 ModelSpec = Named | Rules | Simulated | Scripted | Replay
 
-GRAMMAR = "NAME, rules, scripted:FILE or replay:RUN"
-"""What may be named, for help texts. `parse_model_spec` knows `simulated:PROFILE` too, so that nobody else takes it."""
+GRAMMAR = "NAME, rules, simulated:PROFILE[?seed=N], scripted:FILE or replay:RUN"
+"""What may be named, for help texts."""
 
 NAME_MAX = 200
 
@@ -92,6 +92,6 @@ def _prefixed(prefix: str, rest: str, place: str) -> ModelSpec:
     matched = _SIMULATED.fullmatch(rest)
     if matched is None:
         raise UsageProblem(
-            "`simulated:` takes a profile and perhaps a seed", place=place, hint="such as simulated:typical?seed=7"
+            "`simulated:` takes a profile and perhaps a seed", place=place, hint="such as simulated:base?seed=7"
         )
     return Simulated(matched["profile"], int(matched["seed"] or 0))

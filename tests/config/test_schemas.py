@@ -12,6 +12,7 @@ from actors.config.schemas import SCHEMAS, schema_text, write_schemas
 ROOT = Path(__file__).resolve().parents[2]
 FILES = {
     "policy": sorted((ROOT / "configs" / "policies").glob("*.yaml")),
+    "profile": sorted((ROOT / "configs" / "profiles").glob("*.yaml")),
     "workflow": sorted((ROOT / "configs" / "workflows").glob("*.yaml")),
     "prompts": sorted((ROOT / "prompts").glob("*.yaml")),
 }

@@ -1,0 +1,156 @@
+"""What the simulated author writes: a function of profile, seed, request id and the material that the prompt shows."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from actors.guards.shapes import PROBLEM_TYPES
+from actors.simulated.chance import draw, normal, pick, tag
+from actors.simulated.plans import PLACES, plan_of
+from actors.simulated.profile import Cause, Profile
+from actors.simulated.world import UPSTREAM, World, read_views, shown, strategy_for
+from runtime.models.port import Fault, FaultKind, ModelRequest, Reply, Usage
+
+BYTES_PER_TOKEN = 4
+"""A common rule of thumb for English text and JSON."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request as the author reads it: the attempt's name, and the material."""
+
+    world: World
+    node: str
+    material: Mapping[str, Any]
+
+    def dependency(self, role: str) -> Any:
+        """Return the accepted artifact of a role, or an empty mapping."""
+        return self.material.get("dependencies", {}).get(role) or {}
+
+    @property
+    def told(self) -> list[str]:
+        """All that the author was told about failures."""
+        return [*self.material.get("retry", ()), *self.material.get("escalation", ())]
+
+
+def answer(profile: Profile, seed: int, request: ModelRequest, name: str) -> tuple[Reply | Fault, float]:
+    """Return the reply, and the seconds until it comes. An unknown role is the fault `BAD_REQUEST`."""
+    role = request.material.get("role")
+    writer = AUTHORS.get(role) if isinstance(role, str) else None
+    if writer is None:
+        known = ", ".join(AUTHORS)
+        message = f"the simulated author has no role {role!r}; it knows {known}"
+        return Fault(kind=FaultKind.BAD_REQUEST, message=message), 0.0
+    world = World(profile, seed, str(request.material.get("specification", "")))
+    node = request.request_id.partition(".t")[0]  # Every try of an attempt says the same.
+    text = orjson.dumps(writer(Request(world, node, request.material))).decode()
+    if draw(world.key, node, "malformed") < profile.malformed:
+        text = text[: len(text) // 2]
+    sent = len(request.system.encode(errors="replace")) + len(request.user.encode(errors="replace"))
+    usage = Usage(
+        input_tokens=sent // BYTES_PER_TOKEN,
+        output_tokens=len(text) // BYTES_PER_TOKEN + profile.cost.reasoning_tokens,
+    )
+    latency = profile.latency
+    seconds = latency.median_seconds * math.exp(latency.spread * normal(world.key, request.request_id, "latency"))
+    return Reply(text=text, usage=usage, model=name), seconds
+
+
+def _analysis(request: Request) -> dict[str, Any]:
+    world = request.world
+    view = world.view(Cause.ANALYSIS, request.node, request.told)
+    kind = world.kind if view == world.truth(Cause.ANALYSIS) else _other_kind(world.kind, view)
+    return {
+        "problem_type": kind,
+        "language": "python",
+        "severity": "medium",
+        "key_signals": ["as simulated"],
+        "affected_area": "as simulated",
+        "rationale": shown({Cause.ANALYSIS: view}),
+    }
+
+
+def _other_kind(kind: str, view: str) -> str:
+    others = [other for other in PROBLEM_TYPES if other != kind]
+    return others[int(view, 16) % len(others)]
+
+
+def _recon(request: Request) -> dict[str, Any]:
+    view = request.world.view(Cause.RECON, request.node, request.told)
+    return {
+        "mentioned_files": [],
+        "stack_traces": [],
+        "apis_involved": [],
+        "test_references": [],
+        "reproduction_steps": [],
+        "constraints_mentioned": [shown({Cause.RECON: view})],
+    }
+
+
+def _strategy(request: Request) -> dict[str, Any]:
+    world = request.world
+    view = world.view(Cause.STRATEGY, request.node, request.told)
+    kind = request.dependency("analysis").get("problem_type", world.kind)
+    right = view == world.truth(Cause.STRATEGY)
+    return {
+        "strategy_id": strategy_for(kind if right else _other_kind(kind, view)),
+        "strategy_name": "as simulated",
+        "rationale": shown({Cause.STRATEGY: view}),
+        "key_steps": ["as simulated"],
+        "expected_guards": ["syntax"],
+        "risk_factors": [],
+    }
+
+
+def _critique(request: Request) -> dict[str, Any]:
+    """Judge the draft as well as the profile's critic can; what it says is all that the final plan hears of it."""
+    world, critic = request.world, request.world.profile.critic
+    wrong = not world.solved_by(request.dependency("plan"))
+    objects = draw(world.key, request.node, "critique") < (critic.detects if wrong else critic.objects)
+    return {
+        "overall_assessment": "needs_revision" if objects else "good",
+        "problem_type_match": "as simulated",
+        "missing_steps": [],
+        "unnecessary_steps": [],
+        "ordering_issues": [],
+        "guard_appropriateness": [],
+        "specific_suggestions": ["think again"] if objects else ["keep it"],
+    }
+
+
+def _plan(request: Request) -> dict[str, Any]:
+    """Write the plan that follows from the views, its own and those it builds on.
+
+    A draft that its critique has no objection to is kept, until a guard objects.
+    """
+    world, draft = request.world, request.dependency("plan")
+    kept = request.dependency("critique").get("overall_assessment") == "good" and not request.material.get("retry")
+    views: dict[Cause, str] = read_views(draft) if kept else {}
+    for level in UPSTREAM:
+        settled = read_views(request.dependency(level)).get(level)
+        if settled is not None:
+            views[level] = settled
+        elif level not in views:  # No step has settled it, so the plan's author does, along the way.
+            views[level] = world.view(level, request.node, request.told, world.profile.unsettled)
+    if Cause.PLAN not in views:
+        views[Cause.PLAN] = world.view(Cause.PLAN, request.node, request.told)
+    views = {level: views[level] for level in (*UPSTREAM, Cause.PLAN)}
+    cause, goal, note = world.wrong(views), shown(views), f"written as {tag(world.key, request.node)}"
+    if cause is None:
+        return plan_of(goal, note)
+    steady = draw(world.key, request.node, "steady") < world.profile.repeats.get(cause, 0.0)
+    words = (world.key, cause, "" if steady else request.node)
+    place = PLACES[int(draw(*words, "place") * len(PLACES))]
+    return plan_of(goal, note, pick(world.profile.findings[cause], *words, "defect"), world.clue(cause), place)
+
+
+AUTHORS: Mapping[str, Callable[[Request], dict[str, Any]]] = {
+    "analysis": _analysis,
+    "recon": _recon,
+    "strategy": _strategy,
+    "plan": _plan,
+    "critique": _critique,
+}

@@ -1,0 +1,69 @@
+"""The simulated author as a model, and where its profiles are: shipped by name, or a file."""
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from actors.config.explain import explain
+from actors.config.resolve import find_shipped
+from actors.config.yamlfile import Document, read_document
+from actors.simulated.author import answer
+from actors.simulated.profile import Profile
+from runtime.clock import Clock
+from runtime.models.port import Fault, ModelRequest, Reply
+from runtime.models.spec import Simulated
+
+BASED_ON = "based_on"
+
+
+class SimulatedModel:
+    """Answers as the profile's author does, after the seconds that the profile says, on the given clock."""
+
+    def __init__(self, profile: Profile, seed: int, clock: Clock) -> None:
+        self._profile, self._seed, self._clock = profile, seed, clock
+
+    @property
+    def name(self) -> str:
+        """The model's name, as after `--model`."""
+        return address(Simulated(self._profile.name, self._seed))
+
+    async def complete(self, request: ModelRequest) -> Reply | Fault:
+        """Return the reply when its time has come."""
+        reply, seconds = answer(self._profile, self._seed, request, self.name)
+        await self._clock.sleep_until(self._clock.now() + seconds)
+        return reply
+
+    async def aclose(self) -> None:
+        """There is nothing to close."""
+
+
+def address(spec: Simulated) -> str:
+    """Return how a simulated author is named after `--model`."""
+    return f"simulated:{spec.profile}?seed={spec.seed}"
+
+
+def load_profile(name: str, root: Path) -> Profile:
+    """Return a shipped profile.
+
+    Raises:
+        UsageProblem: there is no such profile, or it is not sound; with file, line and the nearest valid name.
+    """
+    document = _document(name, root)
+    value = document.value
+    if isinstance(value, dict) and BASED_ON in value:
+        below = _document(str(value[BASED_ON]), root)
+        if not isinstance(below.value, dict) or BASED_ON in below.value:
+            cause = f"{value[BASED_ON]!r} is itself based on another profile, or is none"
+            raise document.problem(cause, (BASED_ON,), "name one that stands for itself")
+        value = {**below.value, **value}
+    try:
+        profile = Profile.model_validate(value)
+    except ValidationError as error:
+        raise explain(error, document) from None
+    if profile.name != name:
+        raise document.problem(f"the profile's name is {profile.name!r}", ("name",), f"its file is {name}.yaml")
+    return profile
+
+
+def _document(name: str, root: Path) -> Document:
+    return read_document(find_shipped(name, root / "configs" / "profiles", "profile", ()))

@@ -1,0 +1,64 @@
+"""The plans of the simulated author: a chain of steps, sound or with one defect that a real guard finds."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from actors.simulated.profile import Defect
+
+STEPS = 6
+PLACES = range(2, STEPS + 1)
+"""The steps that a defect can be at: the first one has nothing before it."""
+_GUARDS = ("syntax", "dynamic_test", "human")
+
+
+def plan_of(goal: str, note: str, defect: Defect | None = None, clue: str = "", place: int = STEPS) -> dict[str, Any]:
+    """Return a plan with this goal and a note on its first step; `clue` is the token that a defect is about."""
+    steps = {number: _step(number) for number in range(1, STEPS + 1)}
+    steps[1]["description"] = note
+    goals = [f"done_{STEPS}"]
+    match defect:
+        case None:
+            pass
+        case Defect.UNSATISFIED:
+            steps[place]["preconditions"].append(clue)
+        case Defect.UNORDERED:
+            steps[place]["preconditions"].append(clue)
+            steps[0] = _beside("prepare", clue)
+        case Defect.DELETED:
+            steps[place]["preconditions"].append(clue)
+            steps[1]["effects"].append(clue)
+            steps[0] = _beside("clean_up", f"{clue}_gone")
+            steps[0]["delete_effects"] = [clue]
+            goals.append(f"{clue}_gone")
+        case Defect.GOAL:
+            goals.append(clue)
+        case Defect.UNKNOWN_GUARD:
+            steps[place]["guard"] = clue
+    made = list(steps.values())
+    return {
+        "plan_id": "simulated",
+        "goal": goal,
+        "initial_state": ["start"],
+        "goal_state": goals,
+        "total_retry_budget": 2 * len(made),
+        "steps": made,
+    }
+
+
+def _step(number: int) -> dict[str, Any]:
+    return {
+        "step_id": f"step_{number}",
+        "name": f"Step {number}",
+        "generator": "LLMJsonGenerator",
+        "guard": _GUARDS[number % len(_GUARDS)],
+        "retry_budget": 2,
+        "dependencies": [f"step_{number - 1}"] if number > 1 else [],
+        "preconditions": [f"done_{number - 1}"] if number > 1 else ["start"],
+        "effects": [f"done_{number}"],
+    }
+
+
+def _beside(name: str, effect: str) -> dict[str, Any]:
+    """Return a step beside the chain, that nothing is ordered before or after."""
+    step: Mapping[str, Any] = _step(1)
+    return {**step, "step_id": name, "name": name, "preconditions": ["start"], "effects": [effect]}

@@ -1,0 +1,1 @@
+"""Experiments: the same problems under several pipelines and searches, measured, and shown with their uncertainty."""

@@ -1,0 +1,126 @@
+"""The laboratory: plays a run of the pure machine with the simulated author, without actors, journal or clock.
+
+Time is a number. The work that is open is done in the order in which it would be finished, as the shell would do it; so
+a run comes out as it would there.
+"""
+
+import heapq
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from actors.config.workflow import TEMPLATE_SELECTOR
+from actors.findings import Verdict
+from actors.guards.catalogue import guard_for
+from actors.guards.port import AnyGuard
+from actors.hands.generators import model_request
+from actors.hands.team import Registry
+from actors.hands.templates import TemplateSelectorGenerator
+from actors.machine.events import GenerationRequested, JudgementRequested, PlanningEvent, WaitRequested
+from actors.machine.messages import Begin, Faulted, Generated, Judged, PlanningMessage
+from actors.machine.pinned import Pinned
+from actors.machine.planning import GenerationBrief, JudgementBrief, PlanningMachine
+from actors.machine.state import State
+from actors.simulated.author import answer
+from actors.simulated.model import address
+from actors.simulated.profile import Profile
+from runtime.ledger import Limits
+from runtime.machine import Refused, Work, settle
+from runtime.messages import Woken
+from runtime.models.port import Fault
+from runtime.models.spec import Simulated
+
+START = 0.0
+"""When a simulated run begins, in seconds since 1970."""
+MACHINE = PlanningMachine()
+
+
+@dataclass(frozen=True)
+class Bench:
+    """One way to plan, ready to be tried: the pinned configuration, and the hands that do its work."""
+
+    pinned: Pinned
+    limits: Limits
+    profile: Profile
+    seed: int
+    registry: Registry = field(default_factory=Registry)
+
+    @cached_property
+    def text(self) -> str:
+        """The configuration as a run starts with it."""
+        return self.pinned.model_dump_json()
+
+    @cached_property
+    def guards(self) -> Mapping[str, AnyGuard]:
+        """The guard of each step."""
+        workflow = self.pinned.workflow
+        return {step: guard_for(workflow, step, self.registry.guards) for step in workflow.action_pairs}
+
+    @cached_property
+    def selectors(self) -> Mapping[str, TemplateSelectorGenerator]:
+        """The template selector of each step that has one."""
+        folder, pairs = self.registry.templates, self.pinned.workflow.action_pairs
+        return {
+            step: TemplateSelectorGenerator(folder, pair.generator_config)
+            for step, pair in pairs.items()
+            if pair.generator == TEMPLATE_SELECTOR and folder is not None
+        }
+
+
+def play(bench: Bench, problem: str, run: str = "lab") -> tuple[State, list[PlanningEvent]]:
+    """Play a run to its end, or to where only a person could go on; return its last state and all events."""
+    first = MACHINE.accept(MACHINE.initial(), Begin(START, run, problem, bench.text, bench.limits))
+    assert first is not None
+    assert not isinstance(first, Refused)
+    state, events = settle(MACHINE, MACHINE.initial(), first)
+    queue: list[tuple[float, int, str, PlanningMessage]] = []
+    started: set[str] = set()
+    now = START
+    while state.finished is None:
+        open_work = MACHINE.outstanding(state)
+        for request_id, work in open_work.items():
+            if request_id not in started:
+                started.add(request_id)
+                message = _message(bench, state, work, now)
+                if message is not None:
+                    heapq.heappush(queue, (message.at, len(started), request_id, message))
+        while queue and queue[0][2] not in open_work:  # Withdrawn: the shell would have cancelled it.
+            heapq.heappop(queue)
+        if not queue:
+            break
+        now, _, _, message = heapq.heappop(queue)
+        accepted = MACHINE.accept(state, message)
+        if accepted is not None and not isinstance(accepted, Refused):
+            state, batch = settle(MACHINE, state, accepted)
+            events += batch
+    return state, events
+
+
+def _message(bench: Bench, state: State, work: Work, now: float) -> PlanningMessage | None:
+    """Return the message that will answer a piece of work, with its time; None for what only a person answers."""
+    match work.request:
+        case GenerationRequested():
+            brief = MACHINE.brief(state, work)
+            assert isinstance(brief, GenerationBrief)
+            return _generated(bench, brief, now)
+        case JudgementRequested() as request:
+            brief = MACHINE.brief(state, work)
+            assert isinstance(brief, JudgementBrief)
+            verdict = bench.guards[request.step](brief.artifact, brief.context)
+            assert isinstance(verdict, Verdict)  # A guard that waits for something has no place in a simulation.
+            return Judged(request.request_id, now, 0.0, verdict)
+        case WaitRequested() as request:
+            return Woken(request.request_id, request.until)
+        case _:
+            return None
+
+
+def _generated(bench: Bench, brief: GenerationBrief, now: float) -> PlanningMessage:
+    request_id, step = brief.request.request_id, brief.request.step
+    if step in bench.selectors:
+        return Generated(request_id, now, 0.0, bench.selectors[step].reply(brief))
+    name = address(Simulated(bench.profile.name, bench.seed))
+    reply, seconds = answer(bench.profile, bench.seed, model_request(brief), name)
+    if isinstance(reply, Fault):
+        return Faulted(request_id, now + seconds, seconds, reply)
+    return Generated(request_id, now + seconds, seconds, reply)
