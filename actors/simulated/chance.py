@@ -1,4 +1,4 @@
-"""Chance without a state: every draw is a function of the words that name it, so nothing depends on what came before."""
+"""Chance without a state: every draw is a function of the words that name it, and of nothing that came before."""
 
 import hashlib
 import random

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import trio
 from pydantic import ValidationError
 
 from actors.config.explain import explain
@@ -29,6 +30,7 @@ class SimulatedModel:
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
         """Return the reply when its time has come."""
+        await trio.lowlevel.checkpoint()
         reply, seconds = answer(self._profile, self._seed, request, self.name)
         await self._clock.sleep_until(self._clock.now() + seconds)
         return reply

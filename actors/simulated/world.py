@@ -1,4 +1,4 @@
-"""One problem in the simulated world: where it is hard, what is right at each level, and how likely an attempt is right.
+"""One problem in the simulated world: where it is hard, what is right at each level, how likely an attempt is right.
 
 Every artifact names the view it takes at its level; one view per level is right. Nobody but this module can tell which,
 so a step can be accepted and be wrong, and only the plan, steps later, shows it.

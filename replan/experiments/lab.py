@@ -25,14 +25,14 @@ from actors.simulated.author import answer
 from actors.simulated.model import address
 from actors.simulated.profile import Profile
 from runtime.ledger import Limits
-from runtime.machine import Refused, Work, settle
+from runtime.machine import Machine, Refused, Work, settle
 from runtime.messages import Woken
 from runtime.models.port import Fault
 from runtime.models.spec import Simulated
 
 START = 0.0
 """When a simulated run begins, in seconds since 1970."""
-MACHINE = PlanningMachine()
+MACHINE: Machine[State, PlanningEvent, PlanningMessage] = PlanningMachine()
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ def test_what_a_name_means(text, spec):
         ("bell\x07", "control characters"),
         ("x" * 201, "longer than 200"),
         ("rules:", "just rules"),
-        ("simulated:", "simulated:typical"),
+        ("simulated:", "simulated:base"),
         ("simulated:Typical", "profile"),
         ("simulated:typical?seed=-1", "seed"),
         ("simulated:typical?seeds=1", "seed"),

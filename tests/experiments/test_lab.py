@@ -1,0 +1,79 @@
+"""The laboratory plays the pure machine as the shell would: the same trials end in the same way, attempt by attempt."""
+
+import pytest
+
+from actors.simulated.lens import Lens
+from actors.simulated.model import load_profile
+from replan.data import data_root
+from replan.engine import CODEC, Engine
+from replan.experiments.lab import Bench, play
+from replan.job import Asked, make_job
+from replan.plugins import registry
+from replan.settings import Choice, UserConfig
+from runtime.clock import TrioClock
+from runtime.journal.memory import open_memory
+from runtime.models.spec import parse_model_spec
+
+PROBLEM = (data_root() / "configs" / "problems" / "login_timeout.md").read_text()
+PIPELINES = (
+    ("search", "depth_first", {}),
+    ("search", "blind", {"feedback": "shuffled"}),
+    ("search", "depth_first", {"feedback": "verdict_only"}),
+    ("option_bc", None, {"false_accept": 0.2, "false_reject": 0.2}),
+    ("option_ad", None, {}),
+)
+TRIALS = 40
+"""Of each pipeline: 200 together."""
+
+
+def bench(workflow, search, lens, seed, name="base"):
+    """Return a bench, and the job that the shell would begin."""
+    known, profile = registry({}, {}), load_profile(name, data_root())
+    model = f"simulated:{name}?seed={seed}"
+    job = make_job(
+        PROBLEM,
+        Asked(workflow=workflow, search=search),
+        Choice(model, parse_model_spec(model)),
+        config=UserConfig(),
+        registry=known,
+        root=data_root(),
+        environment={},
+        now=0.0,
+    )
+    seen = known.__class__(Lens(profile, seed, **lens).over(known.guards), known.generators, known.templates)
+    return Bench(job.pinned, job.limits, profile, seed, seen), job
+
+
+def story(state):
+    """Return all that was attempted, and how it was judged and paid."""
+    nodes = [(n.node, n.status, n.verdict, n.artifact and n.artifact.content, n.used) for n in state.nodes.values()]
+    return state.finished and state.finished.outcome, state.ledger.spent, sorted(nodes, key=lambda node: node[0])
+
+
+@pytest.mark.parametrize(("workflow", "search", "lens"), PIPELINES)
+async def test_the_shell_ends_each_trial_as_the_laboratory_does(workflow, search, lens, autojump_clock):
+    async with open_memory(CODEC, TrioClock()) as journal:
+        for seed in range(TRIALS):
+            ready, job = bench(workflow, search, lens, seed)
+            engine = Engine(journal, ready.registry, TrioClock(), threads=False, environment={})
+            await engine.begin(job, run=f"run-{seed}")
+            shell, _ = await engine.load(f"run-{seed}")
+            lab, _ = play(ready, PROBLEM)
+            assert story(shell) == story(lab)
+
+
+def test_the_same_trial_comes_out_the_same():
+    ready, _ = bench("search", "depth_first", {}, 3)
+    assert play(ready, PROBLEM) == play(ready, PROBLEM)
+
+
+def test_times_are_those_of_the_profile():
+    """Two steps that need nothing of each other are worked on side by side."""
+    ready, _ = bench("option_b", None, {}, 1)
+    _, events = play(ready, PROBLEM)
+    elapsed = {event.node: (event.at, event.elapsed) for event in events if event.kind == "artifact_produced"}
+    analysis, recon = elapsed["g_analysis/v1.a1"], elapsed["g_recon/v1.a1"]
+    assert analysis[0] == analysis[1]
+    assert recon[0] == recon[1]
+    plan = elapsed["g_plan/v1.a1"]
+    assert plan[0] - plan[1] == pytest.approx(max(analysis[0], recon[0]))

@@ -1,0 +1,84 @@
+"""Profiles are data: the shipped ones are sound, and what is not sound is told in one line."""
+
+import pytest
+import yaml
+
+from actors.simulated.model import load_profile
+from actors.simulated.profile import Cause, Odds
+from replan.data import data_root
+from runtime.errors import UsageProblem
+
+SHIPPED = sorted(path.stem for path in (data_root() / "configs" / "profiles").glob("*.yaml"))
+
+
+def own(tmp_path, **changes):
+    """Write the base profile with changes as `own`; return the root folder to load it from."""
+    value = yaml.safe_load((data_root() / "configs" / "profiles" / "base.yaml").read_text())
+    return written(tmp_path, **{**value, "name": "own", **changes})
+
+
+def written(tmp_path, **value):
+    folder = tmp_path / "configs" / "profiles"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{value['name']}.yaml").write_text(yaml.safe_dump(value))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_shipped_profile_loads_under_its_name(name):
+    assert load_profile(name, data_root()).name == name
+
+
+def test_the_four_worlds_differ_from_the_base_in_their_causes_only():
+    base = load_profile("base", data_root()).model_dump()
+    for name in ("plan_level", "strategy_level", "analysis_level", "unsolvable"):
+        world = load_profile(name, data_root()).model_dump()
+        assert {key for key in world if world[key] != base[key]} == {"name", "description", "causes", "based_on"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"causes": {"plan": 0.5, "strategy": 0.4}}, "the shares add up to 0.9, not to 1"),
+        ({"findings": {"plan": {"goal": 1.0}}}, "there is no row for unsolvable"),
+        ({"oddz": {}}, "did you mean 'odds'?"),
+        ({"easy": 1.5}, "easy"),
+        ({"odds": {"alpha": 0, "beta": 1}}, "alpha"),
+        ({"causes": {"weather": 1.0}}, "causes"),
+        ({"name": "other"}, "unknown profile"),
+    ],
+)
+def test_what_is_wrong_with_a_profile_is_told_in_one_line(tmp_path, changes, said):
+    root = own(tmp_path, **changes)
+    with pytest.raises(UsageProblem) as caught:
+        load_profile("own", root)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_row_that_does_not_add_up_is_named(tmp_path):
+    rows = {str(cause): {"goal": 1.0} for cause in Cause} | {"recon": {"goal": 0.9}}
+    with pytest.raises(UsageProblem, match=r"findings\.recon.*0\.9"):
+        load_profile("own", own(tmp_path, findings=rows))
+
+
+def test_a_profile_is_based_on_one_that_stands_for_itself(tmp_path):
+    own(tmp_path)
+    written(tmp_path, name="second", description="d", based_on="own", easy=0.5)
+    written(tmp_path, name="third", description="d", based_on="second")
+    assert load_profile("second", tmp_path).easy == 0.5
+    with pytest.raises(UsageProblem, match="itself based on another"):
+        load_profile("third", tmp_path)
+
+
+def test_a_file_has_the_name_of_its_profile(tmp_path):
+    own(tmp_path)
+    (tmp_path / "configs" / "profiles" / "own.yaml").rename(tmp_path / "configs" / "profiles" / "mine.yaml")
+    with pytest.raises(UsageProblem, match=r"its file is mine\.yaml"):
+        load_profile("mine", tmp_path)
+
+
+def test_telling_rejections_lift_the_odds_by_stated_amounts():
+    odds = Odds(alpha=1, beta=1, first=4, further=0.5)
+    assert [odds.lift(told) for told in (0, 1, 2, 3)] == [1, 4, 2, 1]
+    assert odds.lift(5) == odds.lift(50)
