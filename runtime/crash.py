@@ -9,6 +9,7 @@ LABELS = (
     "reply.after",  # a model's reply is in hand, nothing written
     "judge.after",  # a verdict is in hand, nothing written
     "claim.after",  # the run is ours, nothing read
+    "renew.before",  # a part of the lease is over, the rest of it goes on
     "finish.after",  # the last record is written, the lease not yet released
 )
 

@@ -321,6 +321,7 @@ class Supervisor(Generic[S, E, M]):
     async def _keep_lease(self) -> None:
         while True:
             await trio.sleep(self._lease.ttl / 3)
+            reached("renew.before")
             with suppress(StorageFull):  # The next time there may be room; until then others may take the run.
                 await self._journal.renew(self.run, self._epoch, self._lease.ttl)
 

@@ -3,7 +3,9 @@
 `python -m tests.support.zygote` reads one JSON object per line from stdin, forks, and answers with the child's exit
 code (negative: the signal that killed it). An order has `argv`, `env`, `out` and `err` (files), and may have `kill`:
 `{"label": L, "nth": N}` kills the child with SIGKILL when it reaches the label the nth time, `{"seconds": S}` after a
-time; `count` names a file that gets the number of times that each label was reached.
+time; `stop`: the same with SIGSTOP, by label; `ttl`: the seconds of its lease; `count`: a file that gets the number of
+times that each label was reached. `"wait": false` answers with the child's number at once; then `{"until": PID}`
+answers with `"stopped"` or the exit code once the child has come to one or the other.
 """
 
 import json
@@ -15,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +32,23 @@ class Zygote:
 
     def run(self, order: dict[str, Any]) -> int:
         """Have one command line run, and return its exit code; negative for a signal."""
+        return int(self._ask(order))
+
+    def start(self, order: dict[str, Any]) -> int:
+        """Begin to run one, and return the process's number; `until` must be called until it gives an exit code."""
+        return int(self._ask({**order, "wait": False}))
+
+    def until(self, child: int) -> int | None:
+        """Wait until a started process has stopped (None) or ended (its exit code)."""
+        answer = self._ask({"until": child})
+        return None if answer == "stopped" else int(answer)
+
+    def _ask(self, order: dict[str, Any]) -> str:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()
-        return int(self._process.stdout.readline())
+        return self._process.stdout.readline().strip()
 
 
 @contextmanager
@@ -55,18 +70,26 @@ def zygote() -> Iterator[Zygote]:
 
 
 def _child(order: dict[str, Any]) -> None:
+    from replan import engine
     from replan.cli import main
     from runtime.crash import install
+    from runtime.supervisor import Lease
 
     counts: Counter[str] = Counter()
-    kill = order.get("kill") or {}
+    kill, stop = order.get("kill") or {}, order.get("stop") or {}
 
     def reached(label: str) -> None:
         counts[label] += 1
         if label == kill.get("label") and counts[label] == kill["nth"]:
             os.kill(os.getpid(), signal.SIGKILL)
+        if label == stop.get("label") and counts[label] == stop["nth"]:
+            time.sleep(0.1)  # The writer's thread finishes its commit: one stopped within it would lock all others out.
+            os.kill(os.getpid(), signal.SIGSTOP)
 
     install(reached)
+    if "ttl" in order:
+        assert engine.Lease is Lease
+        engine.Lease = partial(Lease, ttl=order["ttl"])  # type: ignore[misc, assignment]
     os.environ.clear()
     os.environ.update(order["env"])
     for name, descriptor in (("out", 1), ("err", 2)):
@@ -87,6 +110,11 @@ def _child(order: dict[str, Any]) -> None:
         os._exit(code)
 
 
+def _until(child: int) -> str:
+    _, status = os.waitpid(child, os.WUNTRACED)
+    return "stopped" if os.WIFSTOPPED(status) else str(os.waitstatus_to_exitcode(status))
+
+
 def serve() -> None:
     """Take orders until stdin ends."""
     import genai_prices  # noqa: F401 - what the commands would import one by one, before the forks
@@ -99,10 +127,16 @@ def serve() -> None:
 
     for line in sys.stdin:
         order = json.loads(line)
+        if "until" in order:
+            print(_until(order["until"]), flush=True)
+            continue
         child = os.fork()
         if child == 0:
             os.close(0)
             _child(order)
+        if not order.get("wait", True):
+            print(child, flush=True)
+            continue
         seconds = (order.get("kill") or {}).get("seconds")
         if seconds is not None:
             time.sleep(seconds)

@@ -1,0 +1,113 @@
+"""One home, one scripted server that bills, and the real command line on them, for tests with real processes."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from actors.machine.events import ArtifactProduced, GenerationRequested, PlanningEvent, RequestReissued, Settled
+from replan.engine import CODEC, Engine
+from replan.result import Result, result_of
+from runtime.clock import SystemClock
+from runtime.events import Record
+from runtime.journal.port import RunFilter
+from runtime.journal.sqlite import open_sqlite
+from tests.support.artifacts import PROBLEM
+from tests.support.openai_server import OpenAIServer
+from tests.support.zygote import Zygote
+
+
+@dataclass
+class Case:
+    """One home, one server, one run."""
+
+    folder: Path
+    forker: Zygote
+    server: OpenAIServer
+
+    def order(self, argv: tuple[str, ...], name: str = "", **more: Any) -> dict[str, Any]:
+        """Return the order for a command line; its output goes to the files `out` and `err` after its name."""
+        return {
+            "argv": list(argv),
+            "env": {
+                "REPLAN_HOME": str(self.folder / "home"),
+                "OPENAI_BASE_URL": self.server.base_url,
+                "OPENAI_API_KEY": "sk-test-key-0000000000",
+                "PATH": os.environ["PATH"],
+            },
+            "out": str(self.folder / f"{name}out"),
+            "err": str(self.folder / f"{name}err"),
+            "count": str(self.folder / f"{name}count"),
+            **more,
+        }
+
+    def replan(self, *argv: str, **more: Any) -> tuple[int, Any]:
+        """Run a command line; return its exit code (negative: the signal) and what it printed, as JSON if it is."""
+        code = self.forker.run(self.order(argv, **more))
+        text = (self.folder / "out").read_text()
+        return code, json.loads(text) if text.strip() and code >= 0 else None
+
+    def beginning(self, calls: int) -> tuple[str, ...]:
+        """Return the command line that begins the run."""
+        problem = self.folder / "problem.md"
+        problem.write_text(PROBLEM)
+        return "run", str(problem), "-m", "test-model", "--max-calls", str(calls), "--json"
+
+    def begin(self, calls: int, **more: Any) -> tuple[int, Any]:
+        """Begin the run, and wait for its end."""
+        return self.replan(*self.beginning(calls), **more)
+
+    @property
+    def journal(self) -> Path:
+        """Return the journal's file."""
+        return self.folder / "home" / "journal.sqlite3"
+
+    def requested(self) -> list[str]:
+        """Return the ids of all requests that reached the server."""
+        return [seen.request_id for seen in self.server.seen]
+
+    async def _read(self) -> tuple[Result | None, list[Record[PlanningEvent]]]:
+        async with open_sqlite(self.journal, CODEC, SystemClock()) as journal:
+            rows = await journal.runs(RunFilter())
+            if not rows:
+                return None, []
+            state, records = await Engine(journal).load(rows[0].run)
+            return result_of(rows[0].run, state, "finished"), records
+
+    def records(self) -> list[Record[PlanningEvent]]:
+        """Return the records of the only run, if it was admitted."""
+        return trio.run(self._read)[1]
+
+    def events(self) -> list[PlanningEvent]:
+        """Return the events of the only run, if it was admitted."""
+        return [record.event for record in self.records()]
+
+    def result(self) -> Result:
+        """Return what the only run came to."""
+        result = trio.run(self._read)[0]
+        assert result is not None
+        return result
+
+    def check_the_bill(self) -> None:
+        """Check that provider and journal agree, call by call: what was billed is what came in, or is `unknown`.
+
+        The script refuses nothing, so that nothing is refunded.
+        """
+        billed = [request.partition("/")[2] for request in self.requested()]
+        booked, came = set(), set()
+        for event in self.events():
+            match event:
+                case GenerationRequested():
+                    booked.add(event.request_id)
+                case RequestReissued():
+                    booked.add(event.again.request_id)
+                case ArtifactProduced() | Settled():
+                    came.add(event.request_id)
+                case _:
+                    pass
+        assert len(billed) == len(set(billed)), "a call was made twice under one name"
+        assert came <= set(billed) <= booked, "a call was made that the journal does not know, or came in unmade"
+        assert self.result().calls == len(booked)
