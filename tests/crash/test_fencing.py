@@ -25,7 +25,7 @@ from tests.support.artifacts import GOOD, plan
 from tests.support.openai_server import serve
 from tests.support.zygote import Zygote
 
-FENCES = int(os.environ.get("REPLAN_FENCES", "0"))
+FENCES = int(os.environ.get("REPLAN_FENCES", "1"))
 TTL = 0.6
 """Seconds: long against what a process does between two renewals, short for a test."""
 SLOW = 1.0
