@@ -182,9 +182,11 @@ def _crashed(error: BaseException, invocation: Invocation) -> int:
 
 def _say(text: str) -> None:
     from replan.show.console import Lossy
+    from replan.show.screen import folded
     from runtime.terminal import clean
 
-    click.echo(f"replan: {clean(text, one_line=True)}", file=cast("IO[str]", Lossy(sys.stderr)))
+    said = folded(f"replan: {clean(text, one_line=True)}", sys.stderr)
+    click.echo(said, file=cast("IO[str]", Lossy(sys.stderr)))
 
 
 def release() -> str:

@@ -21,7 +21,7 @@ from replan.data import data_root
 from replan.job import Asked, Job, make_job
 from replan.plugins import registry
 from replan.settings import choose_model, read_user_config
-from replan.show.console import columns, err, line, out, print_json
+from replan.show.console import Row, columns, err, line, print_json, show
 from runtime.clock import SystemClock
 from runtime.journal.home import locate_home
 from runtime.terminal import clean
@@ -37,9 +37,9 @@ def list_workflows(*, as_json: bool) -> int:
         rows = [{"name": name, "description": one.description} for name, one in found.items()]
         print_json({"workflows": rows})
         return Exit.OK
-    console, width = out(), max(map(len, found))
-    for name, one in found.items():
-        console.print(columns(Text(f"{name:<{width}}", style="bold"), line(one.description)), soft_wrap=True)
+    width = max(map(len, found))
+    heads = {name: Text(f"{name:<{width}}", style="bold") for name in found}
+    show(Row(columns(heads[name], line(one.description)), width + 2) for name, one in found.items())
     return Exit.OK
 
 

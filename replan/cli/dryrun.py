@@ -14,7 +14,7 @@ from actors.schemas import schema_bytes
 from actors.search.cost import happy_calls, worst_case_calls
 from actors.search.moves import Search
 from replan.job import Job
-from replan.show.console import columns, line, out, print_json
+from replan.show.console import Row, columns, line, print_json, show
 from replan.show.words import counted, money
 from runtime.models.prices import MICRO
 
@@ -36,9 +36,7 @@ def _print(cost: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json(cost)
         return
-    console = out()
-    for name, text in _rows(cost):
-        console.print(columns(f"{name:<8}", line(text)), soft_wrap=True)
+    show(Row(columns(f"{name:<8}", line(text)), 10) for name, text in _rows(cost))
 
 
 def cost_of(pinned: Pinned, problem_bytes: int = SPECIFICATION_BYTES_MAX) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from replan.engine import CODEC
 from replan.opening import check_model
 from replan.plugins import problems, registry
 from replan.settings import choose_model, read_user_config
-from replan.show.console import line, out, plain_terminal, print_json
+from replan.show.console import Row, line, plain_terminal, print_json, show
 from runtime.clock import SystemClock
 from runtime.errors import ReplanError, UsageProblem
 from runtime.journal.home import locate_home, open_home
@@ -48,12 +48,16 @@ def examine(*, online: bool, model: str | None, as_json: bool) -> int:
     if as_json:
         print_json({"ok": ok, "checks": [{"name": one.name, "found": one.found, "ok": one.ok} for one in looked]})
     else:
-        console = out()
-        for one in looked:
-            mark = line("ok   " if one.ok else "WRONG", "green" if one.ok else "bold red")
-            mark.pad_right(5 - len(mark.plain))
-            console.print(mark.append(f"  {one.name:<10}").append_text(line(one.found)), soft_wrap=True)
+        show(map(_row, looked))
     return Exit.OK if ok else Exit.INTERNAL
+
+
+def _row(one: Looked) -> Row:
+    mark = line("ok" if one.ok else "WRONG", "green" if one.ok else "bold red")
+    mark.pad_right(5 - len(mark.plain))
+    mark.append(f"  {one.name:<10}")
+    hang = len(mark.plain)
+    return Row(mark.append_text(line(one.found)), hang)
 
 
 def _all(environment: Mapping[str, str], model: str | None, *, online: bool) -> Iterator[Looked]:

@@ -1,7 +1,7 @@
 """Checking plans out of files: reading them one by one, and printing what the guards say about each."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,8 @@ from replan.api import check
 from replan.cli.exits import Exit
 from replan.cli.inputs import as_text
 from replan.cli.options import Invocation
-from replan.show.console import err, line, out, print_json
-from replan.show.tree import finding_line
+from replan.show.console import err, line, print_json, show
+from replan.show.judged import judged_rows
 from runtime.errors import UsageProblem
 from runtime.program import program
 from runtime.replies import Parsed, ReplyCode
@@ -50,12 +50,14 @@ def check_files(invocation: Invocation, files: tuple[str, ...], asked: Question,
     for name in files:
         try:
             for case in _cases(name):
-                verdict, reported = _judged(case, asked)
+                verdict, reported, guards = _judged(case, asked)
                 worst = _worse(worst, _exit_of(verdict))
                 if form == "json":
                     shown.append(reported)
+                elif form == "jsonl":
+                    print_json(reported, indent=None)
                 else:
-                    _print(reported, form)
+                    show(judged_rows(reported, guards))
         except UsageProblem as problem:
             err().print(line(f"replan: {problem}"))
             worst = Exit.USAGE
@@ -93,8 +95,8 @@ def _read(name: str) -> str:
     return as_text(data, name)
 
 
-def _judged(case: Case, asked: Question) -> tuple[Verdict, dict[str, Any]]:
-    """Return the verdict on one plan, and what is printed about it."""
+def _judged(case: Case, asked: Question) -> tuple[Verdict, dict[str, Any], dict[str, str]]:
+    """Return the verdict on one plan, what is printed about it, and the guard that each of its steps names."""
     value = Artifact(artifact_id="plan", step="plan", content=case.text).value
     plan: Any = value.value if isinstance(value, Parsed) else None
     named: str | None = None
@@ -113,22 +115,27 @@ def _judged(case: Case, asked: Question) -> tuple[Verdict, dict[str, Any]]:
         guard_catalog=asked.guard_catalog,
     )
     steps = plan.get("steps") if isinstance(plan, dict) else None
-    ids = {step.get("step_id") for step in steps if isinstance(step, dict)} if isinstance(steps, list) else set()
+    guards = {
+        step["step_id"]: str(step.get("guard", ""))
+        for step in (steps if isinstance(steps, list) else ())
+        if isinstance(step, dict) and isinstance(step.get("step_id"), str)
+    }
     shown: dict[str, Any] = {"file": case.file}
     if case.line is not None:
         shown["line"] = case.line
     if named is not None:
         shown["case_id"] = named
-    return verdict, shown | {
+    shown |= {
         "level": asked.level,
         "valid": verdict.passed,
         "assurance": verdict.facts.get("assurance"),
         "escalations": list(verdict.facts.get("escalations", ())),
-        "findings": [_finding(one, ids) for one in verdict.findings],
+        "findings": [_finding(one, guards) for one in verdict.findings],
     }
+    return verdict, shown, guards
 
 
-def _finding(finding: Finding, ids: set[Any]) -> dict[str, Any]:
+def _finding(finding: Finding, ids: Collection[str]) -> dict[str, Any]:
     shown: dict[str, Any] = {"code": finding.code, "severity": finding.severity, "message": finding.message}
     if finding.where:
         shown["step_id" if finding.where in ids else "where"] = finding.where
@@ -149,27 +156,3 @@ def _worse(one: Exit, other: Exit) -> Exit:
     """Return the code that says more: unreadable, then rejected, then valid."""
     order = (Exit.OK, Exit.UNSOLVED, Exit.USAGE)
     return max(one, other, key=order.index)
-
-
-def _print(shown: dict[str, Any], form: str) -> None:
-    if form == "jsonl":
-        print_json(shown, indent=None)
-        return
-    console = out()
-    place = shown["file"] + (f":{shown['line']}" if "line" in shown else "")
-    case = f" ({shown['case_id']})" if "case_id" in shown else ""
-    assurance = f", assurance {shown['assurance']}" if shown["assurance"] is not None else ""
-    said, style = ("valid", "green") if shown["valid"] else ("rejected", "red")
-    console.print(line(f"{place}{case}: {said} at level {shown['level']}{assurance}", style))
-    for one in shown["findings"]:
-        finding = Finding(
-            code=one["code"],
-            message=one["message"],
-            severity=one["severity"],
-            where=one.get("step_id", one.get("where", "")),
-        )
-        console.print(line(f"- {finding_line(finding)}"))
-        if "trace" in one:
-            console.print(line(f"- trace: {' '.join(one['trace'])}", "dim"))
-    if shown["escalations"]:
-        console.print(line(f"- may hand over at: {', '.join(shown['escalations'])}", "dim"))

@@ -12,6 +12,7 @@ from typing import Any, TextIO, cast
 from rich.console import Console
 from rich.text import Text
 
+from replan.show.screen import width_of
 from runtime.terminal import clean
 
 WIDE = 10_000
@@ -95,7 +96,7 @@ def show(rows: Iterable[Row]) -> None:
     """Print a report on stdout: folded to fit a terminal, one line each elsewhere."""
     console = out()
     for row in rows:
-        if not console.is_terminal:
+        if console.width == WIDE:
             console.print(row.text)
             continue
         first, *rest = row.text.wrap(console, console.width) or [Text()]
@@ -104,7 +105,9 @@ def show(rows: Iterable[Row]) -> None:
             continue
         head, tail = row.text.divide([row.hang]) if row.hang else (Text(), row.text)
         for number, folded in enumerate(tail.wrap(console, max(20, console.width - row.hang))):
-            console.print((head if number == 0 else Text(" " * row.hang)) + folded)
+            shown = (head if number == 0 else Text(" " * row.hang)) + folded
+            shown.rstrip()
+            console.print(shown)
 
 
 def print_json(value: Any, *, indent: int | None = 2) -> None:
@@ -119,13 +122,13 @@ def columns(*parts: Text | str) -> Text:
 
 
 def _console(stream: TextIO | Lossy) -> Console:
-    plain = plain_terminal(stream)
+    plain, width = plain_terminal(stream), width_of(stream)
     return Console(
         file=cast("TextIO", stream),
         force_terminal=not plain,
         color_system=None if plain or os.environ.get("NO_COLOR") else "auto",
-        width=WIDE if plain else None,
-        soft_wrap=plain,
+        width=(width or WIDE) if plain else None,
+        soft_wrap=plain and width is None,
         highlight=False,
         markup=False,
         emoji=False,

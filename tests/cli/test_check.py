@@ -128,3 +128,27 @@ def test_a_run_without_a_plan_is_said_to_have_none(replan, tmp_path):
     done = replan("check", tmp_path / "run.json")
     assert done.exit_code == 2
     assert "run.json: the run has no plan: waiting" in done.stderr
+
+
+def test_people_read_a_finding_once_with_all_its_steps(replan, tmp_path):
+    guards = {"find": "ours", "ask": "ours", "fix": "syntx"}
+    steps = [{**step, "guard": guards[step["step_id"]]} for step in PLAN["steps"]]
+    (tmp_path / "own.json").write_text(json.dumps({**PLAN, "steps": steps}))
+    done = replan("check", tmp_path / "own.json")
+    _, first, second, *advice = done.stdout.splitlines()
+    assert done.exit_code == 3
+    assert first.startswith("- plan.unknown_guard at ask, find: unknown guard 'ours'; choose one of 'all_tests_pass', ")
+    assert second == "- plan.unknown_guard at fix: unknown guard 'syntx'."
+    assert advice == ["- did you mean 'syntax' for 'syntx'?", "- guards of your own are allowed by name: --guard ours"]
+    assert replan("check", tmp_path / "own.json", "--guard", "ours", "--guard", "syntx").exit_code == 0
+    shown = json.loads(replan("check", tmp_path / "own.json", "--json").stdout)
+    assert [one["step_id"] for one in shown["findings"]] == ["ask", "find", "fix"]
+
+
+def test_what_is_wrong_in_many_steps_counts_those_that_a_line_cannot_name(replan, tmp_path):
+    one = PLAN["steps"][0]
+    steps = [{**one, "step_id": f"s{number:02}", "retry_budget": 0} for number in range(20)]
+    (tmp_path / "many.json").write_text(json.dumps({**PLAN, "steps": steps}))
+    line = next(row for row in replan("check", tmp_path / "many.json").stdout.splitlines() if "bad_budget" in row)
+    assert line.startswith("- plan.bad_budget at s00, s01, ")
+    assert "s11 and 8 more: retry_budget must be" in line

@@ -1,0 +1,121 @@
+"""Terminals that are narrow or can do little: what is printed fits, can be read, and never waits for a capability."""
+
+import fcntl
+import json
+import os
+import struct
+import termios
+
+import pytest
+from rich.cells import cell_len
+
+from replan.show.screen import NARROWEST, folded, width_of
+from tests.cli.cases import ANALYSIS, ASKING, PLAN
+from tests.cli.test_processes import Terminal
+
+
+def on_terminal(*arguments, **variables):
+    """Return the exit code and what came on a real terminal."""
+    terminal = Terminal(*arguments, **variables)
+    code = terminal.end()
+    return code, terminal.text
+
+
+def too_wide(text, columns):
+    """Return the lines that a terminal of so many columns would have to break."""
+    return [one for one in text.splitlines() if cell_len(one) > columns]
+
+
+@pytest.fixture
+def pseudo():
+    """Return a terminal's stream for a number of columns."""
+    opened = []
+
+    def make(columns):
+        ours, theirs = os.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        opened.append((ours, os.fdopen(theirs, "w")))
+        return opened[-1][1]
+
+    yield make
+    for ours, stream in opened:
+        stream.close()
+        os.close(ours)
+
+
+@pytest.mark.parametrize(("columns", "width"), [(40, 40), (200, 200), (3, NARROWEST), (0, None)])
+def test_the_width_is_the_windows(pseudo, monkeypatch, columns, width):
+    """A window that says no width folds nothing: the terminal does that itself."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert width_of(pseudo(columns)) == width
+
+
+def test_columns_goes_before_the_window_and_files_have_no_width(pseudo, monkeypatch, tmp_path):
+    monkeypatch.setenv("COLUMNS", "55")
+    assert width_of(pseudo(40)) == 55
+    with (tmp_path / "out").open("w") as file:
+        assert width_of(file) is None
+
+
+def test_lines_are_folded_between_words_and_never_within_a_path(pseudo, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    path = "/a-rather/long-path/to/some-file-that/nobody-can-break.yaml"
+    text = folded(f"replan: {path}: there is no such file (name a file)", pseudo(30))
+    assert f"{path}:" in text.split("\n")
+    assert " ".join(text.split("\n")) == f"replan: {path}: there is no such file (name a file)"
+
+
+@pytest.mark.parametrize("term", ["xterm", "dumb"])
+def test_an_error_is_folded_on_a_narrow_terminal_and_one_line_in_a_pipe(home, replan, term):
+    code, text = on_terminal("run", "no-such-file.md", TERM=term, COLUMNS="40")
+    assert code == 2
+    assert not too_wide(text, 40)
+    piped = replan("run", "no-such-file.md").stderr
+    assert piped.count("\n") == 1
+    assert text.split() == piped.split()
+
+
+@pytest.mark.parametrize("term", ["xterm", "dumb"])
+@pytest.mark.parametrize("command", [["workflow", "list"], ["doctor"], ["workflow", "cost", "search", "-m", "rules"]])
+def test_reports_fit_a_narrow_terminal(home, command, term):
+    code, text = on_terminal(*command, TERM=term, COLUMNS="60", NO_COLOR="1")
+    assert code == 0
+    assert not too_wide(text, 60)
+    assert not [one for one in text.splitlines() if one != one.rstrip()]
+
+
+def test_a_terminal_that_can_do_nothing_gets_lines_alone(home, problem):
+    """TERM=dumb: progress is a line an event, nothing moves the cursor, and the run ends by itself."""
+    code, text = on_terminal("run", problem, "-m", "rules", TERM="dumb", COLUMNS="50")
+    assert code == 0
+    assert "\x1b" not in text
+    assert "Proved at level medium" in text
+    assert "finished: success" in text
+    assert not too_wide(text, 50)
+
+
+def test_a_question_on_such_a_terminal_is_asked_in_lines_and_its_answer_taken(home, problem, scripted):
+    model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
+    terminal = Terminal("run", problem, "-m", model, "-w", "option_a", TERM="dumb", COLUMNS="50")
+    terminal.read_until("> $")
+    terminal.type("3.12\n")
+    assert terminal.end() == 0
+    assert "Proved at level medium" in terminal.text
+    assert "\x1b" not in terminal.text
+
+
+def test_nobody_who_answers_on_such_a_terminal_parks_the_run(home, problem, scripted):
+    model = scripted({"g_analysis": [ASKING]})
+    terminal = Terminal("run", problem, "-m", model, "-w", "option_a", TERM="dumb", COLUMNS="50")
+    terminal.read_until("> $")
+    terminal.type("\x04")
+    assert terminal.end() == 6
+
+
+def test_a_check_fits_a_terminal_of_80_columns(home, tmp_path):
+    plan = {**PLAN, "steps": [{**step, "guard": "our_own_and_rather_long_guard"} for step in PLAN["steps"]]}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    code, text = on_terminal("check", tmp_path / "plan.json", COLUMNS="80", NO_COLOR="1")
+    assert code == 3
+    assert not [one for one in too_wide(text, 80) if str(tmp_path) not in one]
+    assert text.count("plan.unknown_guard") == 1
