@@ -51,26 +51,39 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Clarified:
-    """A question and the user's answer to it; `node` is the rejected attempt that it came from, if any."""
+    """A question and the user's answer to it. Without one, `unanswered` says why: `declined` or `expired`.
+
+    `node` is the rejected attempt that it came from, if any.
+    """
 
     question: str
     answer: str
     node: str = ""
+    unanswered: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
     """All that a generator or a guard may see.
 
-    `specification` is the problem's text; `constraints` the workflow's; `dependencies` the accepted artifact of every
-    required step, by step id; `retry` this step's rejections and `escalation` the later failures that it caused, oldest
-    first, at most `feedback_window` of each.
+    `specification` is the problem's text; `constraints` the workflow's; `requirements` what the user has asked for
+    since; `dependencies` the accepted artifact of every required step, by step id; `retry` this step's rejections and
+    `escalation` the later failures that it caused, oldest first, at most `feedback_window` of each; `notes` what the
+    user has said beside.
     """
 
     specification: str
     constraints: str = ""
+    requirements: tuple[str, ...] = ()
     dependencies: Mapping[str, Artifact] = field(default_factory=dict)
     retry: tuple[Feedback, ...] = ()
     escalation: tuple[Feedback, ...] = ()
     clarifications: tuple[Clarified, ...] = ()
+    notes: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """All texts of the user, the problem's first: what may be quoted as said."""
+        answers = (clarified.answer for clarified in self.clarifications if clarified.answer)
+        return (self.specification, *self.requirements, *answers, *self.notes)

@@ -68,6 +68,9 @@ class Code(StrEnum):
     # tools, which are not the model's transport
     TOOL_TRANSIENT = "tool.transient"
     TOOL_PERMANENT = "tool.permanent"
+    # a person's review
+    REVIEW_REJECTED = "review.rejected"
+    REVIEW_UNANSWERED = "review.unanswered"  # declined or expired
     # a plug-in guard that gave no code
     REJECTED = "guard.rejected"
 
@@ -86,7 +89,8 @@ class Finding(Value):
     """One thing that a guard found.
 
     `where` is a path into the artifact or a plan's step id; `tokens` are the tokens it is about, sorted; `trace` is a
-    list of `STEP:ok` and `STEP:fail` that replays to it. Only findings of severity `error` reject.
+    list of `STEP:ok` and `STEP:fail` that replays to it; `answer_schema` is a JSON Schema for the answer, where the
+    message is a question. Only findings of severity `error` reject.
     """
 
     code: str
@@ -96,6 +100,7 @@ class Finding(Value):
     tags: tuple[ReasonTag, ...] = ()
     tokens: tuple[str, ...] = ()
     trace: tuple[str, ...] | None = None
+    answer_schema: Mapping[str, Any] | None = None
 
 
 class Verdict(Value):

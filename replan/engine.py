@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from actors.hands.team import Registry, team
-from actors.machine.accept import answer_problem
 from actors.machine.events import (
     EVENTS,
     ArtifactProduced,
@@ -26,6 +25,7 @@ from replan.data import data_root
 from replan.job import Job
 from replan.opening import open_model
 from replan.result import Result, result_of
+from replan.talking import Heard, post_answer, post_decline, post_told, split
 from runtime.actor import Actor
 from runtime.clock import Clock, SystemClock
 from runtime.errors import RunNotFound, UsageProblem
@@ -98,21 +98,24 @@ class Engine:
         state, _ = await self.load(run)
         return result_of(run, state, status_of(await self.journal.row(run)))
 
-    async def answer(self, question: str, text: str) -> Posted:
+    async def answer(self, question: str, text: str) -> Heard:
         """Post an answer to the question `RUN/ID`; it is in the journal when this returns.
 
-        Raises `UsageProblem` for an unknown or closed question or an answer that does not fit, `RunNotFound`.
+        The same answer again is a `duplicate`, another one a `conflict` that says which stands. Raises `RunNotFound`,
+        and `UsageProblem` for an unknown or closed question or an answer that does not fit.
         """
-        run, slash, name = question.rpartition("/")
-        if not slash:
-            hint = f"`{program()} questions` lists them as RUN/ID"
-            raise UsageProblem(f"{question!r} is not a question's id", hint=hint)
-        state, _ = await self.load(run)
-        problem = answer_problem(state, name, text)
-        if problem is not None:
-            raise UsageProblem(problem, place=question, hint=f"`{program()} questions` lists the open ones")
-        body = json.dumps({"kind": "answer", "question": name, "answer": text})
-        return await self.journal.post(run, f"answer:{name}", body)
+        return await post_answer(self.journal, (await self.load(split(question)[0]))[0], question, text)
+
+    async def decline(self, question: str) -> Heard:
+        """Post that a question will not be answered: the step that asked goes on without. Raises as `answer` does."""
+        return await post_decline(self.journal, (await self.load(split(question)[0]))[0], question)
+
+    async def tell(self, run: str, text: str, kind: str = "note") -> Posted:
+        """Post a note, which later prompts show, or a requirement, which sends the run back as far as the policy says.
+
+        Raises `RunNotFound`, and `UsageProblem` for an empty or too long text and for a run that has finished.
+        """
+        return await post_told(self.journal, (await self.load(run))[0], run, text, kind)
 
     async def cancel(self, run: str) -> Posted:
         """Post the wish to cancel a run. A run that nobody drives is cancelled when it is driven next."""

@@ -32,6 +32,8 @@ __all__ = [
 
 STEPS_MAX = 64
 """Steps of one workflow; the seeds' largest has 12."""
+EXPIRY_MAX = 366 * 86_400.0
+"""Seconds that a question may stay open, where it does not stay open for ever."""
 TEXT_MAX = 20_000
 """Characters of a workflow's `constraints`: they go into every prompt."""
 
@@ -94,7 +96,11 @@ class Workflow(Config):
     constraints: Annotated[str, StringConstraints(max_length=TEXT_MAX)] = ""
     """Rules that stand in every prompt."""
     questions_max: Count = 5
-    """Questions that a run may ask the user."""
+    """Questions that a run may ask the user; the reviews of a `human_review` guard do not count."""
+    question_expires_seconds: Annotated[float, Field(strict=True, gt=0, le=EXPIRY_MAX, allow_inf_nan=False)] | None = (
+        None
+    )
+    """How long a question stays open before the run goes on without an answer; null is for ever."""
     feedback_window: Positive = 5
     """The newest rejections of each kind that a prompt repeats."""
     guard_catalog: tuple[Name, ...] = ()

@@ -12,6 +12,7 @@ from actors.guards import (
     plan_medium,
     plan_minimal,
     recon,
+    review,
     strategy,
 )
 from actors.guards.composite import composite
@@ -22,6 +23,7 @@ BUILT_IN: Mapping[str, GuardFactory] = {
     "analysis_valid": analysis.make,
     "critique_valid": critique.make,
     "follows_critique": critique_followed.make,
+    "human_review": review.make,
     "plan_expansive": plan_expansive.make,
     "plan_medium": plan_medium.make,
     "plan_minimal": plan_minimal.make,
@@ -39,15 +41,20 @@ def guards_of(workflow: Workflow, step: str) -> tuple[str, ...]:
 def guard_for(workflow: Workflow, step: str, known: Mapping[str, GuardFactory]) -> AnyGuard:
     """Return the guard that judges a step, at the workflow's target level; its errors name it.
 
-    Raises `UsageProblem` on bad settings.
+    Where a person judges as well, this is what the other members say. Raises `UsageProblem` on bad settings.
     """
     members = {name: named(name, known[name](_settings(workflow, step, name))) for name in guards_of(workflow, step)}
     guard = workflow.effective_guard(step)
-    return composite(guard.kind, members) if isinstance(guard, Composite) else members[guard]
+    if isinstance(guard, str):
+        return members[guard]
+    asked = {name: member for name, member in members.items() if name != review.NAME}
+    return composite(guard.kind, asked, absent=len(members) - len(asked))
 
 
 def _settings(workflow: Workflow, step: str, guard: str) -> dict[str, Any]:
     own = dict(workflow.action_pairs[step].guard_config)
+    if guard == review.NAME and guard != workflow.action_pairs[step].guard:
+        return {}  # What stands there is meant for the other members.
     if guard not in ("plan_minimal", "plan_medium", "plan_expansive"):
         return own
     shared: dict[str, Any] = {"r_max": workflow.r_max, "guard_catalog": list(workflow.guard_catalog)}

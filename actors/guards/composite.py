@@ -12,8 +12,8 @@ from actors.guards.port import AnyGuard
 Kind = Literal["all_of", "first_failure", "majority"]
 
 
-def composite(kind: Kind, members: Mapping[str, AnyGuard]) -> AnyGuard:
-    """Return a guard that asks its members in their order.
+def composite(kind: Kind, members: Mapping[str, AnyGuard], absent: int = 0) -> AnyGuard:
+    """Return a guard that asks its members in their order; `absent` members are asked elsewhere, and count as failed.
 
     `all_of` asks all, and all must pass; `first_failure` stops at the first that fails; `majority` passes if more than
     half of all members do, and a minority's errors count as warnings then. The answer comes at once unless a member's
@@ -25,11 +25,11 @@ def composite(kind: Kind, members: Mapping[str, AnyGuard]) -> AnyGuard:
         parts: list[Verdict] = []
         for answer in answers:
             if not isinstance(answer, Verdict):
-                return _Later(kind, parts, chain((answer,), answers), len(members))
+                return _Later(kind, parts, chain((answer,), answers), len(members) + absent)
             parts.append(answer)
             if _settled(kind, answer):
                 break
-        return combined(kind, parts, len(members))
+        return combined(kind, parts, len(members) + absent)
 
     return guard
 

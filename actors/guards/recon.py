@@ -1,6 +1,6 @@
 """`recon_valid`: what was extracted from the problem's text stands in it, word for word.
 
-White space is folded before the comparison. A quote must stand in the specification or in one of the user's answers.
+White space is folded before the comparison. A quote must stand in the specification or in what the user has said.
 Files, interfaces and tests are names, so one that is not there was invented: an error. The other lists may sum up what
 the text says, so they only warn.
 """
@@ -25,7 +25,7 @@ def make(config: Mapping[str, Any]) -> Guard:
 
     def guard(artifact: Artifact, context: Context) -> Verdict:
         fields = Fields(NAME, artifact)
-        texts = [folded(text) for text in (context.specification, *(said.answer for said in context.clarifications))]
+        texts = [folded(text) for text in context.said]
         items = 0
         for key in RECON_LISTS:
             found = fields.texts(key)

@@ -85,10 +85,15 @@ def material(context: Context) -> dict[str, Any]:
     return {
         "role": context.settings.get("role", ""),
         "specification": context.specification,
+        "requirements": list(context.requirements),
+        "notes": list(context.notes),
         "dependencies": {roles.get(step, step): value for step, value in values.items()},
         "dependencies_by_step": values,
         "retry": [feedback.text for feedback in context.retry],
         "escalation": [feedback.text for feedback in context.escalation],
-        "clarifications": [{"question": said.question, "answer": said.answer} for said in context.clarifications],
+        "clarifications": [
+            {"question": said.question, "answer": said.answer, "unanswered": said.unanswered}
+            for said in context.clarifications
+        ],
         "settings": dict(context.settings),
     }

@@ -1,13 +1,10 @@
 """`accept`: replies from the world become facts, or are refused, or are duplicates. Pure."""
 
-import json
-from typing import Any, assert_never
+from typing import assert_never
 
 from actors.machine.events import (
     ArtifactProduced,
-    ClarificationAnswered,
     GenerationFailed,
-    MailRefused,
     Outcome,
     PlanningEvent,
     RunFinished,
@@ -19,15 +16,13 @@ from actors.machine.events import (
     WaitEnded,
     WaitRequested,
 )
+from actors.machine.mail import accept_mail
 from actors.machine.messages import Begin, Faulted, Generated, Judged, PlanningMessage
 from actors.machine.pinned import Pinned
 from actors.machine.state import HOME_BUDGET, State
 from runtime.ledger import ZERO, used
 from runtime.machine import Refused
 from runtime.messages import Crashed, Mailed, Overdrawn, Parking, Resumed, Woken
-
-ANSWER_MAX = 100_000
-"""Characters of an answer; longer material belongs into a new run's problem."""
 
 
 def accept(state: State, message: PlanningMessage) -> PlanningEvent | Refused | None:
@@ -55,7 +50,7 @@ def accept(state: State, message: PlanningMessage) -> PlanningEvent | Refused | 
             crash = RunFinished(outcome=Outcome.FAILED, why=storable(message.error[:500]), cause="bug", at=message.at)
             return _unless_finished(state, crash)
         case Mailed():
-            return _mailed(state, message)
+            return accept_mail(state, message)
         case Overdrawn():
             return _overdrawn(state, message)
         case _:
@@ -154,51 +149,6 @@ def _overdrawn(state: State, message: Overdrawn) -> PlanningEvent | None:
     if HOME_BUDGET in state.waits:
         return None
     return _unless_finished(state, WaitRequested(request_id=HOME_BUDGET, until=message.until, why=message.why))
-
-
-def _mailed(state: State, message: Mailed) -> PlanningEvent | None:
-    if state.finished is not None:
-        return None
-    body = _body(message.body)
-    match body.get("kind"):
-        case "cancel":
-            return RunFinished(outcome=Outcome.CANCELLED, why="cancelled by the user", at=message.at)
-        case "answer":
-            question, answer = str(body.get("question", "")), body.get("answer")
-            refusal = answer_problem(state, question, answer)
-            if refusal is None:
-                return ClarificationAnswered(question_id=question, at=message.at, answer=storable(str(answer)))
-            return _refused(message, refusal)
-        case _:
-            return _refused(message, "not a message that a run understands")
-
-
-def _refused(message: Mailed, reason: str) -> MailRefused:
-    return MailRefused(at=message.at, key=storable(message.key), reason=reason)
-
-
-def answer_problem(state: State, question: str, answer: Any) -> str | None:
-    """Return why an answer to a question cannot be taken, or None. Whoever posts an answer asks this first.
-
-    An answer to a question that was withdrawn meanwhile is taken: what a person has said is not lost.
-    """
-    if question in state.answers:
-        return f"question {question!r} is answered already: {state.answers[question][:200]!r}"
-    if question not in state.questions and question not in state.withdrawn:
-        return f"there is no open question {question!r}"
-    if not isinstance(answer, str) or not answer.strip():
-        return "an answer is some text"
-    if len(answer) > ANSWER_MAX:
-        return f"an answer has at most {ANSWER_MAX} characters, this one has {len(answer)}"
-    return None
-
-
-def _body(text: str) -> dict[str, Any]:
-    try:
-        body = json.loads(text)
-    except (ValueError, RecursionError):  # A body of a hundred thousand brackets is no message either.
-        return {}
-    return body if isinstance(body, dict) else {}
 
 
 def _config(state: State) -> Pinned:

@@ -7,9 +7,9 @@ for, so that no request is made that a decision at hand would withdraw.
 import hashlib
 from collections.abc import Iterator
 
+from actors.machine.asking import ask, expire, look, replan, withdraw
 from actors.machine.context import rendered
 from actors.machine.events import (
-    ClarificationRequested,
     Decided,
     GenerationRequested,
     JudgementRequested,
@@ -24,7 +24,7 @@ from actors.machine.ids import node_id, step_of
 from actors.machine.state import State, Tries
 from actors.policy.decide import Failure, Situation, decide
 from actors.schemas import schema_bytes
-from actors.search.progress import Phase, done, first, next_attempt, ready
+from actors.search.progress import Phase, cleared, done, first, next_attempt, ready
 from runtime.ledger import ZERO, Amount, Limit
 
 TRIES_MAX = 5
@@ -91,7 +91,7 @@ def _settle_failure(state: State) -> PlanningEvent | None:
         search=config.search,
         history=state.history,
         escalation=config.escalation(step),
-        questions_left=config.workflow.questions_max - state.asked,
+        questions_left=0 if step in state.silenced else config.workflow.questions_max - state.questions_used,
     )
     return Decided(decision=decide(Failure(step, node.node, node.verdict), situation))
 
@@ -114,31 +114,13 @@ def _revise(state: State) -> PlanningEvent | None:
     if state.to_revise is None:
         return None
     wish = state.to_revise
-    below = {step for target in wish.targets for step in state.config.graph.below[target]}
     return Revised(
         revision=state.revision + 1,
         level=wish.level,
         targets=wish.targets,
-        cleared=tuple(step for step in state.config.graph.steps if step in below or step in wish.targets),
+        cleared=cleared(state.config.graph, wish.targets),
         tags=wish.tags,
         new_round=wish.new_round,
-    )
-
-
-def _ask(state: State) -> PlanningEvent | None:
-    assert state.config is not None
-    if state.to_ask is None:
-        return None
-    decision = state.to_ask
-    verdict = state.nodes[decision.node].verdict
-    assert verdict is not None
-    asked = [finding.message for finding in verdict.errors] or [decision.summary]
-    return ClarificationRequested(
-        question_id=f"q{state.asked + 1}",
-        node=decision.node,
-        text="\n".join(asked),
-        why=f"{decision.step}: {decision.rule}",
-        blocks=(decision.step, *state.config.graph.below[decision.step]),
     )
 
 
@@ -261,7 +243,11 @@ _RAN_OUT = {
 _RULES = (
     _judge,
     _revise,
-    _ask,
+    replan,
+    withdraw,
+    ask,
+    expire,
+    look,
     _settle_failure,
     _give_up,
     _succeed,

@@ -29,16 +29,31 @@ def context_for(state: State, step: str) -> Context:
         if (artifact := _artifact(state, state.progress[parent].accepted)) is not None
     }
     window = workflow.feedback_window
-    answered = frozenset(said.node for said in state.clarifications)
+    answered = _questioned(state)
     retry = retry_feedback(state, step, answered, window)
     return Context(
         specification=state.specification,
         constraints=workflow.constraints,
+        requirements=state.told("requirement"),
         dependencies=accepted,
         retry=retry,
         escalation=escalation_feedback(state, step, answered | {feedback.node for feedback in retry}, window),
         clarifications=state.clarifications,
+        notes=state.told("note"),
         settings=_settings(state, step),
+    )
+
+
+def _questioned(state: State) -> frozenset[str]:
+    """Return the rejections all of whose errors stand among the clarifications."""
+    texts: dict[str, str] = {}
+    for said in state.clarifications:
+        texts[said.node] = f"{texts.get(said.node, '')}\n{said.question}"
+    found = ((name, state.nodes[name].verdict, text) for name, text in texts.items() if name)
+    return frozenset(
+        name
+        for name, verdict, text in found
+        if verdict is not None and all(error.message in text for error in verdict.errors)
     )
 
 

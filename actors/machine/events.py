@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_serializer
 
+from actors.answers import TEXT
 from actors.findings import ReasonTag, Verdict
 from actors.machine.ids import judgement_id, node_of, place_of, step_of, try_id
 from actors.policy.decide import Decision
@@ -221,7 +222,10 @@ class Revised(Event):
 
 
 class ClarificationRequested(Event):
-    """The user was asked. `blocks` are the steps that wait; `answer_schema` is a JSON Schema for the answer."""
+    """The user was asked. `blocks` are the steps that wait; `answer_schema` is a JSON Schema for the answer.
+
+    `review` says that the node's artifact is to be approved or rejected: the answer is a verdict, not a requirement.
+    """
 
     kind: Literal["clarification_requested"] = "clarification_requested"
     question_id: str
@@ -229,16 +233,17 @@ class ClarificationRequested(Event):
     text: str
     why: str
     blocks: tuple[str, ...]
-    answer_schema: Mapping[str, Any] = Field(default_factory=lambda: {"type": "string", "minLength": 1})
+    answer_schema: Mapping[str, Any] = Field(default_factory=lambda: dict(TEXT))
+    review: bool = False
 
     @property
     def step(self) -> str:
-        """The step that asks."""
+        """The step that asks, and that the answer leads back to."""
         return step_of(self.node)
 
 
 class ClarificationAnswered(Told):
-    """The user answered a question."""
+    """The user answered a question; the answer fits the question's schema."""
 
     texts: ClassVar[tuple[str, ...]] = ("answer",)
     kind: Literal["clarification_answered"] = "clarification_answered"
@@ -246,8 +251,45 @@ class ClarificationAnswered(Told):
     answer: str
 
 
+class ClarificationDeclined(Told):
+    """The user will not answer a question: the step that asked goes on without."""
+
+    kind: Literal["clarification_declined"] = "clarification_declined"
+    question_id: str
+
+
+class ClarificationWithdrawn(Event):
+    """Nobody needs the answer any more: the step that asked is redone for another reason."""
+
+    kind: Literal["clarification_withdrawn"] = "clarification_withdrawn"
+    question_id: str
+
+
+class ClarificationExpired(Event):
+    """Nobody answered a question in time: the step that asked goes on without."""
+
+    kind: Literal["clarification_expired"] = "clarification_expired"
+    question_id: str
+
+
+class NoteTold(Told):
+    """The user said something that the next prompts show; it changes nothing else."""
+
+    texts: ClassVar[tuple[str, ...]] = ("text",)
+    kind: Literal["note_told"] = "note_told"
+    text: str
+
+
+class RequirementTold(Told):
+    """The user changed what is asked for: a new round begins, as far back as the policy says."""
+
+    texts: ClassVar[tuple[str, ...]] = ("text",)
+    kind: Literal["requirement_told"] = "requirement_told"
+    text: str
+
+
 class WaitRequested(Event):
-    """The run waits until a time: for a back-off (`node` is set), its deadline, or its home's next day."""
+    """The run waits: for a back-off (`node` is set), a question's expiry, its deadline, or its home's next day."""
 
     kind: Literal["wait_requested"] = "wait_requested"
     request_id: str
@@ -303,6 +345,11 @@ PlanningEvent = Annotated[
     | Revised
     | ClarificationRequested
     | ClarificationAnswered
+    | ClarificationDeclined
+    | ClarificationWithdrawn
+    | ClarificationExpired
+    | NoteTold
+    | RequirementTold
     | WaitRequested
     | WaitEnded
     | Settled
@@ -325,6 +372,11 @@ EVENTS: tuple[type[Event], ...] = (
     Revised,
     ClarificationRequested,
     ClarificationAnswered,
+    ClarificationDeclined,
+    ClarificationWithdrawn,
+    ClarificationExpired,
+    NoteTold,
+    RequirementTold,
     WaitRequested,
     WaitEnded,
     Settled,

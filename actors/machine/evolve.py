@@ -4,18 +4,25 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar, assert_never
 
-from actors.artifacts import Artifact, Clarified
+from actors.artifacts import Artifact
+from actors.guards import review
+from actors.machine import heard
 from actors.machine.events import (
     ArtifactProduced,
     ClarificationAnswered,
+    ClarificationDeclined,
+    ClarificationExpired,
     ClarificationRequested,
+    ClarificationWithdrawn,
     Decided,
     GenerationFailed,
     GenerationRequested,
     JudgementRequested,
     MailRefused,
+    NoteTold,
     PlanningEvent,
     RequestReissued,
+    RequirementTold,
     Revised,
     RunFinished,
     RunParked,
@@ -80,15 +87,11 @@ def _evolve(state: State, event: PlanningEvent) -> State:
         case Revised():
             return _revised(state, event)
         case ClarificationRequested():
-            return changed(
-                state,
-                to_ask=None,
-                asked=state.asked + 1,
-                asked_at=state.asked_at if state.questions else state.now,
-                questions={**state.questions, event.question_id: event},
-            )
-        case ClarificationAnswered():
-            return _answered(state, event)
+            return heard.asked(state, event)
+        case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
+            return heard.closed(state, event)
+        case NoteTold() | RequirementTold():
+            return heard.told(state, event)
         case WaitRequested():
             return _waiting(state, event)
         case WaitEnded():
@@ -122,6 +125,7 @@ def _requested(state: State, event: GenerationRequested) -> State:
     request_id = event.request_id
     ledger = state.ledger.reserve(request_id, event.reserve)
     generations = {**state.generations, request_id: Open(event, state.epoch)}
+    state = _told(state, event)
     if event.node in state.nodes:  # A further try of the same attempt.
         tries = replace(state.faulted[event.node], request=event, phase="open")
         faulted = {**state.faulted, event.node: tries}
@@ -148,8 +152,17 @@ def _requested(state: State, event: GenerationRequested) -> State:
     )
 
 
+def _told(state: State, event: GenerationRequested) -> State:
+    """Remember that the user's words have gone out, with a prompt that somebody reads."""
+    assert state.config is not None
+    if not state.said or state.config.graph.budgets[event.step].deterministic:
+        return state
+    return changed(state, said=heard.seen(state))
+
+
 def _reissued(state: State, event: RequestReissued) -> State:
     again = event.again
+    state = _told(state, again)
     generations = _without(state.generations, event.replaces)
     return changed(
         state,
@@ -170,13 +183,17 @@ def _produced(state: State, event: ArtifactProduced) -> State:
         usage=event.usage,
     )
     made = changed(node, artifact=artifact, repeats=event.repeats, used=node.used + event.used)
+    assert state.config is not None
+    reviewed = node.step in state.config.reviewed  # Where no other guard judges, the person is asked at once.
+    unseen = reviewed and state.config.workflow.effective_guard(node.step) == review.NAME
     return changed(
         state,
         ledger=state.ledger.settle(event.request_id, event.used),
         generations=_without(state.generations, event.request_id),
         faulted=_without(state.faulted, event.node),
         nodes={**state.nodes, node.node: made},
-        unjudged=(*state.unjudged, node.node),
+        unjudged=state.unjudged if unseen else (*state.unjudged, node.node),
+        reviews={**state.reviews, node.node: None} if unseen else state.reviews,
     )
 
 
@@ -199,12 +216,19 @@ def _failed(state: State, event: GenerationFailed) -> State:
 
 
 def _judged(state: State, event: VerdictReached) -> State:
+    assert state.config is not None
     node, passed = state.nodes[event.node], event.verdict.passed
+    if event.node not in state.reviews and node.step in state.config.reviewed:
+        guard = state.config.workflow.effective_guard(node.step)
+        if review.needed(guard, event.verdict):
+            judgements = _without(state.judgements, event.request_id)
+            return changed(state, judgements=judgements, reviews={**state.reviews, event.node: event.verdict})
     progress = accept(state.progress, node.step, node.node) if passed else mark(state.progress, node.step, Phase.FAILED)
     judged = changed(node, verdict=event.verdict, status="accepted" if passed else "rejected")
     return changed(
         state,
         judgements=_without(state.judgements, event.request_id),
+        reviews=_without(state.reviews, event.node) if event.node in state.reviews else state.reviews,
         progress=progress,
         nodes={**state.nodes, node.node: judged},
     )
@@ -212,7 +236,10 @@ def _judged(state: State, event: VerdictReached) -> State:
 
 def _decided(state: State, event: Decided) -> State:
     decision = event.decision
-    node = changed(state.nodes[decision.node], decision=decision)
+    before = state.nodes[decision.node]
+    node = changed(before, decision=decision)
+    if before.decision is not None:  # Nobody answered the question that was decided on first; one failure counts once.
+        state = changed(state, history=_forgotten(state.history, node.step))
     state = changed(state, nodes={**state.nodes, node.node: node}, history=_remembered(state, node, decision))
     match decision.level:
         case BacktrackLevel.LOCAL_RETRY:
@@ -224,7 +251,8 @@ def _decided(state: State, event: Decided) -> State:
             tags = tuple(sorted({tag for finding in errors for tag in finding.tags}))
             return changed(state, to_revise=Revision(decision.level, decision.targets, tags, node=node.node))
         case BacktrackLevel.CLARIFY:
-            return changed(state, progress=mark(state.progress, decision.step, Phase.ASKED), to_ask=decision)
+            progress = mark(state.progress, decision.step, Phase.ASKED)
+            return changed(state, progress=progress, to_ask=(*state.to_ask, *heard.asks(state, decision)))
         case BacktrackLevel.GIVE_UP:
             return changed(state, progress=mark(state.progress, decision.step, Phase.STUCK))
         case _:
@@ -238,6 +266,12 @@ def _remembered(state: State, node: Node, decision: Decision) -> tuple[Past, ...
         return state.history
     up = places_up(state.config.graph, node.step, decision.targets)
     return (*state.history, Past(node.step, signature(node.verdict), up))
+
+
+def _forgotten(history: tuple[Past, ...], step: str) -> tuple[Past, ...]:
+    """Return the history without the step's last failure."""
+    place = max((place for place, past in enumerate(history) if past.step == step), default=len(history))
+    return (*history[:place], *history[place + 1 :])
 
 
 def _revised(state: State, event: Revised) -> State:
@@ -256,7 +290,6 @@ def _revised(state: State, event: Revised) -> State:
     if cause is not None:
         nodes[cause] = changed(nodes[cause], cleared=event.cleared)
     dead = {name for name, node in nodes.items() if node.step in gone}
-    unasked = {name: question for name, question in state.questions.items() if question.step in gone}
     progress = redo(state.config.graph, state.progress, event.targets)
     return changed(
         state,
@@ -265,14 +298,15 @@ def _revised(state: State, event: Revised) -> State:
         history=() if event.new_round else state.history,
         replans=state.replans if cause is None else (*state.replans, cause),
         to_revise=None,
-        to_ask=state.to_ask if state.to_ask is not None and state.to_ask.step not in gone else None,
+        to_replan=state.to_replan and state.to_revise is not None,
+        to_ask=tuple(one for one in state.to_ask if one.step not in gone),
+        silenced=frozenset() if event.new_round else state.silenced,
         ledger=ledger,
         progress=new_round(progress) if event.new_round else progress,
         nodes=nodes,
         generations={name: opened for name, opened in state.generations.items() if opened.request.step not in gone},
         judgements={name: request for name, request in state.judgements.items() if request.step not in gone},
-        questions=_without(state.questions, *unasked),
-        withdrawn={**state.withdrawn, **unasked},
+        reviews=_without(state.reviews, *dead),
         waits={name: wait for name, wait in state.waits.items() if wait.node not in dead},
         unjudged=tuple(name for name in state.unjudged if name not in dead),
         faulted=_without(state.faulted, *dead),
@@ -281,21 +315,6 @@ def _revised(state: State, event: Revised) -> State:
 
 
 _LIVE = ("pending", "accepted")
-
-
-def _answered(state: State, event: ClarificationAnswered) -> State:
-    question = state.questions.get(event.question_id)
-    # What answers a withdrawn question redoes nothing, but it is known from now on, and it opens a round as any answer.
-    targets = () if question is None else (question.step,)
-    question = question or state.withdrawn[event.question_id]
-    return changed(
-        state,
-        questions=_without(state.questions, event.question_id),
-        withdrawn=_without(state.withdrawn, event.question_id),
-        answers={**state.answers, event.question_id: event.answer},
-        clarifications=(*state.clarifications, Clarified(question.text, event.answer, question.node)),
-        to_revise=Revision(BacktrackLevel.CLARIFY, targets, new_round=True),
-    )
 
 
 def _rested(state: State, event: WaitEnded) -> State:
@@ -329,7 +348,7 @@ def _finished(state: State, event: RunFinished) -> State:
         generations={},
         judgements={},
         waits={},
-        questions={},
+        asked=heard.ended(state.asked, event),
     )
 
 

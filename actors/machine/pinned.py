@@ -6,6 +6,7 @@ Decisions not yet taken use these, so that a new release or an edited file never
 from functools import cached_property, lru_cache
 
 from actors.config.workflow import Workflow
+from actors.guards.review import reviewed
 from actors.policy.decide import Escalation
 from actors.policy.table import Policy
 from actors.prompting.book import PromptBook
@@ -38,6 +39,11 @@ class Pinned(Value):
     def roles(self) -> dict[str, str]:
         """Each step's role."""
         return {step: self.workflow.role(step) for step in self.workflow.action_pairs}
+
+    @cached_property
+    def reviewed(self) -> frozenset[str]:
+        """The steps whose artifacts a person judges, alone or among other guards."""
+        return frozenset(step for step in self.workflow.action_pairs if reviewed(self.workflow.effective_guard(step)))
 
     @cached_property
     def ordered_requires(self) -> dict[str, tuple[str, ...]]:

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from actors.artifacts import Artifact, Context
 from actors.machine.accept import accept
-from actors.machine.advance import DEADLINE, advance
+from actors.machine.advance import advance
 from actors.machine.context import context_for, rendered
 from actors.machine.events import (
     ClarificationRequested,
@@ -17,7 +17,7 @@ from actors.machine.events import (
 )
 from actors.machine.evolve import evolve
 from actors.machine.messages import PlanningMessage
-from actors.machine.state import HOME_BUDGET, State
+from actors.machine.state import State
 from actors.prompting.render import Rendered
 from runtime.machine import Refused, Summary, Work
 
@@ -87,7 +87,8 @@ class PlanningMachine:
         for request_id, judgement in state.judgements.items():
             work[request_id] = Work(request_id, f"guard:{judgement.step}", judgement, repeatable=True)
         for request_id, wait in state.waits.items():
-            passive = request_id in (DEADLINE, HOME_BUDGET)  # Nobody keeps a process for them beside a question.
+            # Nobody keeps a process for a deadline, an expiry or the next day: whoever comes later finds them passed.
+            passive = wait.node is None
             work[request_id] = Work(request_id, CLOCK, wait, repeatable=True, passive=passive, until=wait.until)
         for request_id, question in state.questions.items():
             work[request_id] = Work(request_id, USER, question, repeatable=True)

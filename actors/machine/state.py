@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from actors.artifacts import Artifact, Clarified
 from actors.findings import ReasonTag, Verdict
@@ -15,6 +15,7 @@ from actors.machine.events import (
     WaitRequested,
 )
 from actors.machine.pinned import Pinned
+from actors.machine.questions import Question, Status
 from actors.policy.decide import Decision, Past
 from actors.policy.table import BacktrackLevel
 from actors.search.progress import Progress
@@ -23,7 +24,7 @@ from runtime.ledger import Amount, Ledger, Limits
 HOME_BUDGET = "home_budget"
 """The request id of the wait for the next day of the home's budget."""
 
-Status = Literal["pending", "accepted", "rejected", "superseded"]
+NodeStatus = Literal["pending", "accepted", "rejected", "superseded"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Node:
     revision: int
     parents: tuple[str, ...] = ()
     previous: str | None = None
-    status: Status = "pending"
+    status: NodeStatus = "pending"
     artifact: Artifact | None = None
     repeats: str | None = None
     verdict: Verdict | None = None
@@ -84,14 +85,37 @@ class Revision:
     node: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question that is decided and not yet asked."""
+
+    node: str
+    step: str
+    text: str
+    schema: Mapping[str, Any]
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the user told the run of their own accord; `seen` says that a prompt with it has gone out."""
+
+    kind: Literal["note", "requirement"]
+    text: str
+    at: float
+    seen: bool = False
+
+
 @dataclass(frozen=True)
 class State:
     """A run between two events.
 
-    `config` is None before the run starts. `generations`, `judgements`, `waits` and `questions` are the open requests
-    by id; `withdrawn` are questions whose step was redone before anybody answered. `handover` says that a parked run
-    goes on without a person's word. `unjudged`, `faulted`, `to_revise` and `to_ask` are what `advance` still has to
-    decide about; `resting` are the seconds that a rejected node waits before its step is retried.
+    `config` is None before the run starts. `generations`, `judgements` and `waits` are the open requests by id; `asked`
+    are all questions, closed ones too, and `reviews` the nodes that a person judges, with what the other guards said.
+    `handover` says that a parked run goes on without a person's word. `unjudged`, `faulted`, `to_revise`, `to_ask` and
+    `to_replan` are what `advance` still has to decide about; `resting` are the seconds that a rejected node waits before
+    its step is retried. `silenced` are the steps that may ask nothing more in this round, because nobody answered;
+    `said` is what the user told of their own accord.
 
     `attempts` are the nodes of each step, `history` the decided failures of this round, and `replans` the rejections
     that sent the search back, each oldest first: they follow from `nodes`, and are kept so that nobody has to look
@@ -116,16 +140,15 @@ class State:
     generations: Mapping[str, Open] = field(default_factory=dict)
     judgements: Mapping[str, JudgementRequested] = field(default_factory=dict)
     waits: Mapping[str, WaitRequested] = field(default_factory=dict)
-    questions: Mapping[str, ClarificationRequested] = field(default_factory=dict)
-    withdrawn: Mapping[str, ClarificationRequested] = field(default_factory=dict)
-    asked: int = 0
-    asked_at: float | None = None
-    answers: Mapping[str, str] = field(default_factory=dict)
-    clarifications: tuple[Clarified, ...] = ()
+    asked: Mapping[str, Question] = field(default_factory=dict)
+    silenced: frozenset[str] = frozenset()
+    reviews: Mapping[str, Verdict | None] = field(default_factory=dict)
+    said: tuple[Said, ...] = ()
     unjudged: tuple[str, ...] = ()
     faulted: Mapping[str, Tries] = field(default_factory=dict)
     to_revise: Revision | None = None
-    to_ask: Decision | None = None
+    to_ask: tuple[Ask, ...] = ()
+    to_replan: bool = False
     resting: Mapping[str, float] = field(default_factory=dict)
     finished: RunFinished | None = None
 
@@ -133,6 +156,36 @@ class State:
     def saving(self) -> bool:
         """Whether nothing new may be asked of models: the run is parked, or its home has used up its budget."""
         return self.parked or HOME_BUDGET in self.waits
+
+    @property
+    def questions(self) -> dict[str, ClarificationRequested]:
+        """The open questions by id, in the order in which they were asked."""
+        return {name: question.request for name, question in self.asked.items() if question.open}
+
+    @property
+    def asked_at(self) -> float | None:
+        """Since when a person is waited for."""
+        return min((question.at for question in self.asked.values() if question.open), default=None)
+
+    @property
+    def questions_used(self) -> int:
+        """How many questions steps and policy have asked; reviews are part of the workflow, and do not count."""
+        return sum(1 for question in self.asked.values() if not question.request.review)
+
+    @property
+    def clarifications(self) -> tuple[Clarified, ...]:
+        """The questions that prompts show: answered, or gone on without."""
+        return tuple(
+            Clarified(
+                question.request.text, question.answer, question.request.node, _UNANSWERED.get(question.status, "")
+            )
+            for question in self.asked.values()
+            if not question.request.review and question.status not in (Status.ASKED, Status.WITHDRAWN)
+        )
+
+    def told(self, kind: Literal["note", "requirement"]) -> tuple[str, ...]:
+        """Return what the user told as a kind, oldest first."""
+        return tuple(said.text for said in self.said if said.kind == kind)
 
     def newest(self, step: str) -> Node | None:
         """Return the step's latest attempt."""
@@ -143,3 +196,6 @@ class State:
         """Yield the step's attempts, newest first."""
         for node in reversed(self.attempts.get(step, ())):
             yield self.nodes[node]
+
+
+_UNANSWERED = {Status.DECLINED: "declined", Status.EXPIRED: "expired"}

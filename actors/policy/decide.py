@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from actors.findings import Finding, Verdict
+from actors.findings import Code, Finding, Verdict
 from actors.policy.table import BACKOFF_MAX, BacktrackLevel, Policy, Row
 from actors.search.graph import Graph
 from actors.search.moves import Move, Redo, Retry, Search, Stuck, choose, forward_only, one_up, stay, stuck
@@ -222,6 +222,27 @@ def wanted_targets(step: str, graph: Graph, roles: Mapping[str, str], policy: Po
         for target in graph.upward(step, 1) if upward else _named(row, step, graph, roles):
             found.setdefault(target, []).append(row.id)
     return {target: tuple(rows) for target, rows in found.items()}
+
+
+def after_change(graph: Graph, roles: Mapping[str, str], policy: Policy) -> tuple[BacktrackLevel, tuple[str, ...]]:
+    """Return how far back a changed requirement goes: the level, and the steps to redo.
+
+    No step has failed, so the row of `requirements.changed` is read from every leaf, and `root` means all roots. A row
+    that names the step itself, that asks or that gives up redoes the leaves: what the user has said is heard.
+    """
+    changed = Finding(code=Code.CHANGED, message="")
+    row = next(row for row in policy.rows if row.matches(changed) or row.always)
+    level = row.level if row.level in _REPLANS else BacktrackLevel.PARTIAL_REPLAN
+    if row.target == "root":
+        return level, tuple(step for step in graph.steps if not graph.requires[step])
+    here = row.target in ("self", "further")
+    found = {
+        target for leaf in graph.leaves for target in ((leaf,) if here else _named(row, leaf, graph, roles) or (leaf,))
+    }
+    return level, tuple(step for step in graph.steps if step in found)
+
+
+_REPLANS = (BacktrackLevel.PARTIAL_REPLAN, BacktrackLevel.FULL_REPLAN)
 
 
 def _targets(row: Row, failure: Failure, situation: Situation) -> tuple[str, ...]:

@@ -87,6 +87,14 @@ class Sections(Config):
     """Heads one question; `{number}` counts from 1."""
     answer: Text
     """Stands between a question and its answer."""
+    declined: Text | None = None
+    """Stands after a question that the user declined to answer; null shows the question alone."""
+    expired: Text | None = None
+    """The same for a question that nobody answered in time."""
+    requirements: Text | None = None
+    """Heads what the user has asked for since the run began; null takes the heading of the constraints."""
+    notes: Text | None = None
+    """Heads the user's notes; null takes the heading of the answers."""
     escalations: Text
     """Heads the escalation history."""
     escalation: Numbered

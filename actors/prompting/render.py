@@ -1,12 +1,13 @@
 """Renders what a model sees: a pure function of a prompt entry, the shared sections and a context.
 
-Order: role, constraints and the note on data make the system part; the workflow's constraints, the problem, accepted
-results, answers, escalation history, retry history and the task make the user part (S99). A section with nothing in it
-is left out. Text from users and models stands between delimiters that cannot occur in it, so that it cannot pass for an
-instruction; slots are replaced once, literally, and what was put in is never scanned again.
+Order: role, constraints and the note on data make the system part; the workflow's constraints, the requirements told
+since, the problem, accepted results, answers, notes, escalation history, retry history and the task make the user part
+(S99). A section with nothing in it is left out. Text from users and models stands between delimiters that cannot occur
+in it, so that it cannot pass for an instruction; slots are replaced once, literally, and what was put in is never
+scanned again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -20,6 +21,8 @@ DEPENDENCY_BYTES_MAX = 32_000
 """A plan of 100 steps has about 30 kB."""
 ANSWER_BYTES_MAX = 8_000
 """A person's answer; longer material belongs into the problem."""
+TOLD_BYTES_MAX = 40_000
+"""A note or requirement is never cut: it has at most 10,000 characters."""
 FEEDBACK_BYTES_MAX = 4_000
 """Thirty findings of a guard; the first ones matter most, and ten such texts must not crowd out the problem."""
 REF_LENGTH = 32
@@ -70,6 +73,7 @@ class _Page:
         texts = self.texts
         if context.constraints.strip():
             yield f"{texts.constraints}\n\n{context.constraints}"
+        yield from self.told("requirement", texts.requirements or texts.constraints, context.requirements)
         catalog = context.settings.get("guard_catalog", ())
         if catalog:
             yield f"{texts.guard_catalog}\n\n{', '.join(catalog)}"
@@ -83,8 +87,14 @@ class _Page:
             yield texts.clarifications
         for number, clarified in enumerate(context.clarifications, 1):
             question = self.data(f"question {number}", clarified.question, ANSWER_BYTES_MAX)
-            answer = self.data(f"answer {number}", clarified.answer, ANSWER_BYTES_MAX)
-            yield f"{_fill(texts.question, 'number', str(number))}\n\n{question}\n\n{texts.answer}\n\n{answer}"
+            asked = f"{_fill(texts.question, 'number', str(number))}\n\n{question}"
+            if clarified.unanswered:
+                said = (texts.declined if clarified.unanswered == "declined" else texts.expired) or ""
+                yield f"{asked}\n\n{said}".rstrip()
+            else:
+                answer = self.data(f"answer {number}", clarified.answer, ANSWER_BYTES_MAX)
+                yield f"{asked}\n\n{texts.answer}\n\n{answer}"
+        yield from self.told("note", texts.notes or texts.clarifications, context.notes)
         for name, heading, item, wrapper, rejections in (
             ("escalation", texts.escalations, texts.escalation, entry.escalation_feedback_wrapper, context.escalation),
             ("retry", texts.retries, texts.retry, entry.feedback_wrapper, context.retry),
@@ -96,6 +106,13 @@ class _Page:
                 if rejection.repeats is not None:
                     yield _fill(texts.repeats, "node", rejection.repeats)
                 yield _fill(wrapper, "feedback", self.data(f"{name} {number}", rejection.text, FEEDBACK_BYTES_MAX))
+
+    def told(self, name: str, heading: str, told: Sequence[str]) -> Iterator[str]:
+        """Yield what the user said of their own accord, under its heading."""
+        if told:
+            yield heading
+        for number, text in enumerate(told, 1):
+            yield self.data(f"{name} {number}", text, TOLD_BYTES_MAX)
 
     def data(self, name: str, text: str, bytes_max: int) -> str:
         """Return a text between delimiters, cut to a length if need be; what is not Unicode text becomes `?`."""

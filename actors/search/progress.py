@@ -132,10 +132,11 @@ def cleared(graph: Graph, targets: Iterable[str]) -> tuple[str, ...]:
 def new_round(progress: Progress) -> Progress:
     """Return the progress with all counts given back, after the requirements have changed.
 
-    A step in the middle of a visit keeps that visit, as its first of the round. So does a step whose artifact stands:
+    A step in the middle of a visit keeps that visit, as its first of the round, also while it waits for a person, since
+    it goes on with that visit when nobody answers. So does a step whose artifact stands:
     it is gone back to `backtrack_budget` times at most, in this round as in any. A stuck step is tried anew.
     """
-    running = (Phase.BUSY, Phase.FAILED, Phase.AGAIN)
+    running = (Phase.BUSY, Phase.FAILED, Phase.AGAIN, Phase.ASKED)
     return {
         step: replace(
             slot,

@@ -1,6 +1,5 @@
 """Asking in place: what a run waits for is asked on the terminal, and the run goes on, also when others were faster."""
 
-import json
 from typing import Any
 
 import trio
@@ -39,22 +38,20 @@ async def _posted(engine: Engine, question: dict[str, Any], answer: str, shown: 
     full = str(question["id"])
     run, _, name = full.rpartition("/")
     state, _ = await engine.load(run)
-    stands = state.answers.get(name)
-    if stands is None and state.finished is None:
-        try:
-            posted = await engine.answer(full, answer)
-        except UsageProblem as problem:
-            shown.note(problem.cause)
-            return False
-        stands = _text(posted.body) if posted.result == "conflict" else None
-    if stands is not None:
+    asked = state.asked[name]
+    if state.finished is not None and not asked.answer:
+        return True
+    try:
+        heard = await engine.answer(full, answer)
+    except UsageProblem as problem:
+        shown.note(problem.cause)
+        return not asked.open
+    if heard.result == "conflict" and heard.stands is None:
+        shown.note("declined elsewhere")
+    elif heard.result == "conflict" or asked.answer:
+        stands = str(heard.stands)
         shown.note(f"answered elsewhere: {stands if len(stands) <= SHOWN_MAX else f'{stands[:SHOWN_MAX]}…'}")
     return True
-
-
-def _text(body: str) -> str:
-    """Return the answer in a posted message."""
-    return str(json.loads(body).get("answer", ""))
 
 
 async def _asked(question: dict[str, Any], signals: Signals) -> str | None:

@@ -17,6 +17,9 @@ from runtime.errors import Held, UsageProblem
 from runtime.program import program
 from runtime.terminal import clean
 
+SHOWN_MAX = 200
+"""Letters that are shown of an answer that stands."""
+
 CANCEL_SECONDS = 5.0
 """How long `cancel` waits for the process that drives the run to take the message in."""
 
@@ -71,8 +74,9 @@ async def _answer(invocation: Invocation, question: str, text: str) -> int:
         full = f"{await run_named(engine, run)}/{name}" if slash else question
         posted = await engine.answer(full, text.strip())
         if posted.result == "conflict":
-            hint = "the first answer stands; the run has it"
-            raise UsageProblem("another answer was given before", place=full, hint=hint)
+            hint = "the first one stands; the run has it"
+            stands = "it was declined" if posted.stands is None else repr(posted.stands[:SHOWN_MAX])
+            raise UsageProblem(f"another answer was given before: {stands}", place=full, hint=hint)
         row = await engine.journal.row(full.rpartition("/")[0])
     said = "was answered so before" if posted.result == "duplicate" else "is answered"
     err().print(line(f"replan: {full} {said}"))

@@ -5,14 +5,19 @@ from typing import assert_never
 from actors.machine.events import (
     ArtifactProduced,
     ClarificationAnswered,
+    ClarificationDeclined,
+    ClarificationExpired,
     ClarificationRequested,
+    ClarificationWithdrawn,
     Decided,
     GenerationFailed,
     GenerationRequested,
     JudgementRequested,
     MailRefused,
+    NoteTold,
     PlanningEvent,
     RequestReissued,
+    RequirementTold,
     Revised,
     RunFinished,
     RunParked,
@@ -34,6 +39,8 @@ _SILENT = (
     WaitEnded,
 )
 """What follows from the lines before and after it, or is nobody's news."""
+
+_WITHOUT = "its step goes on without an answer"
 
 _FAR = (BacktrackLevel.PARTIAL_REPLAN, BacktrackLevel.FULL_REPLAN)
 """Decisions that the next lines do not say themselves."""
@@ -75,7 +82,7 @@ def line_of(event: PlanningEvent) -> str:
         case Decided():
             return _decision(event)
         case Revised():
-            return f"revision {event.revision}: cleared {', '.join(event.cleared)}"
+            return f"revision {event.revision}: cleared {', '.join(event.cleared) or 'nothing'}"
         case _:
             return _other(event)
 
@@ -83,6 +90,11 @@ def line_of(event: PlanningEvent) -> str:
 def _other(
     event: ClarificationRequested
     | ClarificationAnswered
+    | ClarificationDeclined
+    | ClarificationWithdrawn
+    | ClarificationExpired
+    | NoteTold
+    | RequirementTold
     | WaitRequested
     | WaitEnded
     | Settled
@@ -94,6 +106,16 @@ def _other(
             return f"question {event.question_id} ({event.why}): {event.text}"
         case ClarificationAnswered():
             return f"question {event.question_id} answered"
+        case ClarificationDeclined():
+            return f"question {event.question_id} declined; {_WITHOUT}"
+        case ClarificationWithdrawn():
+            return f"question {event.question_id} withdrawn, since its step is redone"
+        case ClarificationExpired():
+            return f"question {event.question_id} expired; {_WITHOUT}"
+        case NoteTold():
+            return f"you noted: {event.text}"
+        case RequirementTold():
+            return f"you require: {event.text}"
         case WaitRequested():
             return f"{event.node or 'the run'} waits until {stamp(event.until)}: {event.why}"
         case WaitEnded():

@@ -4,10 +4,11 @@
     limits [calls=N tokens=N cost=MICRO_USD active=S deadline=S]
     begin                           start the run
     reply NODE ["text"] [tokens=N]  the generator's reply          accept NODE    the guard passes it
-    reject NODE [CODE[@WHERE] ...] [tag=TAG] [fatal]               fault REQUEST KIND [retry_after=S]
+    reject NODE [CODE[@WHERE][:KIND] ...] [tag=TAG] [fatal]        fault REQUEST KIND [retry_after=S]
     ok NODE                         reply and accept               bad NODE ...   reply and reject
     reach NODE                      ok for all that is asked for until NODE is; its lines are left out
-    wake ID · later SECONDS · park · resume · cancel · answer ID "text" · mail "body"
+    wake ID · later SECONDS · park · resume · cancel · answer ID "text" · decline ID · note "text" · requirement "text"
+    mail "body"
     show · prompt STEP
 
 Time passes by one second with each message.
@@ -16,6 +17,7 @@ Time passes by one second with each message.
 import json
 import shlex
 
+from actors.answers import NUMBER, YES_NO, choice
 from actors.findings import Finding, Verdict
 from actors.machine.messages import Begin, Faulted, Generated, Judged
 from runtime.ledger import Limits
@@ -27,6 +29,7 @@ from tests.histories.transcript import Transcript
 from tests.support.worlds import SEEDS, World, passed, pinned
 
 STEP_KEYS = {"back": "backtrack_budget", "free": "deterministic"}
+SCHEMAS = {"yes_no": YES_NO, "number": NUMBER, "choice": choice(["red", "blue"]), "ref": {"$ref": "http://else.where"}}
 LIMIT_KEYS = {"cost": "micro_usd", "active": "active_seconds"}
 
 
@@ -73,6 +76,8 @@ class Stage:
             step, *rest = text.split()
             above, options = split(rest)
             steps[step] = {"role": step, "requires": above[1:], **{STEP_KEYS.get(k, k): v for k, v in options.items()}}
+            if isinstance(steps[step].get("all_of"), list):
+                steps[step]["guard"] = {"all_of": steps[step].pop("all_of")}
             for key in ("escalate_to",):
                 if isinstance(steps[step].get(key), str):
                     steps[step][key] = [steps[step][key]]
@@ -115,9 +120,10 @@ class Stage:
     def reject(self, node, *found, tag=None, guard="toy"):
         findings = tuple(
             Finding(
-                code=one.partition("@")[0],
-                message=f"{node} has {one.partition('@')[0]}",
-                where=one.partition("@")[2],
+                code=one.partition(":")[0].partition("@")[0],
+                message=f"{node} has {one.partition(':')[0].partition('@')[0]}",
+                where=one.partition("@")[2].partition(":")[0],
+                answer_schema=SCHEMAS.get(one.partition(":")[2]),
                 tags=(tag,) if tag else (),
             )
             for one in found
@@ -164,6 +170,15 @@ class Stage:
 
     def answer(self, question, text):
         return self.mail(json.dumps({"kind": "answer", "question": question, "answer": text}))
+
+    def decline(self, question):
+        return self.mail(json.dumps({"kind": "decline", "question": question}))
+
+    def note(self, text):
+        return self.mail(json.dumps({"kind": "note", "text": text}))
+
+    def requirement(self, text):
+        return self.mail(json.dumps({"kind": "requirement", "text": text}))
 
     def mail(self, body):
         return self.send(Mailed(1, "key", body, self.tick()))

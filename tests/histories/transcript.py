@@ -2,9 +2,12 @@
 
 import re
 
+from actors.answers import TEXT
+from actors.answers import wanted as wanted_of
 from actors.machine.context import rendered
 from actors.search.progress import Phase
 
+SHOWN = ("[requirements]", "[clarifications]", "[notes]", "[escalations]", "[retries]")
 DELIMITER = re.compile(r" ?<[0-9a-f]{8}$|^[0-9a-f]{8}>$")
 
 
@@ -65,10 +68,28 @@ class Transcript:
         return f"revision  {event.revision} clears {' '.join(event.cleared) or 'nothing'}{fresh}"
 
     def _clarification_requested(self, event):
-        return f"question  {event.question_id} about {event.step}: {event.text!r}, blocks {' '.join(event.blocks)}"
+        kind = "review   " if event.review else "question "
+        wanted = "" if event.answer_schema == TEXT or event.review else f", {wanted_of(event.answer_schema)}"
+        blocks = " ".join(event.blocks)
+        return f"{kind} {event.question_id} about {event.step}: {event.text!r}{wanted}, blocks {blocks}"
 
     def _clarification_answered(self, event):
         return f"answered  {event.question_id}: {event.answer!r}"
+
+    def _clarification_declined(self, event):
+        return f"declined  {event.question_id}"
+
+    def _clarification_withdrawn(self, event):
+        return f"withdrawn {event.question_id}"
+
+    def _clarification_expired(self, event):
+        return f"expired   {event.question_id}"
+
+    def _note_told(self, event):
+        return f"note      {event.text!r}"
+
+    def _requirement_told(self, event):
+        return f"told      {event.text!r}"
 
     def _wait_requested(self, event):
         return f"wait      {event.request_id} until {event.until - self.start:.1f} s: {event.why}"
@@ -95,13 +116,13 @@ class Transcript:
             f"calls {books.spent.calls} spent, {books.unknown.calls} unknown, {len(books.reserved)} reserved; "
             f"tokens {books.spent.tokens} spent; active {books.active_at(state.now):g} s"
         )
-        yield f"round {state.round}, revision {state.revision}, questions {state.asked}"
+        yield f"round {state.round}, revision {state.revision}, questions {len(state.asked)}"
 
     def prompt(self, state, step):
         """Yield what the step's next prompt says between the dependencies and the task, without delimiters."""
         shown = False
         for line in rendered(state, step).user.splitlines():
-            shown = (shown or line in ("[clarifications]", "[escalations]", "[retries]")) and line != "[task]"
+            shown = (shown or line in SHOWN) and line not in ("[specification]", "[task]")
             text = DELIMITER.sub("", line)
             if shown and text:
                 yield text

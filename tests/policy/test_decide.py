@@ -240,6 +240,11 @@ def test_linear_search_never_goes_back():
     assert what(decide(failure("plan.dead_end"), situation(attempt=3, **linear))) == ("give_up", "linear")
 
 
+def test_a_review_that_nobody_gave_ends_the_run():
+    """Nothing that a person was to approve passes unseen."""
+    assert what(decide(failure("review.unanswered"), situation())) == ("give_up", "unreviewed")
+
+
 def test_a_table_may_give_up():
     """S21: giving up is a decision of its own."""
     rows = [
@@ -329,5 +334,5 @@ def test_there_is_always_a_decision_and_it_is_legal(pair):
 
 
 def test_every_row_of_the_shipped_table_is_tried_here():
-    tried = {row[-1] for row in (*TABLE, *TAGS)} | {"stagnation"}
+    tried = {row[-1] for row in (*TABLE, *TAGS)} | {"stagnation", "unreviewed"}
     assert tried == {row.id for row in situation().policy.rows}

@@ -42,7 +42,10 @@ class Books:
     waits: dict = field(default_factory=dict)
     questions: dict = field(default_factory=dict)
     unanswered: set = field(default_factory=set)
+    every: dict = field(default_factory=dict)
     answers: dict = field(default_factory=dict)
+    silent: set = field(default_factory=set)
+    messages: list = field(default_factory=list)
     consumed: list = field(default_factory=list)
     epoch: int = 0
     parked: bool = False
@@ -87,20 +90,14 @@ class Books:
             case "judgement_requested":
                 self.judging[event.node] = event.step
             case "verdict_reached":
-                self.holds(self.judging.pop(event.node, None), f"{event.node} is judged twice")
+                person = any(part.guard == "human_review" for part in (event.verdict, *event.verdict.parts))
+                asked = [one for one in self.every.values() if one.review and one.node == event.node]
+                known = (
+                    self.judging.pop(event.node, None) if not person else asked or step_of(event.node) in self.silent
+                )
+                self.holds(known, f"{event.node} is judged twice, or by nobody")
             case "revised":
                 self.revised(record, set(event.cleared))
-            case "clarification_requested":
-                self.questions[event.question_id] = event.step
-                self.unanswered.add(event.question_id)
-            case "clarification_answered":
-                self.holds(event.question_id in self.unanswered, f"{event.question_id} is answered twice")
-                self.holds(record.inbox is not None, "an answer out of nowhere")
-                self.unanswered.discard(event.question_id)
-                self.questions.pop(event.question_id, None)
-                self.answers[event.question_id] = (record.seq, event.answer)
-            case "mail_refused":
-                self.holds(record.inbox is not None, "a refusal of no message")
             case "wait_requested":
                 self.waits[event.request_id] = event
             case "wait_ended":
@@ -112,7 +109,42 @@ class Books:
                     self.close(name, "withdrawn", record)
                 self.questions, self.waits, self.judging = {}, {}, {}
             case _:
+                self.people(record, event)
                 self.model(record, event)
+
+    def people(self, record, event):
+        """Keep the books of what people were asked and have said."""
+        match event.kind:
+            case "clarification_requested":
+                self.holds(event.question_id not in self.every, f"{event.question_id} is used for two questions")
+                self.every[event.question_id] = event
+                self.questions[event.question_id] = event.step
+                self.unanswered.add(event.question_id)
+            case "clarification_answered" | "clarification_declined":
+                self.holds(event.question_id in self.unanswered, f"{event.question_id} is closed twice by people")
+                self.holds(record.inbox is not None, "a person's word out of nowhere")
+                self.unanswered.discard(event.question_id)
+                self.close_question(event.question_id)
+                if event.kind == "clarification_declined":
+                    self.silent.add(self.every[event.question_id].step)
+                if event.kind == "clarification_answered" and not self.every[event.question_id].review:
+                    self.answers[event.question_id] = (record.seq, event.answer)
+            case "clarification_withdrawn" | "clarification_expired":
+                self.holds(event.question_id in self.questions, f"{event.question_id} is closed, but was not open")
+                self.close_question(event.question_id)
+                self.silent.add(self.every[event.question_id].step)
+                if self.every[event.question_id].review:
+                    self.unanswered.discard(event.question_id)
+            case "note_told" | "requirement_told":
+                self.holds(record.inbox is not None, "a message out of nowhere")
+                self.messages.append((record.seq, event.kind.removesuffix("_told"), event.text))
+            case "mail_refused":
+                self.holds(record.inbox is not None, "a refusal of no message")
+
+    def close_question(self, name):
+        """Nobody waits for the question any more, nor for its expiry."""
+        self.questions.pop(name, None)
+        self.waits.pop(f"expires:{name}", None)
 
     def model(self, record, event):
         """Keep the books of what a model was asked and has said."""
@@ -168,7 +200,6 @@ class Books:
             if step_of(name) in cleared:
                 self.close(name, "withdrawn", record)
         self.judging = {node: step for node, step in self.judging.items() if step not in cleared}
-        self.questions = {name: step for name, step in self.questions.items() if step not in cleared}
         kept = {name: wait for name, wait in self.waits.items() if not wait.node or step_of(wait.node) not in cleared}
         self.waits = kept
 
@@ -203,6 +234,9 @@ class Books:
         said = [clarified["answer"] for clarified in material["clarifications"]]
         due = [answer for seq, answer in self.answers.values() if seq < asked.seq]
         self.holds(all(answer in said for answer in due), f"{name} does not hear what the user has answered")
+        for kind, heard in (("note", material["notes"]), ("requirement", material["requirements"])):
+            due = [text for seq, told, text in self.messages if told == kind and seq < asked.seq]
+            self.holds(due == heard, f"{name} hears {heard}, and not {due}")
 
     def went_on(self, process, name, now):
         """Withdrawn work is cancelled at once."""
@@ -220,7 +254,7 @@ class Books:
             case "finished":
                 self.holds(self.finished is not None, "left as finished, but it is not")
             case "waiting":
-                others = [name for name in self.waits if name != "deadline"]
+                others = [name for name, wait in self.waits.items() if wait.node]
                 self.holds(self.questions, "left to wait for people who were not asked")
                 self.holds(not (self.open() or self.judging or others), "left to wait beside open work")
             case "parked":
@@ -235,3 +269,11 @@ class Books:
                 posted = json.loads(items[record.inbox - 1].body)
                 same = posted["question"] == event.question_id and posted["answer"] == event.answer
                 self.holds(same, f"{event.question_id} has another answer than the one that was accepted")
+            elif event.kind == "clarification_declined":
+                posted = json.loads(items[record.inbox - 1].body)
+                same = posted == {"kind": "decline", "question": event.question_id}
+                self.holds(same, f"{event.question_id} is declined, and was not")
+            elif event.kind in ("note_told", "requirement_told"):
+                posted = json.loads(items[record.inbox - 1].body)
+                same = posted == {"kind": event.kind.removesuffix("_told"), "text": event.text}
+                self.holds(same, "another message than the one that was accepted")

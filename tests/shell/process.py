@@ -6,6 +6,7 @@ from random import Random
 
 import trio
 
+from actors.guards.catalogue import BUILT_IN
 from actors.hands.team import Registry, team
 from actors.machine.messages import Begin
 from runtime.errors import Fenced, Held, JournalError, StorageFull
@@ -157,7 +158,7 @@ class Process:
         async with open_memory(world.codec, world.clock, store=world.store, fault=self.journal_fault) as journal:
             ttl, poll = self.dice.choice((9.0, 30.0)), self.dice.choice((0.25, 2.0))
             self.patience = poll + 6.0 + 16 * world.troubles.slow
-            registry = Registry(guards={"toy": lambda _: world.guard})
+            registry = Registry(guards={**BUILT_IN, "toy": lambda _: world.guard})
             driver = world.supervisor(
                 RUN,
                 machine=world.machine,

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from actors.answers import YES_NO
 from actors.findings import Finding, Verdict
 from runtime.ledger import Limits
 from runtime.models.prices import Price
@@ -37,6 +38,7 @@ class Troubles:
     cancel: float
     bug: float
     odd_mail: float
+    tell: float
     hosts: int
     slow: float
     willing: bool
@@ -55,6 +57,7 @@ def troubles(dice):
         cancel=dice.choice((0.0, 0.0, 0.5)),
         bug=dice.choice((0.0, 0.0, 0.0, 0.02)),
         odd_mail=dice.choice((0.0, 0.4)),
+        tell=dice.choice((0.0, 0.0, 0.6)),
         hosts=dice.choice((1, 1, 2)),
         slow=dice.choice((0.0, 0.0, 0.5, 3.0)),
         willing=dice.random() < 0.8,
@@ -79,7 +82,12 @@ def configuration(dice):
     shape = dice.choice((*SHAPES, *SHAPES[-2:]))
     price = Price(input_per_token_usd=1e-6, output_per_token_usd=3e-6) if dice.random() < 0.5 else None
     steps = {
-        name: {"requires": list(requires), "rmax": dice.randint(1, 4), "backtrack_budget": dice.choice((0, 1, 3))}
+        name: {
+            "requires": list(requires),
+            "rmax": dice.randint(1, 4),
+            "backtrack_budget": dice.choice((0, 1, 3)),
+            "guard": dice.choice((*["toy"] * 9, "human_review", {"all_of": ["toy", "human_review"]})),
+        }
         for name, requires in shape.items()
     }
     return pinned(
@@ -87,6 +95,7 @@ def configuration(dice):
         price=price,
         search=dice.choice(("depth_first", "depth_first", "blind")),
         questions_max=dice.choice((0, 2, 5)),
+        question_expires_seconds=dice.choice((None, None, 500.0)),
         output_tokens_max=50,
         model_timeout_seconds=dice.choice((15.0, 40.0)),
     )
@@ -119,5 +128,6 @@ def verdict(dice, sky):
     if dice.random() < sky.passes:
         return Verdict(guard="toy", passed=True, score=1.0)
     where = "s1" if dice.random() < sky.same else f"s{dice.randrange(9)}"
-    finding = Finding(code=dice.choice(CODES), message="is wrong", where=where)
+    schema = dice.choice((None, None, YES_NO))
+    finding = Finding(code=dice.choice(CODES), message="is wrong", where=where, answer_schema=schema)
     return Verdict(guard="toy", passed=False, score=0.3, findings=(finding,), fatal=dice.random() < sky.fatal)

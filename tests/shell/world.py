@@ -6,6 +6,7 @@ from random import Random
 
 import trio
 
+from actors.answers import YES_NO
 from actors.machine.events import EVENTS
 from actors.machine.planning import PlanningMachine
 from runtime.crash import install
@@ -186,6 +187,8 @@ class World:
                 nursery.start_soon(self._jump, dice.uniform(0, 80), dice.choice((-3_600.0, -20.0, 20.0, 3_600.0)))
             if dice.random() < troubles.cancel:
                 nursery.start_soon(self._cancel, dice.choice((dice.uniform(0, 20), dice.uniform(0, 200))))
+            if dice.random() < troubles.tell:
+                nursery.start_soon(self._tell, Random(f"{self.seed}:tell"), dice.randint(1, 4))
             if dice.random() < troubles.odd_mail:
                 odd = dice.choice(("", "[]", '{"kind": "answer", "question": "q9", "answer": "x"}', "[" * 100_000))
                 nursery.start_soon(self._write, dice.uniform(0, 60), "odd", odd)
@@ -219,9 +222,29 @@ class World:
                     seen.discard(question)
                     continue
                 await trio.sleep(dice.choice((0.0, 1.0, dice.uniform(0, 4_000))))
-                for text in dice.choice((("first",), ("first", "first"), ("first", "second"))):
-                    body = {"kind": "answer", "question": question, "answer": f"{text} {question}"}
-                    await self._write(0.0, f"answer:{question}", json.dumps(body))
+                for text in dice.choice(
+                    (("first",), ("first", "first"), ("first", "second"), ("no",), ("no", "first"))
+                ):
+                    await self._write(0.0, f"answer:{question}", json.dumps(self._reply(dice, question, text)))
+
+    def _reply(self, dice, question, text):
+        """Return what the user says to a question: an answer that fits it, or that there will be none."""
+        asked = self.books.every[question]
+        if text == "no":
+            return {"kind": "decline", "question": question}
+        words = f"{text} {question}"
+        if asked.review:
+            words = "approve" if dice.random() < self.weather.passes else f"reject: {words}"
+        elif asked.answer_schema == YES_NO:
+            words = "yes" if text == "first" else "no"
+        return {"kind": "answer", "question": question, "answer": words}
+
+    async def _tell(self, dice, count):
+        """Say something of the user's own accord, now and then."""
+        for number in range(count):
+            await trio.sleep(dice.uniform(0, 60))
+            body = {"kind": dice.choice(("note", "requirement")), "text": f"message {number}"}
+            await self._write(0.0, f"tell:{number}", json.dumps(body))
 
     # The end.
 

@@ -8,10 +8,12 @@ import json
 import random
 from dataclasses import dataclass, field, replace
 
+from actors.answers import TEXT, kind_of
 from actors.machine.context import rendered
 from actors.machine.events import EVENTS, ClarificationRequested, GenerationRequested, JudgementRequested
 from actors.machine.messages import Begin, Faulted, Generated, Judged
 from actors.machine.planning import PlanningMachine
+from actors.machine.questions import Status
 from actors.machine.state import State
 from runtime.events import Codec
 from runtime.machine import Refused, fold, settle
@@ -115,7 +117,7 @@ class Run:
                 said = verdict(self.dice, self.weather, self.count, leaf=leaf)
                 self.send(self.kept(Judged(item.request_id, self.now, 0.1, said)))
             case ClarificationRequested():
-                self.answer(item.request_id)
+                self.respond(item.request)
             case _:
                 self.now = max(self.now, item.request.until)
                 self.send(self.kept(Woken(item.request_id, self.now)))
@@ -134,15 +136,39 @@ class Run:
         self.sent.append(message)
         return message
 
+    def respond(self, request):
+        """Let the user answer a question, decline it, or at first answer it with what does not fit."""
+        self.now += self.dice.choice((1.0, 90_000.0))
+        name = request.question_id
+        if self.dice.random() < 0.2:
+            batch = self.mail(f"answer:{name}", {"kind": "decline", "question": name})
+            assert batch[0].kind == "clarification_declined"
+        elif self.dice.random() < 0.2 and request.answer_schema != TEXT:
+            batch = self.mail("odd", {"kind": "answer", "question": name, "answer": "what fits nothing"})
+            assert batch[0].kind == "mail_refused"
+        else:
+            self.answer(name)
+
     def answer(self, question):
         """Let the user answer a question, and nothing be lost of it."""
-        self.now += self.dice.choice((1.0, 90_000.0))
-        text = f"#A{self.count}#"
-        body = json.dumps({"kind": "answer", "question": question, "answer": f"{text} \ud800"})
-        batch = self.send(Mailed(self.count, f"answer:{question}", body, self.now))
+        request, text = self.state.asked[question].request, f"#A{self.count}#"
+        if request.review:
+            words = "approve" if self.dice.random() < self.weather.passes else f"reject: #R{self.count}# is wrong"
+        else:
+            words = {"text": f"{text} \ud800", "yes_no": "y", "choice": "Red"}[kind_of(request.answer_schema)]
+        batch = self.mail(f"answer:{question}", {"kind": "answer", "question": question, "answer": words})
         assert batch[0].kind == "clarification_answered"
-        if self.state.clarifications and text in self.state.clarifications[-1].answer:
+        if any(text in clarified.answer for clarified in self.state.clarifications):
             self.answers.append(text)  # A torn batch leaves the answer in the inbox; it is asked for again.
+
+    def mail(self, key, body):
+        return self.send(Mailed(self.count, key, json.dumps(body), self.now))
+
+    def tell(self):
+        """Let the user say something of their own accord."""
+        kind, text = self.dice.choice(("note", "requirement")), f"#T{self.count}#"
+        batch = self.mail(f"tell:{self.count}", {"kind": kind, "text": f" {text} "})
+        assert batch is None or batch[0].kind == f"{kind}_told"
 
     def disturb(self):
         """Let something happen that nobody asked for."""
@@ -165,12 +191,19 @@ class Run:
         elif chance < 0.8:
             body = dice.choice(("", "[]", "[" * 100_000, '{"kind": "answer"}', '{"kind": "answer", "question": []}'))
             self.send(Mailed(self.count, "odd \ud800", body, self.now))
-        elif chance < 0.9 and self.state.withdrawn:
-            self.answer(dice.choice(sorted(self.state.withdrawn)))
+        elif chance < 0.87 and (closed := self.closed()):
+            self.answer(dice.choice(closed))
+        elif chance < 0.9:
+            self.tell()
         elif 0.93 < chance < 0.95:
             self.now -= dice.choice((0.5, 5_000.0))  # Somebody sets the clock.
         elif chance > 0.995:
             self.send(Crashed("x", self.now, "a bug \ud800"))
+
+    def closed(self):
+        """Return the questions that are gone on without, and that may be answered all the same."""
+        late = (Status.WITHDRAWN, Status.EXPIRED)
+        return [name for name, one in self.state.asked.items() if one.status in late and not one.request.review]
 
     def crash(self):
         """Kill the driver while it writes a batch; the next one starts from as much of it as was written."""
@@ -198,7 +231,8 @@ class Run:
             if request_id not in self.refunded and self.state.finished is not None:
                 self.send(self.generated(request_id))
         assert fold(MACHINE, self.events) == self.state, "the journal gives another state"
-        assert self.invariants.clarified() == len(self.state.clarifications)
+        assert len(self.invariants.heard) == len(self.state.clarifications)
+        assert self.invariants.messages == [said.text for said in self.state.said]
         shown = "".join(clarified.answer for clarified in self.state.clarifications)
         assert all(answer in shown for answer in self.answers), "an answer is lost"
         free = {step for step, budget in self.config.graph.budgets.items() if budget.deterministic}

@@ -24,9 +24,12 @@ class Invariants:
         self.seen, self.step_of, self.visit_of, self.verdicts = [], {}, {}, {}
         self.accepted, self.busy = {}, {}
         self.visits, self.attempts, self.calls = Counter(), Counter(), 0
-        self.revision, self.questions, self.answers = 0, 0, 0
+        self.revision, self.questions = 0, 0
         self.rejections, self.cycles = defaultdict(list), defaultdict(list)
         self.decision, self.stuck, self.asking, self.now = None, {}, {}, 0.0
+        self.closed, self.heard, self.silent, self.messages = {}, set(), set(), []
+        self.reviewed, self.reviewing, self.changed, self.shown = config.reviewed, set(), False, []
+        self.moves, self.texts = set(), {}
 
     def replay(self, events):
         for event in events:
@@ -47,10 +50,14 @@ class Invariants:
         assert state.now >= self.now, "time goes back"
         self.now = state.now
         assert state.revision == self.revision
-        assert state.asked == self.questions <= self.workflow.questions_max
+        assert state.questions_used == self.questions <= self.workflow.questions_max
+        assert list(state.questions) == list(self.asking), "another question is open than was asked and not closed"
 
     def observe(self, event):
         """Keep the books of one event."""
+        if event.kind in ("generation_requested", "request_reissued"):
+            step = event.step if event.kind == "generation_requested" else event.again.step
+            self.shown = self.shown if self.graph.budgets[step].deterministic else [True] * len(self.shown)
         match event.kind:
             case "generation_requested" if event.try_number == 1:
                 self.attempt(event)
@@ -68,13 +75,53 @@ class Invariants:
             case "revised":
                 self.revised(event)
             case "clarification_requested":
-                assert self.decision.level is BacktrackLevel.CLARIFY
-                self.questions += 1
-                self.asking[event.question_id] = event.step
-            case "clarification_answered":
-                self.answers += 1
-                self.asking.pop(event.question_id, None)
+                self.asked(event)
+            case "clarification_answered" | "clarification_declined" | "clarification_expired":
+                self.closes(event)
+            case "clarification_withdrawn":
+                step = self.closes(event)
+                assert self.busy[step] is None, "a question is withdrawn that its step still waits for"
+            case "note_told" | "requirement_told":
+                self.messages.append(event.text)
+                self.shown.append(False)
+                self.changed = self.changed or event.kind == "requirement_told"
+            case "run_finished":
+                self.moves |= {("asked", event.kind) for _ in self.asking}
+                self.asking = {}
         self.seen.append(event)
+
+    def asked(self, event):
+        """A review is of what no other guard rejects; any other question was decided on, and is within the limit."""
+        assert event.question_id not in {*self.asking, *self.closed}, "a question has an id of its own"
+        assert event.step not in self.silent, "a step whose question nobody answered asks again in this round"
+        if event.review:
+            assert event.step in self.reviewed
+            assert self.busy[event.step] == event.node
+            assert event.node not in self.verdicts
+            self.reviewing.add(event.question_id)
+        else:
+            assert self.decision.level is BacktrackLevel.CLARIFY
+            assert self.decision.node == event.node
+            self.questions += 1
+            self.texts[event.question_id] = event.node, event.text
+        self.asking[event.question_id] = event.step
+
+    def closes(self, event):
+        """A question is closed once, but for a late answer; what closes it is heard of. Return the step that asked."""
+        name, review = event.question_id, event.question_id in self.reviewing
+        late = self.closed.get(name)
+        self.moves.add((late or "asked", event.kind))
+        if late is not None:
+            assert event.kind == "clarification_answered"
+            assert late in ("clarification_withdrawn", "clarification_expired")
+            assert not review
+        step = self.asking.pop(name, None)
+        self.closed[name] = event.kind
+        if event.kind in ("clarification_declined", "clarification_expired"):
+            self.silent.add(step)
+        if event.kind != "clarification_withdrawn" and not review:
+            self.heard.add(name)
+        return step
 
     def attempt(self, event):
         """S3, S4, S23, S24: what an attempt needs, and that no budget of visits, attempts or calls is passed."""
@@ -95,6 +142,9 @@ class Invariants:
     def judged(self, event):
         step = self.step_of[event.node]
         assert self.busy[step] == event.node, "a verdict on work that was withdrawn"
+        person = any(part.guard == "human_review" for part in (event.verdict, *event.verdict.parts))
+        if step in self.reviewed and event.verdict.passed and not person:
+            return  # A person is still to be asked.
         self.verdicts[event.node] = event.verdict
         if event.verdict.passed:
             self.accepted[step], self.busy[step] = event.node, None
@@ -112,10 +162,13 @@ class Invariants:
             for step in below:
                 if self.decision.step not in self.graph.above[step]:
                     self.cycles[step].append(self.decision.node)
-        else:
-            assert cause == "clarification_answered"
+        elif self.changed and not cause.startswith("clarification"):
             assert event.new_round
-        self.asking = {name: step for name, step in self.asking.items() if step not in below}
+            assert set(event.targets) == {step for step in self.graph.steps if not self.graph.requires[step]}
+            self.changed = False
+        else:
+            assert cause in ("clarification_answered", "clarification_declined", "clarification_expired")
+            assert event.new_round
         for step in below:
             self.accepted.pop(step, None)
             self.stuck.pop(step, None)
@@ -123,20 +176,14 @@ class Invariants:
         if event.new_round:
             for step in self.stuck:
                 self.busy[step] = None
-            self.calls, self.stuck = 0, {}
+            self.calls, self.stuck, self.silent = 0, {}, set()
             self.attempts = Counter({key: count for key, count in self.attempts.items() if self.running(key)})
-            running = [step for step, node in self.busy.items() if node is not None and self.open(node)]
+            running = [step for step, node in self.busy.items() if node is not None]
             self.visits = Counter(dict.fromkeys((*running, *self.accepted), 1))
 
     def running(self, key):
         """Whether an attempt of this visit, or of this set of parents, is under way across a change of the round."""
-        node = self.busy.get(key[0])
-        return node is not None and self.open(node)
-
-    def open(self, node):
-        """Whether a step is in the middle of a visit, not waiting for a person."""
-        asked = [event.node for event in self.seen if event.kind == "clarification_requested"]
-        return node not in asked
+        return self.busy.get(key[0]) is not None
 
     def may_visit(self, target):
         """Whether a step, and every non-leaf below it, has a visit left (docs/explanation/search.md)."""
@@ -168,6 +215,9 @@ class Invariants:
             case BacktrackLevel.CLARIFY:
                 assert self.search is Search.DEPTH_FIRST
                 assert self.questions < self.workflow.questions_max
+                assert step not in self.silent
+            case BacktrackLevel.GIVE_UP if decision.rule == "unreviewed":
+                assert "review.unanswered" in {error.code for error in self.verdicts[decision.node].errors}
             case BacktrackLevel.GIVE_UP:
                 assert not self.may_retry(step)
                 nowhere = not any(self.may_visit(target) for target in (step, *self.graph.above[step]))
@@ -191,35 +241,41 @@ class Invariants:
         if self.graph.budgets[step].deterministic:
             return
         # A question that a rejection led to quotes it too, further up.
-        _, *sections = re.split(r"\[escalations\]|\[retries\]", rendered(state, step).user)
+        whole = rendered(state, step).user
+        assert [whole.count(text) for text in self.messages] == [1] * len(self.messages), "a message is not in a prompt"
+        _, *sections = re.split(r"\[escalations\]|\[retries\]", whole)
         prompt = "".join(sections)
-        own = self.rejections[step]
+        own = [node for node in self.rejections[step] if not self.questioned(node)]
         told = [cause for last in self.cycles[step] if (cause := self.told(last, own[-window:]))][-window:]
         must = {*own[-window:], *(node for cycle in told for node in cycle)}
         for node in filter(self.mark, must):
             assert prompt.count(self.mark(node)) == 1, f"{node} stands {prompt.count(self.mark(node))} times"
         for node, verdict in self.verdicts.items():
-            if verdict.errors and node not in must:
+            if verdict.errors and node not in must and self.mark(node):
                 assert self.mark(node) not in prompt
 
     def told(self, last, shown):
         """Return the rejections of the visit that ended with a replan, without those that the step reads as its own."""
         step, visit = self.step_of[last], self.visit_of[last]
-        return [node for node in self.rejections[step] if self.visit_of[node] == visit and node not in shown]
+        own = [node for node in self.rejections[step] if self.visit_of[node] == visit and node not in shown]
+        return [node for node in own if not self.questioned(node)]
+
+    def questioned(self, node):
+        """Whether all that speaks against a node was asked, and has been answered or gone on without."""
+        texts = [text for name, (asker, text) in self.texts.items() if asker == node and name in self.heard]
+        return bool(texts) and all(error.message in "\n".join(texts) for error in self.verdicts[node].errors)
 
     def mark(self, node):
         """Return the text by which a rejection is known again; one without errors has none."""
         errors = self.verdicts[node].errors
-        return errors[0].message if errors else ""
-
-    def clarified(self):
-        """How many answers there have been."""
-        return self.answers
+        return errors[0].message if errors and errors[0].code != "review.unanswered" else ""
 
     def quiet(self, state, outstanding):
         """A settled machine is over, or has something to wait for, or was asked to do nothing."""
         assert state.finished is not None or outstanding or state.parked
         assert not (state.finished and outstanding)
+        assert state.finished or not self.changed, "a changed requirement did not lead to a revision"
+        assert [said.seen for said in state.said] == self.shown, "what the user told is shown as seen, and is not"
         for work in outstanding.values():
             node = getattr(work.request, "node", None)
             assert node is None or self.busy[self.step_of[node]] == node, "work is asked for that nobody needs"

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from actors.answers import YES_NO, choice
 from actors.findings import Code, Finding, ReasonTag, Verdict
 from runtime.ledger import Limits
 from runtime.models.port import Fault, FaultKind, Reply, Usage
@@ -56,6 +57,7 @@ def configuration(dice):
         questions_max=dice.choice((0, 1, 5)),
         feedback_window=dice.randint(1, 5),
         output_tokens_max=dice.choice((50, 4096)),
+        question_expires_seconds=dice.choice((None, None, 1_000.0)),
     )
 
 
@@ -65,6 +67,8 @@ def _step(dice, requires, above):
         step["role"] = role
     if dice.random() < 0.1:
         step["deterministic"] = True
+    if dice.random() < 0.1:
+        step["guard"] = dice.choice(("human_review", {"all_of": ["toy", "human_review"]}))
     if above and dice.random() < 0.2:
         step["escalate_to"] = dice.sample(above, dice.randint(1, len(above)))
     if above and dice.random() < 0.1:
@@ -121,6 +125,7 @@ def verdict(dice, sky, number, *, leaf):
             message=f"#R{number}# is wrong" if place == 0 else "is wrong too",
             where=dice.choice(("", "s1")) if dice.random() > sky.same else "s1",
             tags=tuple(dice.sample(list(ReasonTag), 1)) if dice.random() < 0.15 else (),
+            answer_schema=dice.choice((None, YES_NO, choice(["red", "blue"]))) if dice.random() < 0.3 else None,
         )
         for place, code in enumerate(codes)
     )
