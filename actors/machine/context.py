@@ -45,11 +45,12 @@ def context_for(state: State, step: str) -> Context:
 
 
 def _questioned(state: State) -> frozenset[str]:
-    """Return the rejections all of whose errors stand among the clarifications."""
+    """Return the rejections all of whose errors were questions that have been answered."""
     texts: dict[str, str] = {}
     for said in state.clarifications:
-        texts[said.node] = f"{texts.get(said.node, '')}\n{said.question}"
-    found = ((name, state.nodes[name].verdict, text) for name, text in texts.items() if name)
+        if said.answer:
+            texts[said.node] = f"{texts.get(said.node, '')}\n{said.question}"
+    found = ((name, state.nodes[name].verdict, text) for name, text in texts.items())
     return frozenset(
         name
         for name, verdict, text in found

@@ -61,7 +61,7 @@ def test_a_seed_gives_the_same_run_in_another_process():
 def test_the_simulated_worlds_are_rough_enough():
     """Every kind of event, way to end and fate of a request comes up; else the promises are kept by nobody."""
     seen = Counter()
-    for seed in range(150):
+    for seed in range(250):
         world = World(seed)
         world.play()
         seen.update(record.event.kind for record in world.records)

@@ -177,6 +177,8 @@ class Run:
         chance = dice.random()
         if chance < self.weather.cancel:
             self.send(Mailed(self.count, "cancel", '{"kind": "cancel"}', self.now))
+        elif chance < 0.15 and (closed := self.closed()):
+            self.answer(dice.choice(closed))
         elif chance < 0.25 and self.sent:
             again = dice.choice(self.sent)  # A duplicate, or an answer to what an earlier driver asked for.
             self.send(replace(again, at=self.now))
@@ -191,8 +193,6 @@ class Run:
         elif chance < 0.8:
             body = dice.choice(("", "[]", "[" * 100_000, '{"kind": "answer"}', '{"kind": "answer", "question": []}'))
             self.send(Mailed(self.count, "odd \ud800", body, self.now))
-        elif chance < 0.87 and (closed := self.closed()):
-            self.answer(dice.choice(closed))
         elif chance < 0.9:
             self.tell()
         elif 0.93 < chance < 0.95:

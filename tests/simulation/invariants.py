@@ -261,8 +261,9 @@ class Invariants:
         return [node for node in own if not self.questioned(node)]
 
     def questioned(self, node):
-        """Whether all that speaks against a node was asked, and has been answered or gone on without."""
-        texts = [text for name, (asker, text) in self.texts.items() if asker == node and name in self.heard]
+        """Whether all that speaks against a node was asked, and has been answered."""
+        answered = [name for name, how in self.closed.items() if how == "clarification_answered"]
+        texts = [self.texts[name][1] for name in answered if name in self.texts and self.texts[name][0] == node]
         return bool(texts) and all(error.message in "\n".join(texts) for error in self.verdicts[node].errors)
 
     def mark(self, node):

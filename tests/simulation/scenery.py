@@ -10,7 +10,12 @@ from runtime.models.prices import Price
 from runtime.replies import ReplyCode
 from tests.support.worlds import pinned
 
-CODES = [str(code) for code in (*Code, *ReplyCode)] + ["plugin.odd"] + ["requirements.missing", "tool.transient"] * 4
+CODES = (
+    [str(code) for code in (*Code, *ReplyCode)]
+    + ["plugin.odd"]
+    + ["requirements.missing"] * 12
+    + ["tool.transient"] * 4
+)
 ROLES = ("analysis", "recon", "strategy", "plan", None)
 START = 1_000.0
 
