@@ -113,9 +113,9 @@ class State:
     `config` is None before the run starts. `generations`, `judgements` and `waits` are the open requests by id; `asked`
     are all questions, closed ones too, and `reviews` the nodes that a person judges, with what the other guards said.
     `handover` says that a parked run goes on without a person's word. `unjudged`, `faulted`, `to_revise`, `to_ask` and
-    `to_replan` are what `advance` still has to decide about; `resting` are the seconds that a rejected node waits before
-    its step is retried. `silenced` are the steps that may ask nothing more in this round, because nobody answered;
-    `said` is what the user told of their own accord.
+    `to_replan` are what `advance` still has to decide about; `resting` are the seconds that a rejected node waits
+    before its step is retried. `silenced` are the steps that may ask nothing more in this round, because nobody
+    answered; `said` is what the user told of their own accord.
 
     `attempts` are the nodes of each step, `history` the decided failures of this round, and `replans` the rejections
     that sent the search back, each oldest first: they follow from `nodes`, and are kept so that nobody has to look
