@@ -10,7 +10,7 @@ from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
-from actors.config.workflow import MODEL_GENERATORS, TEMPLATE_SELECTOR
+from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS
 from actors.guards.catalogue import BUILT_IN
 from actors.guards.port import Guard, GuardFactory
 from actors.hands.generators import FunctionGenerator, Generator, TextMaker
@@ -22,7 +22,7 @@ GUARDS = "replan.guards"
 """The entry point group of guard factories: `make(config) -> guard(artifact, context) -> Verdict`."""
 GENERATORS = "replan.generators"
 """The entry point group of generators: `async def make(context) -> str`."""
-BUILT_IN_GENERATORS = MODEL_GENERATORS | {TEMPLATE_SELECTOR}
+BUILT_IN_GENERATORS = MODEL_GENERATORS | FREE_GENERATORS
 
 _TAKEN: Mapping[str, frozenset[str]] = {GUARDS: frozenset(BUILT_IN), GENERATORS: BUILT_IN_GENERATORS}
 _FACTORY = "make(config) returns guard(artifact, context)"

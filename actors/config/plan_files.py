@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from actors.config.explain import nearest
-from actors.config.workflow import TEMPLATE_SELECTOR, Workflow
+from actors.config.workflow import FREE_GENERATORS, Workflow
 from actors.config.yamlfile import Document, KeyPath, read_document
 from actors.plans.plan import read_plan
 from runtime.errors import UsageProblem
@@ -31,7 +31,7 @@ def with_plan_files(workflow: Workflow, document: Document, folder: Path) -> Wor
     """
     pairs = dict(workflow.action_pairs)
     for step, pair in pairs.items():
-        if pair.generator == TEMPLATE_SELECTOR and pair.generator_config:
+        if pair.generator in FREE_GENERATORS and pair.generator_config:
             path: KeyPath = ("action_pairs", step, "generator_config")
 
             def complain(cause: str, keys: KeyPath, hint: str, path: KeyPath = path) -> UsageProblem:

@@ -41,7 +41,7 @@ TEMPLATE_SELECTOR = "TemplateSelectorGenerator"
 """The generator that picks the template of a problem's type."""
 
 FREE_GENERATORS = frozenset({"PlanGenerator", TEMPLATE_SELECTOR})
-"""The built-in generators that call no model: the catalogue's plans and the templates (S123)."""
+"""The built-in generators that call no model (S123): two names of one, the older of which AtomicGuard's files use."""
 
 MODEL_GENERATORS = frozenset({"model", "LLMJsonGenerator", "LLMPlanGenerator", "LLMPlanRefiner"})
 """The names that all mean: ask the run's model. The seeds have one name per kind of artifact."""

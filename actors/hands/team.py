@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from actors.config.workflow import MODEL_GENERATORS, TEMPLATE_SELECTOR, ActionPair, Workflow
+from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS, ActionPair, Workflow
 from actors.guards.catalogue import BUILT_IN, guard_for, guards_of
 from actors.guards.port import GuardFactory
 from actors.hands.generators import Generator, ModelGenerator
@@ -35,7 +35,7 @@ class Registry:
     @property
     def generator_names(self) -> frozenset[str]:
         """All generators that a workflow may name."""
-        built_in = MODEL_GENERATORS if self.templates is None else MODEL_GENERATORS | {TEMPLATE_SELECTOR}
+        built_in = MODEL_GENERATORS if self.templates is None else MODEL_GENERATORS | FREE_GENERATORS
         return built_in | frozenset(self.generators)
 
     def missing(self, workflow: Workflow) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ def _generator(pair: ActionPair, asking: ModelGenerator, registry: Registry) -> 
     """Return a step's generator. Raises `UsageProblem` on bad settings."""
     if pair.generator in MODEL_GENERATORS:
         return asking
-    if pair.generator == TEMPLATE_SELECTOR and registry.templates is not None:
+    if pair.generator in FREE_GENERATORS and registry.templates is not None:
         from actors.hands.templates import TemplateSelectorGenerator  # noqa: PLC0415 - few workflows need the rules
 
         return TemplateSelectorGenerator(registry.templates, pair.generator_config)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from actors.config.workflow import TEMPLATE_SELECTOR
+from actors.config.workflow import FREE_GENERATORS
 from actors.findings import Verdict
 from actors.guards.catalogue import guard_for
 from actors.guards.port import AnyGuard
@@ -63,7 +63,7 @@ class Bench:
         return {
             step: TemplateSelectorGenerator(folder, pair.generator_config)
             for step, pair in pairs.items()
-            if pair.generator == TEMPLATE_SELECTOR and folder is not None
+            if pair.generator in FREE_GENERATORS and folder is not None
         }
 
 

@@ -11,6 +11,7 @@ from actors.guards.catalogue import BUILT_IN
 from actors.guards.shapes import PROBLEM_TYPES
 from actors.hands.team import Registry, team
 from actors.hands.templates import TemplateSelectorGenerator
+from replan import MEMORY, solve
 from replan.plugins import registry
 from runtime.clock import TrioClock
 from runtime.errors import UsageProblem
@@ -103,16 +104,33 @@ def test_a_wrong_setting_stops_the_building_of_the_team(config, line):
     assert str(caught.value) == line
 
 
-def test_without_a_folder_there_is_no_selector():
+NAMES = ["TemplateSelectorGenerator", "PlanGenerator"]
+"""One generator: AtomicGuard calls a plan out of its catalogue by the second name."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_a_folder_there_is_no_selector(name):
     """A registry that lacks it says so before a run begins."""
-    step = pinned({"t": {"generator": "TemplateSelectorGenerator"}}).workflow
-    assert "generator 'TemplateSelectorGenerator'" in Registry(guards={"toy": None}).missing(step)
+    step = pinned({"t": {"generator": name}}).workflow
+    assert f"generator {name!r}" in Registry(guards={"toy": None}).missing(step)
     assert registry().missing(step) == ("guard 'toy'",)
 
 
-def test_no_plug_in_takes_its_name():
+@pytest.mark.parametrize("name", NAMES)
+def test_no_plug_in_takes_its_name(name):
     async def mine(context):
         return "{}"
 
-    with pytest.raises(UsageProblem, match="TemplateSelectorGenerator: the name is built in"):
-        registry(generators={"TemplateSelectorGenerator": mine})
+    with pytest.raises(UsageProblem, match=f"{name}: the name is built in"):
+        registry(generators={name: mine})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_workflow_may_be_a_template_alone(tmp_path, name):
+    """Whatever the problem says, a plan of the catalogue is made without a model call, and proved."""
+    pair = {"generator": name, "guard": "plan_medium"}
+    path = tmp_path / "catalogue.json"
+    path.write_text(json.dumps({"name": "catalogue", "action_pairs": {"g_plan": pair}}))
+    result = solve(SLOW, workflow=str(path), model="rules", home=MEMORY)
+    assert (result.outcome, result.calls) == ("success", 0)
+    assert result.plan["plan_id"].startswith("performance")
