@@ -9,7 +9,7 @@ import os
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import trio
 
@@ -22,21 +22,29 @@ from runtime.redact import Redactor, secrets_in
 M = TypeVar("M")
 
 MAILBOX_MAX = 1024
-"""Envelopes that may wait in one mailbox: far above any budget of calls, so that `send_nowait` only fails on a bug."""
+"""Envelopes that may wait in one mailbox: far above any budget of calls, so that `put` only fails on a bug."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Envelope:
     """One piece of work on its way to an actor.
 
-    `context` is all that the actor may see (`Machine.brief`); `scope` is cancelled when the work is withdrawn; `trace`
-    carries the ids that logs and spans are bound to, since channels do not carry context variables.
+    `context` is all that the actor may see (`Machine.brief`); `trace` carries the ids that logs and spans are bound to,
+    since channels do not carry context variables.
     """
 
     work: Work
     context: Any
-    scope: trio.CancelScope = field(default_factory=trio.CancelScope, compare=False)
     trace: dict[str, str] = field(default_factory=dict)
+    withdrawn: bool = False
+    scope: trio.CancelScope | None = None
+    """What the work waits in, while it does."""
+
+    def withdraw(self) -> None:
+        """Cancel the work: what waits is interrupted, what has not begun never begins."""
+        self.withdrawn = True
+        if self.scope is not None:
+            self.scope.cancel()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +55,8 @@ class Delivery(Generic[M]):
     message: M | Crashed | None
 
 
-Handler = Callable[[Envelope], Awaitable[M]]
+Handler = Callable[[Envelope], Awaitable[M] | M]
+"""Does the work. One that waits for nothing is a plain function: it needs no scope, as nothing could interrupt it."""
 Deliver = Callable[[Delivery[Any]], Awaitable[None]]
 
 
@@ -66,41 +75,22 @@ class Actor(Generic[M]):
         self, address: str, handler: Handler[M], *, concurrency: int = 1, intensity: Intensity | None = None
     ) -> None:
         self.address = address
+        self.concurrency = concurrency
         self._handler = handler
-        self._concurrency = concurrency
         self._intensity = intensity or Intensity()
         self._restarts: deque[float] = deque()
 
-    async def serve(
-        self, mailbox: "trio.MemoryReceiveChannel[Envelope]", nursery: trio.Nursery, deliver: Deliver, clock: Clock
-    ) -> None:
-        """Take envelopes until the mailbox is closed or the task is cancelled; the work on each runs in `nursery`.
-
-        `deliver` gets every answer, also while the nursery is being cancelled: it shields itself where it waits.
-        """
-        places = trio.Semaphore(self._concurrency)
-        with mailbox:
-            async for envelope in mailbox:
-                try:
-                    places.acquire_nowait()
-                except trio.WouldBlock:
-                    await places.acquire()
-                nursery.start_soon(self._work, envelope, deliver, clock, places)
-
-    async def _work(self, envelope: Envelope, deliver: Deliver, clock: Clock, places: trio.Semaphore) -> None:
-        message: M | Crashed | None = None
-        try:
-            with envelope.scope, logs.bound(**envelope.trace):
-                message = await self._answer(envelope, clock)
-        finally:
-            places.release()
-            await deliver(Delivery(envelope.work.request_id, message))
-
-    async def _answer(self, envelope: Envelope, clock: Clock) -> M | Crashed:
+    async def answer(self, envelope: Envelope, clock: Clock) -> M | Crashed | None:
+        """Return the answer to an envelope, or None when it was withdrawn."""
+        logs.bind(**envelope.trace)
         restarts = 0
-        while True:
+        while not envelope.withdrawn:
             try:
-                return await self._handler(envelope)
+                answer = self._handler(envelope)
+                if not isinstance(answer, Awaitable):
+                    return answer
+                with trio.CancelScope() as envelope.scope:
+                    return cast("M", await answer)
             except Exception as error:  # noqa: BLE001 - the one place where an actor's bug becomes a message
                 logs.get_logger("actor").exception(
                     "actor.crashed", actor=self.address, request=envelope.work.request_id
@@ -111,9 +101,49 @@ class Actor(Generic[M]):
                     line = f"{self.address}: {type(error).__name__}: {error}".splitlines()[0]
                     # It is written down and shown, so it passes the same redactor as the logs.
                     return Crashed(envelope.work.request_id, clock.now(), Redactor(secrets_in(os.environ)).text(line))
+        return None
 
     def _may_restart(self, now: float) -> bool:
         while self._restarts and self._restarts[0] < now - self._intensity.seconds:
             self._restarts.popleft()
         self._restarts.append(now)
         return len(self._restarts) <= self._intensity.restarts
+
+
+class Mailbox(Generic[M]):
+    """An actor at work in one run: what it has been sent, and the tasks that do it.
+
+    A task is started, in `nursery`, with the envelope that finds fewer of them than the actor's concurrency allows, and
+    ends when nothing waits any more: an actor without work costs nothing. `deliver` gets every answer, also while the
+    nursery is being cancelled: it shields itself where it waits.
+    """
+
+    def __init__(self, actor: Actor[M], nursery: trio.Nursery, deliver: Deliver, clock: Clock) -> None:
+        self._actor, self._nursery, self._deliver, self._clock = actor, nursery, deliver, clock
+        self._waiting: deque[Envelope] = deque()
+        self._tasks = 0
+
+    def put(self, envelope: Envelope) -> None:
+        """Take an envelope; never blocks. Raises `trio.WouldBlock` beyond `MAILBOX_MAX`, which is a bug."""
+        if self._tasks < self._actor.concurrency:
+            self._tasks += 1
+            self._nursery.start_soon(self._serve, envelope)
+        elif len(self._waiting) < MAILBOX_MAX:
+            self._waiting.append(envelope)
+        else:
+            raise trio.WouldBlock
+
+    async def _serve(self, envelope: Envelope) -> None:
+        try:
+            await self._work(envelope)
+            while self._waiting:
+                await self._work(self._waiting.popleft())
+        finally:
+            self._tasks -= 1
+
+    async def _work(self, envelope: Envelope) -> None:
+        message: M | Crashed | None = None
+        try:
+            message = await self._actor.answer(envelope, self._clock)
+        finally:
+            await self._deliver(Delivery(envelope.work.request_id, message))

@@ -21,7 +21,7 @@ from runtime.redact import Redactor
 if TYPE_CHECKING:
     from structlog.stdlib import BoundLogger
 
-__all__ = ["bound", "configure", "get_logger", "log_record", "outline", "reset"]
+__all__ = ["bind", "bound", "configure", "get_logger", "log_record", "outline", "reset"]
 
 ITEMS_MAX = 20
 """Items of a list, or fields of a mapping, that an outline shows; a larger one is shown as its size."""
@@ -104,6 +104,13 @@ def bound(**fields: Any) -> AbstractContextManager[None]:
     import structlog  # noqa: PLC0415 -- see `get_logger`.
 
     return cast("AbstractContextManager[None]", structlog.contextvars.bound_contextvars(**fields))
+
+
+def bind(**fields: Any) -> None:
+    """Put the fields on every line that this task writes from now on, also through other libraries."""
+    import structlog  # noqa: PLC0415 -- see `get_logger`.
+
+    structlog.contextvars.bind_contextvars(**fields)
 
 
 def log_record(record: Record[Any], **fields: Any) -> None:

@@ -4,7 +4,7 @@ One loop: receive a message, `accept`, `advance` until quiet, append (durably), 
 whole of scheduling: outstanding minus running is started, running minus outstanding is cancelled. A new run, a resumed
 run and a pruned branch are the same case.
 
-Back-pressure: the inbox has size zero; envelopes go out with `send_nowait`, since a blocking send into a full mailbox
+Back-pressure: the inbox has size zero; envelopes go out without waiting, since a blocking send into a full mailbox
 could wait for the very actor that waits for the inbox.
 """
 
@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import trio
 
 from runtime import logs
-from runtime.actor import MAILBOX_MAX, Actor, Delivery, Envelope
+from runtime.actor import Actor, Delivery, Envelope, Mailbox
 from runtime.clock import Clock
 from runtime.crash import reached
 from runtime.driving import Ending, Lease, Stop
@@ -67,11 +67,11 @@ class Supervisor(Generic[S, E, M]):
         self.run = run
         self._machine, self._journal, self._clock, self._lease = machine, journal, clock, lease
         self._actors = {actor.address: actor for actor in actors}
-        self._stop = stop or Stop()
+        self._stop, self._may_stop = stop or Stop(), stop is not None
         self._on_record = on_record
         self._trace, self._notice = trace, notice
         self._news, self._rest_after = news or Polling(journal, lease.poll), rest_after
-        self._mailboxes: dict[str, trio.MemorySendChannel[Envelope]] = {}
+        self._mailboxes: dict[str, Mailbox[M]] = {}
         self._running: dict[str, Envelope] = {}
         self._send, self._inbox = trio.open_memory_channel[Delivery[Any] | Mailed](0)
         self._state = machine.initial()
@@ -80,6 +80,7 @@ class Supervisor(Generic[S, E, M]):
         self._epoch = 0
         self._mail_seen = 0
         self._patience = trio.CancelScope()
+        self._all = trio.CancelScope()
         self._parked = False
 
     @property
@@ -98,26 +99,32 @@ class Supervisor(Generic[S, E, M]):
             self._epoch = await self._journal.claim(self.run, lease.owner, lease.ttl, dead=lease.dead)
         try:
             reached("claim.after")
-            await self._load()
-            if await self._ended_by_mail():
-                return Ending.FINISHED
-            async with trio.open_nursery() as nursery:
-                try:
-                    nursery.start_soon(self._keep_lease)
-                    self._open_mailboxes(nursery)
-                    await self._begin(first)
-                    nursery.start_soon(self._watch_mail)
-                    nursery.start_soon(self._watch_stop)
-                    ending = await self._loop()
-                finally:
-                    # Also when this was cancelled or failed: an answer in hand would wait, shielded, for nobody.
-                    self._inbox.close()
-                nursery.cancel_scope.cancel()
+            with self._all:
+                await self._load()
+                return Ending.FINISHED if await self._ended_by_mail() else await self._work(first)
         except BaseExceptionGroup as group:
             raise _only(group) from group
         finally:
             with trio.CancelScope(shield=True):
                 await self._journal.release(self.run, self._epoch)
+
+    async def _work(self, first: Any) -> Ending:
+        async with trio.open_nursery() as nursery:
+            try:
+                nursery.start_soon(self._keep_lease)
+                self._mailboxes = {
+                    address: Mailbox(actor, nursery, self._deliver, self._clock)
+                    for address, actor in self._actors.items()
+                }
+                await self._begin(first)
+                nursery.start_soon(self._watch_mail)
+                if self._may_stop:
+                    nursery.start_soon(self._watch_stop)
+                ending = await self._loop()
+            finally:
+                # Also when this was cancelled or failed: an answer in hand would wait, shielded, for nobody.
+                self._inbox.close()
+            nursery.cancel_scope.cancel()
         return ending
 
     async def _load(self) -> None:
@@ -154,12 +161,6 @@ class Supervisor(Generic[S, E, M]):
         accepted = self._machine.accept(self._state, first)
         if accepted is not None and not isinstance(accepted, Refused):
             await self._append(self._machine.evolve(self._state, accepted), [accepted], None)
-
-    def _open_mailboxes(self, nursery: trio.Nursery) -> None:
-        for address, actor in self._actors.items():
-            send, receive = trio.open_memory_channel[Envelope](MAILBOX_MAX)
-            self._mailboxes[address] = send
-            nursery.start_soon(actor.serve, receive, nursery, self._deliver, self._clock)
 
     async def _loop(self) -> Ending:
         while not self._finished():
@@ -213,7 +214,7 @@ class Supervisor(Generic[S, E, M]):
         await self._step(Parking(self._clock.now(), self._stop.handover))
         for envelope in self._running.values():
             if envelope.work.repeatable:
-                envelope.scope.cancel()
+                envelope.withdraw()
 
     async def _step(self, message: Any, inbox: int | None = None) -> None:
         """Turn one message into records, then into work. Nothing is acted on before it is written."""
@@ -264,10 +265,13 @@ class Supervisor(Generic[S, E, M]):
         facts = [Fact(event, inbox if place == 0 else None) for place, event in enumerate(events)]
         summary = self._machine.summary(state)
         reached("append.before")
-        with trio.CancelScope(shield=True):
+        self._all.shield = True  # A scope for each append would cost more than the rest of this function.
+        try:
             records = await self._journal.append(
                 self.run, after=self._seq, epoch=self._epoch, facts=facts, summary=summary, overdraw=overdraw
             )
+        finally:
+            self._all.shield = False
         reached("append.after")
         self._state, self._summary, self._seq = state, summary, records[-1].seq
         for record in records:
@@ -281,7 +285,7 @@ class Supervisor(Generic[S, E, M]):
         outstanding = {} if self._finished() else self._machine.outstanding(self._state)
         for request_id, envelope in self._running.items():
             if request_id not in outstanding:
-                envelope.scope.cancel()
+                envelope.withdraw()
         if self._parked:
             return
         for request_id, work in outstanding.items():
@@ -289,7 +293,7 @@ class Supervisor(Generic[S, E, M]):
                 trace = {"run_id": self.run, **self._trace(work.request)}
                 envelope = Envelope(work, self._machine.brief(self._state, work), trace=trace)
                 self._running[request_id] = envelope
-                self._mailboxes[work.address].send_nowait(envelope)
+                self._mailboxes[work.address].put(envelope)
 
     async def _drain(self) -> None:
         """Wait for the work in flight as long as patience lasts; then cancel it; journal every reply that comes."""
@@ -298,7 +302,7 @@ class Supervisor(Generic[S, E, M]):
             while self._running:
                 await self._take(await self._inbox.receive())
         for envelope in self._running.values():
-            envelope.scope.cancel()
+            envelope.withdraw()
         while self._running:
             await self._take(await self._inbox.receive())
 

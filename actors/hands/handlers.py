@@ -1,6 +1,6 @@
 """Handlers: from an envelope to the message that answers it, for steps, guards and the clock."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 import trio
@@ -36,34 +36,43 @@ async def generate(generator: Generator, clock: Clock, envelope: Envelope) -> Ge
     return Generated(request_id, now, now - started, answer)
 
 
-async def judge(guard: AnyGuard, clock: Clock, threads: bool, limit_seconds: float, envelope: Envelope) -> Judged:
-    """Ask the guard. A guard that takes longer than its time limit is a bug of the guard, not a rejection.
+def judge(
+    guard: AnyGuard, clock: Clock, threads: bool, limit_seconds: float, envelope: Envelope
+) -> Judged | Awaitable[Judged]:
+    """Ask the guard: at once, or as something to wait for if it does I/O or may take long.
 
-    So is a verdict that JSON cannot hold. It is read back here, where that ends the run, and not when it is written,
-    where every later driver would stumble over it again; and the run goes on with what its journal says.
+    A guard that takes longer than its time limit is a bug of the guard, not a rejection.
     """
     brief: JudgementBrief = envelope.context
-    started = clock.now()
-    verdict = await _verdict(guard, brief, limit_seconds, threads=threads)
+    done = partial(_judged, brief.request.request_id, clock, clock.now())
+    work = partial(guard, brief.artifact, brief.context)
+    slow = brief.request.guard == "plan_expansive" or len(brief.artifact.content) > INLINE_BYTES_MAX
+    if threads and slow:
+        in_thread = partial(trio.to_thread.run_sync, work, abandon_on_cancel=True)
+        return _in_time(in_thread, limit_seconds, done)
+    answer = work()
+    if isinstance(answer, Verdict):
+        return done(answer)  # A guard that has not waited could not have been interrupted either.
+    return _in_time(lambda: answer, limit_seconds, done)
+
+
+async def _in_time(
+    work: Callable[[], Awaitable[Verdict]], limit_seconds: float, done: Callable[[Verdict], Judged]
+) -> Judged:
+    with trio.fail_after(limit_seconds):
+        return done(await work())
+
+
+def _judged(request_id: str, clock: Clock, started: float, verdict: Verdict) -> Judged:
+    """Return the message that a verdict is.
+
+    One that JSON cannot hold is a bug of the guard as well. It is read back here, where that ends the run, and not when
+    it is written, where every later driver would stumble over it again; and the run goes on with what its journal says.
+    """
     verdict = Verdict.model_validate_json(verdict.model_dump_json())
     reached("judge.after")
     now = clock.now()
-    return Judged(brief.request.request_id, now, now - started, verdict)
-
-
-async def _verdict(guard: AnyGuard, brief: JudgementBrief, limit_seconds: float, *, threads: bool) -> Verdict:
-    work = partial(guard, brief.artifact, brief.context)
-    slow = brief.request.guard == "plan_expansive" or len(brief.artifact.content) > INLINE_BYTES_MAX
-    answer: Verdict | Awaitable[Verdict]
-    if threads and slow:
-        with trio.fail_after(limit_seconds):
-            answer = await trio.to_thread.run_sync(work, abandon_on_cancel=True)
-    else:
-        answer = work()
-    if isinstance(answer, Verdict):
-        return answer  # A guard that has not waited here could not have been interrupted either.
-    with trio.fail_after(limit_seconds):
-        return await answer
+    return Judged(request_id, now, now - started, verdict)
 
 
 async def wait(clock: Clock, envelope: Envelope) -> Woken:

@@ -55,7 +55,7 @@ class ParksInMemoryOnly(Supervisor):
 class DropsRepliesAtAStop(Supervisor):
     async def _drain(self):
         for envelope in self._running.values():
-            envelope.scope.cancel()
+            envelope.withdraw()
         while self._running:
             self._running.pop((await self._inbox.receive()).request_id, None)
 
