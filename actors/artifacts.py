@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import orjson
+
 from runtime.models.port import Usage
 from runtime.replies import Parsed, Unreadable, read_reply
 
@@ -33,8 +35,14 @@ class Artifact:
     @cached_property
     def shown(self) -> str:
         """What prompts show of it: the value, without the words that the model put around it, or else the content."""
-        value = self.value
-        return json.dumps(value.value, indent=2, ensure_ascii=False) if isinstance(value, Parsed) else self.content
+        return _indented(self.value.value) if isinstance(self.value, Parsed) else self.content
+
+
+def _indented(value: Any) -> str:
+    try:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    except TypeError:  # An integer of more than 64 bits, or half a character.
+        return json.dumps(value, indent=2, ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,16 @@
 """The settings of the cyclic garbage collector for a process that drives runs.
 
-A step makes some thousands of small objects and hardly any cycles, so the default (a pass every 700 new objects) spends
-a quarter of a step's processor time on looking at what is still in use. Reference counts free nearly everything at once
-either way; `benchmarks/bench_steps.py` measures with these settings.
+Reference counts free nearly everything at once; cycles are as good as none in a step. But a pass looks at every object
+that is new and still in use, which takes about a microsecond for each, a sixth of a step's processor time with the
+default of a pass every 700 objects or every 10,000. So passes are rare; `benchmarks/bench_steps.py` measures with these
+settings.
 """
 
 import gc
 
-YOUNG = 10_000
-"""New objects before a pass over them."""
-MIDDLE = 20
+YOUNG = 200_000
+"""New objects before a pass over them: about 30 MB, the most that cycles can hold back."""
+MIDDLE = 10
 """Such passes before one over their survivors."""
 
 

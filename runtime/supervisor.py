@@ -101,12 +101,13 @@ class Supervisor(Generic[S, E, M]):
             reached("claim.after")
             with self._all:
                 await self._load()
-                return Ending.FINISHED if await self._ended_by_mail() else await self._work(first)
+                ending = Ending.FINISHED if await self._ended_by_mail() else await self._work(first)
         except BaseExceptionGroup as group:
             raise _only(group) from group
         finally:
             with trio.CancelScope(shield=True):
                 await self._journal.release(self.run, self._epoch)
+        return ending
 
     async def _work(self, first: Any) -> Ending:
         async with trio.open_nursery() as nursery:
@@ -124,6 +125,7 @@ class Supervisor(Generic[S, E, M]):
             finally:
                 # Also when this was cancelled or failed: an answer in hand would wait, shielded, for nobody.
                 self._inbox.close()
+                self._mailboxes = {}  # They hold this object: a cycle would keep the run until the next collection.
             nursery.cancel_scope.cancel()
         return ending
 

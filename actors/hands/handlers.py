@@ -48,19 +48,21 @@ def judge(
     work = partial(guard, brief.artifact, brief.context)
     slow = brief.request.guard == "plan_expansive" or len(brief.artifact.content) > INLINE_BYTES_MAX
     if threads and slow:
-        in_thread = partial(trio.to_thread.run_sync, work, abandon_on_cancel=True)
-        return _in_time(in_thread, limit_seconds, done)
+        return _in_time(_in_thread(work), limit_seconds, done)
     answer = work()
     if isinstance(answer, Verdict):
         return done(answer)  # A guard that has not waited could not have been interrupted either.
-    return _in_time(lambda: answer, limit_seconds, done)
+    return _in_time(answer, limit_seconds, done)
 
 
-async def _in_time(
-    work: Callable[[], Awaitable[Verdict]], limit_seconds: float, done: Callable[[Verdict], Judged]
-) -> Judged:
+async def _in_thread(work: Callable[[], Verdict | Awaitable[Verdict]]) -> Verdict:
+    answer = await trio.to_thread.run_sync(work, abandon_on_cancel=True)
+    return answer if isinstance(answer, Verdict) else await answer
+
+
+async def _in_time(work: Awaitable[Verdict], limit_seconds: float, done: Callable[[Verdict], Judged]) -> Judged:
     with trio.fail_after(limit_seconds):
-        return done(await work())
+        return done(await work)
 
 
 def _judged(request_id: str, clock: Clock, started: float, verdict: Verdict) -> Judged:

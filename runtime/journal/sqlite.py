@@ -1,11 +1,11 @@
 """The journal in SQLite: the default. One file, several processes, every append durable before it returns.
 
-All writing goes through one worker thread with group commit, all reading through another; a third connection, on trio's
-thread, only asks whether anything was committed. Every rule about leases and places is checked inside the transaction
+All writing is committed in groups by one thread, all reading is done by another; a third connection, on trio's thread,
+only asks whether anything was committed. Every rule about leases and places is checked inside the transaction
 that writes, so it holds between processes too.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
@@ -22,13 +22,15 @@ from runtime.journal import folder, schema, statements
 from runtime.journal.chain import Stored, Tip, decode, extend, records, verify
 from runtime.journal.entry import admit_facts, admit_run, admit_summary, admit_text, known_run
 from runtime.journal.port import Dead, Due, Fact, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
-from runtime.journal.worker import Explain, Worker, open_worker
+from runtime.journal.thread import ConnectionThread, Explain, open_thread
+from runtime.journal.writer import Writer, open_writer
 from runtime.ledger import Amount
 from runtime.machine import Summary
 
 E = TypeVar("E")
+T = TypeVar("T")
 
-BATCH_MAX = 512
+GROUP_MAX = 512
 """Jobs that may share a commit: enough to spread the cost of one, few enough to keep the wait short."""
 
 
@@ -59,8 +61,8 @@ async def open_sqlite(
     reader = partial(schema.open_reader, path, vfs, busy_seconds)
     watcher = partial(schema.open_reader, path, vfs, 0.0)
     async with (
-        open_worker("journal-writer", writer, explain, begin="BEGIN IMMEDIATE", batch_max=BATCH_MAX) as writing,
-        open_worker("journal-reader", reader, explain, begin="BEGIN", batch_max=1) as reading,
+        open_writer("journal-writer", writer, explain, busy_seconds=busy_seconds, group_max=GROUP_MAX) as writing,
+        open_thread("journal-reader", reader, explain) as reading,
     ):
         # Asked on trio's thread, it waits for nobody; opened on another, because opening may touch the disk.
         with closing(await reading.do(lambda _: watcher())) as watching:
@@ -76,8 +78,8 @@ class _SqliteJournal(Generic[E]):
         explain: Explain,
         budget: HomeBudget,
         *,
-        writing: Worker,
-        reading: Worker,
+        writing: Writer,
+        reading: ConnectionThread,
         watching: apsw.Connection,
     ) -> None:
         self._codec, self._clock, self._explain, self._budget = codec, clock, explain, budget
@@ -179,7 +181,7 @@ class _SqliteJournal(Generic[E]):
             verify(run, start, rows, held.tip)
             return decode(self._codec, run, rows, partial(statements.text, connection))
 
-        return await self._reading.do(work)
+        return await self._reading.do(partial(_in_one_snapshot, work))
 
     async def post(self, run: str, key: str, body: str) -> Posted:
         known_run(run)
@@ -205,7 +207,7 @@ class _SqliteJournal(Generic[E]):
             held = statements.lease(connection, run)
             return statements.posted_after(connection, run, held.id, after)
 
-        return await self._reading.do(work)
+        return await self._reading.do(partial(_in_one_snapshot, work))
 
     async def due(self, limit: int, *, dead: Dead = nobody) -> Due:
         now = self._clock.now()
@@ -225,3 +227,13 @@ class _SqliteJournal(Generic[E]):
         except apsw.Error as error:
             raise self._explain(error) from error
         return self._version
+
+
+def _in_one_snapshot(work: Callable[[apsw.Connection], T], connection: apsw.Connection) -> T:
+    """Run a function of a connection in which nothing changes meanwhile."""
+    connection.execute("BEGIN")
+    try:
+        return work(connection)
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")

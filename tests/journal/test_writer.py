@@ -1,4 +1,4 @@
-"""The worker commits in groups, keeps failures apart, and leaves nothing behind."""
+"""The writer commits in groups, keeps failures apart, and leaves nothing behind."""
 
 import threading
 from functools import partial
@@ -9,7 +9,8 @@ import trio
 import trio.testing
 
 from runtime.errors import JournalError
-from runtime.journal.worker import open_worker
+from runtime.journal.thread import Job
+from runtime.journal.writer import open_writer
 
 
 class ExplainedError(Exception):
@@ -28,7 +29,7 @@ def connect(path):
 
 @pytest.fixture
 def opener(tmp_path):
-    return partial(open_worker, "worker", partial(connect, tmp_path / "db"), explain, begin="BEGIN", batch_max=100)
+    return partial(open_writer, "writer", partial(connect, tmp_path / "db"), explain, busy_seconds=5.0, group_max=100)
 
 
 def insert(number, connection):
@@ -49,30 +50,29 @@ def count_commits(commits, connection):
 
 
 class Gate:
-    """Keeps the worker busy, so that what is handed in meanwhile becomes one group."""
+    """Holds up the writer's commits, so that what is handed in meanwhile becomes one group."""
 
-    def __init__(self):
-        self.reached, self.opened = trio.Event(), threading.Event()
-        self.token = trio.lowlevel.current_trio_token()
+    def __init__(self, writer):
+        self.opened = threading.Event()
+        writer._thread.post(Job(self.wait, lambda _: None))
 
-    def __call__(self, _connection):
-        self.token.run_sync_soon(self.reached.set)
+    def wait(self, _connection):
         assert self.opened.wait(5)
 
 
-async def in_one_group(worker, *jobs):
+async def in_one_group(writer, *jobs):
     """Run the jobs in one transaction; return each one's result or error."""
-    gate, outcomes = Gate(), [None] * len(jobs)
+    gate, outcomes = Gate(writer), [None] * len(jobs)
 
     async def attempt(place, job):
         try:
-            outcomes[place] = await worker.do(job)
+            outcomes[place] = await writer.do(job)
         except Exception as error:  # noqa: BLE001 -- it is what the test looks at
             outcomes[place] = error
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(worker.do, gate)
-        await gate.reached.wait()
+        nursery.start_soon(writer.do, nothing)
+        await trio.testing.wait_all_tasks_blocked()
         for place, job in enumerate(jobs):
             nursery.start_soon(attempt, place, job)
             await trio.testing.wait_all_tasks_blocked()
@@ -80,31 +80,34 @@ async def in_one_group(worker, *jobs):
     return outcomes
 
 
+def nothing(_connection):
+    """Write nothing, in a transaction of its own."""
+
+
 async def test_a_job_returns_its_result_once_it_is_committed(opener, tmp_path):
-    async with opener() as worker:
-        assert await worker.do(partial(insert, 7)) == 7
+    async with opener() as writer:
+        assert await writer.do(partial(insert, 7)) == 7
         assert numbers(apsw.Connection(str(tmp_path / "db"))) == [7]
 
 
 async def test_jobs_that_wait_together_share_a_commit(opener):
     commits = []
 
-    async with opener() as worker:
-        await worker.do(partial(count_commits, commits))
+    async with opener() as writer:
+        await writer.do(partial(count_commits, commits))
         commits.clear()
-        assert await in_one_group(worker, *(partial(insert, number) for number in range(50))) == list(range(50))
-        # The gate's own transaction wrote nothing, so the hook saw only the group's.
-        assert commits == ["commit"]
+        assert await in_one_group(writer, *(partial(insert, number) for number in range(50))) == list(range(50))
+        assert commits == ["commit"] * 2  # The one that the gate held up, and the group's.
 
 
 async def test_a_group_is_bounded(tmp_path):
     commits = []
-    opened = open_worker("worker", partial(connect, tmp_path / "db"), explain, begin="BEGIN", batch_max=10)
-    async with opened as worker:
-        await worker.do(partial(count_commits, commits))
+    opened = open_writer("writer", partial(connect, tmp_path / "db"), explain, busy_seconds=5.0, group_max=10)
+    async with opened as writer:
+        await writer.do(partial(count_commits, commits))
         commits.clear()
-        await in_one_group(worker, *(partial(insert, number) for number in range(50)))
-    assert commits == ["commit"] * 5
+        await in_one_group(writer, *(partial(insert, number) for number in range(50)))
+    assert commits == ["commit"] * 6  # The first is the one that the gate held up.
 
 
 async def test_a_job_that_fails_spoils_only_itself(opener):
@@ -112,26 +115,26 @@ async def test_a_job_that_fails_spoils_only_itself(opener):
         insert(100, connection)
         raise ValueError("no")
 
-    async with opener() as worker:
+    async with opener() as writer:
         jobs = [partial(insert, 1), insert_and_raise, partial(insert, 1), partial(insert, 2)]
-        first, second, third, fourth = await in_one_group(worker, *jobs)
+        first, second, third, fourth = await in_one_group(writer, *jobs)
         assert (first, fourth) == (1, 2)
         assert isinstance(second, ValueError)
         assert isinstance(third, ExplainedError)
         assert isinstance(third.__cause__, apsw.ConstraintError)
-        assert await worker.do(numbers) == [1, 2]
+        assert await writer.do(numbers) == [1, 2]
 
 
 async def test_when_the_storage_fails_nothing_of_the_group_is_written(opener):
     def fill_up(connection):
         raise apsw.FullError("no room")
 
-    async with opener() as worker:
-        outcomes = await in_one_group(worker, partial(insert, 1), fill_up, partial(insert, 2))
+    async with opener() as writer:
+        outcomes = await in_one_group(writer, partial(insert, 1), fill_up, partial(insert, 2))
         assert [type(outcome) for outcome in outcomes] == [ExplainedError] * 3
         assert len(set(map(id, outcomes))) == 3
-        assert await worker.do(numbers) == []
-        assert await worker.do(partial(insert, 3)) == 3
+        assert await writer.do(numbers) == []
+        assert await writer.do(partial(insert, 3)) == 3
 
 
 async def test_when_the_commit_itself_fails_nothing_of_the_group_is_written(opener):
@@ -139,28 +142,31 @@ async def test_when_the_commit_itself_fails_nothing_of_the_group_is_written(open
         answers = [True]
         connection.set_commit_hook(lambda: bool(answers and answers.pop()))
 
-    async with opener() as worker:
-        outcomes = await in_one_group(worker, refuse_once, partial(insert, 1), partial(insert, 2))
+    async with opener() as writer:
+        outcomes = await in_one_group(writer, refuse_once, partial(insert, 1), partial(insert, 2))
         assert [type(outcome) for outcome in outcomes] == [ExplainedError] * 3
-        assert await worker.do(numbers) == []
-        assert await worker.do(partial(insert, 3)) == 3
+        assert await writer.do(numbers) == []
+        assert await writer.do(partial(insert, 3)) == 3
 
 
 async def test_an_error_that_is_not_of_sqlite_leaves_nobody_waiting(opener):
     def break_commits(connection):
         connection.set_commit_hook(lambda: {}["a hook that raises"])
 
-    async with opener() as worker:
-        await worker.do(break_commits)
-        with pytest.raises(KeyError):
-            await worker.do(partial(insert, 1))
-        await worker.do(lambda connection: connection.set_commit_hook(None))
-        assert await worker.do(numbers) == []
+    async with opener() as writer:
+        for job in (break_commits, partial(insert, 1)):
+            with pytest.raises(KeyError):
+                await writer.do(job)
+        await writer.do(lambda connection: connection.set_commit_hook(None))
+        assert await writer.do(numbers) == []
 
 
 async def test_a_closing_that_fails_is_told_and_leaves_nothing(tmp_path):
     class Unclosable:
         in_transaction = False
+
+        def set_busy_timeout(self, _milliseconds):
+            """Do nothing."""
 
         def execute(self, _statement):
             """Do nothing."""
@@ -170,56 +176,53 @@ async def test_a_closing_that_fails_is_told_and_leaves_nothing(tmp_path):
 
     before = threading.enumerate()
     with pytest.raises(ExplainedError, match="the disk is gone"):
-        async with open_worker("worker", Unclosable, explain, begin="BEGIN", batch_max=1) as worker:
-            assert await worker.do(lambda _: 7) == 7
+        async with open_writer("writer", Unclosable, explain, busy_seconds=5.0, group_max=1) as writer:
+            assert await writer.do(lambda _: 7) == 7
     assert threading.enumerate() == before
 
 
 async def test_a_job_whose_caller_was_cancelled_is_done_all_the_same(opener):
-    gate = Gate()
-    async with opener() as worker, trio.open_nursery() as nursery:
-        nursery.start_soon(worker.do, gate)
-        await gate.reached.wait()
+    async with opener() as writer:
+        gate = Gate(writer)
         with trio.move_on_after(0.01):
-            await worker.do(partial(insert, 1))
+            await writer.do(partial(insert, 1))
         gate.opened.set()
-        assert await worker.do(numbers) == [1]
+        assert await writer.do(numbers) == [1]
 
 
 async def test_what_was_handed_in_is_done_before_the_end(opener, tmp_path):
-    async with opener() as worker:
+    async with opener() as writer:
         with trio.CancelScope() as scope:
             async with trio.open_nursery() as nursery:
                 for number in range(200):
-                    nursery.start_soon(worker.do, partial(insert, number))
+                    nursery.start_soon(writer.do, partial(insert, number))
                 await trio.testing.wait_all_tasks_blocked(0)
                 scope.cancel()
     assert numbers(apsw.Connection(str(tmp_path / "db"))) == list(range(200))
 
 
 async def test_a_job_that_waits_right_before_the_end_is_done(opener, tmp_path):
-    gate = Gate()
-
-    async def open_later():
+    async def open_later(gate):
         await trio.sleep(0.02)
         gate.opened.set()
 
-    async with trio.open_nursery() as outer, opener() as worker:
+    async with trio.open_nursery() as outer, opener() as writer:
+        gate = Gate(writer)
         async with trio.open_nursery() as callers:
-            callers.start_soon(worker.do, gate)
-            await gate.reached.wait()
-            callers.start_soon(worker.do, partial(insert, 1))
+            callers.start_soon(writer.do, nothing)
+            await trio.testing.wait_all_tasks_blocked()
+            callers.start_soon(writer.do, partial(insert, 1))
             await trio.testing.wait_all_tasks_blocked()
             callers.cancel_scope.cancel()
-        outer.start_soon(open_later)
+        outer.start_soon(open_later, gate)
     assert numbers(apsw.Connection(str(tmp_path / "db"))) == [1]
 
 
 async def test_after_the_end_a_job_is_refused_at_once(opener):
-    async with opener() as worker:
+    async with opener() as writer:
         pass
     with pytest.raises(JournalError, match="closed"):
-        await worker.do(numbers)
+        await writer.do(numbers)
 
 
 async def test_no_thread_is_left_whatever_happens_inside(opener):
@@ -243,6 +246,29 @@ async def test_an_opening_that_fails_says_why_and_leaves_nothing():
 
     before = threading.enumerate()
     with pytest.raises(ExplainedError, match="no such place"):
-        async with open_worker("worker", refuse, explain, begin="BEGIN", batch_max=1):
+        async with open_writer("writer", refuse, explain, busy_seconds=5.0, group_max=1):
             raise AssertionError("it did not open")
     assert threading.enumerate() == before
+
+
+async def test_another_process_that_writes_is_waited_for_without_holding_up_this_one(opener, tmp_path):
+    other = apsw.Connection(str(tmp_path / "db"))
+    async with opener() as writer, trio.open_nursery() as nursery:
+        other.execute("BEGIN IMMEDIATE")
+        nursery.start_soon(writer.do, partial(insert, 1))
+        for _ in range(10):
+            await trio.sleep(0.01)
+        assert numbers(other) == []
+        other.execute("COMMIT")
+        assert await writer.do(numbers) == [1]
+
+
+async def test_another_process_that_never_ends_its_writing_is_told_of(tmp_path):
+    other = connect(tmp_path / "db")
+    opened = open_writer("writer", partial(connect, tmp_path / "db"), explain, busy_seconds=0.05, group_max=10)
+    async with opened as writer:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(ExplainedError):
+            await writer.do(partial(insert, 1))
+        other.execute("COMMIT")
+        assert await writer.do(partial(insert, 2)) == 2
