@@ -95,12 +95,12 @@ class _SqliteJournal(Generic[E]):
     async def row(self, run: str) -> RunRow:
         known_run(run)
         now = self._clock.now()
-        return await self._reading.do(lambda connection: statements.run_row(connection, run, now))
+        return await self._look(lambda connection: statements.run_row(connection, run, now))
 
     async def runs(self, which: RunFilter) -> list[RunRow]:
         admit_text(which.status or "", "status")
         now = self._clock.now()
-        return await self._reading.do(lambda connection: statements.run_rows(connection, which, now))
+        return await self._look(lambda connection: statements.run_rows(connection, which, now))
 
     async def claim(self, run: str, owner: str, ttl: float, *, dead: Dead = nobody) -> int:
         known_run(run)
@@ -181,7 +181,7 @@ class _SqliteJournal(Generic[E]):
             verify(run, start, rows, held.tip)
             return decode(self._codec, run, rows, partial(statements.text, connection))
 
-        return await self._reading.do(partial(_in_one_snapshot, work))
+        return await self._look(work)
 
     async def post(self, run: str, key: str, body: str) -> Posted:
         known_run(run)
@@ -207,15 +207,15 @@ class _SqliteJournal(Generic[E]):
             held = statements.lease(connection, run)
             return statements.posted_after(connection, run, held.id, after)
 
-        return await self._reading.do(partial(_in_one_snapshot, work))
+        return await self._look(work)
 
     async def due(self, limit: int, *, dead: Dead = nobody) -> Due:
         now = self._clock.now()
-        return await self._reading.do(lambda connection: statements.due(connection, limit, now, dead))
+        return await self._look(lambda connection: statements.due(connection, limit, now, dead))
 
     async def spent_today(self) -> Amount:
         day = day_of(self._clock.now())
-        return await self._reading.do(lambda connection: statements.spending(connection, day))
+        return await self._look(lambda connection: statements.spending(connection, day))
 
     async def version(self) -> int:
         await trio.lowlevel.checkpoint()
@@ -228,12 +228,15 @@ class _SqliteJournal(Generic[E]):
             raise self._explain(error) from error
         return self._version
 
+    async def _look(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run a function of a connection in which nothing changes meanwhile."""
 
-def _in_one_snapshot(work: Callable[[apsw.Connection], T], connection: apsw.Connection) -> T:
-    """Run a function of a connection in which nothing changes meanwhile."""
-    connection.execute("BEGIN")
-    try:
-        return work(connection)
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
+        def in_one_snapshot(connection: apsw.Connection) -> T:
+            connection.execute("BEGIN")
+            try:
+                return work(connection)
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+        return await self._reading.do(in_one_snapshot)
