@@ -106,14 +106,15 @@ class Finding(Value):
 class Verdict(Value):
     """A guard's answer.
 
-    `passed` is true iff no finding is an error (and every sub-guard that must pass did). `fatal` means that no retry
-    can help: a person is asked. `score` is 0..1, a cheap measure of progress; 1 when passed. `facts` are measured
-    values such as a plan's `assurance`. `parts` are the verdicts of a composite guard's members, in their order.
+    `passed` is true iff no finding is an error (and every sub-guard that must pass did); a verdict that does not
+    say so rejects. `fatal` means that no retry can help: a person is asked. `score` is 0..1, a cheap measure of
+    progress; 1 when passed. `facts` are measured values such as a plan's `assurance`. `parts` are the verdicts of a
+    composite guard's members, in their order.
     """
 
     guard: str
-    passed: bool
-    score: float = Field(ge=0.0, le=1.0)
+    passed: bool = False
+    score: float = Field(default=0.0, ge=0.0, le=1.0)
     findings: tuple[Finding, ...] = ()
     fatal: bool = False
     facts: Mapping[str, Any] = Field(default_factory=dict)

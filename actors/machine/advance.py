@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from actors.machine.asking import ask, expire, look, replan, withdraw
 from actors.machine.context import rendered
+from actors.machine.decided import Decided
 from actors.machine.events import (
-    Decided,
     GenerationRequested,
     JudgementRequested,
     Outcome,
@@ -22,7 +22,7 @@ from actors.machine.events import (
 )
 from actors.machine.ids import node_id, step_of
 from actors.machine.state import State, Tries
-from actors.policy.decide import Failure, Situation, decide
+from actors.policy.decide import Failure, Situation, decide, summary
 from actors.schemas import schema_bytes
 from actors.search.progress import Phase, cleared, done, first, next_attempt, ready
 from runtime.ledger import ZERO, Amount, Limit
@@ -93,7 +93,7 @@ def _settle_failure(state: State) -> PlanningEvent | None:
         escalation=config.escalation(step),
         questions_left=0 if step in state.silenced else config.workflow.questions_max - state.questions_used,
     )
-    return Decided(decision=decide(Failure(step, node.node, node.verdict), situation))
+    return Decided.of(decide(Failure(step, node.node, node.verdict), situation))
 
 
 def _give_up(state: State) -> PlanningEvent | None:
@@ -105,8 +105,9 @@ def _give_up(state: State) -> PlanningEvent | None:
     node = state.newest(step)
     assert node is not None
     assert node.decision is not None
+    assert node.verdict is not None
     outcome = Outcome.BACKTRACK_CEILING if state.config.graph.requires[step] else Outcome.ALL_PRUNED
-    return RunFinished(outcome=outcome, why=f"{step}: {node.decision.summary}")
+    return RunFinished(outcome=outcome, why=f"{step}: {summary(node.decision, node.verdict)}")
 
 
 def _revise(state: State) -> PlanningEvent | None:

@@ -12,8 +12,8 @@ from pydantic import Field, field_serializer
 
 from actors.answers import TEXT
 from actors.findings import ReasonTag, Verdict
+from actors.machine.decided import Decided
 from actors.machine.ids import judgement_id, node_of, place_of, step_of, try_id
-from actors.policy.decide import Decision
 from actors.policy.table import BacktrackLevel
 from runtime.events import Event, Seconds
 from runtime.ledger import Amount, Limits
@@ -200,13 +200,6 @@ class VerdictReached(Told):
     def request_id(self) -> str:
         """The request that it answers."""
         return judgement_id(self.node)
-
-
-class Decided(Event):
-    """The policy decided what to do about a rejected node."""
-
-    kind: Literal["decided"] = "decided"
-    decision: Decision
 
 
 class Revised(Event):

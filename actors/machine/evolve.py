@@ -7,6 +7,7 @@ from typing import TypeVar, assert_never
 from actors.artifacts import Artifact
 from actors.guards import review
 from actors.machine import heard
+from actors.machine.decided import Decided
 from actors.machine.events import (
     ArtifactProduced,
     ClarificationAnswered,
@@ -14,7 +15,6 @@ from actors.machine.events import (
     ClarificationExpired,
     ClarificationRequested,
     ClarificationWithdrawn,
-    Decided,
     GenerationFailed,
     GenerationRequested,
     JudgementRequested,

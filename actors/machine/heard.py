@@ -17,7 +17,7 @@ from actors.machine.events import (
 )
 from actors.machine.questions import Question, Status, expiry_id
 from actors.machine.state import Ask, Revision, Said, State
-from actors.policy.decide import Decision
+from actors.policy.decide import Decision, summary
 from actors.policy.table import BacktrackLevel
 from actors.search.progress import Phase, mark
 from runtime.values import changed
@@ -33,13 +33,14 @@ def asks(state: State, decision: Decision) -> tuple[Ask, ...]:
     """
     assert state.config is not None
     verdict = state.nodes[decision.node].verdict
-    errors = () if verdict is None else verdict.errors
+    assert verdict is not None
+    errors = verdict.errors
     typed = [finding for finding in errors if finding.answer_schema is not None and sound(finding.answer_schema)]
     plain = [finding for finding in errors if finding not in typed and (not typed or _about_requirements(finding))]
     left = state.config.workflow.questions_max - state.questions_used
     if len(typed) + bool(plain) > left:
         plain, typed = [*plain, *typed], []
-    together = "\n".join(finding.message for finding in plain) or ("" if typed else decision.summary)
+    together = "\n".join(finding.message for finding in plain) or ("" if typed else summary(decision, verdict))
     found = [(together, TEXT)] if together else []
     found += [(finding.message, dict(finding.answer_schema or TEXT)) for finding in typed]
     return tuple(Ask(decision.node, decision.step, text, schema, decision.rule) for text, schema in found)

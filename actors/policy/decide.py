@@ -24,7 +24,7 @@ class Decision(Value):
 
     `rule` is the id of the row that fired and `code` the finding that fired it; `targets` the steps redone (the failed
     step itself for a retry or a question); `wanted` is what the policy asked for where the budgets gave something else;
-    `delay_seconds` is the back-off before a retry; `summary` is one line for people.
+    `delay_seconds` is the back-off before a retry. `summary` says what it is about.
     """
 
     step: str
@@ -35,7 +35,6 @@ class Decision(Value):
     code: str = ""
     wanted: tuple[str, ...] | None = None
     delay_seconds: float = 0.0
-    summary: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +158,6 @@ def _question(failure: Failure, wish: _Wish) -> Decision:
         targets=(failure.step,),
         rule=wish.rule,
         code=wish.finding.code if wish.finding else "",
-        summary=_summary(failure, wish.finding),
     )
 
 
@@ -185,7 +183,6 @@ def _decision(failure: Failure, graph: Graph, wish: _Wish, move: Move) -> Decisi
         code=wish.finding.code if wish.finding else "",
         wanted=wish.targets if wish.targets and set(wish.targets) != set(targets) else None,
         delay_seconds=wish.delay_seconds if level is BacktrackLevel.LOCAL_RETRY else 0.0,
-        summary=_summary(failure, wish.finding),
     )
 
 
@@ -296,8 +293,10 @@ def _at(graph: Graph, step: str, distance: int) -> tuple[str, ...]:
     return tuple(upward[:1])
 
 
-def _summary(failure: Failure, finding: Finding | None) -> str:
+def summary(decision: Decision, verdict: Verdict) -> str:
+    """Return the failure that a decision is about, in one line for people; `verdict` is the one on its node."""
+    finding = next((error for error in verdict.errors if error.code == decision.code), None)
     if finding is None:
-        return f"{failure.step} was rejected by {failure.verdict.guard}"
+        return f"{decision.step} was rejected by {verdict.guard}"
     place = f" at {finding.where}" if finding.where else ""
     return f"{finding.code}{place}: {finding.message}"[:300]

@@ -19,6 +19,9 @@ class BacktrackLevel(StrEnum):
     GIVE_UP = "give_up"
 
 
+REPLANS = frozenset({BacktrackLevel.PARTIAL_REPLAN, BacktrackLevel.FULL_REPLAN})
+"""The levels that redo other steps."""
+
 BACKOFF_MAX = 600.0
 """Seconds that a policy may delay a retry, however often it doubles: as many as one attempt may wait (`advance`)."""
 
@@ -64,7 +67,7 @@ class Row(Config):
 
     @model_validator(mode="after")
     def _sound(self) -> "Row":
-        replans = self.level in (BacktrackLevel.PARTIAL_REPLAN, BacktrackLevel.FULL_REPLAN)
+        replans = self.level in REPLANS
         if replans == (self.target == "self"):
             cause = "a replan needs a target other than self" if replans else f"{self.level} has no target but self"
             raise complaint(cause, ("target",), "up 1, role NAME, root or further" if replans else "")

@@ -6,6 +6,7 @@ from typing import Any
 import trio
 from rich.text import Text
 
+from actors.machine.decided import Decided
 from actors.machine.events import PlanningEvent
 from actors.machine.state import State
 from replan.cli.exits import Exit
@@ -170,5 +171,7 @@ def record_line(record: Record[PlanningEvent]) -> Text:
 def _record_to_json(record: Record[PlanningEvent]) -> dict[str, Any]:
     assert isinstance(record.event, Event)
     event = record.event
-    told = {name: value for name in DERIVED if isinstance(value := getattr(event, name, None), str)}
+    told: dict[str, Any] = {name: value for name in DERIVED if isinstance(value := getattr(event, name, None), str)}
+    if isinstance(event, Decided):
+        told["targets"] = list(event.decision.targets)
     return {"seq": record.seq, "at": stamp(record.at), "epoch": record.epoch, **event.model_dump(mode="json"), **told}

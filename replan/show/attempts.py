@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from actors.findings import Finding
-from actors.machine.events import ArtifactProduced, Decided, PlanningEvent, Revised, Settled
+from actors.machine.decided import Decided
+from actors.machine.events import ArtifactProduced, PlanningEvent, Revised, Settled
 from actors.machine.ids import node_of
 from actors.machine.state import Node, State
 from actors.policy.decide import Decision

@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from actors.machine.decided import Decided
 from actors.machine.events import (
     ArtifactProduced,
     ClarificationAnswered,
@@ -9,7 +10,6 @@ from actors.machine.events import (
     ClarificationExpired,
     ClarificationRequested,
     ClarificationWithdrawn,
-    Decided,
     GenerationFailed,
     GenerationRequested,
     JudgementRequested,

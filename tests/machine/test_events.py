@@ -1,6 +1,7 @@
 """What is stored of an event: nothing that says itself, and defaults that never change."""
 
 from enum import Enum
+from pathlib import Path
 
 import orjson
 import pytest
@@ -8,15 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
+from actors.machine.decided import Decided
 from actors.machine.events import EVENTS, ArtifactProduced, GenerationRequested, RunStarted, Settled
 from actors.machine.ids import node_id, node_of, place_of, step_of, try_id
+from actors.machine.planning import PlanningMachine
+from actors.policy.decide import Decision, summary
+from actors.policy.table import BacktrackLevel
 from actors.schemas import schema_bytes
 from runtime.events import Codec
 from runtime.ledger import Amount, Limits
+from runtime.machine import fold
 from runtime.messages import Parking, Resumed
 from runtime.models.port import Reply, Usage
 from runtime.models.prices import Price
-from tests.support.worlds import World, passed, pinned
+from tests.support.worlds import World, passed, pinned, rejected
 
 CODEC = Codec(EVENTS)
 
@@ -24,6 +30,7 @@ FOR_EVER = {
     "ArtifactProduced.calls": 1,
     "ArtifactProduced.finish_reason": "stop",
     "ArtifactProduced.mode": "text",
+    "Decided.level": "local_retry",
     "ClarificationRequested.answer_schema": {"type": "string", "minLength": 1},
     "Finding.severity": "error",
     "GenerationRequested.calls": 1,
@@ -90,6 +97,41 @@ def test_an_accepted_step_is_stored_without_what_follows_from_the_rest():
     assert judging.keys() == {"kind", "node", "guard"}
     assert verdict.keys() == {"kind", "at", "node", "elapsed", "verdict"}
     assert (len(asked["prompt_hash"]), len(made["content"])) == (32, 43)
+
+
+def test_a_rejected_step_is_stored_without_what_follows_from_the_rest():
+    """What a guard found is stored with its verdict, once; a retry is of the step itself, and needs not say so."""
+    left = [rejected("field.missing", where="part1")]
+    world = World(pinned({"a": {}}), judge=lambda *_: left.pop() if left else passed())
+    world.run()
+    verdict, decision = (orjson.loads(CODEC.encode(event).body) for event in world.events[4:6])
+    assert verdict["verdict"].keys() == {"guard", "findings"}
+    assert decision == {"kind": "decided", "node": "a/v1.a1", "rule": "malformed", "code": "field.missing"}
+
+
+@pytest.mark.parametrize("level", BacktrackLevel)
+def test_a_decision_is_read_back_whole(level):
+    targets = {"give_up": (), "partial_replan": ("b",), "full_replan": ("c", "b")}.get(level.value, ("a",))
+    made = Decision(
+        step="a", node="a/v2.a1", level=level, targets=targets, rule="r", code="x.y", wanted=("d",), delay_seconds=2.5
+    )
+    stored = CODEC.encode(Decided.of(made))
+    assert CODEC.decode(stored.body, stored.texts).decision == made
+
+
+def test_the_journal_of_an_older_release_is_read_as_it_was_meant():
+    """It stored the step, the targets of a retry and the first finding with each decision, and every false and zero."""
+    texts, *bodies = (Path(__file__).parent / "older_release.jsonl").read_bytes().splitlines()
+    events = [CODEC.decode(body, orjson.loads(texts)) for body in bodies]
+    state = fold(PlanningMachine(), events)
+    assert state.finished.outcome == "backtrack_ceiling"
+    old = [orjson.loads(body)["decision"] for body in bodies if b'"kind":"decided"' in body]
+    decided = [event.decision for event in events if isinstance(event, Decided)]
+    assert {one.level for one in decided} == {"local_retry", "partial_replan", "clarify", "give_up"}
+    for was, now in zip(old, decided, strict=True):
+        told = {key: list(value) if isinstance(value, tuple) else value for key, value in now if key in was}
+        assert told | {"summary": summary(now, state.nodes[now.node].verdict)} == was
+    assert sum(map(len, bodies)) > sum(len(CODEC.encode(event).body) for event in events)
 
 
 def test_times_are_kept_to_the_microsecond():

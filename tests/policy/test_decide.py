@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from actors.findings import Code, Finding, ReasonTag, Verdict
-from actors.policy.decide import Escalation, Failure, Past, decide, signature
+from actors.policy.decide import Escalation, Failure, Past, decide, signature, summary
 from actors.policy.table import BacktrackLevel, Policy
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Search
@@ -152,7 +152,7 @@ def test_used_up_escalations_end_with_a_person():
     failed = failure("plan.dead_end")
     decision = decide(failed, situation(history=(past(failed, 1),), escalation=Escalation(e_max=1)))
     assert what(decision) == (CLARIFY, "plan", "e_max")
-    assert "plan.dead_end" in decision.summary
+    assert "plan.dead_end" in summary(decision, failed.verdict)
 
 
 @pytest.mark.parametrize("code", ["plan.cycle", "plan.dead_end"])

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from actors.machine.events import Decided, GenerationFailed, Revised
+from actors.machine.decided import Decided
+from actors.machine.events import GenerationFailed, Revised, VerdictReached
 from replan.data import data_root
 from replan.engine import CODEC, Engine
 from replan.job import Asked, make_job
@@ -66,6 +67,11 @@ def of(events: list[Event], kind: type[Event]) -> list[Any]:
     return [event for event in events if isinstance(event, kind)]
 
 
+def rejections_in(events: list[Event]) -> list[str]:
+    """Return the first message of each rejection."""
+    return [event.verdict.errors[0].message for event in of(events, VerdictReached) if event.verdict.errors]
+
+
 async def test_four_good_replies_make_a_proved_plan() -> None:
     async with run_against(scripted()) as (result, server, _):
         assert (result.outcome, result.calls, result.tokens) == ("success", 4, 60)
@@ -81,7 +87,7 @@ async def test_a_plan_that_is_not_json_is_retried_at_its_step_with_the_feedback_
         retried = server.seen[-1]
         assert retried.step == "g_plan"
         assert retried.request_id == "run-1/g_plan/v1.a2"
-        rejection = of(events, Decided)[0].decision.summary.split(": ", 1)[1]
+        rejection = rejections_in(events)[0]
         assert retried.prompt.count(rejection[:60]) == 1
 
 
@@ -111,7 +117,7 @@ async def test_each_prompt_after_an_escalation_contains_each_earlier_rejection_o
         assert result.outcome == "success"
         last_plan = [seen for seen in server.seen if seen.step == "g_plan"][-1]
         last_strategy = [seen for seen in server.seen if seen.step == "g_strategy"][-1]
-        rejections = [event.decision.summary.split(": ", 1)[1] for event in of(events, Decided)]
+        rejections = rejections_in(events)
         assert len(rejections) == 3
         for prompt in (last_plan.prompt, last_strategy.prompt):
             for rejection in rejections:
