@@ -8,10 +8,12 @@ import orjson
 
 from actors.guards.shapes import ANALYSIS_SCHEMA, CRITIQUE_SCHEMA, RECON_SCHEMA, STRATEGY_SCHEMA
 from actors.plans.schema import plan_schema
+from actors.policy.cause import CAUSE_SCHEMA, CLASSIFIER
 
 SCHEMAS: Mapping[str, Mapping[str, Any]] = {
     "analysis": ANALYSIS_SCHEMA,
     "critique": CRITIQUE_SCHEMA,
+    CLASSIFIER: CAUSE_SCHEMA,
     "plan": plan_schema(),
     "recon": RECON_SCHEMA,
     "strategy": STRATEGY_SCHEMA,

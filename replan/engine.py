@@ -13,14 +13,18 @@ from typing import Any
 from actors.hands.team import Registry, team
 from actors.machine.events import (
     EVENTS,
-    ArtifactProduced,
+    ClassificationRequested,
+    FailureClassified,
     GenerationRequested,
     JudgementRequested,
     PlanningEvent,
+    Replied,
 )
+from actors.machine.ids import step_of
 from actors.machine.messages import Begin
 from actors.machine.planning import PlanningMachine
 from actors.machine.state import State
+from actors.policy.cause import CLASSIFIER
 from replan.data import data_root
 from replan.job import Job
 from replan.opening import open_model
@@ -83,9 +87,8 @@ class Engine:
         if missing:
             hint = "install it, or pass it as the run's start did, and resume again; nothing is lost"
             raise UsageProblem(f"this run needs the plug-in {' and '.join(missing)}", place=run, hint=hint)
-        steps = {event.node: event.step for record in records if isinstance(event := record.event, GenerationRequested)}
-        produced = (record.event.node for record in records if isinstance(record.event, ArtifactProduced))
-        async with self._model(state.config.model, Counter(steps[node] for node in produced)) as model:
+        used = Counter(_purpose(record.event) for record in records if isinstance(record.event, Replied))
+        async with self._model(state.config.model, used) as model:
             return await self._drive(run, state, model, None, stop=stop, on_record=on_record)
 
     async def load(self, run: str) -> tuple[State, list[Record[PlanningEvent]]]:
@@ -211,9 +214,14 @@ def find_run(rows: list[RunRow], wanted: str) -> str:
     return near[0]
 
 
+def _purpose(reply: Replied) -> str:
+    """Return what a reply was asked for: a step, or the classification of its failure."""
+    return CLASSIFIER if isinstance(reply, FailureClassified) else step_of(reply.request_id)
+
+
 def _trace(event: PlanningEvent) -> dict[str, str]:
     match event:
-        case GenerationRequested() | JudgementRequested():
+        case GenerationRequested() | ClassificationRequested() | JudgementRequested():
             return {"step": event.step, "node": event.node}
         case _:
             return {}

@@ -10,6 +10,7 @@ from actors.config.workflow import Workflow
 from actors.guards.catalogue import guard_for
 from actors.hands.team import Registry
 from actors.machine.pinned import Pinned
+from actors.policy.cause import CLASSIFIER
 from replan.opening import check_script
 from replan.settings import Choice, UserConfig
 from runtime.errors import UsageProblem
@@ -80,7 +81,8 @@ def make_job(
     for step, pair in workflow.action_pairs.items():  # what cannot be made or loaded is told before anything is written
         guard_for(workflow, step, registry.guards)
         registry.generators.get(pair.generator)
-    check_script(choice.spec, workflow.action_pairs)
+    asked_for = (*workflow.action_pairs, *([CLASSIFIER] if workflow.classifications_max else []))
+    check_script(choice.spec, asked_for)
     price = _price(choice, config, environment, now, root)
     if asked.max_cost_usd is not None and price is None:
         hint = "give input_usd_per_mtok and output_usd_per_mtok under prices in config.yaml, or limit calls or tokens"

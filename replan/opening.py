@@ -6,7 +6,14 @@ from pathlib import Path
 from typing import Any, assert_never
 
 from actors.config.explain import nearest
-from actors.machine.events import ArtifactProduced, GenerationFailed, GenerationRequested, RequestReissued
+from actors.machine.events import (
+    ClassificationRequested,
+    GenerationFailed,
+    GenerationRequested,
+    Replied,
+    RequestReissued,
+)
+from actors.machine.ids import call_of
 from replan.data import data_root
 from runtime.clock import Clock
 from runtime.errors import UsageProblem
@@ -106,11 +113,11 @@ async def recorded(journal: Journal[Any], run: str) -> dict[str, Reply | Fault]:
     unanswered: dict[str, list[str]] = {}
     for record in await journal.read(run):
         match record.event:
-            case GenerationRequested() as event:
-                unanswered.setdefault(event.node, []).append(event.request_id)
+            case GenerationRequested() | ClassificationRequested() as event:
+                unanswered.setdefault(event.call, []).append(event.request_id)
             case RequestReissued() as event:
-                unanswered.setdefault(event.again.node, []).append(event.again.request_id)
-            case ArtifactProduced() as event:
+                unanswered.setdefault(event.again.call, []).append(event.again.request_id)
+            case Replied() as event:
                 reply = Reply(
                     text=event.content,
                     usage=event.usage,
@@ -118,9 +125,9 @@ async def recorded(journal: Journal[Any], run: str) -> dict[str, Reply | Fault]:
                     finish_reason=event.finish_reason,
                     mode=event.mode,
                 )
-                answers |= dict.fromkeys([event.request_id, *unanswered.pop(event.node, [])], reply)
+                answers |= dict.fromkeys([event.request_id, *unanswered.pop(call_of(event.request_id), [])], reply)
             case GenerationFailed() as event:
-                answers |= dict.fromkeys([event.request_id, *unanswered.pop(event.node, [])], event.fault)
+                answers |= dict.fromkeys([event.request_id, *unanswered.pop(event.call, [])], event.fault)
             case _:
                 pass
     return answers

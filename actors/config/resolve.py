@@ -18,6 +18,7 @@ from actors.config.explain import explain, nearest
 from actors.config.plan_files import with_plan_files
 from actors.config.workflow import Workflow
 from actors.config.yamlfile import Document, read_document
+from actors.policy.cause import CLASSIFIER
 from actors.prompting.book import PromptBook, load_prompts
 from runtime.errors import UsageProblem
 
@@ -91,6 +92,9 @@ def with_prompts(workflow: Workflow, document: Document, notices: tuple[str, ...
     for step in workflow.order():
         if not workflow.is_deterministic(step):
             _check_entry(loaded, step)
+    if workflow.classifications_max and CLASSIFIER not in book.entries:
+        cause, hint = f"no prompt entry {CLASSIFIER!r}", nearest(CLASSIFIER, book.entries, kind="entries")
+        raise document.problem(cause, ("classifications_max",), hint)
     return loaded
 
 

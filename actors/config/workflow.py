@@ -101,6 +101,8 @@ class Workflow(Config):
         None
     )
     """How long a question stays open before the run goes on without an answer; null is for ever."""
+    classifications_max: Count = 0
+    """Failures that a run may ask the model to classify before a costly step back; 0 asks none."""
     feedback_window: Positive = 5
     """The newest rejections of each kind that a prompt repeats."""
     guard_catalog: tuple[Name, ...] = ()

@@ -63,7 +63,7 @@ def model_request(brief: GenerationBrief) -> ModelRequest:
     return ModelRequest(
         run=brief.run,
         request_id=request.request_id,
-        purpose=request.step,
+        purpose=request.purpose,
         system=brief.prompt.system,
         user=brief.prompt.user,
         timeout_seconds=request.timeout_seconds,

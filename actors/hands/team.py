@@ -1,4 +1,4 @@
-"""The team of a run: one actor per step, per guard, and the clock."""
+"""The team of a run: one actor per step, per guard, the clock, and the classifier where the workflow has one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +13,7 @@ from actors.hands.generators import Generator, ModelGenerator
 from actors.hands.handlers import generate, judge, wait
 from actors.machine.pinned import Pinned
 from actors.machine.planning import CLOCK
+from actors.policy.cause import CLASSIFIER
 from runtime.actor import Actor
 from runtime.clock import Clock
 from runtime.models.port import Model
@@ -58,6 +59,8 @@ def team(pinned: Pinned, model: Model, registry: Registry, clock: Clock, *, thre
     """
     workflow, asking = pinned.workflow, ModelGenerator(model)
     actors: list[Actor[Any]] = [Actor(CLOCK, partial(wait, clock), concurrency=WAITS_MAX)]
+    if workflow.classifications_max:
+        actors.append(Actor(CLASSIFIER, partial(generate, asking, clock), concurrency=len(workflow.action_pairs)))
     for step, pair in workflow.action_pairs.items():
         generator = _generator(pair, asking, registry)
         guard = guard_for(workflow, step, registry.guards)

@@ -1,9 +1,11 @@
 """`accept`: replies from the world become facts, or are refused, or are duplicates. Pure."""
 
-from typing import assert_never
+from typing import Any, assert_never
 
 from actors.machine.events import (
     ArtifactProduced,
+    ClassificationRequested,
+    FailureClassified,
     GenerationFailed,
     Outcome,
     PlanningEvent,
@@ -20,6 +22,7 @@ from actors.machine.mail import accept_mail
 from actors.machine.messages import Begin, Faulted, Generated, Judged, PlanningMessage
 from actors.machine.pinned import Pinned
 from actors.machine.state import HOME_BUDGET, State
+from actors.policy.cause import read_cause
 from runtime.ledger import ZERO, used
 from runtime.machine import Refused
 from runtime.messages import Crashed, Mailed, Overdrawn, Parking, Resumed, Woken
@@ -86,20 +89,23 @@ def _generated(state: State, message: Generated) -> PlanningEvent | None:
     reply, request = message.reply, opened.request
     cost = used(reply.usage, request.reserve, _config(state).price)
     told = reply.usage is not None and reply.usage.tokens == cost.tokens
-    return ArtifactProduced(
-        request_id=request_id,
-        at=message.at,
-        elapsed=message.elapsed,
-        content=storable(reply.text),
-        usage=reply.usage,
-        calls=cost.calls,
-        tokens=None if told else cost.tokens,
-        micro_usd=cost.micro_usd,
-        model=storable(reply.model),
-        mode=reply.mode,
-        finish_reason=storable(reply.finish_reason),
-        repeats=_earlier(state, request.step, storable(reply.text)),
-    )
+    text = storable(reply.text)
+    brought: dict[str, Any] = {
+        "request_id": request_id,
+        "at": message.at,
+        "elapsed": message.elapsed,
+        "content": text,
+        "usage": reply.usage,
+        "calls": cost.calls,
+        "tokens": None if told else cost.tokens,
+        "micro_usd": cost.micro_usd,
+        "model": storable(reply.model),
+        "mode": reply.mode,
+        "finish_reason": storable(reply.finish_reason),
+    }
+    if isinstance(request, ClassificationRequested):
+        return FailureClassified(**brought, cause=read_cause(text))
+    return ArtifactProduced(**brought, repeats=_earlier(state, request.step, text))
 
 
 def storable(text: str) -> str:

@@ -6,11 +6,13 @@ for, so that no request is made that a decision at hand would withdraw.
 
 import hashlib
 from collections.abc import Iterator
+from typing import assert_never
 
 from actors.machine.asking import ask, expire, look, replan, withdraw
 from actors.machine.context import rendered
 from actors.machine.decided import Decided
 from actors.machine.events import (
+    ClassificationRequested,
     GenerationRequested,
     JudgementRequested,
     Outcome,
@@ -20,9 +22,14 @@ from actors.machine.events import (
     RunFinished,
     WaitRequested,
 )
-from actors.machine.ids import node_id, step_of
-from actors.machine.state import State, Tries
+from actors.machine.failure import rendered_failure
+from actors.machine.ids import classification_id, node_id, step_of
+from actors.machine.pinned import Pinned
+from actors.machine.state import Node, State, Tries
+from actors.policy.cause import CLASSIFIER
 from actors.policy.decide import Failure, Situation, decide, summary
+from actors.policy.doubt import in_doubt
+from actors.prompting.render import Rendered
 from actors.schemas import schema_bytes
 from actors.search.progress import Phase, cleared, done, first, next_attempt, ready
 from runtime.ledger import ZERO, Amount, Limit
@@ -56,7 +63,7 @@ def _reissue(state: State) -> PlanningEvent | None:
         return None
     for request_id, opened in state.generations.items():
         if opened.epoch < state.epoch:
-            request = _request_for(state, opened.request.node, opened.request.try_number + 1)
+            request = _next_try(state, opened.request)
             short = state.ledger.shortfall(request.reserve, state.now)
             if short is not None:
                 return _exhausted(short)
@@ -75,14 +82,24 @@ def _judge(state: State) -> PlanningEvent | None:
 
 
 def _settle_failure(state: State) -> PlanningEvent | None:
-    """Decide about a rejected node."""
+    """Decide about a rejected node, or ask first what its failure means, or leave it until the answer is here."""
+    for step, slot in state.progress.items():
+        if slot.phase is Phase.FAILED:
+            node = state.newest(step)
+            assert node is not None
+            event = _settle(state, node)
+            if event is not None:
+                return event
+    return None
+
+
+def _settle(state: State, node: Node) -> PlanningEvent | None:
     assert state.config is not None
-    config, step = state.config, first(state.progress, Phase.FAILED)
-    if step is None:
-        return None
-    node = state.newest(step)
-    assert node is not None
     assert node.verdict is not None
+    config, said, call = state.config, node.classification, classification_id(node.node)
+    if call in state.faulted or any(opened.request.call == call for opened in state.generations.values()):
+        return None
+    failure = Failure(node.step, node.node, node.verdict)
     situation = Situation(
         graph=config.graph,
         progress=state.progress,
@@ -90,10 +107,18 @@ def _settle_failure(state: State) -> PlanningEvent | None:
         policy=config.policy,
         search=config.search,
         history=state.history,
-        escalation=config.escalation(step),
-        questions_left=0 if step in state.silenced else config.workflow.questions_max - state.questions_used,
+        escalation=config.escalation(node.step),
+        questions_left=0 if node.step in state.silenced else config.workflow.questions_max - state.questions_used,
     )
-    return Decided.of(decide(Failure(step, node.node, node.verdict), situation))
+    decision = decide(failure, situation, None if said is None else said.cause)
+    left = config.workflow.classifications_max - state.classifications
+    if said is None and left > 0 and in_doubt(failure, situation, decision):
+        if state.parked:
+            return None  # It is asked when somebody drives the run again.
+        request = _classification_of(state, node.node, decision.rule, 1)
+        if state.ledger.shortfall(request.reserve, state.now) is None:
+            return request
+    return Decided.of(decision)
 
 
 def _give_up(state: State) -> PlanningEvent | None:
@@ -127,7 +152,7 @@ def _revise(state: State) -> PlanningEvent | None:
 
 def _after_fault(state: State) -> PlanningEvent | None:
     """Wait before the next try, or give the attempt up for good."""
-    for node, tries in state.faulted.items():
+    for tries in state.faulted.values():
         if tries.phase != "failed":
             continue
         if hopeless(tries):
@@ -135,8 +160,10 @@ def _after_fault(state: State) -> PlanningEvent | None:
             which = "" if fault.kind.final else f" (try {tries.count} of {TRIES_MAX})"
             return RunFinished(outcome=Outcome.FAILED, why=f"{fault.kind}: {fault.message}{which}", cause="provider")
         if not state.parked:
-            until = tries.failed.at + _pause(tries)
-            return WaitRequested(request_id=f"wait:{tries.request.request_id}", until=until, why="back-off", node=node)
+            request, until = tries.request, tries.failed.at + _pause(tries)
+            return WaitRequested(
+                request_id=f"wait:{request.request_id}", until=until, why="back-off", node=request.node
+            )
     return None
 
 
@@ -193,30 +220,36 @@ def _request(state: State) -> PlanningEvent | None:
     return None
 
 
-def _candidates(state: State) -> Iterator[GenerationRequested]:
+def _candidates(state: State) -> Iterator[GenerationRequested | ClassificationRequested]:
     assert state.config is not None
-    for node, tries in state.faulted.items():
+    for tries in state.faulted.values():
         if tries.phase == "rested":
-            yield _request_for(state, node, tries.request.try_number + 1)
+            yield _next_try(state, tries.request)
     for step in ready(state.config.graph, state.progress):
         if not any(step_of(resting) == step for resting in state.resting):
             slot = next_attempt(state.config.graph, state.progress, step)
             yield _request_for(state, node_id(step, slot.number, slot.attempt), 1)
 
 
+def _next_try(
+    state: State, request: GenerationRequested | ClassificationRequested
+) -> GenerationRequested | ClassificationRequested:
+    match request:
+        case GenerationRequested():
+            return _request_for(state, request.node, request.try_number + 1)
+        case ClassificationRequested():
+            return _classification_of(state, request.node, request.rule, request.try_number + 1)
+        case _:
+            assert_never(request)
+
+
 def _request_for(state: State, node: str, try_number: int) -> GenerationRequested:
     """Return the request for a try of an attempt, with the prompt, limits and reservation as they are now."""
     assert state.config is not None
     config, step = state.config, step_of(node)
-    prompt = rendered(state, step)
-    limit, left = config.workflow.timeout_seconds_of(step), state.ledger.active_left(state.now)
-    reserve = ZERO
+    prompt, reserve = rendered(state, step), ZERO
     if not config.graph.budgets[step].deterministic:
-        # A byte-level tokenizer makes at most one token of a byte, so the bytes that are sent bound the input.
-        output = config.workflow.output_tokens_max_of(step)
-        sent = prompt.byte_count + schema_bytes(config.roles[step]) + FRAMING_TOKENS
-        price = 0 if config.price is None else config.price.micro_usd(sent, output)
-        reserve = Amount(calls=1, tokens=sent + output, micro_usd=price)
+        reserve = _reserve(config, prompt, config.roles[step], config.workflow.output_tokens_max_of(step))
     return GenerationRequested(
         node=node,
         try_number=try_number,
@@ -224,8 +257,38 @@ def _request_for(state: State, node: str, try_number: int) -> GenerationRequeste
         calls=reserve.calls,
         tokens_max=reserve.tokens,
         micro_usd_max=reserve.micro_usd,
-        timeout_seconds=None if left is None or left >= limit else max(0.001, left),
+        timeout_seconds=_shorter(state, config.workflow.timeout_seconds_of(step)),
     )
+
+
+def _classification_of(state: State, node: str, rule: str, try_number: int) -> ClassificationRequested:
+    """Return the request for a try of a classification, likewise."""
+    assert state.config is not None
+    workflow, prompt = state.config.workflow, rendered_failure(state, node)
+    reserve = _reserve(state.config, prompt, CLASSIFIER, workflow.output_tokens_max)
+    return ClassificationRequested(
+        node=node,
+        try_number=try_number,
+        prompt_hash=prompt.ref,
+        tokens_max=reserve.tokens,
+        micro_usd_max=reserve.micro_usd,
+        timeout_seconds=_shorter(state, workflow.model_timeout_seconds),
+        rule=rule,
+    )
+
+
+def _reserve(config: Pinned, prompt: Rendered, role: str, output: int) -> Amount:
+    """Return the most that a call can cost."""
+    # A byte-level tokenizer makes at most one token of a byte, so the bytes that are sent bound the input.
+    sent = prompt.byte_count + schema_bytes(role) + FRAMING_TOKENS
+    price = 0 if config.price is None else config.price.micro_usd(sent, output)
+    return Amount(calls=1, tokens=sent + output, micro_usd=price)
+
+
+def _shorter(state: State, limit: float) -> float | None:
+    """Return the active time that is left where that is less than a time limit."""
+    left = state.ledger.active_left(state.now)
+    return None if left is None or left >= limit else max(0.001, left)
 
 
 def _exhausted(limit: Limit) -> RunFinished:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from pydantic import model_validator
 
 from actors.machine.ids import step_of
+from actors.policy.cause import Cause
 from actors.policy.decide import Decision
 from actors.policy.table import REPLANS, BacktrackLevel
 from runtime.events import Event
@@ -12,6 +13,8 @@ from runtime.events import Event
 
 class Decided(Event):
     """The policy decided what to do about a rejected node. `targets` are the steps that a replan redoes.
+
+    `classified` is the code of a classifier that selected the rule, if one did.
 
     What failed stands in the node's verdict, and is not stored again.
     """
@@ -24,6 +27,7 @@ class Decided(Event):
     code: str = ""
     wanted: tuple[str, ...] | None = None
     delay_seconds: float = 0.0
+    classified: Cause | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -45,6 +49,7 @@ class Decided(Event):
             code=decision.code,
             wanted=decision.wanted,
             delay_seconds=decision.delay_seconds,
+            classified=decision.classified,
         )
 
     @property
@@ -65,4 +70,5 @@ class Decided(Event):
             code=self.code,
             wanted=self.wanted,
             delay_seconds=self.delay_seconds,
+            classified=self.classified,
         )

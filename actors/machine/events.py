@@ -12,12 +12,54 @@ from pydantic import Field, field_serializer
 
 from actors.answers import TEXT
 from actors.findings import ReasonTag, Verdict
+from actors.machine.calls import (
+    ArtifactProduced,
+    ClassificationRequested,
+    FailureClassified,
+    GenerationFailed,
+    GenerationRequested,
+    Replied,
+    RequestReissued,
+    Settled,
+    Told,
+)
 from actors.machine.decided import Decided
-from actors.machine.ids import judgement_id, node_of, place_of, step_of, try_id
+from actors.machine.ids import call_of, judgement_id, step_of
 from actors.policy.table import BacktrackLevel
 from runtime.events import Event, Seconds
-from runtime.ledger import Amount, Limits
-from runtime.models.port import Fault, Usage
+from runtime.ledger import Limits
+
+__all__ = [
+    "EVENTS",
+    "ArtifactProduced",
+    "ClarificationAnswered",
+    "ClarificationDeclined",
+    "ClarificationExpired",
+    "ClarificationRequested",
+    "ClarificationWithdrawn",
+    "ClassificationRequested",
+    "FailureClassified",
+    "GenerationFailed",
+    "GenerationRequested",
+    "JudgementRequested",
+    "MailRefused",
+    "NoteTold",
+    "Outcome",
+    "PlanningEvent",
+    "Replied",
+    "RequestReissued",
+    "RequirementTold",
+    "Revised",
+    "RunFinished",
+    "RunParked",
+    "RunResumed",
+    "RunStarted",
+    "Settled",
+    "Told",
+    "VerdictReached",
+    "WaitEnded",
+    "WaitRequested",
+]
 
 
 class Outcome(StrEnum):
@@ -29,12 +71,6 @@ class Outcome(StrEnum):
     BACKTRACK_CEILING = "backtrack_ceiling"  # nowhere left to go back to
     CANCELLED = "cancelled"
     FAILED = "failed"  # the provider, or a bug
-
-
-class Told(Event):
-    """What the world told the run; `at` is when."""
-
-    at: Seconds
 
 
 class RunStarted(Told):
@@ -68,106 +104,6 @@ class RunParked(Told):
 
     kind: Literal["run_parked"] = "run_parked"
     handover: bool = False
-
-
-class GenerationRequested(Event):
-    """A step's generator was asked for an artifact. `try_number` counts tries of this attempt, from 1.
-
-    The prompt is not stored but rendered again from the state; the first 128 bits of its hash are. `tokens_max` (in and
-    out), `calls` and `micro_usd_max` are reserved. The time limit is the workflow's, unless `timeout_seconds` is
-    shorter, because less active time is left. What the attempt builds on is what was accepted at this place.
-    """
-
-    kind: Literal["generation_requested"] = "generation_requested"
-    node: str
-    try_number: int = 1
-    prompt_hash: str
-    calls: int = 1
-    tokens_max: int = 0
-    micro_usd_max: int = 0
-    timeout_seconds: Seconds | None = None
-
-    @property
-    def request_id(self) -> str:
-        """The request's name."""
-        return try_id(self.node, self.try_number)
-
-    @property
-    def reserve(self) -> Amount:
-        """The most that it may cost."""
-        return Amount(calls=self.calls, tokens=self.tokens_max, micro_usd=self.micro_usd_max)
-
-    @property
-    def step(self) -> str:
-        """The step that is asked."""
-        return step_of(self.node)
-
-    @property
-    def visit(self) -> int:
-        """The stay at the step, counted over the whole run."""
-        return place_of(self.node)[0]
-
-    @property
-    def attempt(self) -> int:
-        """The attempt of this visit, from 1; a leaf's counts over visits with the same parents."""
-        return place_of(self.node)[1]
-
-
-class RequestReissued(Event):
-    """An open request of an earlier driver is asked again; the first try stays charged as unknown."""
-
-    kind: Literal["request_reissued"] = "request_reissued"
-    replaces: str
-    again: GenerationRequested
-
-
-class ArtifactProduced(Told):
-    """A generator made an artifact. `repeats` is an earlier artifact of the step with the same content, if any.
-
-    `calls` and `micro_usd` are what it is charged for; so are the tokens of `usage`, or, where none that makes sense
-    was reported, `tokens`. `mode` says how structure was asked for, `finish_reason` why the model stopped.
-    """
-
-    texts: ClassVar[tuple[str, ...]] = ("content",)
-    kind: Literal["artifact_produced"] = "artifact_produced"
-    request_id: str
-    elapsed: Seconds
-    content: str
-    usage: Usage | None = None
-    calls: int = 1
-    tokens: int | None = None
-    micro_usd: int = 0
-    model: str = ""
-    mode: str = "text"
-    finish_reason: str = "stop"
-    repeats: str | None = None
-
-    @property
-    def used(self) -> Amount:
-        """What it is charged."""
-        reported = 0 if self.usage is None else self.usage.tokens
-        return Amount(
-            calls=self.calls, tokens=reported if self.tokens is None else self.tokens, micro_usd=self.micro_usd
-        )
-
-    @property
-    def node(self) -> str:
-        """The attempt that it was made for."""
-        return node_of(self.request_id)
-
-
-class GenerationFailed(Told):
-    """A try brought no reply."""
-
-    kind: Literal["generation_failed"] = "generation_failed"
-    request_id: str
-    elapsed: Seconds
-    fault: Fault
-
-    @property
-    def node(self) -> str:
-        """The attempt that it was a try of."""
-        return node_of(self.request_id)
 
 
 class JudgementRequested(Event):
@@ -290,20 +226,17 @@ class WaitRequested(Event):
     why: str
     node: str | None = None
 
+    @property
+    def call(self) -> str:
+        """What is delayed: the call whose next try waits, or the node whose step is to be retried."""
+        return call_of(self.request_id.partition(":")[2])
+
 
 class WaitEnded(Told):
     """The time that a wait was for has come."""
 
     kind: Literal["wait_ended"] = "wait_ended"
     request_id: str
-
-
-class Settled(Told):
-    """A late reply to withdrawn work: what it cost is known now; what it said is not used."""
-
-    kind: Literal["settled"] = "settled"
-    request_id: str
-    used: Amount
 
 
 class MailRefused(Told):
@@ -329,8 +262,10 @@ PlanningEvent = Annotated[
     | RunResumed
     | RunParked
     | GenerationRequested
+    | ClassificationRequested
     | RequestReissued
     | ArtifactProduced
+    | FailureClassified
     | GenerationFailed
     | JudgementRequested
     | VerdictReached
@@ -356,8 +291,10 @@ EVENTS: tuple[type[Event], ...] = (
     RunResumed,
     RunParked,
     GenerationRequested,
+    ClassificationRequested,
     RequestReissued,
     ArtifactProduced,
+    FailureClassified,
     GenerationFailed,
     JudgementRequested,
     VerdictReached,

@@ -15,6 +15,8 @@ from actors.machine.events import (
     ClarificationExpired,
     ClarificationRequested,
     ClarificationWithdrawn,
+    ClassificationRequested,
+    FailureClassified,
     GenerationFailed,
     GenerationRequested,
     JudgementRequested,
@@ -34,7 +36,7 @@ from actors.machine.events import (
     WaitEnded,
     WaitRequested,
 )
-from actors.machine.ids import place_of
+from actors.machine.ids import call_of, place_of, step_of
 from actors.machine.pinned import read_pinned
 from actors.machine.state import Node, Open, Revision, State, Tries
 from actors.policy.decide import Decision, Past, places_up, signature
@@ -66,12 +68,14 @@ def _evolve(state: State, event: PlanningEvent) -> State:
             return changed(state, epoch=event.epoch, parked=False, handover=False)
         case RunParked():
             return changed(state, parked=True, handover=event.handover)
-        case GenerationRequested():
+        case GenerationRequested() | ClassificationRequested():
             return _requested(state, event)
         case RequestReissued():
             return _reissued(state, event)
         case ArtifactProduced():
             return _produced(state, event)
+        case FailureClassified():
+            return _classified(state, event)
         case GenerationFailed():
             return _failed(state, event)
         case JudgementRequested():
@@ -119,17 +123,20 @@ def _started(state: State, event: RunStarted) -> State:
     )
 
 
-def _requested(state: State, event: GenerationRequested) -> State:
+def _requested(state: State, event: GenerationRequested | ClassificationRequested) -> State:
     config = state.config
     assert config is not None
     request_id = event.request_id
     ledger = state.ledger.reserve(request_id, event.reserve)
     generations = {**state.generations, request_id: Open(event, state.epoch)}
     state = _told(state, event)
-    if event.node in state.nodes:  # A further try of the same attempt.
-        tries = replace(state.faulted[event.node], request=event, phase="open")
-        faulted = {**state.faulted, event.node: tries}
+    if event.call in state.faulted:  # A further try of the same call.
+        tries = replace(state.faulted[event.call], request=event, phase="open")
+        faulted = {**state.faulted, event.call: tries}
         return changed(state, ledger=ledger, generations=generations, faulted=faulted)
+    if isinstance(event, ClassificationRequested):
+        count = state.classifications + 1
+        return changed(state, ledger=ledger, generations=generations, classifications=count)
     step, (visit, attempt), before = event.step, place_of(event.node), state.newest(event.step)
     progress = begin(config.graph, state.progress, step)
     node = Node(
@@ -152,10 +159,11 @@ def _requested(state: State, event: GenerationRequested) -> State:
     )
 
 
-def _told(state: State, event: GenerationRequested) -> State:
-    """Remember that the user's words have gone out, with a prompt that somebody reads."""
+def _told(state: State, event: GenerationRequested | ClassificationRequested) -> State:
+    """Remember that the user's words have gone out, with a prompt that a step's author reads."""
     assert state.config is not None
-    if not state.said or state.config.graph.budgets[event.step].deterministic:
+    heeded = isinstance(event, GenerationRequested) and not state.config.graph.budgets[event.step].deterministic
+    if not state.said or not heeded:
         return state
     return changed(state, said=heard.seen(state))
 
@@ -197,10 +205,21 @@ def _produced(state: State, event: ArtifactProduced) -> State:
     )
 
 
+def _classified(state: State, event: FailureClassified) -> State:
+    node = state.nodes[event.node]
+    return changed(
+        state,
+        ledger=state.ledger.settle(event.request_id, event.used),
+        generations=_without(state.generations, event.request_id),
+        faulted=_without(state.faulted, call_of(event.request_id)),
+        nodes={**state.nodes, node.node: changed(node, classification=event, used=node.used + event.used)},
+    )
+
+
 def _failed(state: State, event: GenerationFailed) -> State:
     ledger = state.ledger
     ledger = ledger.refund(event.request_id) if event.fault.kind.refunded else ledger.forfeit(event.request_id)
-    earlier = state.faulted.get(event.node)
+    earlier = state.faulted.get(event.call)
     tries = Tries(
         count=1 if earlier is None else earlier.count + 1,
         waited=0.0 if earlier is None else earlier.waited,
@@ -211,7 +230,7 @@ def _failed(state: State, event: GenerationFailed) -> State:
         state,
         ledger=ledger,
         generations=_without(state.generations, event.request_id),
-        faulted={**state.faulted, event.node: tries},
+        faulted={**state.faulted, event.call: tries},
     )
 
 
@@ -309,7 +328,7 @@ def _revised(state: State, event: Revised) -> State:
         reviews=_without(state.reviews, *dead),
         waits={name: wait for name, wait in state.waits.items() if wait.node not in dead},
         unjudged=tuple(name for name in state.unjudged if name not in dead),
-        faulted=_without(state.faulted, *dead),
+        faulted={call: tries for call, tries in state.faulted.items() if step_of(call) not in gone},
         resting=_without(state.resting, *dead),
     )
 
@@ -322,19 +341,19 @@ def _rested(state: State, event: WaitEnded) -> State:
     state = changed(state, waits=_without(state.waits, event.request_id))
     if wait.node is None:
         return state
-    if wait.node in state.faulted:
-        tries = state.faulted[wait.node]
+    if wait.call in state.faulted:
+        tries = state.faulted[wait.call]
         rested = replace(tries, phase="rested", waited=tries.waited + wait.until - tries.failed.at)
-        return changed(state, faulted={**state.faulted, wait.node: rested})
+        return changed(state, faulted={**state.faulted, wait.call: rested})
     return changed(state, resting=_without(state.resting, wait.node))
 
 
 def _waiting(state: State, event: WaitRequested) -> State:
     state = changed(state, waits={**state.waits, event.request_id: event})
-    if event.node is None or event.node not in state.faulted:
+    if event.node is None or event.call not in state.faulted:
         return state
-    tries = replace(state.faulted[event.node], phase="waiting")
-    return changed(state, faulted={**state.faulted, event.node: tries})
+    tries = replace(state.faulted[event.call], phase="waiting")
+    return changed(state, faulted={**state.faulted, event.call: tries})
 
 
 def _finished(state: State, event: RunFinished) -> State:

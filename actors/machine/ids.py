@@ -1,6 +1,7 @@
 """How things in a run are named. A node is one attempt at one step: `STEP/vVISIT.aATTEMPT`; its artifact has its id.
 
-A generation request has the node's id, plus `.tTRY` from the second try on; a judgement request has `judge:` before it.
+A generation request has the node's id, plus `.tTRY` from the second try on; the classification of a rejection has `/c`
+after the node's id, and its tries likewise; a judgement request has `judge:` before it.
 A step's id has neither a slash nor a dot in it, so every name can be read back.
 """
 
@@ -21,14 +22,24 @@ def place_of(node: str) -> tuple[int, int]:
     return int(visit), int(attempt)
 
 
-def try_id(node: str, try_number: int) -> str:
-    """Return the name of the request for a try of an attempt."""
-    return node if try_number == 1 else f"{node}.t{try_number}"
+def classification_id(node: str) -> str:
+    """Return the name of the call that classifies why a node was rejected."""
+    return f"{node}/c"
+
+
+def try_id(call: str, try_number: int) -> str:
+    """Return the name of the request for a try of a call: an attempt, or a classification."""
+    return call if try_number == 1 else f"{call}.t{try_number}"
+
+
+def call_of(request_id: str) -> str:
+    """Return the call that a request is a try of."""
+    return request_id.partition(".t")[0]
 
 
 def node_of(request_id: str) -> str:
-    """Return the node that a generation request is for."""
-    return request_id.partition(".t")[0]
+    """Return the node that a generation or classification request is for."""
+    return call_of(request_id).removesuffix("/c")
 
 
 def judgement_id(node: str) -> str:

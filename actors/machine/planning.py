@@ -10,14 +10,17 @@ from actors.machine.advance import advance
 from actors.machine.context import context_for, rendered
 from actors.machine.events import (
     ClarificationRequested,
+    ClassificationRequested,
     GenerationRequested,
     JudgementRequested,
     PlanningEvent,
     WaitRequested,
 )
 from actors.machine.evolve import evolve
+from actors.machine.failure import failure_context, rendered_failure
 from actors.machine.messages import PlanningMessage
 from actors.machine.state import State
+from actors.policy.cause import CLASSIFIER
 from actors.prompting.render import Rendered
 from runtime.machine import Refused, Summary, Work
 
@@ -29,10 +32,10 @@ USER = "user"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a generator needs to know of its request: its name, the step, and what it may take."""
+    """What a generator needs to know of its request: its name, what it is for (a step), and what it may take."""
 
     request_id: str
-    step: str
+    purpose: str
     timeout_seconds: float
     output_tokens_max: int
 
@@ -83,7 +86,7 @@ class PlanningMachine:
         work: dict[str, Work] = {}
         for request_id, opened in state.generations.items():
             if opened.epoch == state.epoch:  # An earlier driver's request is reissued or dropped, never carried out.
-                work[request_id] = Work(request_id, f"step:{opened.request.step}", opened.request)
+                work[request_id] = Work(request_id, _address(opened.request), opened.request)
         for request_id, judgement in state.judgements.items():
             work[request_id] = Work(request_id, f"guard:{judgement.step}", judgement, repeatable=True)
         for request_id, wait in state.waits.items():
@@ -96,13 +99,19 @@ class PlanningMachine:
 
     def brief(self, state: State, work: Work) -> Brief:
         """Return what the actor that does this work may see."""
-        request: GenerationRequested | JudgementRequested | WaitRequested | ClarificationRequested = work.request
+        request: (
+            GenerationRequested | ClassificationRequested | JudgementRequested | WaitRequested | ClarificationRequested
+        ) = work.request
         match request:
             case GenerationRequested():
                 context = context_for(state, request.step)
                 return GenerationBrief(
                     state.run, _asked(state, request), rendered(state, request.step, context), context
                 )
+            case ClassificationRequested():
+                context = failure_context(state, request.node)
+                asked = _asked(state, request)
+                return GenerationBrief(state.run, asked, rendered_failure(state, request.node, context), context)
             case JudgementRequested():
                 artifact = state.nodes[request.node].artifact
                 assert artifact is not None
@@ -126,12 +135,18 @@ class PlanningMachine:
         return Summary("running", next_wake=wake, committed=committed)
 
 
-def _asked(state: State, request: GenerationRequested) -> Asked:
+def _address(request: GenerationRequested | ClassificationRequested) -> str:
+    return CLASSIFIER if isinstance(request, ClassificationRequested) else f"step:{request.step}"
+
+
+def _asked(state: State, request: GenerationRequested | ClassificationRequested) -> Asked:
     assert state.config is not None
     step, workflow = request.step, state.config.workflow
+    generates = isinstance(request, GenerationRequested)
+    limit = workflow.timeout_seconds_of(step) if generates else workflow.model_timeout_seconds
     return Asked(
         request_id=request.request_id,
-        step=step,
-        timeout_seconds=request.timeout_seconds or workflow.timeout_seconds_of(step),
-        output_tokens_max=workflow.output_tokens_max_of(step),
+        purpose=step if generates else CLASSIFIER,
+        timeout_seconds=request.timeout_seconds or limit,
+        output_tokens_max=workflow.output_tokens_max_of(step) if generates else workflow.output_tokens_max,
     )

@@ -8,6 +8,8 @@ from actors.artifacts import Artifact, Clarified
 from actors.findings import ReasonTag, Verdict
 from actors.machine.events import (
     ClarificationRequested,
+    ClassificationRequested,
+    FailureClassified,
     GenerationFailed,
     GenerationRequested,
     JudgementRequested,
@@ -31,8 +33,8 @@ NodeStatus = Literal["pending", "accepted", "rejected", "superseded"]
 class Node:
     """A search node: one attempt at one step (S35).
 
-    `status` is its artifact's; `used` what its tries cost together; `cleared` are the steps that its rejection sent the
-    search back over.
+    `status` is its artifact's; `used` what its tries, and a classification of its rejection, cost together; `cleared`
+    are the steps that its rejection sent the search back over.
     """
 
     node: str
@@ -47,6 +49,7 @@ class Node:
     artifact: Artifact | None = None
     repeats: str | None = None
     verdict: Verdict | None = None
+    classification: FailureClassified | None = None
     decision: Decision | None = None
     cleared: tuple[str, ...] = ()
     used: Amount = field(default_factory=Amount)
@@ -54,15 +57,15 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """An open generation request and the epoch of the driver that asked."""
+    """An open request for a model's reply, or a generator's, and the epoch of the driver that asked."""
 
-    request: GenerationRequested
+    request: GenerationRequested | ClassificationRequested
     epoch: int
 
 
 @dataclass(frozen=True, slots=True)
 class Tries:
-    """The faulted tries of one attempt.
+    """The faulted tries of one call: an attempt, or the classification of a rejection.
 
     `phase` is what comes next: a decision about the last fault, the end of a wait, the next request, or its reply.
     """
@@ -70,7 +73,7 @@ class Tries:
     count: int
     waited: float
     failed: GenerationFailed
-    request: GenerationRequested
+    request: GenerationRequested | ClassificationRequested
     phase: Literal["failed", "waiting", "rested", "open"] = "failed"
 
 
@@ -110,12 +113,12 @@ class Said:
 class State:
     """A run between two events.
 
-    `config` is None before the run starts. `generations`, `judgements` and `waits` are the open requests by id; `asked`
-    are all questions, closed ones too, and `reviews` the nodes that a person judges, with what the other guards said.
-    `handover` says that a parked run goes on without a person's word. `unjudged`, `faulted`, `to_revise`, `to_ask` and
-    `to_replan` are what `advance` still has to decide about; `resting` are the seconds that a rejected node waits
-    before its step is retried. `silenced` are the steps that may ask nothing more in this round, because nobody
-    answered; `said` is what the user told of their own accord.
+    `config` is None before the run starts. `generations` (with classifications), `judgements` and `waits` are the open
+    requests by id; `asked` are all questions, closed ones too, and `reviews` the nodes that a person judges, with what
+    the other guards said. `handover` says that a parked run goes on without a person's word. `unjudged`, `faulted` (by
+    call), `to_revise`, `to_ask` and `to_replan` are what `advance` still has to decide about; `resting` are the seconds
+    that a rejected node waits before its step is retried. `silenced` are the steps that may ask nothing more in this
+    round, because nobody answered; `said` is what the user told of their own accord; `classifications` counts calls.
 
     `attempts` are the nodes of each step, `history` the decided failures of this round, and `replans` the rejections
     that sent the search back, each oldest first: they follow from `nodes`, and are kept so that nobody has to look
@@ -144,6 +147,7 @@ class State:
     silenced: frozenset[str] = frozenset()
     reviews: Mapping[str, Verdict | None] = field(default_factory=dict)
     said: tuple[Said, ...] = ()
+    classifications: int = 0
     unjudged: tuple[str, ...] = ()
     faulted: Mapping[str, Tries] = field(default_factory=dict)
     to_revise: Revision | None = None

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from actors.findings import Code, Finding, Verdict
+from actors.policy.cause import Cause, row_for
 from actors.policy.table import BACKOFF_MAX, BacktrackLevel, Policy, Row
 from actors.search.graph import Graph
 from actors.search.moves import Move, Redo, Retry, Search, Stuck, choose, forward_only, one_up, stay, stuck
@@ -24,7 +25,8 @@ class Decision(Value):
 
     `rule` is the id of the row that fired and `code` the finding that fired it; `targets` the steps redone (the failed
     step itself for a retry or a question); `wanted` is what the policy asked for where the budgets gave something else;
-    `delay_seconds` is the back-off before a retry. `summary` says what it is about.
+    `delay_seconds` is the back-off before a retry. `classified` is a classifier's code, where that selected the row.
+    `summary` says what it is about.
     """
 
     step: str
@@ -35,6 +37,7 @@ class Decision(Value):
     code: str = ""
     wanted: tuple[str, ...] | None = None
     delay_seconds: float = 0.0
+    classified: Cause | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +95,12 @@ def places_up(graph: Graph, step: str, targets: Sequence[str]) -> int:
     return max((place for place, upper in enumerate(graph.upward(step, 1), 1) if upper in targets), default=0)
 
 
-def decide(failure: Failure, situation: Situation) -> Decision:
-    """Return what to do about the failure; never fails."""
+def decide(failure: Failure, situation: Situation, cause: Cause | None = None) -> Decision:
+    """Return what to do about the failure; never fails.
+
+    `cause` is what a classifier said: it selects the row, and the budgets allow what they allow. A search that does not
+    look at what was found does not look at this either.
+    """
     graph, progress = situation.graph, situation.progress
     match situation.search:
         case Search.LINEAR:
@@ -101,7 +108,7 @@ def decide(failure: Failure, situation: Situation) -> Decision:
         case Search.BLIND:
             return _decision(failure, graph, _baseline("blind", failure), one_up(graph, progress, failure.step))
         case Search.DEPTH_FIRST:
-            return _informed(failure, situation)
+            return _informed(failure, situation, cause)
         case _:
             assert_never(situation.search)
 
@@ -115,6 +122,7 @@ class _Wish:
     rule: str
     finding: Finding | None = None
     delay_seconds: float = 0.0
+    classified: Cause | None = None
 
 
 def _baseline(rule: str, failure: Failure) -> _Wish:
@@ -122,9 +130,9 @@ def _baseline(rule: str, failure: Failure) -> _Wish:
     return _Wish(BacktrackLevel.LOCAL_RETRY, (), rule, next(iter(failure.verdict.errors), None))
 
 
-def _informed(failure: Failure, situation: Situation) -> Decision:
+def _informed(failure: Failure, situation: Situation, cause: Cause | None) -> Decision:
     graph, progress, step = situation.graph, situation.progress, failure.step
-    wish = _wanted(failure, situation)
+    wish = _classified(failure, situation, cause) or _wanted(failure, situation)
     may_ask = situation.questions_left > 0
     if wish.level is BacktrackLevel.GIVE_UP:
         return _decision(failure, graph, wish, stuck(graph, step))
@@ -158,6 +166,7 @@ def _question(failure: Failure, wish: _Wish) -> Decision:
         targets=(failure.step,),
         rule=wish.rule,
         code=wish.finding.code if wish.finding else "",
+        classified=wish.classified,
     )
 
 
@@ -183,7 +192,17 @@ def _decision(failure: Failure, graph: Graph, wish: _Wish, move: Move) -> Decisi
         code=wish.finding.code if wish.finding else "",
         wanted=wish.targets if wish.targets and set(wish.targets) != set(targets) else None,
         delay_seconds=wish.delay_seconds if level is BacktrackLevel.LOCAL_RETRY else 0.0,
+        classified=wish.classified,
     )
+
+
+def _classified(failure: Failure, situation: Situation, cause: Cause | None) -> _Wish | None:
+    """Return what the row that a classifier's code selects wants, or None where it selects none."""
+    row = None if cause is None else row_for(cause, situation.policy)
+    if row is None:
+        return None
+    shown = next(iter(failure.verdict.errors), None)
+    return replace(_wish(row, failure, situation, shown, _streak(failure, situation)), classified=cause)
 
 
 def _wanted(failure: Failure, situation: Situation) -> _Wish:
@@ -194,10 +213,13 @@ def _wanted(failure: Failure, situation: Situation) -> _Wish:
         finding = next((error for error in errors if row.matches(error)), None)
         repeated = row.repeated and bool(errors) and streak >= situation.escalation.r_patience
         if finding is not None or repeated or row.always or (row.fatal and failure.verdict.fatal):
-            shown = finding or (errors[0] if errors else None)
-            delay = min(BACKOFF_MAX, row.backoff_seconds * 2 ** min(streak - 1, 10))
-            return _Wish(row.level, _targets(row, failure, situation), row.id, shown, delay)
+            return _wish(row, failure, situation, finding or (errors[0] if errors else None), streak)
     raise AssertionError("a policy's last row matches everything")
+
+
+def _wish(row: Row, failure: Failure, situation: Situation, shown: Finding | None, streak: int) -> _Wish:
+    delay = min(BACKOFF_MAX, row.backoff_seconds * 2 ** min(streak - 1, 10))
+    return _Wish(row.level, _targets(row, failure, situation), row.id, shown, delay)
 
 
 def _streak(failure: Failure, situation: Situation) -> int:

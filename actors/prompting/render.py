@@ -50,14 +50,15 @@ class Rendered:
         return len(self.system.encode()) + len(self.user.encode())
 
 
-def render(entry: PromptEntry, book: PromptBook, context: Context) -> Rendered:
-    """Return the prompt for one generation.
+def render(entry: PromptEntry, book: PromptBook, context: Context, *, headed: bool = True) -> Rendered:
+    """Return the prompt for one call. Without `headed` each rejection has its wrapper around it, but no heading.
 
     Dependencies are rendered in the order of the mapping, which the caller keeps in workflow order. The setting
     `guard_catalog` is the guard names that the workflow adds to those in the entry; no other setting is shown.
     """
     page = _Page(book.sections)
-    user = "\n\n".join((*page.sections(entry, context), f"{book.sections.task}\n\n{entry.task}"))
+    sections = (*page.sections(context), *page.rejections(entry, context, headed=headed))
+    user = "\n\n".join((*sections, f"{book.sections.task}\n\n{entry.task}"))
     system = f"{entry.role}\n\n{entry.constraints}\n\n{book.sections.data_note}"
     return Rendered(system, user, tuple(page.cut))
 
@@ -69,7 +70,8 @@ class _Page:
         self.texts = texts
         self.cut: list[str] = []
 
-    def sections(self, entry: PromptEntry, context: Context) -> Iterator[str]:
+    def sections(self, context: Context) -> Iterator[str]:
+        """Yield what the answer has to start from."""
         texts = self.texts
         if context.constraints.strip():
             yield f"{texts.constraints}\n\n{context.constraints}"
@@ -95,14 +97,19 @@ class _Page:
                 answer = self.data(f"answer {number}", clarified.answer, ANSWER_BYTES_MAX)
                 yield f"{asked}\n\n{texts.answer}\n\n{answer}"
         yield from self.told("note", texts.notes or texts.clarifications, context.notes)
+
+    def rejections(self, entry: PromptEntry, context: Context, *, headed: bool) -> Iterator[str]:
+        """Yield what failed before: the escalation history, then the retry history."""
+        texts = self.texts
         for name, heading, item, wrapper, rejections in (
             ("escalation", texts.escalations, texts.escalation, entry.escalation_feedback_wrapper, context.escalation),
             ("retry", texts.retries, texts.retry, entry.feedback_wrapper, context.retry),
         ):
-            if rejections:
+            if rejections and headed:
                 yield heading
             for number, rejection in enumerate(rejections, 1):
-                yield _fill(item, "number", str(number))
+                if headed:
+                    yield _fill(item, "number", str(number))
                 if rejection.repeats is not None:
                     yield _fill(texts.repeats, "node", rejection.repeats)
                 yield _fill(wrapper, "feedback", self.data(f"{name} {number}", rejection.text, FEEDBACK_BYTES_MAX))

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 import trio
 
+from actors.policy.cause import CLASSIFIER, Cause
 from actors.rules.critique import critique_artifact
 from actors.rules.data import rules_of
 from actors.rules.plan import plan_artifact
@@ -23,9 +24,9 @@ from runtime.models.port import Fault, FaultKind, ModelRequest, Reply, Usage
 class RulesModel:
     """A model without a model: `templates` is what `load_templates` gave.
 
-    A request's `material` names the `role` (analysis, recon, strategy, plan or critique), the `specification`,
-    `clarifications`, accepted `dependencies` by role, `retry` and `escalation` feedback, and `settings` (`r_max`,
-    `guard_catalog`, `assurance`, `escalations`). An unknown role is the fault `BAD_REQUEST`.
+    A request's `material` names the `role` (a key of `AUTHORS`), the `specification`, `clarifications`, accepted
+    `dependencies` by role, `retry` and `escalation` feedback, and `settings` (`r_max`, `guard_catalog`, `assurance`,
+    `escalations`). An unknown role is the fault `BAD_REQUEST`.
 
     Raises:
         UsageProblem: on templates that cannot be used.
@@ -98,10 +99,16 @@ def recon_artifact(reading: Reading, _: Rules) -> dict[str, Any]:
     }
 
 
+def unclear(_: Reading, __: Rules) -> dict[str, Any]:
+    """Return that a cause cannot be told: what rules know of failures is in the policy's table already."""
+    return {"cause": str(Cause.UNCLEAR)}
+
+
 AUTHORS: Mapping[str, Callable[[Reading, Rules], dict[str, Any]]] = {
     "analysis": analysis_artifact,
     "recon": recon_artifact,
     "strategy": strategy_artifact,
     "plan": plan_artifact,
     "critique": critique_artifact,
+    CLASSIFIER: unclear,
 }

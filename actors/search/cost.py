@@ -24,13 +24,24 @@ def happy_calls(graph: Graph) -> int:
     return sum(1 for budget in graph.budgets.values() if not budget.deterministic)
 
 
-def worst_case_calls(graph: Graph) -> int:
-    """Return the most calls that one branch can make in one round. Transport tries and reissues are not counted."""
-    total = 0
+def worst_case_calls(graph: Graph, classifications_max: int = 0) -> int:
+    """Return the most calls that one branch can make in one round. Transport tries and reissues are not counted.
+
+    Where the search can go back at all, every classification that the run may ask for counts: that is a bound, since a
+    short search may have fewer failures that are worth one.
+    """
+    total = classifications_max if _goes_back(graph) else 0
     for step, budget in graph.budgets.items():
         if not budget.deterministic:
             total += budget.rmax * (_parent_sets(graph, step) if step in graph.leaves else 1 + budget.backtrack_budget)
     return total
+
+
+def _goes_back(graph: Graph) -> bool:
+    return any(
+        budget.backtrack_budget and not budget.deterministic and step not in graph.leaves
+        for step, budget in graph.budgets.items()
+    )
 
 
 def _parent_sets(graph: Graph, leaf: str) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from actors.guards.shapes import PROBLEM_TYPES
+from actors.policy.cause import CLASSIFIER
 from actors.simulated.chance import draw, normal, pick, tag
 from actors.simulated.plans import PLACES, plan_of
 from actors.simulated.profile import Cause, Profile
@@ -147,10 +148,16 @@ def _plan(request: Request) -> dict[str, Any]:
     return plan_of(goal, note, pick(world.profile.findings[cause], *words, "defect"), world.clue(cause), place)
 
 
+def _unclear(_: Request) -> dict[str, Any]:
+    """Return that a cause cannot be told: what a classifier is worth is not known well enough to be simulated."""
+    return {"cause": "unclear"}
+
+
 AUTHORS: Mapping[str, Callable[[Request], dict[str, Any]]] = {
     "analysis": _analysis,
     "recon": _recon,
     "strategy": _strategy,
     "plan": _plan,
     "critique": _critique,
+    CLASSIFIER: _unclear,
 }

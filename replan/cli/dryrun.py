@@ -1,9 +1,11 @@
 """The dry run: the exact worst case of a run in calls, and a bound in money, without calling anything."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from actors.machine.advance import FRAMING_TOKENS
 from actors.machine.pinned import Pinned
+from actors.policy.cause import CLASSIFIER
 from actors.prompting.render import (
     ANSWER_BYTES_MAX,
     DEPENDENCY_BYTES_MAX,
@@ -44,7 +46,7 @@ def cost_of(pinned: Pinned, problem_bytes: int = SPECIFICATION_BYTES_MAX) -> dic
     workflow = pinned.workflow
     worst = worst_calls(pinned)
     calls = min(worst, workflow.max_total_calls)
-    each = max((_cost_usd(pinned, step, problem_bytes) for step in workflow.order()), default=0.0)
+    each = max(_call_usd(pinned, purpose, problem_bytes) for purpose in _purposes(pinned))
     return {
         "workflow": workflow.name,
         "workflow_ref": pinned.workflow_ref,
@@ -60,10 +62,14 @@ def cost_of(pinned: Pinned, problem_bytes: int = SPECIFICATION_BYTES_MAX) -> dic
 
 
 def worst_calls(pinned: Pinned) -> int:
-    """Return the exact worst case of one round in calls, before any limit. A linear search makes no second visit."""
+    """Return the worst case of one round in calls, before any limit.
+
+    A linear search makes no second visit, and only a search that looks at what was found has anything classified.
+    """
     if pinned.search is Search.LINEAR:
         return sum(budget.rmax for budget in pinned.graph.budgets.values() if not budget.deterministic)
-    return worst_case_calls(pinned.graph)
+    classified = pinned.workflow.classifications_max if pinned.search is Search.DEPTH_FIRST else 0
+    return worst_case_calls(pinned.graph, classified)
 
 
 def _rows(cost: dict[str, Any]) -> list[tuple[str, str]]:
@@ -79,13 +85,28 @@ def _rows(cost: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _cost_usd(pinned: Pinned, step: str, problem_bytes: int) -> float:
-    """Return the most that one call of a step can be charged: every part of its prompt at its cap, the output too."""
+def _purposes(pinned: Pinned) -> Iterable[str | None]:
+    """Yield what a run calls the model for: its steps, and None for a classification."""
+    yield from pinned.workflow.order()
+    if pinned.workflow.classifications_max:
+        yield None
+
+
+def _call_usd(pinned: Pinned, step: str | None, problem_bytes: int) -> float:
+    """Return the most that one call can be charged: every part of its prompt at its cap, the output too.
+
+    A classification sees what any step may see, and has the workflow's own limit of output.
+    """
     workflow, price = pinned.workflow, pinned.price
-    if price is None or workflow.is_deterministic(step):
+    if price is None or (step is not None and workflow.is_deterministic(step)):
         return 0.0
-    entry, window = pinned.prompts.entry_for(workflow, step), workflow.feedback_window
-    requires, questions = len(workflow.action_pairs[step].requires), workflow.questions_max
+    window, questions = workflow.feedback_window, workflow.questions_max
+    if step is None:
+        entry, role, output = pinned.prompts.entries[CLASSIFIER], CLASSIFIER, workflow.output_tokens_max
+        requires = max(len(pair.requires) for pair in workflow.action_pairs.values())
+    else:
+        entry, role = pinned.prompts.entry_for(workflow, step), workflow.role(step)
+        output, requires = workflow.output_tokens_max_of(step), len(workflow.action_pairs[step].requires)
     texts = sum(len(str(text).encode()) for text in entry.model_dump().values())
     headings = sum(len(str(text).encode()) + 200 for text in pinned.prompts.sections.model_dump().values())
     size = (
@@ -95,7 +116,7 @@ def _cost_usd(pinned: Pinned, step: str, problem_bytes: int) -> float:
         + questions * 2 * ANSWER_BYTES_MAX
         + 2 * window * FEEDBACK_BYTES_MAX
         + (texts + headings) * (1 + 2 * window + requires + questions)
-        + schema_bytes(workflow.role(step))
+        + schema_bytes(role)
         + FRAMING_TOKENS
     )
-    return price.micro_usd(size, workflow.output_tokens_max_of(step)) / MICRO
+    return price.micro_usd(size, output) / MICRO

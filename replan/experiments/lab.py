@@ -16,7 +16,13 @@ from actors.guards.port import AnyGuard
 from actors.hands.generators import model_request
 from actors.hands.team import Registry
 from actors.hands.templates import TemplateSelectorGenerator
-from actors.machine.events import GenerationRequested, JudgementRequested, PlanningEvent, WaitRequested
+from actors.machine.events import (
+    ClassificationRequested,
+    GenerationRequested,
+    JudgementRequested,
+    PlanningEvent,
+    WaitRequested,
+)
 from actors.machine.messages import Begin, Faulted, Generated, Judged, PlanningMessage
 from actors.machine.pinned import Pinned
 from actors.machine.planning import GenerationBrief, JudgementBrief, PlanningMachine
@@ -99,7 +105,7 @@ def play(bench: Bench, problem: str, run: str = "lab") -> tuple[State, list[Plan
 def _message(bench: Bench, state: State, work: Work, now: float) -> PlanningMessage | None:
     """Return the message that will answer a piece of work, with its time; None for what only a person answers."""
     match work.request:
-        case GenerationRequested():
+        case GenerationRequested() | ClassificationRequested():
             brief = MACHINE.brief(state, work)
             assert isinstance(brief, GenerationBrief)
             return _generated(bench, brief, now)
@@ -116,7 +122,7 @@ def _message(bench: Bench, state: State, work: Work, now: float) -> PlanningMess
 
 
 def _generated(bench: Bench, brief: GenerationBrief, now: float) -> PlanningMessage:
-    request_id, step = brief.request.request_id, brief.request.step
+    request_id, step = brief.request.request_id, brief.request.purpose
     if step in bench.selectors:
         return Generated(request_id, now, 0.0, bench.selectors[step].reply(brief))
     name = address(Simulated(bench.profile.name, bench.seed))

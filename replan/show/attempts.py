@@ -74,10 +74,17 @@ class Attempt:
             "guard": verdict.guard if verdict else None,
             "score": verdict.score if verdict else None,
             "findings": [finding.model_dump(mode="json", exclude_defaults=True) for finding in self.findings],
+            "classification": self._classification(),
             "decision": self._decision(decision) if decision else None,
             **_amount(self.used, known=self.cost_known),
             "unknown": _amount(self.unknown, known=self.cost_known),
         }
+
+    def _classification(self) -> dict[str, Any] | None:
+        said = self.node.classification
+        if said is None:
+            return None
+        return {"cause": said.cause, "content": said.content, **_amount(said.used, known=self.cost_known)}
 
     def _decision(self, decision: Decision) -> dict[str, Any]:
         return {

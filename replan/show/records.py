@@ -10,6 +10,8 @@ from actors.machine.events import (
     ClarificationExpired,
     ClarificationRequested,
     ClarificationWithdrawn,
+    ClassificationRequested,
+    FailureClassified,
     GenerationFailed,
     GenerationRequested,
     JudgementRequested,
@@ -68,6 +70,10 @@ def line_of(event: PlanningEvent) -> str:
             return "parked"
         case GenerationRequested():
             return f"{event.request_id} asked for, {counted(event.tokens_max, 'token')} at most"
+        case ClassificationRequested():
+            return f"{event.request_id} asked for: why was {event.node} rejected? {event.rule} would go far back"
+        case FailureClassified():
+            return f"{event.node} classified: {event.cause or 'no code of the set'}"
         case RequestReissued():
             return f"{event.again.request_id} asked for again, {event.replaces} was interrupted"
         case ArtifactProduced():

@@ -6,6 +6,8 @@ from rich.text import Text
 from rich.tree import Tree
 
 from actors.findings import Finding
+from actors.machine.events import FailureClassified
+from actors.policy.decide import Decision
 from replan.show.attempts import Attempt, roots
 from replan.show.console import line
 from replan.show.words import counted, spent
@@ -87,13 +89,23 @@ def _decided(attempt: Attempt, *, brief: bool) -> list[str]:
     lines = [f"=> {decision.level}{target}{cause}, by rule {decision.rule}"]
     if brief:
         return lines
+    if node.classification is not None:
+        lines.insert(0, _classified(node.classification, decision))
     if attempt.why:
-        lines[0] += f": {attempt.why}"
+        lines[-1] += f": {attempt.why}"
     if decision.wanted is not None:
         lines.append(f"the rule wanted {', '.join(decision.wanted)}; its visits are used up")
     if node.cleared:
         lines.append(f"cleared {', '.join(node.cleared)}; thrown away: {_wasted(attempt)}")
     return lines
+
+
+def _classified(said: FailureClassified, decision: Decision) -> str:
+    """Say what a classifier answered, and whether it counted."""
+    if said.cause is None:
+        return "a model was asked for the cause and gave no code; the table decides"
+    heeded = "which selects the rule" if decision.classified else "so the table decides"
+    return f"a model was asked for the cause: {said.cause}, {heeded}"
 
 
 def _wasted(attempt: Attempt) -> str:

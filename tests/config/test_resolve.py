@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
 from actors.config.reference import content_ref
 from actors.config.resolve import ALIASES, load_workflow, read_workflow, shipped_workflows
@@ -193,6 +194,19 @@ def test_missing_prompts_are_told_where_they_are_named(tmp_path):
     assert problem(str(path)) == (
         f"{path}:3 action_pairs.g_plan: no prompt entry 'plan_direkt' (did you mean 'plan_direct'?)"
     )
+
+
+def test_a_classifier_without_its_prompt_is_told_where_it_is_switched_on(tmp_path):
+    """S22: prompts of one's own need the entry only where failures are classified."""
+    entries = yaml.safe_load((ROOT / "prompts" / "planning.yaml").read_text())
+    del entries["failure_classifier"]
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(entries))
+    path = tmp_path / "w.yaml"
+    text = "prompts: ./mine.yaml\naction_pairs:\n  g_plan: {generator: model, guard: plan_medium}\nname: w\n"
+    path.write_text(text)
+    assert load_workflow(str(path), ROOT).workflow.classifications_max == 0
+    path.write_text(f"{text}classifications_max: 1\n")
+    assert problem(str(path)).startswith(f"{path}:5 classifications_max: no prompt entry 'failure_classifier' (")
 
 
 def test_a_step_without_a_model_needs_no_prompt(tmp_path):

@@ -8,7 +8,14 @@ from typing import Any
 
 import trio
 
-from actors.machine.events import ArtifactProduced, GenerationRequested, PlanningEvent, RequestReissued, Settled
+from actors.machine.events import (
+    ClassificationRequested,
+    GenerationRequested,
+    PlanningEvent,
+    Replied,
+    RequestReissued,
+    Settled,
+)
 from replan.engine import CODEC, Engine
 from replan.result import Result, result_of
 from runtime.clock import SystemClock
@@ -100,11 +107,11 @@ class Case:
         booked, came = set(), set()
         for event in self.events():
             match event:
-                case GenerationRequested():
+                case GenerationRequested() | ClassificationRequested():
                     booked.add(event.request_id)
                 case RequestReissued():
                     booked.add(event.again.request_id)
-                case ArtifactProduced() | Settled():
+                case Replied() | Settled():
                     came.add(event.request_id)
                 case _:
                     pass

@@ -14,21 +14,26 @@ from typing import Any
 import pytest
 
 from actors.machine.events import (
-    ArtifactProduced,
+    ClassificationRequested,
     GenerationFailed,
     GenerationRequested,
     PlanningEvent,
+    Replied,
     RequestReissued,
     RunFinished,
 )
+from actors.machine.ids import call_of
+from replan.data import data_root
 from replan.result import Result
 from runtime.crash import LABELS
 from tests.crash.case import Case
-from tests.support.answers import Answer, by_step
+from tests.support.answers import Answer, Handler, by_step
 from tests.support.artifacts import GOOD, plan
 from tests.support.openai_server import serve
 from tests.support.zygote import Zygote
 
+CLASSIFIED = 8
+"""Calls with a classifier: two plans fail alike, a model is asked for the cause, and the third plan passes."""
 HAPPY = 6
 """Calls of the script below: analysis, recon, strategy, a plan that sends the search back, strategy, plan."""
 SCRIPT: dict[str, Any] = {
@@ -49,18 +54,19 @@ def case(tmp_path: Path, forker: Zygote) -> Iterator[Case]:
 
 
 def produced(events: list[PlanningEvent]) -> list[str]:
-    return [event.node for event in events if isinstance(event, ArtifactProduced)]
+    """Return the calls that a reply is in the journal for."""
+    return [call_of(event.request_id) for event in events if isinstance(event, Replied)]
 
 
-def node_of(request: str) -> str:
-    """Return the node of a request id as the server sees it: `RUN/STEP/vN.aN[.tN]`."""
-    return request.split("/", 1)[1].split(".t", 1)[0]
+def called(request: str) -> str:
+    """Return the call of a request id as the server sees it: `RUN/STEP/vN.aN[/c][.tN]`."""
+    return call_of(request.split("/", 1)[1])
 
 
 def check(case: Case, before: list[str], asked_before: list[str], calls: int) -> Result:
     """Check what is promised after a kill and a resume."""
     result, asked, nodes = case.result(), case.requested(), produced(case.events())
-    again = {node_of(request) for request in asked[len(asked_before) :]}
+    again = {called(request) for request in asked[len(asked_before) :]}
     assert not again & set(before), "what is in the journal was asked for again"
     assert len(nodes) == len(set(nodes))
     assert len(asked) <= result.calls <= calls, "the books are not true"
@@ -73,11 +79,11 @@ def lost(events: list[PlanningEvent]) -> int:
     opened: set[str] = set()
     for event in events:
         match event:
-            case GenerationRequested():
+            case GenerationRequested() | ClassificationRequested():
                 opened.add(event.request_id)
             case RequestReissued():
                 opened = opened - {event.replaces} | {event.again.request_id}
-            case ArtifactProduced() | GenerationFailed():
+            case Replied() | GenerationFailed():
                 opened.discard(event.request_id)
             case _:
                 pass
@@ -124,6 +130,43 @@ def test_a_kill_each_time_that_a_label_is_reached(label: str, tmp_path: Path, fo
             assert wasted <= 2, "only analysis and recon are ever open together"
             assert result.outcome in ({"success"} if wasted <= spare else {"success", "budget_exhausted"})
             assert result.outcome != "success" or result.plan == plan()
+
+
+@pytest.mark.parametrize(
+    ("label", "nth"),
+    [
+        ("send.before", 7),
+        ("reply.after", 7),
+        *((f"append.{side}", nth) for side in ("before", "after") for nth in (13, 14)),
+    ],
+)
+def test_a_kill_around_a_classification(label: str, nth: int, tmp_path: Path, forker: Zygote) -> None:
+    """S22: two plans fail alike, so a model is asked for the cause, as the seventh call; once more if killed."""
+    workflow = tmp_path / "classified.yaml"
+    shipped = (data_root() / "configs" / "workflows" / "search.yaml").read_text()
+    workflow.write_text(f"{shipped}\nclassifications_max: 2\n")
+    broken = plan(needs_missing_token="licence_granted")
+    answers = {**SCRIPT, "g_plan": [broken, broken, {"cause": "own_mistake"}, *[plan()] * 40]}
+    with serve(by_cause(answers)) as server:
+        case = Case(tmp_path, forker, server)
+        code, _ = case.replan(*case.beginning(CLASSIFIED + 1), "-w", str(workflow), kill={"label": label, "nth": nth})
+        assert code == -9
+        asked, events = case.requested(), case.events()
+        assert "g_plan/v2.a" in str(events[-1]), "the kill did not come near the classification"
+        case.replan("resume", "--last", "--json")
+        result = check(case, produced(events), asked, CLASSIFIED + 1)
+        kinds = [event.kind for event in case.events()]
+    assert (result.outcome, result.plan) == ("success", plan())
+    assert kinds.count("classification_requested") == kinds.count("failure_classified") == 1
+
+
+def by_cause(script: dict[str, Any]) -> Handler:
+    """Answer the classification of a plan with its cause, whenever it is asked for, and all else in order."""
+    cause = next(item for item in script["g_plan"] if "cause" in item)
+    others = by_step({**script, "g_plan": [item for item in script["g_plan"] if item is not cause]})
+    return lambda body, headers, n: (
+        Answer.value(cause) if "/c" in headers["x-client-request-id"] else others(body, headers, n)
+    )
 
 
 @pytest.mark.parametrize("seed", range(RANDOM_KILLS))

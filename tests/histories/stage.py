@@ -5,6 +5,7 @@
     begin                           start the run
     reply NODE ["text"] [tokens=N]  the generator's reply          accept NODE    the guard passes it
     reject NODE [CODE[@WHERE][:KIND] ...] [tag=TAG] [fatal]        fault REQUEST KIND [retry_after=S]
+    classify REQUEST CODE|"text"    the classifier's reply
     ok NODE                         reply and accept               bad NODE ...   reply and reject
     reach NODE                      ok for all that is asked for until NODE is; its lines are left out
     wake ID · later SECONDS · park · resume · cancel · answer ID "text" · decline ID · note "text" · requirement "text"
@@ -19,6 +20,7 @@ import shlex
 
 from actors.answers import NUMBER, YES_NO, choice
 from actors.findings import Finding, Verdict
+from actors.machine.ids import node_of
 from actors.machine.messages import Begin, Faulted, Generated, Judged
 from runtime.ledger import Limits
 from runtime.machine import Refused, fold
@@ -114,6 +116,9 @@ class Stage:
         content = text or json.dumps({"by": request})
         return self.send(Generated(request, self.tick(), 1.0, Reply(text=content, usage=usage, model="toy")))
 
+    def classify(self, request, said):
+        return self.reply(request, said if " " in said else json.dumps({"cause": said}))
+
     def accept(self, node):
         return self.send(Judged(f"judge:{node}", self.tick(), 0.0, passed()))
 
@@ -135,8 +140,8 @@ class Stage:
     def ok(self, node):
         return [*self.reply(node), *self.accept(node)]
 
-    def bad(self, node, *found, **options):
-        return [*self.reply(node), *self.reject(node, *found, **options)]
+    def bad(self, request, *found, **options):
+        return [*self.reply(request), *self.reject(node_of(request), *found, **options)]
 
     def reach(self, node):
         while node not in self.state.generations:

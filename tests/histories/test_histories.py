@@ -43,7 +43,7 @@ def commands(text):
 
 @pytest.mark.parametrize("path", HISTORIES, ids=[path.stem for path in HISTORIES])
 def test_a_history_happens_as_it_says(path, request):
-    """S1 to S8, S20, S27, S29, S33, S37, S93 to S96, S99, S103 to S105, S116, S117, S121, S122: as each file's head."""
+    """S1 to S8, S20, S22, S27, S29, S33, S37, S93 to S96, S99, S103 to S105, S116, S117, S121, S122: see the heads."""
     written = path.read_text(encoding="utf-8")
     now = played(written)
     if request.config.getoption("--rewrite-histories", default=False):

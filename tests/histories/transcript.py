@@ -38,6 +38,12 @@ class Transcript:
         parents = f" on {' '.join(parents)}" if parents else ""
         return f"ask       {event.request_id}{parents}"
 
+    def _classification_requested(self, event):
+        return f"doubt     {event.request_id}, since {event.rule} goes far back"
+
+    def _failure_classified(self, event):
+        return f"cause     of {event.node}: {event.cause or 'no code of the set'}"
+
     def _request_reissued(self, event):
         return f"ask again {event.again.request_id} for {event.replaces}"
 
@@ -61,7 +67,8 @@ class Transcript:
         made = event.decision
         wanted = f", not to {' '.join(made.wanted)}" if made.wanted else ""
         delay = f", after {made.delay_seconds:g} s" if made.delay_seconds else ""
-        return f"decided   {made.level} to {' '.join(made.targets) or 'nowhere'} by {made.rule}{wanted}{delay}"
+        because = f", as {made.classified}" if made.classified else ""
+        return f"decided   {made.level} to {' '.join(made.targets) or 'nowhere'} by {made.rule}{because}{wanted}{delay}"
 
     def _revised(self, event):
         fresh = ", a new round" if event.new_round else ""

@@ -10,8 +10,16 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from actors.machine.decided import Decided
-from actors.machine.events import EVENTS, ArtifactProduced, GenerationRequested, RunStarted, Settled
-from actors.machine.ids import node_id, node_of, place_of, step_of, try_id
+from actors.machine.events import (
+    EVENTS,
+    ArtifactProduced,
+    ClassificationRequested,
+    GenerationRequested,
+    RequestReissued,
+    RunStarted,
+    Settled,
+)
+from actors.machine.ids import call_of, classification_id, node_id, node_of, place_of, step_of, try_id
 from actors.machine.planning import PlanningMachine
 from actors.policy.decide import Decision, summary
 from actors.policy.table import BacktrackLevel
@@ -32,6 +40,11 @@ FOR_EVER = {
     "ArtifactProduced.mode": "text",
     "Decided.level": "local_retry",
     "ClarificationRequested.answer_schema": {"type": "string", "minLength": 1},
+    "ClassificationRequested.calls": 1,
+    "ClassificationRequested.try_number": 1,
+    "FailureClassified.calls": 1,
+    "FailureClassified.finish_reason": "stop",
+    "FailureClassified.mode": "text",
     "Finding.severity": "error",
     "GenerationRequested.calls": 1,
     "GenerationRequested.try_number": 1,
@@ -146,6 +159,21 @@ def test_names_can_be_read_back(step, visit, attempt, number):
     assert (step_of(node), place_of(node), node_of(try_id(node, number))) == (step, (visit, attempt), node)
     request = GenerationRequested(node=node, try_number=number, prompt_hash="")
     assert (request.step, request.visit, request.attempt) == (step, visit, attempt)
+    asked = ClassificationRequested(node=node, try_number=number, prompt_hash="", rule="")
+    call = classification_id(node)
+    assert (asked.call, call_of(asked.request_id), node_of(asked.request_id)) == (call, call, node)
+    assert asked.step == step
+    assert asked.request_id != request.request_id
+
+
+@pytest.mark.parametrize("kind", [GenerationRequested, ClassificationRequested])
+def test_a_reissued_request_is_read_back_as_what_it_was(kind):
+    """The kind of the inner request is not stored; its fields tell."""
+    rule = {"rule": "wrong_facts"} if kind is ClassificationRequested else {}
+    event = RequestReissued(replaces="a/v1.a1", again=kind(node="a/v1.a1", try_number=2, prompt_hash="0", **rule))
+    stored = CODEC.encode(event)
+    assert CODEC.decode(stored.body, {}) == event
+    assert type(CODEC.decode(stored.body, {}).again) is kind
 
 
 @pytest.mark.parametrize("usage", [None, Usage(input_tokens=-9, output_tokens=1), Usage(input_tokens=7)])

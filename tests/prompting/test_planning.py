@@ -23,6 +23,7 @@ from actors.guards.shapes import (
     STRATEGY_SCHEMA,
 )
 from actors.plans.plan import RESERVED_IDS, plan_schema
+from actors.policy.cause import CLASSIFIER, Cause, read_cause
 from actors.prompting.book import load_prompts
 from actors.prompting.render import render
 
@@ -119,11 +120,19 @@ def test_who_revises_is_told_what_the_guard_compares():
         assert "unnecessary" in words, name
 
 
+def test_the_classifier_is_told_every_code_and_its_example_is_one():
+    """S22: the set is closed, so the prompt has to name all of it."""
+    told = BOOK.entries[CLASSIFIER].constraints
+    assert [cause for cause in Cause if f'"{cause}":' not in told] == []
+    [example] = fenced(CLASSIFIER, "json")
+    assert read_cause(example) is Cause.MISSING_EVIDENCE
+
+
 def test_each_step_speaks_for_itself():
     """S134: no two entries share a role, a task or a wrapper, except the two that write a whole plan their wrappers."""
     entries = BOOK.entries
-    assert set(entries) == {"analysis", "recon", "strategy", "critique", *PLANS}
-    for key, expected in (("role", 9), ("task", 9), ("feedback_wrapper", 8), ("escalation_feedback_wrapper", 8)):
+    assert set(entries) == {"analysis", "recon", "strategy", "critique", CLASSIFIER, *PLANS}
+    for key, expected in (("role", 10), ("task", 10), ("feedback_wrapper", 9), ("escalation_feedback_wrapper", 9)):
         assert len({getattr(entry, key) for entry in entries.values()}) == expected
 
 

@@ -12,10 +12,14 @@ from actors.search.progress import Phase, accept, begin, mark, ready, redo, star
 
 
 class Enumeration:
-    """The moves of one workflow; `most()` is the answer and `states` how many states were looked at."""
+    """The moves of one workflow; `most()` is the answer and `states` how many states were looked at.
 
-    def __init__(self, graph):
-        self.graph = graph
+    With `classifications` so many failures may be classified: each that some wish would send far back, whatever it does
+    then. Which wishes the answers stand for is left open, so this finds at least what any policy can do.
+    """
+
+    def __init__(self, graph, classifications=0):
+        self.graph, self.classifications = graph, classifications
         self.wishes = {
             step: [
                 (step,),
@@ -32,29 +36,45 @@ class Enumeration:
 
     def most(self):
         calls, first = self._begun(start(self.graph))
-        return calls + self._left(first)
+        return calls + self._left(first, self.classifications)
 
-    def _left(self, progress):
+    def _left(self, progress, classifications):
         """Return the most calls that may still follow from a quiet state."""
-        key = tuple(progress.values())
+        key = (*progress.values(), classifications)
         if key not in self.known:
-            following = [self._begun(after) for after in self._after(progress)]
-            self.known[key] = max((calls + self._left(after) for calls, after in following), default=0)
+            following = [(asked, *self._begun(after)) for after, asked in self._after(progress)]
+            self.known[key] = max(
+                (
+                    min(asked, classifications)
+                    + calls
+                    + self._left(after, classifications - min(asked, classifications))
+                    for asked, calls, after in following
+                ),
+                default=0,
+            )
         return self.known[key]
 
     def _after(self, progress):
-        """Yield what one verdict on one attempt under way can lead to."""
+        """Yield what one verdict on one attempt under way can lead to, and whether it may have been classified."""
         for step, slot in progress.items():
             if slot.phase is not Phase.BUSY:
                 continue
-            yield accept(progress, step, "new")
+            yield accept(progress, step, "new"), 0
             failed = mark(progress, step, Phase.FAILED)
-            for move in {choose(self.graph, failed, step, wish) for wish in self.wishes[step]}:
+            moves = {choose(self.graph, failed, step, wish) for wish in self.wishes[step]}
+            far = any(self._far(step, move) for move in moves) and len(moves) > 1
+            for move in moves:
                 match move:
                     case Retry():
-                        yield mark(failed, step, Phase.AGAIN)
+                        yield mark(failed, step, Phase.AGAIN), far
                     case Redo(targets=targets):
-                        yield redo(self.graph, failed, targets)
+                        yield redo(self.graph, failed, targets), far
+
+    def _far(self, step, move):
+        """Whether a move is a costly one: more than one level up, or to a root."""
+        targets = move.targets if isinstance(move, Redo) else ()
+        above = [target for target in targets if target != step]
+        return any(not self.graph.requires[upper] or self.graph.distance(upper, step) > 1 for upper in above)
 
     def _begun(self, progress):
         """Return how many model calls are asked for at once, and the state that follows, in its shortest form."""

@@ -72,10 +72,23 @@ def test_the_worst_case_is_exact_on_a_sample_of_four_steps():
     assert not list(_differences(sample))
 
 
+def test_classifications_add_what_the_workflow_allows_and_no_more():
+    """S22: on all workflows of three steps the bound holds; where no step can be gone back to, it adds nothing."""
+    exact = 0
+    for requires, budgets in product(shapes(3), product(BUDGETS, repeat=3)):
+        shape = graph(requires, budgets)
+        most, bound = Enumeration(shape, 2).most(), worst_case_calls(shape, 2)
+        assert most <= bound <= worst_case_calls(shape) + 2
+        exact += most == bound
+    assert exact > 250, "the bound is reached by most workflows"
+    assert worst_case_calls(graph({"a": (), "b": ("a",)}, [(3, 0), (3, 0)]), 9) == 6
+
+
 def test_the_seeds_example_is_exact():
     """S24, S26: thirty calls are reached, and no run makes more; the seeds' own sums are 21, 38 and 42."""
     requires, budgets, _, worst = SHIPPED["seeds"]
     assert Enumeration(graph(requires, budgets)).most() == worst
+    assert Enumeration(graph(requires, budgets), 3).most() == worst_case_calls(graph(requires, budgets), 3) == worst + 3
 
 
 def test_a_budget_beside_the_leaf_bounds_how_often_it_gets_new_parents():

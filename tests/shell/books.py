@@ -12,7 +12,7 @@ import trio
 from actors.machine.ids import step_of
 from runtime.ledger import Amount
 
-DONE = ("artifact_produced", "generation_failed")
+DONE = ("artifact_produced", "failure_classified", "generation_failed")
 
 
 @dataclass
@@ -149,12 +149,12 @@ class Books:
     def model(self, record, event):
         """Keep the books of what a model was asked and has said."""
         match event.kind:
-            case "generation_requested":
+            case "generation_requested" | "classification_requested":
                 self.request(record, event)
             case "request_reissued":
                 self.close(event.replaces, "withdrawn", record)
                 self.request(record, event.again)
-            case "artifact_produced":
+            case "artifact_produced" | "failure_classified":
                 self.holds(self.asked[event.request_id].state == "open", f"{event.request_id} is answered twice")
                 self.close(event.request_id, "answered", record)
                 self.charged[event.request_id] = event.used

@@ -8,6 +8,7 @@ import trio
 
 from actors.guards.catalogue import BUILT_IN
 from actors.hands.team import Registry, team
+from actors.machine.ids import call_of
 from actors.machine.messages import Begin
 from runtime.errors import Fenced, Held, JournalError, StorageFull
 from runtime.journal.memory import open_memory
@@ -63,7 +64,8 @@ class Provider:
             raise ValueError("a bug in a generator")
         await trio.sleep(dice.choice((0.0, 0.1, 1.0, 1.0, 5.0, 12.0, 1e6 if dice.random() < 0.2 else 30.0)))
         world.books.went_on(self._process, name, trio.current_time())
-        made = pure.reply(dice, world.weather, len(world.books.asked))
+        says = pure.cause if call_of(name).endswith("/c") else pure.reply
+        made = says(dice, world.weather, len(world.books.asked))
         world.books.returned[name] = (self._process, None if isinstance(made, Fault) else made)
         return made
 

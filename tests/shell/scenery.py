@@ -77,6 +77,9 @@ def weather(dice):
     )
 
 
+_MAXIMA = ("questions_max", "classifications_max")
+
+
 def configuration(dice):
     """Return a pinned workflow of one to four steps."""
     shape = dice.choice((*SHAPES, *SHAPES[-2:]))
@@ -94,7 +97,7 @@ def configuration(dice):
         steps,
         price=price,
         search=dice.choice(("depth_first", "depth_first", "blind")),
-        questions_max=dice.choice((0, 2, 5)),
+        **dict(zip(_MAXIMA, dice.choice(((0, 0), (0, 3), (2, 0), (2, 3), (5, 0), (5, 3))), strict=True)),
         question_expires_seconds=dice.choice((None, None, 500.0)),
         output_tokens_max=50,
         model_timeout_seconds=dice.choice((15.0, 40.0)),

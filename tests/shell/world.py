@@ -265,7 +265,11 @@ class World:
         if self.limits.deadline is not None and not self.jumped:
             patience = max(process.patience for process in self.processes)
             late = [record for record in books.records if record.at > self.limits.deadline + patience]
-            asked = [record.seq for record in late if record.event.kind == "generation_requested"]
+            asked = [
+                record.seq
+                for record in late
+                if record.event.kind in ("generation_requested", "classification_requested")
+            ]
             books.holds(not asked, f"asked for after the deadline: {asked}")
         left = {name for name, asked in books.asked.items() if asked.state in ("answered", "failed")}
         # A request that timed out was sent; one that is answered was sent, whatever the provider said.

@@ -10,7 +10,15 @@ from dataclasses import dataclass, field, replace
 
 from actors.answers import TEXT, kind_of
 from actors.machine.context import rendered
-from actors.machine.events import EVENTS, ClarificationRequested, GenerationRequested, JudgementRequested
+from actors.machine.events import (
+    EVENTS,
+    ClarificationRequested,
+    ClassificationRequested,
+    GenerationRequested,
+    JudgementRequested,
+)
+from actors.machine.failure import rendered_failure
+from actors.machine.ids import call_of
 from actors.machine.messages import Begin, Faulted, Generated, Judged
 from actors.machine.planning import PlanningMachine
 from actors.machine.questions import Status
@@ -20,7 +28,7 @@ from runtime.machine import Refused, fold, settle
 from runtime.messages import Crashed, Mailed, Parking, Resumed, Woken
 from runtime.models.port import Fault
 from tests.simulation.invariants import Invariants
-from tests.simulation.scenery import START, configuration, limits, reply, verdict, weather
+from tests.simulation.scenery import START, cause, configuration, limits, reply, verdict, weather
 
 MESSAGES_MAX = 3_000
 """Far more than any simulated run needs: what is not over by then does not end."""
@@ -92,8 +100,12 @@ class Run:
     def start(self):
         """Send out the generation requests that have not been sent, and only with the prompt that was promised."""
         for name, work in MACHINE.outstanding(self.state).items():
-            if isinstance(work.request, GenerationRequested) and name not in self.started:
-                promised = rendered(self.state, work.request.step)
+            request = work.request
+            if isinstance(request, GenerationRequested | ClassificationRequested) and name not in self.started:
+                generates = isinstance(request, GenerationRequested)
+                promised = (
+                    rendered(self.state, request.step) if generates else rendered_failure(self.state, request.node)
+                )
                 assert promised.ref == work.request.prompt_hash, "the prompt is not the one that was promised"
                 self.started.add(name)
 
@@ -110,7 +122,7 @@ class Run:
         item = self.dice.choice(doable) if doable else work["deadline"]
         self.now += self.dice.choice((0.0, 0.3, 2.0, 20.0))
         match item.request:
-            case GenerationRequested():
+            case GenerationRequested() | ClassificationRequested():
                 self.send(self.generated(item.request_id))
             case JudgementRequested():
                 leaf = item.request.step in self.config.graph.leaves
@@ -125,7 +137,7 @@ class Run:
 
     def generated(self, request_id):
         """Return a generator's answer to a request."""
-        made = reply(self.dice, self.weather, self.count)
+        made = (cause if call_of(request_id).endswith("/c") else reply)(self.dice, self.weather, self.count)
         if isinstance(made, Fault):
             if made.kind.refunded:
                 self.refunded.add(request_id)
@@ -236,7 +248,8 @@ class Run:
         shown = "".join(clarified.answer for clarified in self.state.clarifications)
         assert all(answer in shown for answer in self.answers), "an answer is lost"
         free = {step for step, budget in self.config.graph.budgets.items() if budget.deterministic}
-        asked = [name for name in self.started - self.refunded if name.split("/")[0] not in free]
+        paid = self.started - self.refunded
+        asked = [name for name in paid if name.split("/")[0] not in free or call_of(name).endswith("/c")]
         assert len(asked) <= self.state.ledger.committed.calls, "the provider was asked more often than the books say"
         for _ in range(3):
             self.start_from(self.dice.randint(1, len(self.events)))

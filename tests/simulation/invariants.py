@@ -22,7 +22,7 @@ class Invariants:
     def __init__(self, config, limits):
         self.graph, self.workflow, self.search, self.limits = config.graph, config.workflow, config.search, limits
         self.seen, self.step_of, self.visit_of, self.verdicts = [], {}, {}, {}
-        self.accepted, self.busy = {}, {}
+        self.accepted, self.busy, self.causes, self.doubts = {}, {}, {}, []
         self.visits, self.attempts, self.calls = Counter(), Counter(), 0
         self.revision, self.questions = 0, 0
         self.rejections, self.cycles = defaultdict(list), defaultdict(list)
@@ -41,10 +41,11 @@ class Invariants:
         if event.kind == "generation_requested":
             parents = tuple(self.accepted[upper] for upper in self.graph.requires[event.step])
             assert state.nodes[event.node].parents == parents, "an attempt builds on what is accepted now"
-        if event.kind in ("generation_requested", "request_reissued"):
-            request = event if isinstance(event, GenerationRequested) else event.again
+        if event.kind in ("generation_requested", "classification_requested", "request_reissued"):
+            request = event.again if event.kind == "request_reissued" else event
             self.affordable(request, state)
-            self.feedback(request, state)
+            if isinstance(request, GenerationRequested):
+                self.feedback(request, state)
         if event.kind == "run_finished":
             self.ending(event, state)
         assert state.now >= self.now, "time goes back"
@@ -63,12 +64,18 @@ class Invariants:
                 self.attempt(event)
             case "artifact_produced" | "generation_failed" | "judgement_requested":
                 assert self.busy[self.step_of[event.node]] == event.node, "work of an older revision is acted on"
+            case "classification_requested" if event.try_number == 1:
+                self.doubted(event)
+            case "failure_classified":
+                assert self.busy[self.step_of[event.node]] == event.node, "a withdrawn classification is acted on"
+                self.causes[event.node] = event.cause
             case "verdict_reached":
                 self.judged(event)
             case "decided":
                 assert event.decision.node in self.busy.values()
                 assert not self.verdicts[event.decision.node].passed
                 self.legal(event.decision)
+                assert event.decision.classified in (None, self.causes.get(event.decision.node))
                 self.decision = event.decision
                 if event.decision.level is BacktrackLevel.GIVE_UP:
                     self.stuck[event.decision.step] = event.decision
@@ -138,6 +145,14 @@ class Invariants:
         assert budget.deterministic or self.attempts[key] <= budget.rmax
         self.calls += not budget.deterministic
         assert self.calls <= worst_case_calls(self.graph), "more calls than the worst case of a round"
+
+    def doubted(self, event):
+        """S22: a rejection is classified once at most, and no more of them than the workflow says."""
+        assert not self.verdicts[event.node].passed
+        assert self.busy[event.step] == event.node
+        self.doubts.append(event.node)
+        assert len(self.doubts) == len(set(self.doubts)) <= self.workflow.classifications_max
+        assert self.search is Search.DEPTH_FIRST
 
     def judged(self, event):
         step = self.step_of[event.node]
@@ -306,8 +321,8 @@ class Invariants:
 
     def provider_failed(self, last):
         assert last.kind == "generation_failed"
-        tries = [seen for seen in self.seen if seen.kind == "generation_failed" and seen.node == last.node]
-        waits = [seen for seen in self.seen if seen.kind == "wait_requested" and seen.node == last.node]
+        tries = [seen for seen in self.seen if seen.kind == "generation_failed" and seen.call == last.call]
+        waits = [seen for seen in self.seen if seen.kind == "wait_requested" and seen.call == last.call]
         waited = sum(wait.until - failed.at for wait, failed in zip(waits, tries, strict=False))
         asked_for = last.fault.retry_after or 12.0  # The longest pause before a fifth try, by hash: 8 s times 1.5.
         assert last.fault.kind.final or len(tries) >= 5 or waited + asked_for > 600.0

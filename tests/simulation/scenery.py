@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from actors.answers import YES_NO, choice
 from actors.findings import Code, Finding, ReasonTag, Verdict
+from actors.policy.cause import Cause
 from runtime.ledger import Limits
 from runtime.models.port import Fault, FaultKind, Reply, Usage
 from runtime.models.prices import Price
@@ -44,6 +45,9 @@ def weather(dice):
     )
 
 
+_MAXIMA = ("questions_max", "classifications_max")
+
+
 def configuration(dice):
     """Return a pinned workflow of one to six steps."""
     names = "abcdef"[: dice.choice((1, 2, 3, 4, 4, 5, 5, 6, 6))]
@@ -59,7 +63,7 @@ def configuration(dice):
         search=dice.choice(("depth_first", "depth_first", "depth_first", "depth_first", "blind", "linear")),
         r_patience=dice.choice((2, 2, 3)),
         e_max=dice.choice((None, None, 0, 1, 2)),
-        questions_max=dice.choice((0, 1, 5)),
+        **dict(zip(_MAXIMA, dice.choice(((0, 0), (0, 4), (1, 0), (1, 1), (5, 0), (5, 4))), strict=True)),
         feedback_window=dice.randint(1, 5),
         output_tokens_max=dice.choice((50, 4096)),
         question_expires_seconds=dice.choice((None, None, 1_000.0)),
@@ -101,6 +105,15 @@ def reply(dice, sky, number):
     text = f'{{"number": {number}}}' if dice.random() < 0.8 else dice.choice(('{"again": 1}', "\udcff", ""))
     usage = dice.choice((None, Usage(input_tokens=30, output_tokens=20), Usage(input_tokens=9_000, output_tokens=900)))
     return Reply(text=text, usage=usage, model="toy")
+
+
+def cause(dice, sky, number):
+    """Return what a classifier brings: a code, prose, an unknown code, or a fault."""
+    made = reply(dice, sky, number)
+    if isinstance(made, Fault) or dice.random() < 0.2:
+        return made
+    code = dice.choice((*Cause, "odd"))
+    return Reply(text=f'{{"cause": "{code}"}}', usage=made.usage, model="toy")
 
 
 _PASSING = (

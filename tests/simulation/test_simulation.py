@@ -21,7 +21,7 @@ def _seeds(batch):
 
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_every_simulated_run_keeps_every_promise(batch):
-    """S6, S8, S23, S24, S25, S27, S28, S39, S93, S94, S95, S105: the invariants of `tests.simulation.invariants`."""
+    """S6, S8, S22, S23, S24, S25, S27, S28, S39, S93, S94, S95, S105: `tests.simulation.invariants`."""
     for seed in _seeds(batch):
         try:
             Run(seed).simulate()

@@ -11,11 +11,12 @@ import yaml
 
 from actors.config.workflow import Workflow
 from actors.findings import Finding, Verdict
-from actors.machine.events import GenerationRequested, JudgementRequested, PlanningEvent
+from actors.machine.events import ClassificationRequested, GenerationRequested, JudgementRequested, PlanningEvent
 from actors.machine.messages import Begin, Faulted, Generated, Judged, PlanningMessage
 from actors.machine.pinned import Pinned
 from actors.machine.planning import PlanningMachine
 from actors.machine.state import State
+from actors.policy.cause import CLASSIFIER
 from actors.policy.table import Policy
 from actors.prompting.book import PromptBook, PromptEntry, Sections
 from replan.data import data_root
@@ -65,7 +66,7 @@ def pinned(steps: Mapping[str, Mapping[str, Any]], *, price: Price | None = None
     """Return a configuration; a step is `{requires, rmax, backtrack_budget, …}`, its guard a plug-in unless given."""
     pairs = {step: {"generator": "model", "guard": "toy", **settings} for step, settings in steps.items()}
     workflow = Workflow.model_validate({"name": "toy", "action_pairs": pairs, **keys})
-    book = PromptBook(entries=dict.fromkeys(steps, ENTRY), sections=Sections.model_validate(SECTIONS))
+    book = PromptBook(entries=dict.fromkeys((*steps, CLASSIFIER), ENTRY), sections=Sections.model_validate(SECTIONS))
     return Pinned(workflow=workflow, policy=default_policy(), prompts=book, model="toy", price=price)
 
 
@@ -90,10 +91,10 @@ def rejected(*codes: str, where: str = "", fatal: bool = False, guard: str = "to
 
 
 Judge = Callable[[JudgementRequested, State], Verdict]
-Author = Callable[[GenerationRequested, State], Reply | Fault]
+Author = Callable[[GenerationRequested | ClassificationRequested, State], Reply | Fault]
 
 
-def some_reply(request: GenerationRequested, _: State) -> Reply:
+def some_reply(request: GenerationRequested | ClassificationRequested, _: State) -> Reply:
     """Return a reply that differs for each request."""
     return Reply(
         text=json.dumps({"by": request.request_id}), usage=Usage(input_tokens=10, output_tokens=5), model="toy"
@@ -134,7 +135,7 @@ class World:
         work = self.machine.outstanding(self.state)[request_id]
         self.now += 1.0
         match work.request:
-            case GenerationRequested() as request:
+            case GenerationRequested() | ClassificationRequested() as request:
                 self.calls[request.step] += 1
                 reply = self.author(request, self.state)
                 kind = Faulted if isinstance(reply, Fault) else Generated

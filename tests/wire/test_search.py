@@ -1,7 +1,7 @@
 """The whole search over the real wire: engine, actors, journal and the OpenAI client, against a scripted server."""
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from actors.machine.decided import Decided
-from actors.machine.events import GenerationFailed, Revised, VerdictReached
+from actors.machine.events import FailureClassified, GenerationFailed, Revised, VerdictReached
 from replan.data import data_root
 from replan.engine import CODEC, Engine
 from replan.job import Asked, make_job
@@ -63,6 +63,14 @@ def scripted(**lists: list[Any]) -> Handler:
     return by_step({step: [*lists.get(step, []), *[good] * 9] for step, good in GOOD.items()})
 
 
+def with_classifier(folder: Path) -> Path:
+    """Write the shipped workflow with a classifier, and return its place."""
+    value = yaml.safe_load((data_root() / "configs" / "workflows" / "search.yaml").read_text())
+    place = folder / "classified.yaml"
+    place.write_text(yaml.safe_dump({**value, "classifications_max": 2}, sort_keys=False))
+    return place
+
+
 def of(events: list[Event], kind: type[Event]) -> list[Any]:
     return [event for event in events if isinstance(event, kind)]
 
@@ -108,6 +116,47 @@ async def test_the_same_findings_twice_go_one_level_further() -> None:
         assert result.outcome == "success"
         assert [event.targets for event in of(events, Revised)] == [("g_strategy",), ("g_recon",)]
         assert Counter(server.steps) == {"g_analysis": 1, "g_recon": 2, "g_strategy": 3, "g_plan": 3}
+
+
+async def test_a_classifier_is_asked_before_a_costly_step_back_and_its_code_decides(tmp_path: Path) -> None:
+    """S22: a call of its own, with its own id and schema; its prompt has the rejections; nothing is thrown away."""
+    broken = plan(needs_missing_token="licence_granted")
+    others = scripted(g_plan=[broken, broken])
+
+    def handle(body: dict[str, Any], headers: Mapping[str, str], n: int) -> Answer:
+        if headers["x-client-request-id"].endswith("/c"):
+            return Answer.value({"cause": "own_mistake"})
+        return others(body, headers, n)
+
+    async with run_against(handle, workflow=str(with_classifier(tmp_path))) as (result, server, events):
+        assert (result.outcome, result.calls) == ("success", 8)
+        assert Counter(server.steps) == {"g_analysis": 1, "g_recon": 1, "g_strategy": 2, "g_plan": 4}
+        [asked] = [seen for seen in server.seen if seen.request_id.endswith("/c")]
+        assert asked.request_id == "run-1/g_plan/v2.a1/c"
+        assert asked.prompt.count("licence_granted") >= 2, "the rejection in question and the one before"
+        assert "own_mistake" in str(asked.body["response_format"])
+        [said] = of(events, FailureClassified)
+        assert (said.cause, said.used.calls) == ("own_mistake", 1)
+        last = of(events, Decided)[-1].decision
+        assert (last.level, last.rule, last.classified) == ("local_retry", "otherwise", "own_mistake")
+
+
+async def test_what_is_no_code_is_recorded_and_the_table_decides(tmp_path: Path) -> None:
+    """S22: text never steers, not even text that names a row."""
+    broken = plan(needs_missing_token="licence_granted")
+    others = scripted(g_plan=[broken, broken])
+
+    def handle(body: dict[str, Any], headers: Mapping[str, str], n: int) -> Answer:
+        if headers["x-client-request-id"].endswith("/c"):
+            return Answer.say("Clearly give_up: this is hopeless.")
+        return others(body, headers, n)
+
+    async with run_against(handle, workflow=str(with_classifier(tmp_path))) as (result, _, events):
+        assert result.outcome == "success"
+        [said] = of(events, FailureClassified)
+        assert (said.cause, said.content) == (None, "Clearly give_up: this is hopeless.")
+        assert [event.targets for event in of(events, Revised)] == [("g_strategy",), ("g_recon",)]
+        assert of(events, Decided)[-1].decision.classified is None
 
 
 async def test_each_prompt_after_an_escalation_contains_each_earlier_rejection_once() -> None:
