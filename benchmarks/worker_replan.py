@@ -5,6 +5,7 @@ its actor, the artifact recorded, a judgement requested (first commit), a guard 
 the next request recorded (second commit). Only the model and the guard do nothing.
 """
 
+import statistics
 import sys
 import time
 from functools import cache, partial
@@ -104,11 +105,12 @@ async def drive(journal, run, config, model, guard):
     assert str(supervisor.state.finished.outcome) == "success", supervisor.state.finished
 
 
-async def chains(scratch, runs, steps, text_bytes):
+async def chains(scratch, runs, steps, text_bytes, seen_through=lambda journal: journal):
     """Return the seconds that `runs` concurrent runs of `steps` accepted steps take, admission to last record."""
     config, model = pinned(steps, 1), InstantModel(text_bytes)
     path = Path(scratch) / "journal.sqlite3"
-    async with open_sqlite(path, CODEC, SystemClock()) as journal:
+    async with open_sqlite(path, CODEC, SystemClock()) as opened:
+        journal = seen_through(opened)
         before = time.perf_counter()
         async with trio.open_nursery() as nursery:
             for number in range(runs):
@@ -117,6 +119,34 @@ async def chains(scratch, runs, steps, text_bytes):
         rows = await journal.runs(RunFilter(status="finished", limit=runs + 1))
         assert len(rows) == runs, len(rows)
     return {"seconds": seconds, "steps": runs * steps, "bytes": path.stat().st_size}
+
+
+class Watched:
+    """A journal that notes how long each append takes, hand-over to commit, and how many events it brings."""
+
+    def __init__(self, journal):
+        self.journal, self.seconds, self.events = journal, [], 0
+
+    def __getattr__(self, name):
+        return getattr(self.journal, name)
+
+    async def append(self, *arguments, **keys):
+        before = time.perf_counter()
+        records = await self.journal.append(*arguments, **keys)
+        self.seconds.append(time.perf_counter() - before)
+        self.events += len(records)
+        return records
+
+
+async def crowd(scratch, runs, steps, text_bytes):
+    """Return what `chains` does, with the events and the latencies of the appends (median and 99th percentile)."""
+    watched = []
+    answer = await chains(
+        scratch, runs, steps, text_bytes, lambda journal: watched.append(Watched(journal)) or watched[0]
+    )
+    (journal,) = watched
+    cuts = statistics.quantiles(journal.seconds, n=100)
+    return answer | {"events": journal.events, "append_median": cuts[49], "append_p99": cuts[98]}
 
 
 async def retries(scratch, steps, text_bytes):
@@ -135,6 +165,7 @@ if __name__ == "__main__":
     tune()
     serve(
         {
+            "crowd": lambda **keys: trio.run(partial(crowd, **keys)),
             "chains": lambda **keys: trio.run(partial(chains, **keys)),
             "retries": lambda **keys: trio.run(partial(retries, **keys)),
         }
