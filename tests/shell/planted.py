@@ -1,188 +1,148 @@
 """Bugs planted into the shell, each the kind of mistake that a change could make. The simulation must find every one.
 
-A bug is a variant of the supervisor, of the machine, or a patch of the ledger; `BUGS` has them by what they do.
+A bug is a variant of the supervisor or of the machine, or a patch of what they stand on.
 `python -m tests.shell.planted` prints which seed finds which, and what it says.
 """
 
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack
+from dataclasses import dataclass
 from unittest.mock import patch
 
-import trio
-
-from actors.machine.events import RequestReissued, RunResumed
+from actors.hands import team
 from actors.machine.planning import PlanningMachine
+from runtime.journal.memory import _MemoryJournal
 from runtime.ledger import Ledger
-from runtime.machine import Refused, settle
-from runtime.messages import Parking, Resumed
-from runtime.supervisor import Ending, Supervisor
+from runtime.supervisor import Supervisor
+from tests.shell import bugs_below as below
+from tests.shell import bugs_driver as driver
+from tests.shell import bugs_machine as machine
 from tests.shell.world import World
 
-
-class ActsBeforeItWrites(Supervisor):
-    async def _append(self, state, events, inbox):
-        before, self._state = self._state, state
-        if not self._finished():
-            self._reconcile()
-        self._state = before
-        await trio.lowlevel.checkpoint()  # What has been handed out gets a head start.
-        await super()._append(state, events, inbox)
-
-
-class NeverCancelsWork(Supervisor):
-    def _reconcile(self):
-        outstanding = self._machine.outstanding(self._state)
-        withdrawn = {name: self._running.pop(name) for name in [*self._running] if name not in outstanding}
-        super()._reconcile()
-        self._running.update(withdrawn)
-
-
-class ForgetsToMarkMail(Supervisor):
-    async def _append(self, state, events, inbox):
-        await super()._append(state, events, None)
-
-
-class IgnoresParking(Supervisor):
-    async def _park(self):
-        """Take no notice."""
-
-
-class ParksInMemoryOnly(Supervisor):
-    async def _step(self, message, inbox=None):
-        if not isinstance(message, Parking):
-            await super()._step(message, inbox)
-
-
-class DropsRepliesAtAStop(Supervisor):
-    async def _drain(self):
-        for envelope in self._running.values():
-            envelope.withdraw()
-        while self._running:
-            self._running.pop((await self._inbox.receive()).request_id, None)
-
-
-class ResumesWithoutSayingSo(Supervisor):
-    async def _step(self, message, inbox=None):
-        if isinstance(message, Resumed):
-            self._reconcile()
-        else:
-            await super()._step(message, inbox)
-
-
-class WritesAnOldRow(Supervisor):
-    async def _append(self, state, events, inbox):
-        with patch.object(self._machine, "summary", lambda _: self._summary):
-            await super()._append(state, events, inbox)
-
-
-class ResumesBeforeItReadsTheCancel(Supervisor):
-    async def _ended_by_mail(self):
-        return False
-
-
-class NeverGivesTheLeaseBack(Supervisor):
-    async def drive(self, first=None):
-        with patch.object(type(self._journal), "release", _nothing, create=True):
-            return await super().drive(first)
-
-
-class WaitsBesideOpenWork(Supervisor):
-    def _only_waits(self):
-        return super()._only_waits() or self._asks()
-
-
-class NeverLeaves(Supervisor):
-    async def _loop(self):
-        ending = await super()._loop()
-        if ending is Ending.WAITING:
-            await trio.sleep_forever()
-        return ending
-
-
-class LosesMailWhileBusy(Supervisor):
-    async def _watch_mail(self):
-        await self._new_mail()
-
-
-class ActsOnFirstEventOnly(Supervisor):
-    async def _step(self, message, inbox=None):
-        accepted = self._machine.accept(self._state, message)
-        if accepted is not None and not isinstance(accepted, Refused):
-            _, events = settle(self._machine, self._state, accepted)
-            await self._append(self._machine.evolve(self._state, events[0]), events[:1], inbox)
-        self._reconcile()
-
-
-class ReusesRequestIds(PlanningMachine):
-    def advance(self, state):
-        event = super().advance(state)
-        if not isinstance(event, RequestReissued):
-            return event
-        number = event.again.try_number - 1
-        return event.model_copy(update={"again": event.again.model_copy(update={"try_number": number})})
-
-
-class TrustsOldRequests(PlanningMachine):
-    def evolve(self, state, event):
-        after = super().evolve(state, event)
-        if isinstance(event, RunResumed):  # As if the new driver had asked for what an earlier one has sent.
-            opened = {name: replace(one, epoch=event.epoch) for name, one in after.generations.items()}
-            return replace(after, generations=opened)
-        return after
-
-
-async def _nothing(*_):
-    """Do nothing."""
+BROKEN = (TypeError, AttributeError, NameError, ImportError)
+"""What a bug that is itself wrongly planted would raise: it says nothing about the simulation."""
 
 
 @dataclass(frozen=True)
 class Bug:
-    """A planted bug: what replaces the supervisor, the machine, or methods of the ledger."""
+    """A planted bug of a class: what replaces the supervisor, the machine, or attributes of something below them."""
 
+    kind: str
     supervisor: type = Supervisor
     machine: type = PlanningMachine
-    ledger: dict = field(default_factory=dict)
+    below: tuple = ()
 
     def found(self, seeds):
         """Return the first seed that finds it and what it says, or None."""
         for seed in seeds:
-            with patch.multiple(Ledger, **self.ledger) if self.ledger else patch.dict({}):
+            with ExitStack() as stack:
+                for target, name, instead in self.below:
+                    stack.enter_context(patch.object(target, name, instead))
                 try:
                     World(seed, supervisor=self.supervisor, machine=self.machine()).play()
                 except Exception as error:  # noqa: BLE001 - whatever shows it
-                    return seed, _first(error)
+                    first = _first(error)
+                    if isinstance(first, BROKEN):
+                        raise first from None
+                    return seed, f"{type(first).__name__}: {first}".splitlines()[0]
         return None
 
 
 def _first(error):
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return f"{type(error).__name__}: {error}".splitlines()[0][:110]
+    return error
+
+
+def _books(name, instead):
+    return Bug("budget", below=((Ledger, name, instead),))
+
+
+def _journal(name, instead, kind="fence"):
+    return Bug(kind, below=((_MemoryJournal, name, instead),))
 
 
 BUGS = {
-    "acts before it writes": Bug(ActsBeforeItWrites),
-    "never cancels withdrawn work": Bug(NeverCancelsWork),
-    "forgets which mail is taken": Bug(ForgetsToMarkMail),
-    "ignores parking": Bug(IgnoresParking),
-    "parks in memory only": Bug(ParksInMemoryOnly),
-    "drops replies at a stop": Bug(DropsRepliesAtAStop),
-    "resumes without saying so": Bug(ResumesWithoutSayingSo),
-    "writes an old status row": Bug(WritesAnOldRow),
-    "resumes before it reads the cancel": Bug(ResumesBeforeItReadsTheCancel),
-    "never gives the lease back": Bug(NeverGivesTheLeaseBack),
-    "waits for people beside open work": Bug(WaitsBesideOpenWork),
-    "never leaves a waiting run": Bug(NeverLeaves),
-    "does not look for mail while busy": Bug(LosesMailWhileBusy),
-    "writes only the first event of a batch": Bug(ActsOnFirstEventOnly),
-    "reuses a request id": Bug(machine=ReusesRequestIds),
-    "sends an earlier driver's request again": Bug(machine=TrustsOldRequests),
-    "skips the check before a reservation": Bug(ledger={"shortfall": lambda *_: None}),
-    "refunds what may have been charged": Bug(ledger={"forfeit": Ledger.refund}),
-    "books replies at nothing": Bug(ledger={"settle": lambda self, request, used: self.refund(request)}),
+    "acts before it writes": Bug("order", driver.ActsBeforeItWrites),
+    "writes only the first event of a batch": Bug("order", driver.ActsOnFirstEventOnly),
+    "writes the events of a batch in reverse": Bug("order", driver.WritesEventsInReverse),
+    "reads one record too few at a resume": Bug("order", driver.ReadsOneRecordTooFew),
+    "reuses a request id": Bug("work", machine=machine.ReusesRequestIds),
+    "never cancels withdrawn work": Bug("work", driver.NeverCancelsWork),
+    "keeps withdrawn work open": Bug("work", machine=machine.KeepsWithdrawnWorkOpen),
+    "forgets what is running": Bug("work", driver.ForgetsWhatRuns),
+    "starts all work twice": Bug("work", driver.StartsEverythingTwice),
+    "accepts a reply of an older revision": Bug("work", machine=machine.AcceptsRepliesOfOlderRevisions),
+    "drops late replies": Bug("work", machine=machine.DropsLateReplies),
+    "shortens replies": Bug("work", machine=machine.ShortensReplies),
+    "never asks a guard": Bug("work", machine=machine.NeverJudges),
+    "swallows an actor's crash": Bug("work", driver.SwallowsCrashes),
+    "forgets which mail is taken": Bug("mail", driver.ForgetsToMarkMail),
+    "does not look for mail while busy": Bug("mail", driver.LosesMailWhileBusy),
+    "takes mail twice": Bug("mail", driver.TakesMailTwice),
+    "forgets where it was in the mail": Bug("mail", driver.ForgetsWhereTheMailWas),
+    "skips the first message": Bug("mail", driver.SkipsTheFirstMail),
+    "marks another event as the answer": Bug("mail", driver.MarksAnotherEventAsTheAnswer),
+    "refuses odd mail in silence": Bug("mail", machine=machine.RefusesMailInSilence),
+    "reuses a question id": Bug("question", machine=machine.ReusesQuestionIds),
+    "drops questions at a resume": Bug("question", machine=machine.DropsQuestionsAtResume),
+    "lets an answer change nothing": Bug("question", machine=machine.AnswersChangeNothing),
+    "shortens answers": Bug("question", machine=machine.ShortensAnswers),
+    "leaves answers out of the prompt": Bug("question", machine=machine.ForgetsWhatWasAnswered),
+    "waits for people beside open work": Bug("question", driver.WaitsBesideOpenWork),
+    "never leaves a waiting run": Bug("question", driver.NeverLeaves),
+    "parks in memory only": Bug("stop", driver.ParksInMemoryOnly),
+    "ignores parking": Bug("stop", driver.IgnoresParking),
+    "asks while it parks": Bug("stop", driver.AsksWhileItParks),
+    "drops replies at a stop": Bug("stop", driver.DropsRepliesAtAStop),
+    "ignores a second stop": Bug("stop", driver.IgnoresASecondStop),
+    "waits without end at a stop": Bug("stop", driver.WaitsWithoutEndAtAStop),
+    "calls a finished run parked": Bug("stop", driver.CallsAFinishedRunParked),
+    "sends an earlier driver's request again": Bug("resume", machine=machine.TrustsOldRequests),
+    "resumes without saying so": Bug("resume", driver.ResumesWithoutSayingSo),
+    "resumes under an old epoch": Bug("resume", driver.ResumesUnderTheOldEpoch),
+    "stays parked at a resume": Bug("resume", machine=machine.StaysParked),
+    "never asks again after a crash": Bug("resume", machine=machine.NeverReissues),
+    "writes an old status row": Bug("row", driver.WritesAnOldRow),
+    "shows no question in the row": Bug("row", machine=machine.HidesQuestions),
+    "shows no time to wake in the row": Bug("row", machine=machine.ForgetsToWake),
+    "forgets the epoch at an append": _journal("_driven", below.without_epoch),
+    "acknowledges what is not written": _journal("append", below.append_in_mind, "order"),
+    "lets a second answer replace the first": _journal("post", below.post_over, "mail"),
+    "leaves the status row as it was": _journal("append", below.append_without_row, "row"),
+    "never gives the lease back": Bug("fence", driver.NeverGivesTheLeaseBack),
+    "takes a run that another holds": _journal("claim", below.claim_of_another),
+    "hands out the same epoch twice": _journal("claim", below.claim_same_epoch),
+    "writes under the epoch before": Bug("fence", driver.WritesBeforeItHasTheRun),
+    "loses the cancel": Bug("end", machine=machine.LosesTheCancel),
+    "resumes before it reads the cancel": Bug("end", driver.ResumesBeforeItReadsTheCancel),
+    "ignores the deadline": Bug("end", machine=machine.IgnoresTheDeadline),
+    "wakes too early": Bug("end", below=((team, "wait", below.wake_early),)),
+    "waits for ever before a retry": Bug("end", machine=machine.WaitsForNothing),
+    "skips the check before a reservation": _books("shortfall", lambda *_: None),
+    "looks at calls only": _books("shortfall", below.forget_money_and_tokens),
+    "reserves nothing": _books("reserve", below.reserve_nothing),
+    "refunds what may have been charged": _books("forfeit", Ledger.refund),
+    "drops a refund": _books("refund", Ledger.forfeit),
+    "settles twice": _books("settle", below.settle_twice),
+    "books replies at nothing": _books("settle", lambda self, request, used: self.refund(request)),
+    "books late replies at nothing": _books("settle", below.settle_late_at_nothing),
 }
-"""The planted bugs, by what they do."""
+"""The planted bugs, by what they do; the first of a class is the one that every run of the tests plays."""
+
+FIRST = [
+    name for place, name in enumerate(BUGS) if BUGS[name].kind not in {bug.kind for bug in [*BUGS.values()][:place]}
+]
+
+
+def table(seeds):
+    """Return a row for each planted bug: its class, what it does, the seed that finds it (or None), what that says."""
+    rows = []
+    for name, bug in BUGS.items():
+        seed, shown = bug.found(seeds) or (None, "")
+        rows.append((bug.kind, name, seed, shown))
+    return rows
+
 
 if __name__ == "__main__":
-    for name, bug in BUGS.items():
-        seed, shown = bug.found(range(3_000)) or ("never", "")
-        print(f"{name:40} {seed:>5}  {shown}")
+    for kind, name, seed, shown in table(range(3_000)):
+        print(f"{kind:9} {name:42} {seed!s:>5}  {shown[:110]}")

@@ -45,11 +45,12 @@ class WallClock:
 
 @dataclass(frozen=True)
 class Post:
-    """A message that the inbox has accepted, when (trio's time), and whether the run must take it."""
+    """A message that the inbox has accepted, and when (trio's time)."""
 
     inbox: int
     at: float
     kind: str
+    body: str
 
 
 class World:
@@ -208,7 +209,7 @@ class World:
         await trio.sleep(after)
         posted = await self.outside.post(RUN, key, body)
         if posted.result == "accepted":
-            self.posts.append(Post(posted.inbox, trio.current_time(), key))
+            self.posts.append(Post(posted.inbox, trio.current_time(), key, body))
         return posted
 
     async def _user(self):
@@ -278,6 +279,9 @@ class World:
         books.holds(set(books.consumed) == held.consumed, "the inbox and the records differ")
         if self.cancelled and (self.troubles.patient or ending != "parked"):
             books.holds(books.finished is not None, "the cancel is lost")
+        for post in self.posts:
+            kept = held.posted[post.inbox - 1].body == post.body
+            books.holds(kept, f"message {post.inbox} ({post.kind}) was accepted, and is another now")
         self._taken_in_time()
         if books.broken:
             raise AssertionError("; ".join(dict.fromkeys(books.broken)))

@@ -1,0 +1,170 @@
+"""Planted bugs of what a driver drives: variants of the machine. `planted.BUGS` says what each does."""
+
+import json
+from dataclasses import replace
+
+from actors.machine.events import (
+    ArtifactProduced,
+    ClarificationAnswered,
+    ClarificationRequested,
+    JudgementRequested,
+    MailRefused,
+    RequestReissued,
+    Revised,
+    RunResumed,
+    Settled,
+    WaitRequested,
+)
+from actors.machine.messages import Generated
+from actors.machine.planning import PlanningMachine
+
+
+class ReusesRequestIds(PlanningMachine):
+    def advance(self, state):
+        event = super().advance(state)
+        if not isinstance(event, RequestReissued):
+            return event
+        number = event.again.try_number - 1
+        return event.model_copy(update={"again": event.again.model_copy(update={"try_number": number})})
+
+
+class TrustsOldRequests(PlanningMachine):
+    def evolve(self, state, event):
+        after = super().evolve(state, event)
+        if isinstance(event, RunResumed):  # As if the new driver had asked for what an earlier one has sent.
+            opened = {name: replace(one, epoch=event.epoch) for name, one in after.generations.items()}
+            return replace(after, generations=opened)
+        return after
+
+
+class ReusesQuestionIds(PlanningMachine):
+    def advance(self, state):
+        event = super().advance(state)
+        if isinstance(event, ClarificationRequested):
+            return event.model_copy(update={"question_id": "q1"})
+        return event
+
+
+class AcceptsRepliesOfOlderRevisions(PlanningMachine):
+    """Keeps every request that it has seen, so that a reply to a withdrawn one becomes an artifact all the same."""
+
+    def __init__(self):
+        self.seen = {}
+
+    def evolve(self, state, event):
+        self.seen |= state.generations
+        return super().evolve(state, event)
+
+    def accept(self, state, message):
+        withdrawn = isinstance(message, Generated) and message.request_id in state.ledger.forfeited
+        if withdrawn and message.request_id in self.seen:
+            opened = {**state.generations, message.request_id: self.seen[message.request_id]}
+            forfeited = {name: one for name, one in state.ledger.forfeited.items() if name != message.request_id}
+            state = replace(state, generations=opened, ledger=replace(state.ledger, forfeited=forfeited))
+        return super().accept(state, message)
+
+
+class DropsLateReplies(PlanningMachine):
+    def accept(self, state, message):
+        event = super().accept(state, message)
+        return None if isinstance(event, Settled) else event
+
+
+class NeverReissues(PlanningMachine):
+    def advance(self, state):
+        event = super().advance(state)
+        return None if isinstance(event, RequestReissued) else event
+
+
+class NeverJudges(PlanningMachine):
+    def advance(self, state):
+        event = super().advance(state)
+        return None if isinstance(event, JudgementRequested) else event
+
+
+class StaysParked(PlanningMachine):
+    def evolve(self, state, event):
+        after = super().evolve(state, event)
+        return replace(after, parked=state.parked) if isinstance(event, RunResumed) else after
+
+
+class DropsQuestionsAtResume(PlanningMachine):
+    def evolve(self, state, event):
+        after = super().evolve(state, event)
+        return replace(after, questions={}) if isinstance(event, RunResumed) else after
+
+
+class KeepsWithdrawnWorkOpen(PlanningMachine):
+    def evolve(self, state, event):
+        after = super().evolve(state, event)
+        if isinstance(event, Revised):
+            return replace(after, generations=state.generations, ledger=state.ledger)
+        return after
+
+
+class AnswersChangeNothing(PlanningMachine):
+    def evolve(self, state, event):
+        after = super().evolve(state, event)
+        return replace(after, to_revise=None) if isinstance(event, ClarificationAnswered) else after
+
+
+class LosesTheCancel(PlanningMachine):
+    def accept(self, state, message):
+        if json.dumps({"kind": "cancel"}) == getattr(message, "body", ""):
+            return None
+        return super().accept(state, message)
+
+
+class RefusesMailInSilence(PlanningMachine):
+    def accept(self, state, message):
+        event = super().accept(state, message)
+        return None if isinstance(event, MailRefused) else event
+
+
+class ShortensAnswers(PlanningMachine):
+    def accept(self, state, message):
+        event = super().accept(state, message)
+        if isinstance(event, ClarificationAnswered):
+            return event.model_copy(update={"answer": event.answer[:3]})
+        return event
+
+
+class ShortensReplies(PlanningMachine):
+    def accept(self, state, message):
+        event = super().accept(state, message)
+        if isinstance(event, ArtifactProduced):
+            return event.model_copy(update={"content": event.content[:-1]})
+        return event
+
+
+class HidesQuestions(PlanningMachine):
+    def summary(self, state):
+        shown = super().summary(state)
+        return replace(shown, status="running", detail="") if shown.status == "waiting" else shown
+
+
+class ForgetsToWake(PlanningMachine):
+    def summary(self, state):
+        return replace(super().summary(state), next_wake=None)
+
+
+class ForgetsWhatWasAnswered(PlanningMachine):
+    def evolve(self, state, event):
+        after = super().evolve(state, event)
+        return replace(after, clarifications=()) if isinstance(event, Revised) else after
+
+
+class WaitsForNothing(PlanningMachine):
+    def advance(self, state):
+        event = super().advance(state)
+        if isinstance(event, WaitRequested) and event.request_id != "deadline":
+            return event.model_copy(update={"until": event.until + 1e9})
+        return event
+
+
+class IgnoresTheDeadline(PlanningMachine):
+    def advance(self, state):
+        limits = state.ledger.limits
+        if limits.deadline is not None:
+            state = replace(state, ledger=replace(state.ledger, limits=limits.model_copy(update={"deadline": None})))
+        return super().advance(state)
