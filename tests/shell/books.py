@@ -265,7 +265,9 @@ class Books:
         """A message that was taken is one that was posted; an answer is the first that was posted for its question."""
         for record in self.records:
             event = record.event
-            if event.kind == "clarification_answered" and record.inbox is not None:
+            if record.inbox is None:
+                continue
+            if event.kind == "clarification_answered":
                 posted = json.loads(items[record.inbox - 1].body)
                 same = posted["question"] == event.question_id and posted["answer"] == event.answer
                 self.holds(same, f"{event.question_id} has another answer than the one that was accepted")

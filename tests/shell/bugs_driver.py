@@ -1,5 +1,6 @@
 """Planted bugs of the driver: variants of the supervisor. `planted.BUGS` says what each does."""
 
+from dataclasses import replace
 from unittest.mock import patch
 
 import trio
@@ -55,7 +56,9 @@ class DropsRepliesAtAStop(Supervisor):
         for envelope in self._running.values():
             envelope.withdraw()
         while self._running:
-            self._running.pop((await self._inbox.receive()).request_id, None)
+            received = await self._inbox.receive()
+            if isinstance(received, Delivery):
+                self._running.pop(received.request_id, None)
 
 
 class ResumesWithoutSayingSo(Supervisor):
@@ -186,7 +189,7 @@ class StartsEverythingTwice(Supervisor):
         super()._reconcile()
         for envelope in self._running.values():
             if not self._parked and not envelope.work.repeatable:
-                self._mailboxes[envelope.work.address].send_nowait(envelope)
+                self._mailboxes[envelope.work.address].put(replace(envelope, scope=None))
 
 
 class ResumesUnderTheOldEpoch(Supervisor):

@@ -91,7 +91,7 @@ class StaysParked(PlanningMachine):
 class DropsQuestionsAtResume(PlanningMachine):
     def evolve(self, state, event):
         after = super().evolve(state, event)
-        return replace(after, questions={}) if isinstance(event, RunResumed) else after
+        return replace(after, asked={}) if isinstance(event, RunResumed) else after
 
 
 class KeepsWithdrawnWorkOpen(PlanningMachine):
@@ -148,10 +148,10 @@ class ForgetsToWake(PlanningMachine):
         return replace(super().summary(state), next_wake=None)
 
 
-class ForgetsWhatWasAnswered(PlanningMachine):
-    def evolve(self, state, event):
-        after = super().evolve(state, event)
-        return replace(after, clarifications=()) if isinstance(event, Revised) else after
+class LeavesAnswersOut(PlanningMachine):
+    def brief(self, state, work):
+        unanswered = {name: question for name, question in state.asked.items() if question.open}
+        return super().brief(replace(state, asked=unanswered), work)
 
 
 class WaitsForNothing(PlanningMachine):

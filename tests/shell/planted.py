@@ -87,7 +87,7 @@ BUGS = {
     "drops questions at a resume": Bug("question", machine=machine.DropsQuestionsAtResume),
     "lets an answer change nothing": Bug("question", machine=machine.AnswersChangeNothing),
     "shortens answers": Bug("question", machine=machine.ShortensAnswers),
-    "leaves answers out of the prompt": Bug("question", machine=machine.ForgetsWhatWasAnswered),
+    "leaves answers out of the prompt": Bug("question", machine=machine.LeavesAnswersOut),
     "waits for people beside open work": Bug("question", driver.WaitsBesideOpenWork),
     "never leaves a waiting run": Bug("question", driver.NeverLeaves),
     "parks in memory only": Bug("stop", driver.ParksInMemoryOnly),

@@ -20,7 +20,7 @@ BATCHES = 15
 TWICE = 20
 """Seeds that are played twice, to be the same."""
 PLANTED = BUGS if "REPLAN_PLANTED" in os.environ else FIRST
-PLANTED_SEEDS = 300
+PLANTED_SEEDS = 1_500
 """Seeds within which every planted bug must be found."""
 
 
