@@ -153,7 +153,9 @@ def _leave_stdout() -> None:
 
 def _misused(error: click.UsageError, invocation: Invocation) -> int:
     """Say what is wrong with the command line itself, in one line and with the way to the help."""
-    command = error.ctx.command_path if error.ctx is not None else "replan"
+    from runtime.program import NAME, program
+
+    command = program() + (error.ctx.command_path.removeprefix(NAME) if error.ctx is not None else "")
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return Exit.USAGE

@@ -1,5 +1,6 @@
 """Reading runs out of the journal: the list, one run in several views, and its records as they come."""
 
+import shlex
 import time
 from typing import Any
 
@@ -13,9 +14,9 @@ from replan.cli.exits import Exit
 from replan.cli.options import Invocation
 from replan.cli.session import all_runs, newest_run, opened, run_named
 from replan.engine import Engine, status_of
-from replan.result import result_of
+from replan.result import Result, result_of
 from replan.show.attempts import attempts
-from replan.show.console import columns, line, out, print_json, show
+from replan.show.console import columns, err, line, out, print_json, show
 from replan.show.mermaid import plan_mermaid
 from replan.show.outcome import outcome_lines
 from replan.show.plan import plan_lines
@@ -124,6 +125,16 @@ def _print_result(row: RunRow, state: State, view: str, *, as_json: bool) -> Non
         print_json(result.plan if view == "plan" else result.to_json())
     else:
         show(plan_lines(result.plan) if view == "plan" else outcome_lines(result))
+        _say_next(result)
+
+
+def _say_next(result: Result) -> None:
+    """Say on stderr how an unfinished run that nobody drives goes on."""
+    if result.status == "waiting" and result.question is not None:
+        question = shlex.quote(str(result.question["id"]))
+        err().print(line(f"replan: answer with: {program()} answer {question} TEXT"))
+    elif result.status == "parked":
+        err().print(line(f"replan: go on with: {program()} resume {result.run_id}"))
 
 
 def _without_plan(run: str, state: State, view: str) -> UsageProblem:

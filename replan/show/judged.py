@@ -10,9 +10,12 @@ from rich.text import Text
 from actors.findings import Code
 from actors.guards.plan_settings import GUARD_CATALOG
 from replan.show.console import Row, line
+from runtime.replies import ReplyCode
 
 PLACES_MAX = 12
 """Steps that one line names; the others are counted. `--json` has a finding for each."""
+
+_UNREADABLE = frozenset(str(code) for code in ReplyCode)
 
 Found = Mapping[str, Any]
 """A finding as `replan check --json` prints it."""
@@ -23,8 +26,11 @@ def judged_rows(shown: Mapping[str, Any], guards: Mapping[str, str]) -> list[Row
     place = shown["file"] + (f":{shown['line']}" if "line" in shown else "")
     case = f" ({shown['case_id']})" if "case_id" in shown else ""
     assurance = f", assurance {shown['assurance']}" if shown["assurance"] is not None else ""
-    said, style = ("valid", "green") if shown["valid"] else ("rejected", "red")
-    rows = [Row(line(f"{place}{case}: {said} at level {shown['level']}{assurance}", style))]
+    if any(one["code"] in _UNREADABLE for one in shown["findings"]):
+        rows = [Row(line(f"{place}{case}: unreadable", "red"))]
+    else:
+        said, style = ("valid", "green") if shown["valid"] else ("rejected", "red")
+        rows = [Row(line(f"{place}{case}: {said} at level {shown['level']}{assurance}", style))]
     rows += _findings(shown["findings"])
     if shown["escalations"]:
         rows.append(_item(f"may hand over at: {', '.join(shown['escalations'])}", "dim"))

@@ -54,7 +54,7 @@ def outcome_lines(result: Result) -> list[Row]:
 def _advice(result: Result) -> str:
     """Return the next step after a run without a plan."""
     if result.fault is not None:
-        return f"{provider_advice(result.fault)}; `{program()} log {result.run_id}` has every try"
+        return f"{provider_advice(result.fault)}; `{program()} log {result.run_id}` has the details"
     if result.outcome == "failed":
         return f"this is a bug: report it; `{program()} log {result.run_id}` has the details, the log has the traceback"
     tree = f"`{program()} show {result.run_id} --tree` explains every attempt"

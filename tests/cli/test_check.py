@@ -152,3 +152,10 @@ def test_what_is_wrong_in_many_steps_counts_those_that_a_line_cannot_name(replan
     line = next(row for row in replan("check", tmp_path / "many.json").stdout.splitlines() if "bad_budget" in row)
     assert line.startswith("- plan.bad_budget at s00, s01, ")
     assert "s11 and 8 more: retry_budget must be" in line
+
+
+def test_what_is_no_plan_at_all_is_called_unreadable(replan, plans):
+    """Exit 2, as the help says; a rejected plan could be read."""
+    done = replan("check", plans / "torn.json")
+    assert done.exit_code == 2
+    assert done.stdout.splitlines()[0] == f"{plans / 'torn.json'}: unreadable"

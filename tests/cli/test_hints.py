@@ -33,7 +33,7 @@ def test_the_last_run_is_shown_and_logged(replan, problem):
 
 
 def test_only_models_of_this_release_are_advertised(replan, problem):
-    refused(replan("run", problem, "-m", ""), "NAME, rules, scripted:FILE or replay:RUN")
+    refused(replan("run", problem, "-m", ""), "NAME, rules, simulated:PROFILE[?seed=N], scripted:FILE or replay:RUN")
 
 
 def test_hints_name_the_program_as_it_was_called(tmp_path, monkeypatch):
@@ -70,6 +70,13 @@ def test_hints_of_every_layer_name_the_module_where_that_was_called(shell, comma
         _, err = process.communicate(b"A problem.")
     assert process.returncode == 8
     assert err.decode().strip() == f"replan: no run 'nosuchrun' (`{sys.executable} -m replan runs` lists them)"
+
+
+def test_a_wrong_command_line_leads_to_the_help_as_it_was_called(shell):
+    with shell("check", "--level", "odd", "plan.json") as process:
+        _, err = process.communicate()
+    assert process.returncode == 2
+    assert f"(`{sys.executable} -m replan check --help` explains)" in err.decode()
 
 
 def test_the_doctor_looks_at_the_model_that_is_named(replan, monkeypatch):

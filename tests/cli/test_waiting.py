@@ -28,6 +28,13 @@ def test_a_run_that_needs_an_answer_waits_with_exit_6(replan, waiting):
     assert f"replan resume {waiting}" in done.stderr
 
 
+def test_a_waiting_run_that_is_shown_says_how_to_answer(replan, waiting):
+    shown = replan("show", waiting)
+    assert "Which version is it?" in shown.stdout
+    assert shown.stderr == f"replan: answer with: replan answer {waiting}/q1 TEXT\n"
+    assert replan("show", waiting, "--json").stderr == ""
+
+
 def test_questions_are_listed_for_all_runs_and_for_one(replan, waiting):
     for arguments in ((), (waiting,), (waiting[:6],)):
         shown = json.loads(replan("questions", *arguments, "--json").stdout)
