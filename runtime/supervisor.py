@@ -79,6 +79,7 @@ class Supervisor(Generic[S, E, M]):
         self._seq = 0
         self._epoch = 0
         self._mail_seen = 0
+        self._early: list[Mailed] = []
         self._patience = trio.CancelScope()
         self._all = trio.CancelScope()
         self._parked = False
@@ -138,7 +139,8 @@ class Supervisor(Generic[S, E, M]):
 
     async def _ended_by_mail(self) -> bool:
         """Take a message that ends the run before it is resumed, so that nothing is asked again for nothing."""
-        for mail in await self._new_mail():
+        self._early = await self._new_mail()
+        for mail in self._early:
             accepted = self._machine.accept(self._state, mail)
             if accepted is None or isinstance(accepted, Refused):
                 continue
@@ -156,7 +158,8 @@ class Supervisor(Generic[S, E, M]):
                 await self._record_only(first)
         elif not self._finished():
             await self._step(first if opening else Resumed(self._epoch, self._clock.now()))
-            await self._collect_mail()
+            for mail in self._early:
+                await self._take(mail)
 
     async def _record_only(self, first: Any) -> None:
         """Write down that the run began, and nothing that follows from it."""
@@ -339,9 +342,9 @@ class Supervisor(Generic[S, E, M]):
 
     async def _watch_mail(self) -> None:
         while True:
+            await self._news()
             for mail in await self._new_mail():
                 await self._pass_on(mail)
-            await self._news()
 
     async def _collect_mail(self) -> bool:
         """Take what lies in the inbox at once; say whether there was anything."""
