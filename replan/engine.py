@@ -35,7 +35,8 @@ from runtime.clock import Clock, SystemClock
 from runtime.errors import RunNotFound, UsageProblem
 from runtime.events import Codec, Record
 from runtime.journal.port import Journal, Posted, RunRow
-from runtime.machine import fold
+from runtime.machine import Refused, fold
+from runtime.messages import Mailed
 from runtime.process import identity, is_dead
 from runtime.program import program
 from runtime.supervisor import Ending, Lease, Stop, Supervisor
@@ -101,24 +102,37 @@ class Engine:
         state, _ = await self.load(run)
         return result_of(run, state, status_of(await self.journal.row(run)))
 
+    async def heard(self, run: str) -> State:
+        """Return a run's state with all that lies in its inbox taken in, as facts alone: nothing follows from them yet.
+
+        So people see their own words at once, also while no process drives the run. Raises as `load` does.
+        """
+        state, records = await self.load(run)
+        taken = max((record.inbox or 0 for record in records), default=0)
+        for item in await self.journal.inbox(run, taken):
+            if state.config is not None:
+                event = self.machine.accept(state, Mailed(item.inbox, item.key, item.body, item.at))
+                state = state if event is None or isinstance(event, Refused) else self.machine.evolve(state, event)
+        return state
+
     async def answer(self, question: str, text: str) -> Heard:
         """Post an answer to the question `RUN/ID`; it is in the journal when this returns.
 
         The same answer again is a `duplicate`, another one a `conflict` that says which stands. Raises `RunNotFound`,
         and `UsageProblem` for an unknown or closed question or an answer that does not fit.
         """
-        return await post_answer(self.journal, (await self.load(split(question)[0]))[0], question, text)
+        return await post_answer(self.journal, await self.heard(split(question)[0]), question, text)
 
     async def decline(self, question: str) -> Heard:
         """Post that a question will not be answered: the step that asked goes on without. Raises as `answer` does."""
-        return await post_decline(self.journal, (await self.load(split(question)[0]))[0], question)
+        return await post_decline(self.journal, await self.heard(split(question)[0]), question)
 
     async def tell(self, run: str, text: str, kind: str = "note") -> Posted:
         """Post a note, which later prompts show, or a requirement, which sends the run back as far as the policy says.
 
         Raises `RunNotFound`, and `UsageProblem` for an empty or too long text and for a run that has finished.
         """
-        return await post_told(self.journal, (await self.load(run))[0], run, text, kind)
+        return await post_told(self.journal, await self.heard(run), run, text, kind)
 
     async def cancel(self, run: str) -> Posted:
         """Post the wish to cancel a run. A run that nobody drives is cancelled when it is driven next."""

@@ -6,7 +6,9 @@ from typing import Any
 
 from actors.findings import Finding
 from actors.machine.advance import hopeless
-from actors.machine.state import Node, State
+from actors.machine.questions import Question
+from actors.machine.state import Node, Said, State
+from replan.show.words import stamp
 from runtime.ledger import ZERO, Amount
 from runtime.models.port import Fault
 from runtime.models.prices import MICRO
@@ -54,6 +56,7 @@ class Result:
     path: tuple[PathStep, ...]
     findings: tuple[Finding, ...]
     question: dict[str, Any] | None = None
+    messages: tuple[Said, ...] = ()
     cause: str = ""
     fault: Fault | None = None
     proof: Mapping[str, Any] = field(default_factory=dict)
@@ -82,6 +85,8 @@ class Result:
         }
         if self.question is not None:
             shown["question"] = self.question
+        if self.messages:
+            shown["messages"] = [{"kind": said.kind, "text": said.text, "seen": said.seen} for said in self.messages]
         return shown
 
 
@@ -94,7 +99,7 @@ def result_of(run: str, state: State, status: str) -> Result:
     finished = state.finished
     won = finished is not None and finished.outcome == "success"
     plans = [node for node in path if _is_plan(state, node)]
-    question = next(iter(state.questions.values()), None)
+    question = next((one for one in state.asked.values() if one.open), None)
     known = state.config is not None and state.config.price is not None
     return Result(
         run_id=run,
@@ -112,9 +117,8 @@ def result_of(run: str, state: State, status: str) -> Result:
         proof=plans[-1].verdict.facts if won and plans and plans[-1].verdict else {},
         path=tuple(_path_steps(path)),
         findings=_findings(state, path, won=won),
-        question=None
-        if question is None
-        else {"id": f"{run}/{question.question_id}", "text": question.text, "why": question.why},
+        question=None if question is None else question_json(run, state, question),
+        messages=state.said,
     )
 
 
@@ -122,6 +126,25 @@ def _last_fault(state: State) -> Fault | None:
     """Return the fault that no further try was made after."""
     given_up = (tries.failed.fault for tries in state.faulted.values() if tries.phase == "failed" and hopeless(tries))
     return next(given_up, None)
+
+
+def question_json(run: str, state: State, question: Question) -> dict[str, Any]:
+    """Return an open question as plain data; a review has the artifact, as its author wrote it."""
+    request = question.request
+    node = state.nodes[request.node]
+    shown = {
+        "id": f"{run}/{request.question_id}",
+        "run_id": run,
+        "step": request.step,
+        "text": request.text,
+        "why": request.why,
+        "blocks": list(request.blocks),
+        "asked": stamp(question.at),
+        "answer_schema": dict(request.answer_schema),
+    }
+    if request.review and node.artifact is not None:
+        shown |= {"node": request.node, "artifact": node.artifact.shown}
+    return shown
 
 
 def best_path(state: State) -> tuple[Node, ...]:

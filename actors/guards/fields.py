@@ -6,6 +6,7 @@ from typing import Any
 
 from actors.artifacts import Artifact
 from actors.findings import Code, Finding, Verdict
+from actors.guards.questions import questions_of
 from runtime.errors import UsageProblem
 from runtime.replies import Unreadable
 
@@ -31,11 +32,6 @@ def check_settings(guard: str, config: Mapping[str, Any], known: Collection[str]
             or not all(isinstance(item, str) and item for item in value)
         ):
             raise UsageProblem("must be a list of names, not empty", place=place)
-
-
-def open_question(place: int, question: str) -> Finding:
-    """Return the finding that a question in an artifact is: an error, so that the policy decides whether to ask it."""
-    return Finding(code=Code.OPEN_QUESTION, message=question, where=f"open_questions[{place}]")
 
 
 class Fields:
@@ -120,8 +116,8 @@ class Fields:
     def verdict(self) -> Verdict:
         """Return what came of it: open questions reject too, and keys that nobody read are warnings."""
         if self.values is not None:
-            for place, question in self.texts("open_questions", required=False):
-                self.check([open_question(place, question)])
+            for finding in questions_of(self.values.get("open_questions", [])):
+                self.check([finding])
             extra = sorted(str(key) for key in self.values if key not in self._known)
             self._findings += [
                 Finding(

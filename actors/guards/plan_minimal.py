@@ -9,9 +9,9 @@ from typing import Any
 
 from actors.artifacts import Artifact, Context
 from actors.findings import Code, Finding, Verdict
-from actors.guards.fields import open_question
 from actors.guards.plan_settings import Settings, settings, verdict
 from actors.guards.port import Guard
+from actors.guards.questions import questions_of
 from actors.plans.graph import Order, cycles, order_of
 from actors.plans.plan import RESERVED_IDS, Plan, Step, read_draft
 from actors.plans.wording import kind, listed, plain, steps
@@ -72,9 +72,8 @@ def check_structure(artifact: Artifact, chosen: Settings) -> Structure:
 def _questions(value: Any) -> Iterator[Finding]:
     """Yield what the author of the plan could not know; other artifacts may ask in the same way."""
     asked = value.get("open_questions") if isinstance(value, dict) else None
-    for place, question in enumerate(asked if isinstance(asked, list) else ()):
-        if isinstance(question, str) and question.strip():
-            yield open_question(place, question)
+    found = questions_of(asked if isinstance(asked, list) else [])
+    yield from (finding for finding in found if finding.code == Code.OPEN_QUESTION)
 
 
 def _structural(plan: Plan, chosen: Settings) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from actors.policy.cause import CLASSIFIER, Cause
 from actors.rules.critique import critique_artifact
 from actors.rules.data import rules_of
 from actors.rules.plan import plan_artifact
-from actors.rules.reading import Reading, read_request
+from actors.rules.reading import Reading, constraints_of, read_request
 from actors.rules.slots import area_of, first, names
 from actors.rules.strategy import strategy_artifact
 from actors.rules.tables import Rules
@@ -24,9 +24,9 @@ from runtime.models.port import Fault, FaultKind, ModelRequest, Reply, Usage
 class RulesModel:
     """A model without a model: `templates` is what `load_templates` gave.
 
-    A request's `material` names the `role` (a key of `AUTHORS`), the `specification`, `clarifications`, accepted
-    `dependencies` by role, `retry` and `escalation` feedback, and `settings` (`r_max`, `guard_catalog`, `assurance`,
-    `escalations`). An unknown role is the fault `BAD_REQUEST`.
+    A request's `material` names the `role` (a key of `AUTHORS`), the `specification`,
+    `clarifications`, `requirements`, `notes`, accepted `dependencies` by role, `retry` and `escalation` feedback, and
+    `settings` (`r_max`, `guard_catalog`, `assurance`, `escalations`). An unknown role is the fault `BAD_REQUEST`.
 
     Raises:
         UsageProblem: on templates that cannot be used.
@@ -94,7 +94,7 @@ def recon_artifact(reading: Reading, _: Rules) -> dict[str, Any]:
         "apis_involved": list(facts.apis),
         "test_references": list(facts.tests),
         "reproduction_steps": list(facts.steps),
-        "constraints_mentioned": list(facts.constraints),
+        "constraints_mentioned": list(constraints_of(reading, facts.constraints)),
         "open_questions": [],
     }
 

@@ -21,8 +21,9 @@ class Reading:
 
     `dependencies` are the accepted artifacts by role; `retries` and `escalations` count the feedback. Only their number
     is used: feedback quotes what others wrote, so its words steer nothing. (The list of escalations is a window; the
-    setting `escalations` counts them all.) `asked` are the questions that were answered; `strong` says that the plan
-    must reach its goal without loops.
+    setting `escalations` counts them all.) `asked` are the questions that were answered or gone on
+    without; `requirements` what the user has asked for since, the newest first; `strong` says that the plan must reach
+    its goal without loops.
     """
 
     text: Text
@@ -33,6 +34,7 @@ class Reading:
     retries: int
     escalations: int
     asked: tuple[str, ...]
+    requirements: tuple[str, ...]
     catalogue: frozenset[str]
     r_max: int
     strong: bool
@@ -51,12 +53,15 @@ class Reading:
 
 
 def read_request(material: Mapping[str, Any], rules: Rules) -> Reading:
-    """Read a request's material. An answer to a question is further problem text."""
+    """Read a request's material. What the user has said since is further problem text; a requirement constrains."""
     clarifications = [item for item in _list(material.get("clarifications")) if isinstance(item, Mapping)]
     answers = tuple(str(item.get("answer", "")) for item in clarifications)
+    requirements, notes = (tuple(map(str, _list(material.get(name)))) for name in ("requirements", "notes"))
     names = rules.signals.headings
     headings = frozenset((*names.generic, *names.reproduction, *names.constraints, *names.ignored))
-    text = Text((str(material.get("specification", "")), *answers), headings, frozenset(names.ignored))
+    text = Text(
+        (str(material.get("specification", "")), *answers, *requirements, *notes), headings, frozenset(names.ignored)
+    )
     facts = extract(text, rules)
     settings = material.get("settings")
     settings = settings if isinstance(settings, Mapping) else {}
@@ -70,6 +75,7 @@ def read_request(material: Mapping[str, Any], rules: Rules) -> Reading:
         retries=len(_list(material.get("retry"))),
         escalations=max(_count(settings.get("escalations")), len(_list(material.get("escalation")))),
         asked=tuple(folded(str(item.get("question", ""))) for item in clarifications),
+        requirements=tuple(map(folded, reversed(requirements))),
         catalogue=GUARD_CATALOG | {name for name in _list(settings.get("guard_catalog")) if isinstance(name, str)},
         r_max=_count(settings.get("r_max")) or R_MAX,
         strong=settings.get("assurance") == "strong",
@@ -90,8 +96,14 @@ def facts_of(reading: Reading) -> Facts:
         apis=_texts(recon, "apis_involved", own.apis),
         tests=_texts(recon, "test_references", own.tests),
         steps=_texts(recon, "reproduction_steps", own.steps),
-        constraints=_texts(recon, "constraints_mentioned", own.constraints),
+        constraints=constraints_of(reading, _texts(recon, "constraints_mentioned", own.constraints)),
     )
+
+
+def constraints_of(reading: Reading, found: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the constraints with what the user required since, first of all, each said once."""
+    told = reading.requirements
+    return (*dict.fromkeys(told), *(one for one in found if not any(one in requirement for requirement in told)))
 
 
 def kind_of(reading: Reading, rules: Rules) -> str:

@@ -25,6 +25,7 @@ _COMMANDS = {
     "log": ("replan.cli.reading", "log", "Print the records of a run."),
     "questions": ("replan.cli.asking", "questions", "List the open questions."),
     "answer": ("replan.cli.asking", "answer", "Answer a question."),
+    "tell": ("replan.cli.asking", "tell", "Tell a run something, at any time."),
     "cancel": ("replan.cli.asking", "cancel", "Cancel a run."),
     "check": ("replan.cli.checking", "check", "Check plans without a model."),
     "workflow": ("replan.cli.workflows", "workflow", "Look at workflows and what they can cost."),

@@ -1,11 +1,19 @@
-"""`questions`, `answer` and `cancel`: what they take. What they do is in `replan.cli.mail`."""
+"""`questions`, `answer`, `tell` and `cancel`: what they take. What they do is in `replan.cli.mail`."""
 
 import click
 
 from replan.cli.options import Invocation, common, examples, json_option
+from runtime.errors import UsageProblem
 
 _ANSWER = examples(
-    "replan answer k7m2x9qa/q1 'Python 3.11, no new dependencies'", "replan answer k7m2x9qa/q1 - < answer.txt"
+    "replan answer k7m2x9qa/q1 'Python 3.11, no new dependencies'",
+    "replan answer k7m2x9qa/q1 - < answer.txt",
+    "replan answer k7m2x9qa/q2 'reject: no step undoes the migration'",
+    "replan answer k7m2x9qa/q3 --decline",
+)
+_TELL = examples(
+    "replan tell k7m2x9qa 'The nightly build is the slow one'",
+    "replan tell k7m2x9qa --as requirement 'It must run without a network'",
 )
 
 
@@ -23,17 +31,44 @@ def questions(invocation: Invocation, run_id: str | None, *, as_json: bool) -> i
 
 @click.command(epilog=_ANSWER)
 @click.argument("question")
-@click.argument("text")
+@click.argument("text", required=False)
+@click.option("--decline", is_flag=True, help="Give no answer: the step that asked goes on without.")
 @common
 @click.pass_obj
-def answer(invocation: Invocation, question: str, text: str) -> int:
+def answer(invocation: Invocation, question: str, text: str | None, *, decline: bool) -> int:
     """Answer a QUESTION (RUN/ID) with TEXT, or with standard input for -.
 
-    Works whether or not a process drives the run, and is durable when it returns.
+    Works whether or not a process drives the run, and is durable when it returns. The first answer stands.
     """
+    if decline == (text is not None):
+        cause = "both an answer and --decline are given" if decline else "there is no answer"
+        raise UsageProblem(cause, place="TEXT", hint="`replan answer QUESTION TEXT`, or --decline for none")
     from replan.cli.mail import answer_question
 
     return answer_question(invocation, question, text)
+
+
+@click.command(epilog=_TELL)
+@click.argument("run_id", metavar="RUN")
+@click.argument("text")
+@click.option(
+    "--as",
+    "kind",
+    type=click.Choice(["note", "requirement"]),
+    default="note",
+    show_default=True,
+    help="A note stands in later prompts; a requirement changes what is asked for, and acts at once.",
+)
+@common
+@click.pass_obj
+def tell(invocation: Invocation, run_id: str, text: str, kind: str) -> int:
+    """Tell a RUN something of your own accord: TEXT, or standard input for -.
+
+    Works at any time before the run ends, whether or not a process drives it, and is durable when it returns.
+    """
+    from replan.cli.mail import tell_run
+
+    return tell_run(invocation, run_id, text, kind)
 
 
 @click.command(epilog=examples("replan cancel k7m2x9qa"))

@@ -37,7 +37,7 @@ async def _posted(engine: Engine, question: dict[str, Any], answer: str, shown: 
     """Post an answer, or say which one stands. Return False when the question is open still, to be asked again."""
     full = str(question["id"])
     run, _, name = full.rpartition("/")
-    state, _ = await engine.load(run)
+    state = await engine.heard(run)
     asked = state.asked[name]
     if state.finished is not None and not asked.answer:
         return True

@@ -12,7 +12,11 @@ from replan.show.console import err, line
 from runtime.errors import UsageProblem
 
 ANSWER_BYTES_MAX = 400_000
-"""The bytes of the longest answer that a run takes (`actors.machine.accept.ANSWER_MAX` characters of four bytes)."""
+"""The bytes of the longest answer that a run takes (`actors.answers.ANSWER_MAX` characters of four bytes)."""
+
+
+TOLD_BYTES_MAX = 40_000
+"""The same of a note or requirement (`actors.machine.mail.TOLD_MAX`)."""
 
 
 def read_problem(argument: str) -> str:

@@ -2,6 +2,7 @@
 
 import shlex
 import time
+from dataclasses import replace
 from typing import Any
 
 import trio
@@ -12,7 +13,7 @@ from actors.machine.events import PlanningEvent
 from actors.machine.state import State
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation
-from replan.cli.session import all_runs, newest_run, opened, run_named
+from replan.cli.session import ALL, newest_run, opened, run_named
 from replan.engine import Engine, status_of
 from replan.result import Result, result_of
 from replan.show.attempts import attempts
@@ -25,7 +26,7 @@ from replan.show.tree import search_tree
 from replan.show.words import ago, stamp
 from runtime.errors import UsageProblem
 from runtime.events import Event, Record
-from runtime.journal.port import RunRow
+from runtime.journal.port import RunFilter, RunRow
 from runtime.owner import describe
 from runtime.program import program
 
@@ -33,15 +34,16 @@ FOLLOW_SECONDS = 0.25
 """How often `log --follow` looks for new records."""
 
 
-def list_runs(invocation: Invocation, *, waiting: bool, as_json: bool) -> int:
-    """Print the list of runs."""
-    return trio.run(_list_runs, invocation, waiting, as_json)
+def list_runs(invocation: Invocation, *, waiting: bool, older_than: float | None, as_json: bool) -> int:
+    """Print the list of runs: all, or those that have waited for a person for longer than some seconds."""
+    return trio.run(_list_runs, invocation, waiting, older_than, as_json)
 
 
-async def _list_runs(invocation: Invocation, waiting: bool, as_json: bool) -> int:
+async def _list_runs(invocation: Invocation, waiting: bool, older_than: float | None, as_json: bool) -> int:
+    before = None if older_than is None else time.time() - older_than
+    which = RunFilter(status="waiting" if waiting else None, waiting_since_before=before, limit=ALL.limit)
     async with opened(invocation) as engine:
-        rows = await all_runs(engine)
-    rows = [row for row in rows if not waiting or row.summary.status == "waiting"]
+        rows = await engine.journal.runs(which)
     if as_json:
         print_json({"runs": [row_to_json(row) for row in rows]})
         return Exit.OK
@@ -83,6 +85,7 @@ async def _show_run(invocation: Invocation, wanted: str | None, view: str, as_js
         run = await _wanted(engine, wanted)
         state, records = await engine.load(run)
         row = await engine.journal.row(run)
+        heard = await engine.heard(run)
     invocation.run = run
     match view:
         case "tree":
@@ -90,7 +93,7 @@ async def _show_run(invocation: Invocation, wanted: str | None, view: str, as_js
         case "events":
             _print_events(run, records, as_json=as_json)
         case _:
-            _print_result(row, state, view, as_json=as_json)
+            _print_result(row, state, heard, view, as_json=as_json)
     return Exit.OK
 
 
@@ -115,8 +118,8 @@ def _print_events(run: str, records: list[Record[PlanningEvent]], *, as_json: bo
         console.print(record_line(record))
 
 
-def _print_result(row: RunRow, state: State, view: str, *, as_json: bool) -> None:
-    result = result_of(row.run, state, status_of(row))
+def _print_result(row: RunRow, state: State, heard: State, view: str, *, as_json: bool) -> None:
+    result = replace(result_of(row.run, state, status_of(row)), messages=heard.said)
     if view != "result" and result.plan is None:
         raise _without_plan(row.run, state, view)
     if view == "mermaid":

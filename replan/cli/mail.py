@@ -1,4 +1,4 @@
-"""Messages from the user to runs: reading the open questions, answering one, cancelling a run."""
+"""Messages from the user to runs: reading the open questions, answering one, telling a run something, cancelling it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,15 +7,16 @@ import trio
 
 from actors.machine.state import State
 from replan.cli.exits import Exit
-from replan.cli.inputs import ANSWER_BYTES_MAX, read_stdin
+from replan.cli.inputs import ANSWER_BYTES_MAX, TOLD_BYTES_MAX, read_stdin
 from replan.cli.options import Invocation
 from replan.cli.session import all_runs, opened, run_named
 from replan.engine import Engine
+from replan.result import question_json
+from replan.show.asked import question_rows
 from replan.show.console import err, line, out, print_json
-from replan.show.words import stamp
 from runtime.errors import Held, UsageProblem
+from runtime.journal.port import RunRow
 from runtime.program import program
-from runtime.terminal import clean
 
 SHOWN_MAX = 200
 """Letters that are shown of an answer that stands."""
@@ -32,57 +33,68 @@ def list_questions(invocation: Invocation, wanted: str | None, *, as_json: bool)
 async def _list_questions(invocation: Invocation, wanted: str | None, as_json: bool) -> int:
     async with opened(invocation) as engine:
         if wanted is None:
-            names = [row.run for row in await all_runs(engine) if row.summary.status == "waiting"]
+            # Not only the runs that wait: a question may be open while other steps go on.
+            names = [row.run for row in await all_runs(engine) if row.summary.status != "finished"]
         else:
             names = [await run_named(engine, wanted)]
-        found = [question for name in names for question in _open(name, (await engine.load(name))[0])]
+        found = [question for name in names for question in _open(name, await engine.heard(name))]
     if as_json:
         print_json({"questions": found})
         return Exit.OK
     console = out()
     for question in found:
         console.print(line(f"{question['id']}  {question['why']}, asked {question['asked']}", "bold"))
-        for row in clean(question["text"]).split("\n"):
-            console.print(line(f"- {row}"))
+        for row in question_rows(question):
+            console.print(line(row))
     if not found:
         console.print(line("no open questions", "dim"))
     return Exit.OK
 
 
 def _open(run: str, state: State) -> Iterator[dict[str, Any]]:
-    since = None if state.asked_at is None else stamp(state.asked_at)
-    for question in state.questions.values():
-        yield {
-            "id": f"{run}/{question.question_id}",
-            "run_id": run,
-            "step": question.step,
-            "text": question.text,
-            "why": question.why,
-            "asked": since,
-            "answer_schema": dict(question.answer_schema),
-        }
+    return (question_json(run, state, question) for question in state.asked.values() if question.open)
 
 
-def answer_question(invocation: Invocation, question: str, text: str) -> int:
-    """Post an answer."""
+def answer_question(invocation: Invocation, question: str, text: str | None) -> int:
+    """Post an answer, or with None that there will be none."""
     return trio.run(_answer, invocation, question, read_stdin(ANSWER_BYTES_MAX) if text == "-" else text)
 
 
-async def _answer(invocation: Invocation, question: str, text: str) -> int:
+async def _answer(invocation: Invocation, question: str, text: str | None) -> int:
     async with opened(invocation) as engine:
         run, slash, name = question.rpartition("/")
         full = f"{await run_named(engine, run)}/{name}" if slash else question
-        posted = await engine.answer(full, text.strip())
-        if posted.result == "conflict":
-            hint = "the first one stands; the run has it"
-            stands = "it was declined" if posted.stands is None else repr(posted.stands[:SHOWN_MAX])
+        heard = await (engine.decline(full) if text is None else engine.answer(full, text))
+        if heard.result == "conflict":
+            hint = "the first word stands; the run has it"
+            stands = "it was declined" if heard.stands is None else repr(heard.stands[:SHOWN_MAX])
             raise UsageProblem(f"another answer was given before: {stands}", place=full, hint=hint)
         row = await engine.journal.row(full.rpartition("/")[0])
-    said = "was answered so before" if posted.result == "duplicate" else "is answered"
-    err().print(line(f"replan: {full} {said}"))
+    done = "declined" if text is None else "answered"
+    _say_posted(f"{full} {f'was {done} so before' if heard.result == 'duplicate' else f'is {done}'}", row)
+    return Exit.OK
+
+
+def tell_run(invocation: Invocation, wanted: str, text: str, kind: str) -> int:
+    """Post a note or a requirement."""
+    return trio.run(_tell, invocation, wanted, read_stdin(TOLD_BYTES_MAX) if text == "-" else text, kind)
+
+
+async def _tell(invocation: Invocation, wanted: str, text: str, kind: str) -> int:
+    async with opened(invocation) as engine:
+        run = await run_named(engine, wanted)
+        await engine.tell(run, text, kind)
+        row = await engine.journal.row(run)
+    then = "the next prompt shows it" if kind == "note" else "the run goes back for it"
+    _say_posted(f"run {run} has the {kind}; {then}", row)
+    return Exit.OK
+
+
+def _say_posted(said: str, row: RunRow) -> None:
+    """Say what was posted, and how the run goes on if nobody drives it."""
+    err().print(line(f"replan: {said}"))
     if row.owner is None:
         err().print(line(f"replan: go on with: {program()} resume {row.run}"))
-    return Exit.OK
 
 
 def cancel_run(invocation: Invocation, wanted: str) -> int:

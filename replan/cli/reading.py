@@ -2,7 +2,7 @@
 
 import click
 
-from replan.cli.options import Invocation, common, examples, json_option, one_run
+from replan.cli.options import Duration, Invocation, common, examples, json_option, one_run
 from runtime.errors import UsageProblem
 
 _SHOW = examples(
@@ -13,16 +13,23 @@ _SHOW = examples(
 )
 
 
-@click.command(epilog=examples("replan runs", "replan runs --waiting", "replan runs --json | jq -r '.runs[].run_id'"))
+@click.command(
+    epilog=examples(
+        "replan runs", "replan runs --waiting --older-than 1h", "replan runs --json | jq -r '.runs[].run_id'"
+    )
+)
 @click.option("--waiting", is_flag=True, help="Only the runs that wait for an answer.")
+@click.option("--older-than", type=Duration(), metavar="TIME", help="With --waiting: for longer than 30m, 1h, 2d.")
 @json_option
 @common
 @click.pass_obj
-def runs(invocation: Invocation, *, waiting: bool, as_json: bool) -> int:
+def runs(invocation: Invocation, *, waiting: bool, older_than: float | None, as_json: bool) -> int:
     """List the runs, the newest first."""
+    if older_than is not None and not waiting:
+        raise UsageProblem("this is for runs that wait", place="--older-than", hint="add --waiting")
     from replan.cli.listing import list_runs
 
-    return list_runs(invocation, waiting=waiting, as_json=as_json)
+    return list_runs(invocation, waiting=waiting, older_than=older_than, as_json=as_json)
 
 
 @click.command(epilog=_SHOW)

@@ -7,7 +7,8 @@ from typing import Any
 
 import trio
 
-from replan.show.console import err
+from replan.show.asked import artifact_rows, choices, hint, picked
+from replan.show.console import err, line
 from runtime.terminal import clean
 
 LINE_BYTES_MAX = 4096
@@ -26,8 +27,12 @@ async def ask_on_terminal(question: dict[str, Any]) -> str | None:
     """Show a question (`text`, `why`) and return what is typed or pasted after it; None at the end of input."""
     console = err()
     console.print()
-    console.print(clean(str(question["text"])), style="bold")
-    console.print("One line, or several pasted; empty to be asked again, Ctrl-D to answer later.", style="dim")
+    console.print(clean(str(question["text"])), style="bold", markup=False)
+    for row in artifact_rows(question):
+        console.print(line(f"   {row}"))
+    for number, option in enumerate(choices(question), 1):
+        console.print(line(f"   {number}  {option}"))
+    console.print(line(f"{hint(question)}; empty to be asked again, Ctrl-D to answer later.", "dim"))
     drop_typed()
     while True:
         console.print("> ", end="")
@@ -36,7 +41,7 @@ async def ask_on_terminal(question: dict[str, Any]) -> str | None:
             console.print()
             return None
         if typed.strip():
-            return typed.strip()
+            return picked(question, typed.strip())
 
 
 def drop_typed() -> None:

@@ -2,6 +2,7 @@
 
 from rich.text import Text
 
+from actors.answers import TEXT, wanted
 from replan.result import Result
 from replan.show.advice import provider_advice
 from replan.show.console import Row, line
@@ -41,6 +42,9 @@ def outcome_lines(result: Result) -> list[Row]:
         rows.append(Row(line(result.why)))
     if result.question is not None:
         rows += [_indented(part, "bold") for part in str(result.question["text"]).split("\n")]
+        if result.question["answer_schema"] != TEXT:
+            rows.append(_indented(f"Answer: {wanted(result.question['answer_schema'])}.", "dim"))
+    rows += _messages(result)
     rows += _path(result)
     if result.findings and result.question is None:
         rows += [_blank(), Row(line("The last rejection", "bold"))]
@@ -75,6 +79,14 @@ def _artifacts(result: Result) -> list[Row]:
             rows += [Row(line(step.node, "bold")), *value_lines(step.value)]
             rows += [_blank(), Row(line(f"Accepted by {step.guard}.", "green"))]
     return rows
+
+
+def _messages(result: Result) -> list[Row]:
+    """Say what the user told the run, and what of it no prompt has shown yet."""
+    if not result.messages:
+        return []
+    told = (f"{said.kind}: {said.text}{'' if said.seen else '  (not yet seen)'}" for said in result.messages)
+    return [_blank(), Row(line("You said", "bold")), *(_indented(one, "") for one in told)]
 
 
 def _path(result: Result) -> list[Row]:
