@@ -30,6 +30,7 @@ from actors.findings import Code, ReasonTag  # noqa: E402
 from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
 from actors.machine.events import EVENTS, Outcome  # noqa: E402
 from actors.machine.pinned import graph_of  # noqa: E402
+from actors.machine.questions import MOVES, Status  # noqa: E402
 from actors.policy.table import BacktrackLevel, Row  # noqa: E402
 from actors.prompting.book import PromptEntry, Sections  # noqa: E402
 from actors.search.cost import happy_calls, worst_case_calls  # noqa: E402
@@ -220,6 +221,17 @@ def faults() -> str:
     return table(("Fault", "Meaning", "Tried again", "Charged"), rows)
 
 
+def questions() -> str:
+    """Return the life of a question as a drawing, from the table that the machine follows."""
+    caused: dict[tuple[str, str], list[str]] = {}
+    for (before, kind), after in MOVES.items():
+        caused.setdefault((str(before), str(after)), []).append(kind)
+    rows = [f"    {before} --> {after}: {', '.join(kinds)}" for (before, after), kinds in caused.items()]
+    start = f"    [*] --> {Status.ASKED}: clarification_requested"
+    ends = [f"    {status} --> [*]" for status in Status if not any(before is status for before, _ in MOVES)]
+    return "\n".join(("```mermaid", "stateDiagram-v2", start, *rows, *ends, "```"))
+
+
 PARTS: Mapping[str, Callable[[], str]] = {
     "composite-keys": lambda: keys(Composite),
     "crash-points": lambda: _meanings("crash_points", LABELS, "Label"),
@@ -232,6 +244,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "outcomes": lambda: _meanings("outcomes", Outcome, "Outcome"),
     "policy": policy,
     "prompt-keys": lambda: keys(PromptEntry),
+    "questions": questions,
     "requirements": requirements,
     "row-keys": lambda: keys(Row),
     "section-keys": lambda: keys(Sections),

@@ -1,6 +1,7 @@
 """Replan: planning agents that live long.
 
-`solve(problem)` plans a problem, `asolve` does so under trio, `start` lets you follow a run, `check` judges a plan.
+`solve(problem)` plans a problem, `asolve` does so under trio, `start` lets you follow a run, `check` judges a plan;
+`tell`, `answer` and `decline` talk to a run of any process.
 What is named here is loaded when it is first used, so that `import replan` costs nothing.
 """
 
@@ -11,7 +12,9 @@ if TYPE_CHECKING:
     from actors.artifacts import Artifact, Context
     from actors.findings import Finding, Verdict
     from replan.api import MEMORY, Run, asolve, check, solve, start
+    from replan.people import aanswer, adecline, answer, atell, decline, tell
     from replan.result import Result
+    from replan.talking import Heard
     from runtime.errors import ReplanError, UsageProblem
 
 __all__ = [
@@ -19,15 +22,22 @@ __all__ = [
     "Artifact",
     "Context",
     "Finding",
+    "Heard",
     "ReplanError",
     "Result",
     "Run",
     "UsageProblem",
     "Verdict",
+    "aanswer",
+    "adecline",
+    "answer",
     "asolve",
+    "atell",
     "check",
+    "decline",
     "solve",
     "start",
+    "tell",
 ]
 
 _HOMES = {
@@ -35,15 +45,22 @@ _HOMES = {
     "Artifact": "actors.artifacts",
     "Context": "actors.artifacts",
     "Finding": "actors.findings",
+    "Heard": "replan.talking",
     "ReplanError": "runtime.errors",
     "Result": "replan.result",
     "Run": "replan.api",
     "UsageProblem": "runtime.errors",
     "Verdict": "actors.findings",
+    "aanswer": "replan.people",
+    "adecline": "replan.people",
+    "answer": "replan.people",
     "asolve": "replan.api",
+    "atell": "replan.people",
     "check": "replan.api",
+    "decline": "replan.people",
     "solve": "replan.api",
     "start": "replan.api",
+    "tell": "replan.people",
 }
 """The module that each public name lives in."""
 
