@@ -14,7 +14,7 @@ class Clock(Protocol):
         ...
 
     async def sleep_until(self, when: float) -> None:
-        """Return once `now()` has reached `when`."""
+        """Return once `now()` has reached `when`, or the seconds have passed that were left to it at first."""
         ...
 
 
@@ -28,8 +28,12 @@ class SystemClock:
         return time.time()
 
     async def sleep_until(self, when: float) -> None:
-        """Sleep in bounded steps, so that a suspended or corrected clock delays nobody for long."""
-        while (left := when - self.now()) > 0:  # noqa: ASYNC110 - nobody tells when the wall clock is set
+        """Sleep in bounded steps, so that neither a suspended machine nor a clock that is set delays anybody for long.
+
+        Suspended or set forward, the clock has come to `when`; set back, the seconds that were left pass all the same.
+        """
+        last = trio.current_time() + when - self.now()
+        while (left := min(when - self.now(), last - trio.current_time())) > 0:
             await trio.sleep(min(left, self.STEP))
 
 

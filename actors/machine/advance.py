@@ -185,7 +185,7 @@ def _rest(state: State) -> PlanningEvent | None:
     """Wait before a retry that the policy delays."""
     for node, seconds in state.resting.items():
         if not state.parked and not any(wait.node == node for wait in state.waits.values()):
-            return WaitRequested(request_id=f"rest:{node}", until=state.now + seconds, why="back-off", node=node)
+            return WaitRequested(request_id=f"rest:{node}", until=state.wall + seconds, why="back-off", node=node)
     return None
 
 

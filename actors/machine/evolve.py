@@ -50,14 +50,17 @@ V = TypeVar("V")
 
 def evolve(state: State, event: PlanningEvent) -> State:
     """Return the state after the event, with the books of active time kept."""
-    now = state.now
+    now, wall = state.now, state.wall
     if isinstance(event, Told | RunFinished) and event.at is not None:
-        now = max(now, event.at)  # A clock that was set back does not turn the run's time back.
+        wall = event.at
+        now = max(now, wall)  # A clock that was set back does not turn the run's time back.
     after = _evolve(state, event)
     ledger = after.ledger.interrupted(state.now, now) if isinstance(event, RunResumed) else after.ledger
     working = bool(after.generations or after.judgements) and after.finished is None
     ledger = ledger.busy(now, working=working)
-    return after if ledger is after.ledger and now == after.now else changed(after, now=now, ledger=ledger)
+    if ledger is after.ledger and (now, wall) == (after.now, after.wall):
+        return after
+    return changed(after, now=now, wall=wall, ledger=ledger)
 
 
 def _evolve(state: State, event: PlanningEvent) -> State:

@@ -122,13 +122,15 @@ class State:
 
     `attempts` are the nodes of each step, `history` the decided failures of this round, and `replans` the rejections
     that sent the search back, each oldest first: they follow from `nodes`, and are kept so that nobody has to look
-    through all of these. `now` is the latest time that was heard of; it never goes back, whatever the clock does.
+    through all of these. `now` is the latest time that was heard of; it never goes back, whatever the clock does. `wall`
+    is what the clock last said: waits end by it, so they are counted from it.
     """
 
     run: str = ""
     config: Pinned | None = None
     specification: str = ""
     now: float = 0.0
+    wall: float = 0.0
     epoch: int = 0
     parked: bool = False
     handover: bool = False
