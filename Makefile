@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 PROBLEM ?= configs/problems/login_timeout.md
+SHARE ?= 1
 .DEFAULT_GOAL := help
 .PHONY: help setup run test lint conformance soak bench peers docs lock clean
 
@@ -41,8 +42,8 @@ lint: $(READY) ## ruff, the formatter's check, mypy --strict
 conformance: $(READY) ## the tests, where missing outside plans (REPLAN_EXTERNAL) are a failure
 	@REPLAN_CONFORMANCE=1 $(BIN)/python -m pytest
 
-soak: $(READY) ## the tests with many more, and random, generated examples
-	@REPLAN_SIM_SEEDS=20000 REPLAN_SHELL_SEEDS=5000 $(BIN)/python -m pytest --hypothesis-profile=soak
+soak: $(READY) ## two hours of looking for lost work; writes benchmarks/results/soak.json (SHARE=0.01 for a hundredth)
+	@$(BIN)/python -m tests.soak --share $(SHARE)
 
 bench: $(READY) peers ## run every benchmark, beside the peers
 	@set -e; for file in benchmarks/bench_*.py; do $(BIN)/python $$file; done

@@ -38,6 +38,7 @@ from replan.cli.exits import MEANING  # noqa: E402
 from runtime.crash import LABELS  # noqa: E402
 from runtime.models.port import FaultKind  # noqa: E402
 from runtime.replies import ReplyCode  # noqa: E402
+from tests.shell.planted import BUGS  # noqa: E402
 
 MARKED = re.compile(r"(?P<open><!-- generated: (?P<name>[a-z-]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
 NUMBER = re.compile(r"\bS(\d{1,3})\b(?: to S(\d{1,3})\b)?")
@@ -232,6 +233,12 @@ def questions() -> str:
     return "\n".join(("```mermaid", "stateDiagram-v2", start, *rows, *ends, "```"))
 
 
+def planted() -> str:
+    """Return the bugs that the simulation must find, by class; the first of each is looked for in every test run."""
+    kinds = dict.fromkeys(bug.kind for bug in BUGS.values())
+    return table(("Class", "Bugs"), ((one, "; ".join(n for n in BUGS if BUGS[n].kind == one)) for one in kinds))
+
+
 PARTS: Mapping[str, Callable[[], str]] = {
     "composite-keys": lambda: keys(Composite),
     "crash-points": lambda: _meanings("crash_points", LABELS, "Label"),
@@ -242,6 +249,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "guard-names": lambda: code(sorted(GUARD_CATALOG)),
     "levels": lambda: _meanings("levels", BacktrackLevel, "Level"),
     "outcomes": lambda: _meanings("outcomes", Outcome, "Outcome"),
+    "planted-bugs": planted,
     "policy": policy,
     "prompt-keys": lambda: keys(PromptEntry),
     "questions": questions,

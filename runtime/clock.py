@@ -33,7 +33,7 @@ class SystemClock:
         Suspended or set forward, the clock has come to `when`; set back, the seconds that were left pass all the same.
         """
         last = trio.current_time() + when - self.now()
-        while (left := min(when - self.now(), last - trio.current_time())) > 0:
+        while (left := min(when - self.now(), last - trio.current_time())) > 0:  # noqa: ASYNC110 - nobody tells
             await trio.sleep(min(left, self.STEP))
 
 

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 settings.register_profile(
     "soak",
-    max_examples=2_000,
+    max_examples=int(os.environ.get("REPLAN_EXAMPLES", "2000")),
     deadline=None,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -57,14 +57,25 @@ def _open_files():
     return {number: target for number, target in targets.items() if not target.startswith(("/dev/", "/proc/"))}
 
 
+def _children():
+    """Return the command lines of the processes that this one has started and not buried, by number (on Linux)."""
+    tasks = Path("/proc/self/task")
+    lists = [task / "children" for task in tasks.iterdir()] if tasks.exists() else []
+    numbers = {number for one in lists if one.exists() for number in one.read_text().split()}
+    return {number: Path("/proc", number, "cmdline").read_bytes().replace(b"\0", b" ") for number in numbers}
+
+
 def _threads():
     return {thread for thread in threading.enumerate() if not thread.daemon}
 
 
 @pytest.fixture(scope="session", autouse=True)
 def clean_house(tmp_path_factory):
-    """Give the session its own environment and home; fail if a thread or an open file is left at its end."""
-    threads, files = _threads(), _open_files()
+    """Give the session its own environment and home; fail if it leaves a thread, a process, an open file or socket.
+
+    Tasks need no check: trio ends when its last one has ended.
+    """
+    threads, files, children = _threads(), _open_files(), _children()
     with pytest.MonkeyPatch.context() as patch:
         for name in filter(_foreign, list(os.environ)):
             patch.delenv(name)
@@ -74,6 +85,8 @@ def clean_house(tmp_path_factory):
     while (left := _threads() - threads) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not left, f"threads still run after the last test: {sorted(thread.name for thread in left)}"
+    started = {number: line for number, line in _children().items() if number not in children}
+    assert not started, f"processes still run after the last test: {started}"
     gc.collect()
     opened = {number: target for number, target in _open_files().items() if files.get(number) != target}
     assert not opened, f"files still open after the last test: {opened}"

@@ -122,8 +122,8 @@ class State:
 
     `attempts` are the nodes of each step, `history` the decided failures of this round, and `replans` the rejections
     that sent the search back, each oldest first: they follow from `nodes`, and are kept so that nobody has to look
-    through all of these. `now` is the latest time that was heard of; it never goes back, whatever the clock does. `wall`
-    is what the clock last said: waits end by it, so they are counted from it.
+    through all of these. `now` is the latest time that was heard of; it never goes back, whatever the clock does. What
+    the clock last said is `wall`: waits end by it, so they are counted from it.
     """
 
     run: str = ""

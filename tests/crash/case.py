@@ -76,17 +76,23 @@ class Case:
         """Return the ids of all requests that reached the server."""
         return [seen.request_id for seen in self.server.seen]
 
-    async def _read(self) -> tuple[Result | None, list[Record[PlanningEvent]]]:
+    async def _read(self) -> dict[str, tuple[Result, list[Record[PlanningEvent]]]]:
         async with open_sqlite(self.journal, CODEC, SystemClock()) as journal:
-            rows = await journal.runs(RunFilter())
-            if not rows:
-                return None, []
-            state, records = await Engine(journal).load(rows[0].run)
-            return result_of(rows[0].run, state, "finished"), records
+            engine, runs = Engine(journal), {}
+            for row in await journal.runs(RunFilter()):
+                state, records = await engine.load(row.run)
+                runs[row.run] = result_of(row.run, state, "finished"), records
+            return runs
+
+    def runs(self) -> dict[str, tuple[Result, list[Record[PlanningEvent]]]]:
+        """Return what each run of the home came to, and its records."""
+        return trio.run(self._read)
 
     def records(self) -> list[Record[PlanningEvent]]:
         """Return the records of the only run, if it was admitted."""
-        return trio.run(self._read)[1]
+        runs = self.runs()
+        assert len(runs) <= 1
+        return next(iter(runs.values()))[1] if runs else []
 
     def events(self) -> list[PlanningEvent]:
         """Return the events of the only run, if it was admitted."""
@@ -94,8 +100,7 @@ class Case:
 
     def result(self) -> Result:
         """Return what the only run came to."""
-        result = trio.run(self._read)[0]
-        assert result is not None
+        [(result, _)] = self.runs().values()
         return result
 
     def check_the_bill(self) -> None:
@@ -103,18 +108,25 @@ class Case:
 
         The script refuses nothing, so that nothing is refunded.
         """
-        billed = [request.partition("/")[2] for request in self.requested()]
-        booked, came = set(), set()
-        for event in self.events():
-            match event:
-                case GenerationRequested() | ClassificationRequested():
-                    booked.add(event.request_id)
-                case RequestReissued():
-                    booked.add(event.again.request_id)
-                case Replied() | Settled():
-                    came.add(event.request_id)
-                case _:
-                    pass
-        assert len(billed) == len(set(billed)), "a call was made twice under one name"
-        assert came <= set(billed) <= booked, "a call was made that the journal does not know, or came in unmade"
-        assert self.result().calls == len(booked)
+        for run, (result, records) in self.runs().items():
+            billed = [request.partition("/")[2] for request in self.requested() if request.startswith(f"{run}/")]
+            booked, came = _books([record.event for record in records])
+            assert len(billed) == len(set(billed)), "a call was made twice under one name"
+            assert came <= set(billed) <= booked, "a call was made that the journal does not know, or came in unmade"
+            assert result.calls == len(booked)
+
+
+def _books(events: list[PlanningEvent]) -> tuple[set[str], set[str]]:
+    """Return the calls that a journal has booked, and those whose reply it has."""
+    booked, came = set(), set()
+    for event in events:
+        match event:
+            case GenerationRequested() | ClassificationRequested():
+                booked.add(event.request_id)
+            case RequestReissued():
+                booked.add(event.again.request_id)
+            case Replied() | Settled():
+                came.add(event.request_id)
+            case _:
+                pass
+    return booked, came

@@ -42,7 +42,7 @@ SCRIPT: dict[str, Any] = {
 }
 RANDOM_KILLS = int(os.environ.get("REPLAN_KILLS", "20"))
 """More of them in a soak, which also kills each time that a label is reached, not at the first and the fourth only."""
-PLACES = range(1, 40) if "REPLAN_KILLS" in os.environ else (1, 4)
+PLACES = range(1, 40) if RANDOM_KILLS > 20 else (1, 4)
 TTL = 0.06
 """Seconds: short, so that the lease is renewed within a run of this length."""
 
@@ -182,12 +182,12 @@ def test_two_kills_at_random_moments(seed: int, tmp_path: Path, forker: Zygote) 
         folder.mkdir()
         with serve(by_step(slow)) as server:
             case = Case(folder, forker, server)
-            code, _ = case.begin(calls, kill={"seconds": dice.uniform(0.1, 1.0)})
+            code, _ = case.begin(calls, kill={"seconds": dice.uniform(0.001, 0.5)})
             events = case.events() if code < 0 else []
             if not events or isinstance(events[-1], RunFinished):
                 continue
             wasted, asked, before = lost(events), case.requested(), produced(events)
-            code, _ = case.replan("resume", "--last", "--json", kill={"seconds": dice.uniform(0.1, 1.0)})
+            code, _ = case.replan("resume", "--last", "--json", kill={"seconds": dice.uniform(0.001, 0.5)})
             if code < 0:
                 events = case.events()
                 wasted += lost(events) if events[-1].kind != "run_finished" else 0

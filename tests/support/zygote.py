@@ -2,10 +2,11 @@
 
 `python -m tests.support.zygote` reads one JSON object per line from stdin, forks, and answers with the child's exit
 code (negative: the signal that killed it). An order has `argv`, `env`, `out` and `err` (files), and may have `kill`:
-`{"label": L, "nth": N}` kills the child with SIGKILL when it reaches the label the nth time, `{"seconds": S}` after a
-time; `stop`: the same with SIGSTOP, by label; `ttl`: the seconds of its lease; `count`: a file that gets the number of
-times that each label was reached. `"wait": false` answers with the child's number at once; then `{"until": PID}`
-answers with `"stopped"` or the exit code once the child has come to one or the other.
+`{"label": L, "nth": N}` kills the child with SIGKILL when it reaches the label the nth time, `{"seconds": S}` has the
+system end it, as suddenly, so long after it has reached its first label. `stop` does the same with SIGSTOP, by label;
+`ttl` are the seconds of its lease; `count` names a file that gets the number of times that each label was reached.
+`"wait": false` answers with the child's number at once; then `{"until": PID}` answers with `"stopped"` or the exit code
+once the child has come to one or the other.
 """
 
 import json
@@ -79,6 +80,8 @@ def _child(order: dict[str, Any]) -> None:
     kill, stop = order.get("kill") or {}, order.get("stop") or {}
 
     def reached(label: str) -> None:
+        if not counts and "seconds" in kill:
+            signal.setitimer(signal.ITIMER_REAL, kill["seconds"])  # Nobody handles it: the process is gone at once.
         counts[label] += 1
         if label == kill.get("label") and counts[label] == kill["nth"]:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -137,10 +140,6 @@ def serve() -> None:
         if not order.get("wait", True):
             print(child, flush=True)
             continue
-        seconds = (order.get("kill") or {}).get("seconds")
-        if seconds is not None:
-            time.sleep(seconds)
-            os.kill(child, signal.SIGKILL)  # The child is not reaped yet, so its number is still its own.
         _, status = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)
 
