@@ -2,7 +2,8 @@
 
 Event rows carry the run's small number instead of its id, and hashes as bytes. They are an ordinary table with one
 index rather than a clustered one: concurrent runs then all append to the same last page, so that a group commit writes
-few pages, and pages fill up. Texts are apart, each once, because they are large and often repeated.
+few pages, and pages fill up. Records that are appended together share a row (`packing`). Texts are apart, each once,
+because they are large and often repeated.
 
 What must be found among thousands of runs has small tables of its own, so that the run's row, which every append
 changes, is in no index for it: `agenda` says when a run goes on by itself, `unread` that a message lies in its inbox,
@@ -102,7 +103,10 @@ HOST = (
   WHERE i.run = r.id AND i.id > (SELECT coalesce(max(inbox), 0) FROM events e WHERE e.run = r.id))""",
 )
 
-CHANGES = (FIRST, HOST)
+PACKED: tuple[str, ...] = ()
+"""A row of `events` may hold several records (`packing`). The tables are the same; earlier releases cannot read it."""
+
+CHANGES = (FIRST, HOST, PACKED)
 """What each version adds to the one before it. A new file goes through all of them as well."""
 
 VERSION = len(CHANGES)

@@ -21,6 +21,7 @@ from runtime.events import Codec, Record
 from runtime.journal import folder, schema, statements
 from runtime.journal.chain import Stored, Tip, decode, extend, records, verify
 from runtime.journal.entry import admit_facts, admit_run, admit_summary, admit_text, known_run
+from runtime.journal.packing import unpack
 from runtime.journal.port import Dead, Due, Fact, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
 from runtime.journal.thread import ConnectionThread, Explain, open_thread
 from runtime.journal.writer import Writer, open_writer
@@ -176,10 +177,11 @@ class _SqliteJournal(Generic[E]):
             held = statements.lease(connection, run)
             if after > held.tip.seq:
                 return []
-            start = statements.tip_at(connection, run, held, max(0, after))
-            rows = statements.stored_after(connection, held.id, start.seq)
+            start = statements.tip_before(connection, held.id, max(0, after))
+            rows = unpack(run, start, statements.rows_after(connection, held.id, start.seq))
             verify(run, start, rows, held.tip)
-            return decode(self._codec, run, rows, partial(statements.text, connection))
+            wanted = rows[max(0, after) - start.seq :]
+            return decode(self._codec, run, wanted, partial(statements.text, connection))
 
         return await self._look(work)
 

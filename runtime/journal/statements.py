@@ -12,6 +12,7 @@ from runtime.errors import Fenced, JournalDamaged, JournalError, RunExists, RunN
 from runtime.journal import folder
 from runtime.journal.chain import GENESIS, Stored, Tip, seal
 from runtime.journal.entry import Entry, check_consumable
+from runtime.journal.packing import pack
 from runtime.journal.port import Dead, Due, InboxItem, RunFilter, RunRow
 from runtime.ledger import ZERO, Amount
 from runtime.machine import Summary
@@ -113,12 +114,13 @@ def add_records(
     connection: apsw.Connection, run: str, number: int, entries: Sequence[Entry[E]], rows: Sequence[Stored]
 ) -> None:
     """Write records and their texts. Raises `JournalError` if a message that they consume cannot be."""
-    for entry, row in zip(entries, rows, strict=True):
-        if row.inbox is not None:
-            _check_consumable(connection, run, number, row.inbox)
+    for entry in entries:
         for digest, text in entry.texts.items():
             statement = "INSERT INTO texts (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING"
             connection.execute(statement, (bytes.fromhex(digest), text))
+    for row in pack(rows):
+        if row.inbox is not None:
+            _check_consumable(connection, run, number, row.inbox)
         connection.execute(
             "INSERT INTO events (run, seq, at, epoch, inbox, body, hash) VALUES (?, ?, ?, ?, ?, ?, ?)", (number, *row)
         )
@@ -203,17 +205,16 @@ def due(connection: apsw.Connection, limit: int, now: float, dead: Dead) -> Due:
     return Due(tuple(run for (run,) in runs), frozenset(run for (run,) in mail), following)
 
 
-def tip_at(connection: apsw.Connection, run: str, held: Lease, seq: int) -> Tip:
-    """Return the place `seq` of a run with its hash. Raises `JournalDamaged` if there is no such record."""
-    if seq == 0:
-        return Tip(0, GENESIS)
-    for (found,) in connection.execute("SELECT hash FROM events WHERE run = ? AND seq = ?", (held.id, seq)):
-        return Tip(seq, found)
-    raise JournalDamaged(f"run {run!r}, record {seq}", "the record is missing")
+def tip_before(connection: apsw.Connection, number: int, seq: int) -> Tip:
+    """Return where a run's last row that ends at or before a place ends."""
+    statement = "SELECT seq, hash FROM events WHERE run = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
+    for place, found in connection.execute(statement, (number, seq)):
+        return Tip(place, found)
+    return Tip(0, GENESIS)
 
 
-def stored_after(connection: apsw.Connection, number: int, seq: int) -> list[Stored]:
-    """Return a run's records after a place, as stored."""
+def rows_after(connection: apsw.Connection, number: int, seq: int) -> list[Stored]:
+    """Return a run's rows that end after a place, as stored."""
     rows = connection.execute(
         "SELECT seq, at, epoch, inbox, body, hash FROM events WHERE run = ? AND seq > ? ORDER BY seq", (number, seq)
     )

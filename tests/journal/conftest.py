@@ -30,5 +30,7 @@ async def written(open_journal):
     async with open_journal() as journal:
         epoch = await driven(journal, "a")
         await journal.post("a", "key", "the message")
+        # Each in a row of its own, so that damage to a row is damage to one record.
         facts = [*counted(1), Fact(Noted(text="the text"), inbox=1), *counted(3)]
-        await journal.append("a", after=0, epoch=epoch, facts=facts, summary=RUNNING)
+        for place, fact in enumerate(facts):
+            await journal.append("a", after=place, epoch=epoch, facts=[fact], summary=RUNNING)
