@@ -33,7 +33,7 @@ from actors.machine.pinned import graph_of  # noqa: E402
 from actors.machine.questions import MOVES, Status  # noqa: E402
 from actors.policy.table import BacktrackLevel, Row  # noqa: E402
 from actors.prompting.book import PromptEntry, Sections  # noqa: E402
-from actors.search.cost import happy_calls, worst_case_calls  # noqa: E402
+from actors.search.cost import happy_calls, linear_calls, worst_case_calls  # noqa: E402
 from replan.cli.exits import MEANING  # noqa: E402
 from runtime.crash import LABELS  # noqa: E402
 from runtime.models.port import FaultKind  # noqa: E402
@@ -145,12 +145,7 @@ def workflows() -> str:
         workflow, _, _ = read_workflow(name, ROOT)
         graph = graph_of(workflow)
         # A linear search never makes a second visit, whatever the budgets say.
-        linear = workflow.search == "linear"
-        worst = (
-            sum(one.rmax for one in graph.budgets.values() if not one.deterministic)
-            if linear
-            else worst_case_calls(graph)
-        )
+        worst = linear_calls(graph) if workflow.search == "linear" else worst_case_calls(graph)
         rows.append((f"`{name}`", workflow.description, happy_calls(graph), worst, workflow.max_total_calls))
         drawings.append(f"### {name}\n\n```mermaid\n{mermaid(workflow)}```")
     head = ("Workflow", "What it does", "Calls if all passes", "Worst case", "Cap")

@@ -9,10 +9,15 @@ from collections.abc import Iterator
 from actors.config.pair import Composite
 from actors.config.workflow import Workflow
 
+_ONE_BRANCH = ("depth_first", "blind", "linear")
+"""The searches that the drawing of steps and ways back shows as they are; others are named in it."""
+
 
 def mermaid(workflow: Workflow) -> str:
     """Return a Mermaid flowchart; lines end in a newline."""
     lines = ["flowchart LR"]
+    if workflow.search not in _ONE_BRANCH:
+        lines.append(f'    search{{{{"search: {_mermaid_text(workflow.search)}"}}}}')
     for step in workflow.order():
         text = "<br/>".join(_mermaid_text(line) for line in _label(workflow, step))
         opened, closed = ('(["', '"])') if step in workflow.leaves() else ('["', '"]')
@@ -24,7 +29,8 @@ def mermaid(workflow: Workflow) -> str:
 
 def dot(workflow: Workflow) -> str:
     """Return a Graphviz digraph; lines end in a newline."""
-    lines = ["digraph workflow {", "    rankdir=LR;", f"    label={_quoted(workflow.name)};", "    node [shape=box];"]
+    title = workflow.name if workflow.search in _ONE_BRANCH else f"{workflow.name}, search: {workflow.search}"
+    lines = ["digraph workflow {", "    rankdir=LR;", f"    label={_quoted(title)};", "    node [shape=box];"]
     for step in workflow.order():
         text = "\\n".join(_quoted(line)[1:-1] for line in _label(workflow, step))
         shape = " shape=oval" if step in workflow.leaves() else ""

@@ -9,11 +9,12 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, WithJsonSchema, model_validator
 
 from actors.config.dag import Dag
 from actors.config.explain import Config, complaint, explain, nearest
 from actors.config.pair import ActionPair, Composite, Count, Name, Patience, Positive, Seconds, StepId
+from actors.config.searching import SEARCH_SCHEMA, searched
 from actors.config.yamlfile import Document, KeyPath
 
 __all__ = [
@@ -48,7 +49,7 @@ MODEL_GENERATORS = frozenset({"model", "LLMJsonGenerator", "LLMPlanGenerator", "
 
 GuardLevel = Literal["minimal", "medium", "expansive"]
 Assurance = Literal["none", "weak", "strong_cyclic", "strong"]
-Search = Literal["depth_first", "blind", "linear"]
+Search = Annotated[str, BeforeValidator(searched), WithJsonSchema(SEARCH_SCHEMA)]
 
 _LEVELS: tuple[GuardLevel, ...] = ("minimal", "medium", "expansive")
 _PLAN_GUARDS = {f"plan_{level}": level for level in _LEVELS}
@@ -74,7 +75,7 @@ class Workflow(Config):
     ]
     """The steps by id; their order breaks ties."""
     search: Search = "depth_first"
-    """How the next attempt is chosen."""
+    """How the next attempt is chosen: a name, with a number where it takes one (`beam:4`), or a mapping of both."""
     target_guard_level: GuardLevel = "medium"
     """The goal test: the level of the plan guard of every leaf. Left out, the strictest level among those guards."""
     assurance: Assurance = "strong_cyclic"

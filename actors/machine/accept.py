@@ -2,6 +2,7 @@
 
 from typing import Any, assert_never
 
+from actors.machine.branches import focus
 from actors.machine.events import (
     ArtifactProduced,
     ClassificationRequested,
@@ -18,6 +19,7 @@ from actors.machine.events import (
     WaitEnded,
     WaitRequested,
 )
+from actors.machine.ids import branch_of
 from actors.machine.mail import accept_mail
 from actors.machine.messages import Begin, Faulted, Generated, Judged, PlanningMessage
 from actors.machine.pinned import Pinned
@@ -87,6 +89,8 @@ def _generated(state: State, message: Generated) -> PlanningEvent | None:
     if opened is None:
         return None
     reply, request = message.reply, opened.request
+    if state.branches:
+        state = focus(state, branch_of(request_id))
     cost = used(reply.usage, request.reserve, _config(state).price)
     told = reply.usage is not None and reply.usage.tokens == cost.tokens
     text = storable(reply.text)

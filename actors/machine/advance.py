@@ -5,11 +5,10 @@ for, so that no request is made that a decision at hand would withdraw.
 """
 
 import hashlib
-from collections.abc import Iterator
-from typing import assert_never
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from actors.machine.asking import ask, expire, look, replan, withdraw
-from actors.machine.context import rendered
+from actors.machine.branches import views
 from actors.machine.decided import Decided
 from actors.machine.events import (
     ClassificationRequested,
@@ -22,17 +21,15 @@ from actors.machine.events import (
     RunFinished,
     WaitRequested,
 )
-from actors.machine.failure import rendered_failure
-from actors.machine.ids import classification_id, node_id, step_of
-from actors.machine.pinned import Pinned
+from actors.machine.ids import branch_of, classification_id, node_id, step_of
+from actors.machine.requests import classification_of, next_try, request_for
+from actors.machine.standings import change_of, chosen, ended, tree_of, won
 from actors.machine.state import Node, State, Tries
-from actors.policy.cause import CLASSIFIER
 from actors.policy.decide import Failure, Situation, decide, summary
 from actors.policy.doubt import in_doubt
-from actors.prompting.render import Rendered
-from actors.schemas import schema_bytes
 from actors.search.progress import Phase, cleared, done, first, next_attempt, ready
-from runtime.ledger import ZERO, Amount, Limit
+from actors.search.strategies.tree import Strategy, Tree
+from runtime.ledger import Limit
 
 TRIES_MAX = 5
 """Transport tries of one attempt (docs/explanation/budgets.md)."""
@@ -40,20 +37,102 @@ BACKOFF_TOTAL_MAX = 600.0
 """Seconds of back-off per attempt, a server's Retry-After included (docs/explanation/budgets.md)."""
 BACKOFF_FIRST = 1.0
 """Seconds before the second try; doubles with each, times 0.5 to 1.5 by a hash of the request's id."""
-FRAMING_TOKENS = 64
-"""Reserved for what a server puts around the two messages and the schema: roles, separators, the schema's name."""
 DEADLINE = "deadline"
 """The request id of the wait that ends a run at its deadline."""
+
+Rule = Callable[[State], PlanningEvent | None]
+"""A decision that may follow from a state."""
 
 
 def advance(state: State) -> PlanningEvent | None:
     """Return the next decision, or None when there is none to take."""
     if state.config is None or state.finished is not None:
         return None
+    strategy = state.config.strategy
+    if strategy is not None:
+        return _among_branches(state, strategy)
     for rule in _RULES:
         event = rule(state)
         if event is not None:
             return event
+    return None
+
+
+def _among_branches(state: State, strategy: Strategy) -> PlanningEvent | None:
+    """Do the same for a search with branches: its rules for each live branch, and between them the strategy's."""
+    event = _judge(state)
+    if event is not None:
+        return event
+    every = views(state)
+    live = [view for view in every if not view.pruned]
+    tree = tree_of(state, strategy, every)
+    event = _first(_begin_round, every) or change_of(strategy, tree, every)
+    if event is not None:
+        return event
+    shared = [state]
+    for rule, over in (
+        (_revise, live),
+        (replan, live),
+        (withdraw, every),
+        (ask, live),
+        (expire, shared),
+        (look, shared),
+    ):
+        event = _first(rule, over)
+        if event is not None:
+            return event
+    event = _first(_settle_failure, live) or _ending(strategy, tree, live)
+    if event is not None:
+        return event
+    for rule in (_after_fault, _keep_deadline, _reissue, _rest):
+        event = rule(state)
+        if event is not None:
+            break
+    else:
+        event = _request_of_any(state, strategy, tree, live)
+    return ended(tree, event) if isinstance(event, RunFinished) else event
+
+
+def _first(rule: Rule, branches: Iterable[State]) -> PlanningEvent | None:
+    return next((event for view in branches if (event := rule(view)) is not None), None)
+
+
+def _begin_round(state: State) -> PlanningEvent | None:
+    """Mark a new round, which is one of all branches: also when the branch that asked for it has been pruned."""
+    return _revise(state) if state.to_revise is not None and state.to_revise.new_round else None
+
+
+def _ending(strategy: Strategy, tree: Tree, live: Sequence[State]) -> RunFinished | None:
+    """End the run with the best plan, or for the branches that are stuck, unless an answer may free them."""
+    best = chosen(strategy, tree)
+    if best is not None:
+        return won(best)
+    if any(one.live and not one.stuck for one in tree.branches):
+        return None
+    last = _give_up(max(live, key=lambda view: tree.branches[view.branch].rank))
+    return None if last is None else ended(tree, last)
+
+
+def _request_of_any(state: State, strategy: Strategy, tree: Tree, live: Sequence[State]) -> PlanningEvent | None:
+    """Ask for what the strategy lets a branch ask for, as `_request` does for a single one."""
+    assert state.config is not None
+    if state.saving:
+        return None
+    layers, short = state.config.graph.layer_of, None
+    for view in live:
+        one = tree.branches[view.branch]
+        if first(view.progress, Phase.STUCK) is not None:
+            continue
+        for request in _candidates(view):
+            # A further try belongs to an attempt that was allowed already, and what costs nothing needs no slice.
+            if one.spent and request.calls and request.try_number == 1:
+                short = short or (None if state.questions else Limit.CALLS)
+            elif request.try_number > 1 or strategy.may_ask(tree, one, layers[request.step]):
+                short = state.ledger.shortfall(request.reserve, state.now)
+                if short is None:
+                    return request
+    if short is not None and not (state.generations or state.judgements):
+        return _exhausted(short)
     return None
 
 
@@ -63,7 +142,7 @@ def _reissue(state: State) -> PlanningEvent | None:
         return None
     for request_id, opened in state.generations.items():
         if opened.epoch < state.epoch:
-            request = _next_try(state, opened.request)
+            request = next_try(state, opened.request)
             short = state.ledger.shortfall(request.reserve, state.now)
             if short is not None:
                 return _exhausted(short)
@@ -115,13 +194,13 @@ def _settle(state: State, node: Node) -> PlanningEvent | None:
     if said is None and left > 0 and in_doubt(failure, situation, decision):
         if state.parked:
             return None  # It is asked when somebody drives the run again.
-        request = _classification_of(state, node.node, decision.rule, 1)
+        request = classification_of(state, node.node, decision.rule, 1)
         if state.ledger.shortfall(request.reserve, state.now) is None:
             return request
     return Decided.of(decision)
 
 
-def _give_up(state: State) -> PlanningEvent | None:
+def _give_up(state: State) -> RunFinished | None:
     """End the run for a step that is stuck, unless an answer may still give everything back in a new round."""
     assert state.config is not None
     step = first(state.progress, Phase.STUCK)
@@ -147,6 +226,7 @@ def _revise(state: State) -> PlanningEvent | None:
         cleared=cleared(state.config.graph, wish.targets),
         tags=wish.tags,
         new_round=wish.new_round,
+        branch=state.branch,
     )
 
 
@@ -223,72 +303,13 @@ def _request(state: State) -> PlanningEvent | None:
 def _candidates(state: State) -> Iterator[GenerationRequested | ClassificationRequested]:
     assert state.config is not None
     for tries in state.faulted.values():
-        if tries.phase == "rested":
-            yield _next_try(state, tries.request)
+        if tries.phase == "rested" and branch_of(tries.request.node) == state.branch:
+            yield next_try(state, tries.request)
+    resting = {step_of(node) for node in state.resting if branch_of(node) == state.branch}
     for step in ready(state.config.graph, state.progress):
-        if not any(step_of(resting) == step for resting in state.resting):
+        if step not in resting:
             slot = next_attempt(state.config.graph, state.progress, step)
-            yield _request_for(state, node_id(step, slot.number, slot.attempt), 1)
-
-
-def _next_try(
-    state: State, request: GenerationRequested | ClassificationRequested
-) -> GenerationRequested | ClassificationRequested:
-    match request:
-        case GenerationRequested():
-            return _request_for(state, request.node, request.try_number + 1)
-        case ClassificationRequested():
-            return _classification_of(state, request.node, request.rule, request.try_number + 1)
-        case _:
-            assert_never(request)
-
-
-def _request_for(state: State, node: str, try_number: int) -> GenerationRequested:
-    """Return the request for a try of an attempt, with the prompt, limits and reservation as they are now."""
-    assert state.config is not None
-    config, step = state.config, step_of(node)
-    prompt, reserve = rendered(state, step), ZERO
-    if not config.graph.budgets[step].deterministic:
-        reserve = _reserve(config, prompt, config.roles[step], config.workflow.output_tokens_max_of(step))
-    return GenerationRequested(
-        node=node,
-        try_number=try_number,
-        prompt_hash=prompt.ref,
-        calls=reserve.calls,
-        tokens_max=reserve.tokens,
-        micro_usd_max=reserve.micro_usd,
-        timeout_seconds=_shorter(state, config.workflow.timeout_seconds_of(step)),
-    )
-
-
-def _classification_of(state: State, node: str, rule: str, try_number: int) -> ClassificationRequested:
-    """Return the request for a try of a classification, likewise."""
-    assert state.config is not None
-    workflow, prompt = state.config.workflow, rendered_failure(state, node)
-    reserve = _reserve(state.config, prompt, CLASSIFIER, workflow.output_tokens_max)
-    return ClassificationRequested(
-        node=node,
-        try_number=try_number,
-        prompt_hash=prompt.ref,
-        tokens_max=reserve.tokens,
-        micro_usd_max=reserve.micro_usd,
-        timeout_seconds=_shorter(state, workflow.model_timeout_seconds),
-        rule=rule,
-    )
-
-
-def _reserve(config: Pinned, prompt: Rendered, role: str, output: int) -> Amount:
-    """Return the most that a call can cost."""
-    # A byte-level tokenizer makes at most one token of a byte, so the bytes that are sent bound the input.
-    sent = prompt.byte_count + schema_bytes(role) + FRAMING_TOKENS
-    price = 0 if config.price is None else config.price.micro_usd(sent, output)
-    return Amount(calls=1, tokens=sent + output, micro_usd=price)
-
-
-def _shorter(state: State, limit: float) -> float | None:
-    """Return the active time that is left where that is less than a time limit."""
-    left = state.ledger.active_left(state.now)
-    return None if left is None or left >= limit else max(0.001, left)
+            yield request_for(state, node_id(step, slot.number, slot.attempt, state.branch), 1)
 
 
 def _exhausted(limit: Limit) -> RunFinished:

@@ -14,7 +14,7 @@ from actors.machine.events import (
     VerdictReached,
     WaitRequested,
 )
-from actors.machine.ids import step_of
+from actors.machine.ids import branch_of, step_of
 from actors.machine.questions import Question, Status, expiry_id
 from actors.machine.state import State
 from actors.policy.decide import after_change
@@ -39,9 +39,11 @@ def ask(state: State) -> ClarificationRequested | None:
 def withdraw(state: State) -> ClarificationWithdrawn | None:
     """Withdraw a question whose step is no longer where it was when it asked."""
     for name, request in state.questions.items():
+        if branch_of(request.node) != state.branch:
+            continue
         newest = state.newest(request.step)
         waits = state.progress[request.step].phase is Phase.ASKED and newest is not None and newest.node == request.node
-        if not (request.node in state.reviews if request.review else waits):
+        if state.pruned or not (request.node in state.reviews if request.review else waits):
             return ClarificationWithdrawn(question_id=name)
     return None
 
@@ -74,6 +76,7 @@ def replan(state: State) -> Revised | None:
         targets=targets,
         cleared=cleared(config.graph, targets),
         new_round=True,
+        branch=state.branch,
     )
 
 

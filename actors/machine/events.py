@@ -26,6 +26,7 @@ from actors.machine.calls import (
 from actors.machine.decided import Decided
 from actors.machine.ids import call_of, judgement_id, step_of
 from actors.policy.table import BacktrackLevel
+from actors.search.strategies.tree import PruneCause
 from runtime.events import Event, Seconds
 from runtime.ledger import Limits
 
@@ -148,6 +149,31 @@ class Revised(Event):
     cleared: tuple[str, ...]
     tags: tuple[ReasonTag, ...] = ()
     new_round: bool = False
+    branch: int = 0
+
+
+class BranchOpened(Event):
+    """A search of its own began beside the others, on the artifacts that `parent` has accepted for the steps `kept`.
+
+    Where the parent was about to go back, the new branch does, and the parent stays where it is. `anew` says that all
+    visits and attempts are given back.
+    """
+
+    kind: Literal["branch_opened"] = "branch_opened"
+    branch: int
+    parent: int | None = None
+    kept: tuple[str, ...] = ()
+    anew: bool = False
+    why: str
+
+
+class BranchPruned(Event):
+    """A branch ended: its open work is withdrawn, and what it has not reserved of its slice is free."""
+
+    kind: Literal["branch_pruned"] = "branch_pruned"
+    branch: int
+    cause: PruneCause
+    why: str
 
 
 class ClarificationRequested(Event):
@@ -248,13 +274,17 @@ class MailRefused(Told):
 
 
 class RunFinished(Event):
-    """The run ended. `cause` tells a provider's refusal from a bug; `at` is None where a decision ended it."""
+    """The run ended. `cause` tells a provider's refusal from a bug; `at` is None where a decision ended it.
+
+    `branch` is the one that brought the plan, or that got on best.
+    """
 
     kind: Literal["run_finished"] = "run_finished"
     outcome: Outcome
     why: str
     cause: Literal["", "provider", "bug"] = ""
     at: Seconds | None = None
+    branch: int = 0
 
 
 PlanningEvent = Annotated[
@@ -271,6 +301,8 @@ PlanningEvent = Annotated[
     | VerdictReached
     | Decided
     | Revised
+    | BranchOpened
+    | BranchPruned
     | ClarificationRequested
     | ClarificationAnswered
     | ClarificationDeclined
@@ -300,6 +332,8 @@ EVENTS: tuple[type[Event], ...] = (
     VerdictReached,
     Decided,
     Revised,
+    BranchOpened,
+    BranchPruned,
     ClarificationRequested,
     ClarificationAnswered,
     ClarificationDeclined,

@@ -7,9 +7,12 @@ from typing import TypeVar, assert_never
 from actors.artifacts import Artifact
 from actors.guards import review
 from actors.machine import heard
+from actors.machine.branches import branch_at, drop_work, focus, in_new_round, opened, pruned, used_elsewhere
 from actors.machine.decided import Decided
 from actors.machine.events import (
     ArtifactProduced,
+    BranchOpened,
+    BranchPruned,
     ClarificationAnswered,
     ClarificationDeclined,
     ClarificationExpired,
@@ -36,7 +39,7 @@ from actors.machine.events import (
     WaitEnded,
     WaitRequested,
 )
-from actors.machine.ids import call_of, place_of, step_of
+from actors.machine.ids import call_of, place_of
 from actors.machine.pinned import read_pinned
 from actors.machine.state import Node, Open, Revision, State, Tries
 from actors.policy.decide import Decision, Past, places_up, signature
@@ -50,6 +53,8 @@ V = TypeVar("V")
 
 def evolve(state: State, event: PlanningEvent) -> State:
     """Return the state after the event, with the books of active time kept."""
+    if state.branches:
+        state = focus(state, branch_at(state, event))
     now, wall = state.now, state.wall
     if isinstance(event, Told | RunFinished) and event.at is not None:
         wall = event.at
@@ -93,6 +98,10 @@ def _evolve(state: State, event: PlanningEvent) -> State:
             return _decided(state, event)
         case Revised():
             return _revised(state, event)
+        case BranchOpened():
+            return opened(state, event)
+        case BranchPruned():
+            return pruned(state, event)
         case ClarificationRequested():
             return heard.asked(state, event)
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
@@ -104,8 +113,9 @@ def _evolve(state: State, event: PlanningEvent) -> State:
         case WaitEnded():
             return _rested(state, event)
         case Settled():
+            known = state.ledger.forfeited[event.request_id].calls - event.used.calls
             ledger = state.ledger.settle(event.request_id, event.used)
-            return changed(state, ledger=ledger)
+            return changed(state, ledger=ledger, calls=state.calls - known)
         case MailRefused():
             return state
         case RunFinished():
@@ -132,14 +142,14 @@ def _requested(state: State, event: GenerationRequested | ClassificationRequeste
     request_id = event.request_id
     ledger = state.ledger.reserve(request_id, event.reserve)
     generations = {**state.generations, request_id: Open(event, state.epoch)}
-    state = _told(state, event)
+    state, calls = _told(state, event), state.calls + event.calls
     if event.call in state.faulted:  # A further try of the same call.
         tries = replace(state.faulted[event.call], request=event, phase="open")
         faulted = {**state.faulted, event.call: tries}
-        return changed(state, ledger=ledger, generations=generations, faulted=faulted)
+        return changed(state, ledger=ledger, generations=generations, faulted=faulted, calls=calls)
     if isinstance(event, ClassificationRequested):
         count = state.classifications + 1
-        return changed(state, ledger=ledger, generations=generations, classifications=count)
+        return changed(state, ledger=ledger, generations=generations, classifications=count, calls=calls)
     step, (visit, attempt), before = event.step, place_of(event.node), state.newest(event.step)
     progress = begin(config.graph, state.progress, step)
     node = Node(
@@ -149,6 +159,7 @@ def _requested(state: State, event: GenerationRequested | ClassificationRequeste
         attempt=attempt,
         round=state.round,
         revision=state.revision,
+        branch=state.branch,
         parents=progress[step].parents or (),
         previous=None if before is None else before.node,
     )
@@ -159,6 +170,7 @@ def _requested(state: State, event: GenerationRequested | ClassificationRequeste
         nodes={**state.nodes, event.node: node},
         attempts={**state.attempts, step: (*state.attempts.get(step, ()), event.node)},
         progress=progress,
+        calls=calls,
     )
 
 
@@ -179,6 +191,7 @@ def _reissued(state: State, event: RequestReissued) -> State:
         state,
         ledger=state.ledger.forfeit(event.replaces).reserve(again.request_id, again.reserve),
         generations={**generations, again.request_id: Open(again, state.epoch)},
+        calls=state.calls + again.calls,
     )
 
 
@@ -221,17 +234,19 @@ def _classified(state: State, event: FailureClassified) -> State:
 
 def _failed(state: State, event: GenerationFailed) -> State:
     ledger = state.ledger
-    ledger = ledger.refund(event.request_id) if event.fault.kind.refunded else ledger.forfeit(event.request_id)
+    request, refunded = state.generations[event.request_id].request, event.fault.kind.refunded
+    ledger = ledger.refund(event.request_id) if refunded else ledger.forfeit(event.request_id)
     earlier = state.faulted.get(event.call)
     tries = Tries(
         count=1 if earlier is None else earlier.count + 1,
         waited=0.0 if earlier is None else earlier.waited,
         failed=event,
-        request=state.generations[event.request_id].request,
+        request=request,
     )
     return changed(
         state,
         ledger=ledger,
+        calls=state.calls - request.calls if refunded else state.calls,
         generations=_without(state.generations, event.request_id),
         faulted={**state.faulted, event.call: tries},
     )
@@ -299,23 +314,18 @@ def _forgotten(history: tuple[Past, ...], step: str) -> tuple[Past, ...]:
 def _revised(state: State, event: Revised) -> State:
     """Unset what the replan clears, and withdraw all work on it; what it had reserved is unknown from now on."""
     assert state.config is not None
-    gone = set(event.cleared)
-    ledger = state.ledger
-    for request_id, opened in state.generations.items():
-        if opened.request.step in gone:
-            ledger = ledger.forfeit(request_id)
-    nodes = {
-        name: changed(node, status="superseded") if node.step in gone and node.status in _LIVE else node
-        for name, node in state.nodes.items()
-    }
+    gone, used = set(event.cleared), used_elsewhere(state)
+    dead = {name for name, node in state.nodes.items() if node.step in gone and node.branch == state.branch}
+    void = {name for name in dead if state.nodes[name].status in _LIVE and name not in used}
+    nodes = {name: changed(node, status="superseded") if name in void else node for name, node in state.nodes.items()}
     cause = state.to_revise.node if state.to_revise is not None else None
     if cause is not None:
         nodes[cause] = changed(nodes[cause], cleared=event.cleared)
-    dead = {name for name, node in nodes.items() if node.step in gone}
     progress = redo(state.config.graph, state.progress, event.targets)
     return changed(
-        state,
+        drop_work(state, dead),
         revision=event.revision,
+        branches=in_new_round(state, event) if event.new_round else state.branches,
         round=state.round + 1 if event.new_round else state.round,
         history=() if event.new_round else state.history,
         replans=state.replans if cause is None else (*state.replans, cause),
@@ -323,16 +333,8 @@ def _revised(state: State, event: Revised) -> State:
         to_replan=state.to_replan and state.to_revise is not None,
         to_ask=tuple(one for one in state.to_ask if one.step not in gone),
         silenced=frozenset() if event.new_round else state.silenced,
-        ledger=ledger,
         progress=new_round(progress) if event.new_round else progress,
         nodes=nodes,
-        generations={name: opened for name, opened in state.generations.items() if opened.request.step not in gone},
-        judgements={name: request for name, request in state.judgements.items() if request.step not in gone},
-        reviews=_without(state.reviews, *dead),
-        waits={name: wait for name, wait in state.waits.items() if wait.node not in dead},
-        unjudged=tuple(name for name in state.unjudged if name not in dead),
-        faulted={call: tries for call, tries in state.faulted.items() if step_of(call) not in gone},
-        resting=_without(state.resting, *dead),
     )
 
 

@@ -1,14 +1,15 @@
 """How things in a run are named. A node is one attempt at one step: `STEP/vVISIT.aATTEMPT`; its artifact has its id.
 
-A generation request has the node's id, plus `.tTRY` from the second try on; the classification of a rejection has `/c`
-after the node's id, and its tries likewise; a judgement request has `judge:` before it.
-A step's id has neither a slash nor a dot in it, so every name can be read back.
+In a branch other than the first `.bBRANCH` follows. A generation request has the node's id, plus `.tTRY` from the
+second try on; the classification of a rejection has `/c` after the node's id, and its tries likewise; a judgement
+request has `judge:` before it. A step's id has neither a slash nor a dot in it, so every name can be read back.
 """
 
 
-def node_id(step: str, visit: int, attempt: int) -> str:
+def node_id(step: str, visit: int, attempt: int, branch: int = 0) -> str:
     """Return the name of an attempt."""
-    return f"{step}/v{visit}.a{attempt}"
+    node = f"{step}/v{visit}.a{attempt}"
+    return f"{node}.b{branch}" if branch else node
 
 
 def step_of(node: str) -> str:
@@ -19,7 +20,12 @@ def step_of(node: str) -> str:
 def place_of(node: str) -> tuple[int, int]:
     """Return a node's visit and attempt."""
     visit, _, attempt = node.partition("/v")[2].partition(".a")
-    return int(visit), int(attempt)
+    return int(visit), int(attempt.partition(".")[0])
+
+
+def branch_of(name: str) -> int:
+    """Return the branch that a node, or any request about one, belongs to."""
+    return int(name.partition(".b")[2].partition(".")[0].partition("/")[0] or 0)
 
 
 def classification_id(node: str) -> str:

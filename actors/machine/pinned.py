@@ -12,6 +12,8 @@ from actors.policy.table import Policy
 from actors.prompting.book import PromptBook
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Search
+from actors.search.strategies.choice import moves_of, read_search, strategy_of
+from actors.search.strategies.tree import Strategy
 from runtime.events import Value, text_hash
 from runtime.models.prices import Price
 
@@ -25,10 +27,15 @@ class Pinned(Value):
     model: str
     price: Price | None = None
 
-    @property
+    @cached_property
     def search(self) -> Search:
-        """The search strategy."""
-        return Search(self.workflow.search)
+        """What the search does inside a branch."""
+        return moves_of(read_search(self.workflow.search), self.strategy)
+
+    @cached_property
+    def strategy(self) -> Strategy | None:
+        """What the search does among branches; None where there is only one."""
+        return strategy_of(read_search(self.workflow.search), self.graph)
 
     @cached_property
     def graph(self) -> Graph:

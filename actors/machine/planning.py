@@ -7,6 +7,7 @@ from typing import assert_never
 from actors.artifacts import Artifact, Context
 from actors.machine.accept import accept
 from actors.machine.advance import advance
+from actors.machine.branches import focus
 from actors.machine.context import context_for, rendered
 from actors.machine.events import (
     ClarificationRequested,
@@ -18,6 +19,7 @@ from actors.machine.events import (
 )
 from actors.machine.evolve import evolve
 from actors.machine.failure import failure_context, rendered_failure
+from actors.machine.ids import branch_of
 from actors.machine.messages import PlanningMessage
 from actors.machine.state import State
 from actors.policy.cause import CLASSIFIER
@@ -104,18 +106,20 @@ class PlanningMachine:
         ) = work.request
         match request:
             case GenerationRequested():
+                state = _at(state, request.node)
                 context = context_for(state, request.step)
                 return GenerationBrief(
                     state.run, _asked(state, request), rendered(state, request.step, context), context
                 )
             case ClassificationRequested():
+                state = _at(state, request.node)
                 context = failure_context(state, request.node)
                 asked = _asked(state, request)
                 return GenerationBrief(state.run, asked, rendered_failure(state, request.node, context), context)
             case JudgementRequested():
                 artifact = state.nodes[request.node].artifact
                 assert artifact is not None
-                return JudgementBrief(request, artifact, context_for(state, request.step))
+                return JudgementBrief(request, artifact, context_for(_at(state, request.node), request.step))
             case WaitRequested() | ClarificationRequested():
                 return request
             case _:
@@ -133,6 +137,11 @@ class PlanningMachine:
         if state.parked:
             return Summary("running" if state.handover else "parked", committed=committed)
         return Summary("running", next_wake=wake, committed=committed)
+
+
+def _at(state: State, node: str) -> State:
+    """Return the state with the node's branch in focus."""
+    return focus(state, branch_of(node)) if state.branches else state
 
 
 def _address(request: GenerationRequested | ClassificationRequested) -> str:

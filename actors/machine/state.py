@@ -43,6 +43,7 @@ class Node:
     attempt: int
     round: int
     revision: int
+    branch: int = 0
     parents: tuple[str, ...] = ()
     previous: str | None = None
     status: NodeStatus = "pending"
@@ -110,20 +111,43 @@ class Said:
 
 
 @dataclass(frozen=True)
-class State:
-    """A run between two events.
+class Branch:
+    """One search of its own over the steps; most runs have a single one.
+
+    `progress` are its slots, `attempts` the nodes of each step that it knows of, `history` the decided failures of this
+    round, and `replans` the rejections that sent it back, each oldest first: they follow from the nodes, and are kept
+    so that nobody has to look through all of these. `to_revise` and `to_ask` are what it still has to decide about.
+
+    `parent` is the branch whose artifacts it was opened on, with `inherited` calls behind them; `calls` are its own.
+    `pruned` says why it was pruned, and is empty while it lives.
+    """
+
+    progress: Progress = field(default_factory=dict)
+    attempts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    history: tuple[Past, ...] = ()
+    replans: tuple[str, ...] = ()
+    to_revise: Revision | None = None
+    to_ask: tuple[Ask, ...] = ()
+    parent: int | None = None
+    calls: int = 0
+    inherited: int = 0
+    pruned: str = ""
+
+
+@dataclass(frozen=True)
+class State(Branch):
+    """A run between two events: what all branches share, and spread over it the one in focus, number `branch`.
+
+    The others lie in `branches`; a run with a single branch has none there.
 
     `config` is None before the run starts. `generations` (with classifications), `judgements` and `waits` are the open
     requests by id; `asked` are all questions, closed ones too, and `reviews` the nodes that a person judges, with what
     the other guards said. `handover` says that a parked run goes on without a person's word. `unjudged`, `faulted` (by
-    call), `to_revise`, `to_ask` and `to_replan` are what `advance` still has to decide about; `resting` are the seconds
-    that a rejected node waits before its step is retried. `silenced` are the steps that may ask nothing more in this
-    round, because nobody answered; `said` is what the user told of their own accord; `classifications` counts calls.
-
-    `attempts` are the nodes of each step, `history` the decided failures of this round, and `replans` the rejections
-    that sent the search back, each oldest first: they follow from `nodes`, and are kept so that nobody has to look
-    through all of these. `now` is the latest time that was heard of; it never goes back, whatever the clock does. What
-    the clock last said is `wall`: waits end by it, so they are counted from it.
+    call) and `to_replan` are what `advance` still has to decide about; `resting` are the seconds that a rejected node
+    waits before its step is retried. `silenced` are the steps that may ask nothing more in this round, because nobody
+    answered; `said` is what the user told of their own accord; `classifications` counts calls. `now` is the latest time
+    that was heard of; it never goes back, whatever the clock does. What the clock last said is `wall`: waits end by it,
+    so they are counted from it.
     """
 
     run: str = ""
@@ -137,11 +161,9 @@ class State:
     round: int = 1
     revision: int = 0
     ledger: Ledger = field(default_factory=lambda: Ledger(Limits()))
-    progress: Progress = field(default_factory=dict)
+    branch: int = 0
+    branches: Mapping[int, Branch] = field(default_factory=dict)
     nodes: dict[str, Node] = field(default_factory=dict)
-    attempts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    history: tuple[Past, ...] = ()
-    replans: tuple[str, ...] = ()
     generations: Mapping[str, Open] = field(default_factory=dict)
     judgements: Mapping[str, JudgementRequested] = field(default_factory=dict)
     waits: Mapping[str, WaitRequested] = field(default_factory=dict)
@@ -152,8 +174,6 @@ class State:
     classifications: int = 0
     unjudged: tuple[str, ...] = ()
     faulted: Mapping[str, Tries] = field(default_factory=dict)
-    to_revise: Revision | None = None
-    to_ask: tuple[Ask, ...] = ()
     to_replan: bool = False
     resting: Mapping[str, float] = field(default_factory=dict)
     finished: RunFinished | None = None

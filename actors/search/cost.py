@@ -24,6 +24,11 @@ def happy_calls(graph: Graph) -> int:
     return sum(1 for budget in graph.budgets.values() if not budget.deterministic)
 
 
+def linear_calls(graph: Graph) -> int:
+    """Return the most calls of a pipeline that never goes back: it makes one visit, whatever the budgets say."""
+    return sum(budget.rmax for budget in graph.budgets.values() if not budget.deterministic)
+
+
 def worst_case_calls(graph: Graph, classifications_max: int = 0) -> int:
     """Return the most calls that one branch can make in one round. Transport tries and reissues are not counted.
 

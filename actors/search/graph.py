@@ -48,6 +48,20 @@ class Graph:
         """The steps that nothing requires."""
         return frozenset(self.dag.leaves)
 
+    @cached_property
+    def layers(self) -> tuple[tuple[str, ...], ...]:
+        """The steps by depth, from the roots down: a step stands one below the lowest that it requires."""
+        depth: dict[str, int] = {}
+        for step in self.dag.order:
+            depth[step] = max((depth[upper] + 1 for upper in self.requires[step]), default=0)
+        layers = range(1 + max(depth.values()))
+        return tuple(tuple(step for step in self.steps if depth[step] == layer) for layer in layers)
+
+    @cached_property
+    def layer_of(self) -> Mapping[str, int]:
+        """The layer that each step stands in."""
+        return {step: number for number, layer in enumerate(self.layers) for step in layer}
+
     def distance(self, upper: str, lower: str) -> int:
         """Return how far up `upper` is from `lower`, an ancestor: the longest path over `requires`; 0 for itself."""
         distance = self.dag.distance(upper, lower)

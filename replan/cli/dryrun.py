@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from actors.machine.advance import FRAMING_TOKENS
 from actors.machine.pinned import Pinned
+from actors.machine.requests import FRAMING_TOKENS
 from actors.policy.cause import CLASSIFIER
 from actors.prompting.render import (
     ANSWER_BYTES_MAX,
@@ -13,7 +13,7 @@ from actors.prompting.render import (
     SPECIFICATION_BYTES_MAX,
 )
 from actors.schemas import schema_bytes
-from actors.search.cost import happy_calls, worst_case_calls
+from actors.search.cost import happy_calls, linear_calls, worst_case_calls
 from actors.search.moves import Search
 from replan.job import Job
 from replan.show.console import Row, columns, line, print_json, show
@@ -52,6 +52,7 @@ def cost_of(pinned: Pinned, problem_bytes: int = SPECIFICATION_BYTES_MAX) -> dic
         "workflow_ref": pinned.workflow_ref,
         "search": str(workflow.search),
         "model": pinned.model,
+        "branches_max": 1 if pinned.strategy is None else pinned.strategy.branches_max,
         "steps": list(workflow.order()),
         "calls_happy": happy_calls(pinned.graph),
         "calls_worst": worst,
@@ -62,13 +63,15 @@ def cost_of(pinned: Pinned, problem_bytes: int = SPECIFICATION_BYTES_MAX) -> dic
 
 
 def worst_calls(pinned: Pinned) -> int:
-    """Return the worst case of one round in calls, before any limit.
+    """Return the worst case of one round in calls, before any limit: with several branches it is a bound.
 
     A linear search makes no second visit, and only a search that looks at what was found has anything classified.
     """
-    if pinned.search is Search.LINEAR:
-        return sum(budget.rmax for budget in pinned.graph.budgets.values() if not budget.deterministic)
     classified = pinned.workflow.classifications_max if pinned.search is Search.DEPTH_FIRST else 0
+    if pinned.strategy is not None:
+        return pinned.strategy.calls_worst + classified
+    if pinned.search is Search.LINEAR:
+        return linear_calls(pinned.graph)
     return worst_case_calls(pinned.graph, classified)
 
 
@@ -77,12 +80,17 @@ def _rows(cost: dict[str, Any]) -> list[tuple[str, str]]:
     usd = cost["cost_usd_max"]
     return [
         ("workflow", f"{cost['workflow']} ({', '.join(cost['steps'])})"),
-        ("search", str(cost["search"]).replace("_", "-")),
+        ("search", _search(cost)),
         ("model", str(cost["model"])),
         ("at best", f"{counted(cost['calls_happy'], 'call')}, if every first attempt is accepted"),
         ("at worst", f"{counted(cost['calls_worst'], 'call')} between two changes of the requirements{limited}"),
         ("money", "unknown: nobody knows this model's price" if usd is None else f"at most {money(usd)}"),
     ]
+
+
+def _search(cost: dict[str, Any]) -> str:
+    name = str(cost["search"]).replace("_", "-")
+    return name if cost["branches_max"] == 1 else f"{name}, {cost['branches_max']} branches at most"
 
 
 def _purposes(pinned: Pinned) -> Iterable[str | None]:

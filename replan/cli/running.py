@@ -26,7 +26,7 @@ def no_input_option(function: click.decorators.FC) -> click.decorators.FC:
 @click.argument("problem")
 @click.option("-w", "--workflow", default="search", show_default=True, help="A shipped workflow or a file.")
 @click.option("-m", "--model", help="NAME, rules, scripted:FILE or replay:RUN; default: REPLAN_MODEL, else rules.")
-@click.option("--search", help="How the next attempt is chosen: depth_first, blind or linear.")
+@click.option("--search", help="How the next attempt is chosen, such as depth_first or beam:4.")
 @click.option("--max-calls", type=int, metavar="N", help="Model calls at most.")
 @click.option("--max-tokens", type=int, metavar="N", help="Tokens at most, input and output together.")
 @click.option("--max-cost", type=float, metavar="USD", help="Dollars at most; the model's price must be known.")

@@ -5,6 +5,8 @@ from typing import assert_never
 from actors.machine.decided import Decided
 from actors.machine.events import (
     ArtifactProduced,
+    BranchOpened,
+    BranchPruned,
     ClarificationAnswered,
     ClarificationDeclined,
     ClarificationExpired,
@@ -89,6 +91,8 @@ def line_of(event: PlanningEvent) -> str:
             return _decision(event)
         case Revised():
             return f"revision {event.revision}: cleared {', '.join(event.cleared) or 'nothing'}"
+        case BranchOpened() | BranchPruned():
+            return _branch(event)
         case _:
             return _other(event)
 
@@ -132,6 +136,18 @@ def _other(
             return f"a message was refused: {event.reason}"
         case RunFinished():
             return f"finished: {event.outcome}, {event.why}"
+        case _:
+            assert_never(event)
+
+
+def _branch(event: BranchOpened | BranchPruned) -> str:
+    match event:
+        case BranchOpened():
+            parent = "" if event.parent is None else f" beside branch {event.parent}"
+            kept = f", with {', '.join(event.kept)}" if event.kept else ""
+            return f"branch {event.branch} opened{parent}{kept}: {event.why}"
+        case BranchPruned():
+            return f"branch {event.branch} pruned ({event.cause}): {event.why}"
         case _:
             assert_never(event)
 

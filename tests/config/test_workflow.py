@@ -220,7 +220,7 @@ def test_both_spellings_of_escalation_are_read():
         (
             START + "search: depth-first\n",
             (
-                "w.yaml:6 search: should be 'depth_first', 'blind' or 'linear', not 'depth-first' "
+                "w.yaml:6 search: should be a search such as beam:4, not 'depth-first' "
                 "(did you mean 'depth_first'?)"
             ),
         ),

@@ -74,6 +74,14 @@ class Transcript:
         fresh = ", a new round" if event.new_round else ""
         return f"revision  {event.revision} clears {' '.join(event.cleared) or 'nothing'}{fresh}"
 
+    def _branch_opened(self, event):
+        parent = "on nothing" if event.parent is None else f"on branch {event.parent}"
+        kept = f", keeps {' '.join(event.kept)}" if event.kept else ""
+        return f"branch    {event.branch} opened {parent}{kept}{', anew' if event.anew else ''}: {event.why}"
+
+    def _branch_pruned(self, event):
+        return f"branch    {event.branch} pruned, {event.cause}: {event.why}"
+
     def _clarification_requested(self, event):
         kind = "review   " if event.review else "question "
         wanted = "" if event.answer_schema == TEXT or event.review else f", {wanted_of(event.answer_schema)}"

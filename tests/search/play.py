@@ -1,0 +1,183 @@
+"""Small random worlds for the search strategies: a workflow, an author and guards, all from one seed, played pure.
+
+Replies come in any order. Now and then the driver is killed and another takes over, a provider fails, or a withdrawn
+reply comes late; every limit is checked after every batch.
+"""
+
+import json
+import random
+from functools import cache
+
+from actors.machine.branches import views
+from actors.machine.events import GenerationRequested, JudgementRequested
+from actors.machine.ids import branch_of
+from actors.machine.messages import Generated
+from actors.search.progress import Phase
+from runtime.ledger import Limits
+from runtime.machine import fold
+from runtime.messages import Resumed
+from runtime.models.port import Fault, FaultKind, Reply, Usage
+from tests.support.worlds import World, passed, pinned, rejected
+
+CODES = (
+    "plan.dead_end",
+    "plan.goal_unreachable",
+    "plan.cycle",
+    "plugin.odd",
+    "plan.not_parseable",
+    "recon.not_in_text",
+)
+SHAPES = 40
+"""Workflows that the worlds of one search share: reading one takes longer than playing it."""
+
+
+@cache
+def configuration(search, number):
+    """Return a pinned workflow of one to four steps."""
+    dice = random.Random(number)
+    names = "abcd"[: dice.choice((1, 2, 3, 3, 4, 4))]
+    steps = {}
+    for place, name in enumerate(names):
+        steps[name] = {
+            "requires": [upper for upper in names[:place] if dice.random() < 0.6],
+            "rmax": dice.randint(1, 2),
+            "backtrack_budget": dice.choice((0, 1, 2)),
+            "deterministic": dice.random() < 0.05,
+            "role": dice.choice(("analysis", "recon", "strategy", "plan")),
+        }
+    return pinned(steps, search=search, questions_max=0, feedback_window=2)
+
+
+class Play(World):
+    """One world, played to its end; `binary` guards score a rejection with 0."""
+
+    def __init__(self, search, seed, *, binary=False, calm=False):
+        self.dice, self.calm, self.epoch = random.Random(seed), calm, 1
+        dice, self.binary = self.dice, binary
+        config = configuration(search, seed % SHAPES)
+        limits = Limits(calls=dice.choice((1, 4, 9, 20, 60)), tokens=dice.choice((None, None, None, 30_000)))
+        self.passes, self.echo = dice.choice((0.2, 0.5, 0.8)), dice.choice((0.0, 0.5))
+        super().__init__(config, judge=self.verdict, author=self.write, limits=limits)
+
+    def verdict(self, request, _):
+        if self.dice.random() < self.passes:
+            return passed()
+        score = 0.0 if self.binary else self.dice.choice((0.0, 0.4, 0.9))
+        return rejected(self.dice.choice(CODES), where=self.dice.choice("xy")).model_copy(update={"score": score})
+
+    def write(self, request, _):
+        if not self.calm and self.dice.random() < 0.03:
+            return Fault(kind=self.dice.choice((FaultKind.CUT, FaultKind.RATE_LIMITED)), message="fault")
+        said = request.step if self.dice.random() < self.echo else request.request_id
+        return Reply(text=json.dumps({"said": said}), usage=Usage(input_tokens=10, output_tokens=5), model="toy")
+
+    def play(self):
+        """Play to the end; return the last state."""
+        self.begin()
+        while self.state.finished is None:
+            self.check()
+            ids = self.doable()
+            assert ids, "the run neither ends nor has anything to wait for"
+            if not self.calm and self.dice.random() < 0.03:
+                self.disturb()
+            else:
+                self.answer(self.dice.choice(ids))
+        self.check()
+        assert fold(self.machine, self.events) == self.state, "the journal gives another state"
+        return self.state
+
+    def disturb(self):
+        """Kill the driver, or let a reply come that nobody waits for any more."""
+        late = [name for name in self.state.ledger.forfeited if ".t" not in name]
+        if late and self.dice.random() < 0.5:
+            reply = Reply(text="late", usage=Usage(input_tokens=1, output_tokens=1), model="toy")
+            [event] = self.send(Generated(late[0], self.now, 1.0, reply))[:1]
+            assert event.kind == "settled"
+        else:
+            self.epoch += 1
+            self.state = fold(self.machine, self.events)
+            self.send(Resumed(self.epoch, self.now))
+
+    def check(self):
+        """Check what must hold after every batch: limits, visits, and no work for what was pruned."""
+        state, limits = self.state, self.limits
+        assert state.ledger.committed.calls <= limits.calls
+        assert limits.tokens is None or state.ledger.committed.tokens <= limits.tokens
+        assert sum(view.calls for view in views(state)) == state.ledger.committed.calls
+        for view in views(state):
+            for step, slot in view.progress.items():
+                budget, leaf = self.config.graph.budgets[step], step in self.config.graph.leaves
+                assert leaf or budget.deterministic or slot.visits <= 1 + budget.backtrack_budget
+                assert slot.attempt <= budget.rmax
+        gone = {view.branch for view in views(state) if view.pruned}
+        for work in self.machine.outstanding(state).values():
+            if isinstance(work.request, GenerationRequested | JudgementRequested):
+                assert branch_of(work.request.node) not in gone
+
+    def won(self):
+        """Check that the branch that won has a whole path, accepted artifact on accepted artifact."""
+        for step, slot in self.state.progress.items():
+            assert slot.phase is Phase.ACCEPTED
+            node = self.state.nodes[slot.accepted]
+            assert node.verdict.passed
+            assert node.parents == tuple(self.state.progress[up].accepted for up in self.config.graph.requires[step])
+
+    def told(self):
+        """Return the events after the start, which names the search."""
+        return [event.model_dump() for event in self.events[1:]]
+
+
+class Alternatives(World):
+    """A world in which every step of a chain has `many` alternatives, drawn in turn for each choice of those above it.
+
+    Which prefixes of a path pass their guard is drawn; whoever tries every path finds a plan if there is one.
+    """
+
+    def __init__(self, search, seed, many=2):
+        self.dice, self.many, self.drawn, self.passing = random.Random(seed), many, {}, {}
+        self.odds, self.length = (
+            self.dice.choice((0.3, 0.5, 0.7)),
+            1 + seed % 3 % 2 if many_samples(search) else 1 + seed % 3,
+        )
+        super().__init__(chain(search, self.length, many), judge=self.verdict, author=self.write)
+        self.limits = Limits(calls=10_000)
+
+    def write(self, request, state):
+        node = state.nodes[request.node]
+        above = self.path(state, node.parents[0]) if node.parents else ()
+        number = self.drawn[above] = self.drawn.get(above, -1) + 1
+        return Reply(text=json.dumps([*above, number % self.many]), usage=None, model="toy")
+
+    def path(self, state, node):
+        return tuple(json.loads(state.nodes[node].artifact.content))
+
+    def verdict(self, request, state):
+        return passed() if self.passes(self.path(state, request.node)) else rejected("plugin.odd")
+
+    def passes(self, path):
+        if path not in self.passing:  # By the path, not by the order in which paths are tried.
+            self.passing[path] = random.Random(f"{self.odds} {self.dice.getstate()[1][0]} {path}").random() < self.odds
+        return self.passing[path]
+
+    def solvable(self, path=()):
+        """Whether some path passes, by trying all."""
+        if len(path) == self.length:
+            return True
+        longer = [(*path, number) for number in range(self.many)]
+        return any(self.passes(one) and self.solvable(one) for one in longer)
+
+
+def many_samples(search):
+    """Whether a search needs a sample for each path: its worlds are shorter, so that it has enough of them."""
+    return search.startswith(("restart", "best_of"))
+
+
+@cache
+def chain(search, length, many):
+    steps = {f"s{place}": {"rmax": many, "requires": [f"s{place - 1}"] if place else []} for place in range(length)}
+    return pinned(steps, search=search, feedback_window=1)
+
+
+def in_order(world, dice):
+    """Play a world with replies in an order drawn from `dice`."""
+    return world.run(dice.choice)
