@@ -26,7 +26,8 @@ def _schema() -> dict[str, Any]:
         "required": ["name"],
         "additionalProperties": False,
     }
-    return {"anyOf": [{"enum": names}, {"type": "string", "examples": ["beam:4", "beam:4x2", "best_of:8"]}, mapping]}
+    numbered = {"type": "string", "pattern": r"^[a-z_]+:[1-9][0-9]*(x[1-9][0-9]*)?$"}
+    return {"anyOf": [{"enum": names}, numbered, mapping]}
 
 
 SEARCH_SCHEMA = _schema()

@@ -219,10 +219,7 @@ def test_both_spellings_of_escalation_are_read():
         (START + "    requires: g_b\n", "w.yaml:6 action_pairs.g_a.requires: should be a list, not 'g_b'"),
         (
             START + "search: depth-first\n",
-            (
-                "w.yaml:6 search: should be a search such as beam:4, not 'depth-first' "
-                "(did you mean 'depth_first'?)"
-            ),
+            ("w.yaml:6 search: should be a search such as beam:4, not 'depth-first' (did you mean 'depth_first'?)"),
         ),
         (
             "name: w\naction_pairs:\n  G-A: {generator: g, guard: h}\n",
