@@ -4,11 +4,11 @@ import json
 import os
 import secrets
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from actors.hands.team import Registry, team
 from actors.machine.events import (
@@ -27,19 +27,25 @@ from actors.machine.state import State
 from actors.policy.cause import CLASSIFIER
 from replan.data import data_root
 from replan.job import Job
-from replan.opening import open_model
+from replan.opening import Shared, keeps_nothing, open_model, provider_of
 from replan.result import Result, result_of
 from replan.talking import Heard, post_answer, post_decline, post_told, split
 from runtime.actor import Actor
+from runtime.bells import Bells
 from runtime.clock import Clock, SystemClock
 from runtime.errors import RunNotFound, UsageProblem
 from runtime.events import Codec, Record
+from runtime.hook import Hook
 from runtime.journal.port import Journal, Posted, RunRow
 from runtime.machine import Refused, fold
-from runtime.messages import Mailed
+from runtime.messages import Crashed, Mailed
+from runtime.news import News
 from runtime.process import identity, is_dead
 from runtime.program import program
+from runtime.recording import record
+from runtime.redact import Redactor, secrets_in
 from runtime.supervisor import Ending, Lease, Stop, Supervisor
+from runtime.turns import Turns
 
 CODEC: Codec[PlanningEvent] = Codec(EVENTS)
 """The codec of planning events, for every journal."""
@@ -47,7 +53,24 @@ CODEC: Codec[PlanningEvent] = Codec(EVENTS)
 CANCEL = "cancel"
 """The key of the wish to cancel in a run's inbox: there is one, however often it is said."""
 
+P = TypeVar("P")
 OnRecord = Callable[[Record[PlanningEvent], State], None]
+Notice = Callable[[str], None]
+
+
+def _unheard(_: str) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a run is driven, as `runtime.supervisor.Supervisor` takes it."""
+
+    stop: Stop | None = None
+    on_record: OnRecord | None = None
+    notice: Notice = _unheard
+    news: News | None = None
+    rest_after: float | None = None
 
 
 @dataclass(frozen=True)
@@ -61,19 +84,54 @@ class Engine:
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     machine: PlanningMachine = field(default_factory=PlanningMachine)
     threads: bool = True
+    turns: Turns = field(default_factory=Turns)
+    bells: Bells = field(default_factory=Bells)
+    hook: Hook = field(default_factory=Hook)
+    models: Shared | None = None
+
+    async def admit(self, job: Job, *, run: str | None = None) -> str:
+        """Write a new run down, for a host to drive, and wake the hosts; the run is durable when this returns."""
+        name = run or new_run_id()
+        await self.journal.create(name, job.title)
+        await record(self.machine, self.journal, name, _lease(), self._first(name, job))
+        self.bells.ring()
+        return name
+
+    async def bury(self, run: str, error: Exception) -> None:
+        """Record that a bug of its driver has ended a run that nobody drives any more."""
+        line = f"driver: {type(error).__name__}: {error}".splitlines()[0]
+        why = Redactor(secrets_in(self.environment)).text(line)
+        await record(self.machine, self.journal, run, _lease(), Crashed("", self.clock.now(), why))
 
     async def begin(
-        self, job: Job, *, run: str | None = None, stop: Stop | None = None, on_record: OnRecord | None = None
+        self,
+        job: Job,
+        *,
+        run: str | None = None,
+        stop: Stop | None = None,
+        on_record: OnRecord | None = None,
+        notice: Notice = _unheard,
     ) -> Result:
         """Admit a new run and drive it to its end, a question, or a stop."""
         name = run or new_run_id()
         async with self._model(job.pinned.model, {}) as model:
             await self.journal.create(name, job.title)
-            first = Begin(self.clock.now(), name, job.problem, job.pinned.model_dump_json(), job.limits)
-            return await self._drive(name, State(config=job.pinned), model, first, stop=stop, on_record=on_record)
+            first, known = self._first(name, job), State(config=job.pinned)
+            return await self._drive(name, known, model, first, Manner(stop, on_record, notice))
 
-    async def resume(self, run: str, *, stop: Stop | None = None, on_record: OnRecord | None = None) -> Result:
+    async def resume(
+        self,
+        run: str,
+        *,
+        stop: Stop | None = None,
+        on_record: OnRecord | None = None,
+        notice: Notice = _unheard,
+        news: News | None = None,
+        rest_after: float | None = None,
+    ) -> Result:
         """Go on with a run where its journal ends. A finished run's result is returned as it is.
+
+        `notice`, `news` and `rest_after` are as `runtime.supervisor.Supervisor` takes them; the last two are a host's.
 
         Raises `RunNotFound`, `Held`, `JournalDamaged`, and `UsageProblem` for a run that never began or that needs a
         plug-in which is not there.
@@ -88,19 +146,27 @@ class Engine:
         if missing:
             hint = "install it, or pass it as the run's start did, and resume again; nothing is lost"
             raise UsageProblem(f"this run needs the plug-in {' and '.join(missing)}", place=run, hint=hint)
-        used = Counter(_purpose(record.event) for record in records if isinstance(record.event, Replied))
+        used = Counter(_purpose(one.event) for one in records if isinstance(one.event, Replied))
         async with self._model(state.config.model, used) as model:
-            return await self._drive(run, state, model, None, stop=stop, on_record=on_record)
+            return await self._drive(run, state, model, None, Manner(stop, on_record, notice, news, rest_after))
 
     async def load(self, run: str) -> tuple[State, list[Record[PlanningEvent]]]:
         """Return a run's state and its records. Raises `RunNotFound`, `JournalDamaged`."""
         records = await self.journal.read(run)
-        return fold(self.machine, (record.event for record in records)), records
+        return fold(self.machine, (one.event for one in records)), records
 
     async def result(self, run: str) -> Result:
         """Return what a run has come to so far."""
         state, _ = await self.load(run)
-        return result_of(run, state, status_of(await self.journal.row(run)))
+        return result_of(run, state, await self._status(run))
+
+    @property
+    def hosted(self) -> bool:
+        """Whether a host serves this home now."""
+        return self.bells.ring() > 0
+
+    async def _status(self, run: str) -> str:
+        return status_of(await self.journal.row(run), hosted=self.hosted)
 
     async def heard(self, run: str) -> State:
         """Return a run's state with all that lies in its inbox taken in, as facts alone: nothing follows from them yet.
@@ -121,23 +187,29 @@ class Engine:
         The same answer again is a `duplicate`, another one a `conflict` that says which stands. Raises `RunNotFound`,
         and `UsageProblem` for an unknown or closed question or an answer that does not fit.
         """
-        return await post_answer(self.journal, await self.heard(split(question)[0]), question, text)
+        return await self._rung(post_answer(self.journal, await self.heard(split(question)[0]), question, text))
 
     async def decline(self, question: str) -> Heard:
         """Post that a question will not be answered: the step that asked goes on without. Raises as `answer` does."""
-        return await post_decline(self.journal, await self.heard(split(question)[0]), question)
+        return await self._rung(post_decline(self.journal, await self.heard(split(question)[0]), question))
 
     async def tell(self, run: str, text: str, kind: str = "note") -> Posted:
         """Post a note, which later prompts show, or a requirement, which sends the run back as far as the policy says.
 
         Raises `RunNotFound`, and `UsageProblem` for an empty or too long text and for a run that has finished.
         """
-        return await post_told(self.journal, await self.heard(run), run, text, kind)
+        return await self._rung(post_told(self.journal, await self.heard(run), run, text, kind))
 
     async def cancel(self, run: str) -> Posted:
         """Post the wish to cancel a run. A run that nobody drives is cancelled when it is driven next."""
         await self.journal.row(run)
-        return await self.journal.post(run, CANCEL, json.dumps({"kind": "cancel"}))
+        return await self._rung(self.journal.post(run, CANCEL, json.dumps({"kind": "cancel"})))
+
+    async def _rung(self, posting: Awaitable[P]) -> P:
+        """Post a message, and wake the hosts: a run that waits for it goes on at once."""
+        posted = await posting
+        self.bells.ring()
+        return posted
 
     async def finish_cancelled(self, run: str) -> Result:
         """Cancel a run that nobody drives: post the wish if it is not there yet, and record the end. No model is asked.
@@ -146,42 +218,42 @@ class Engine:
         """
         state, _ = await self.load(run)
         if state.config is None or state.finished is not None:
-            return result_of(run, state, status_of(await self.journal.row(run)))
+            return result_of(run, state, await self._status(run))
         await self.cancel(run)
-        supervisor = self._supervisor(run, [], None, None)
+        supervisor = self._supervisor(run, [], Manner())
         ending = await supervisor.drive()
         return result_of(run, supervisor.state, _STATUS[ending])
 
+    def _first(self, run: str, job: Job) -> Begin:
+        return Begin(self.clock.now(), run, job.problem, job.pinned.model_dump_json(), job.limits)
+
     @asynccontextmanager
     async def _model(self, name: str, used: Mapping[str, int]) -> AsyncIterator[Any]:
-        async with open_model(
+        opening = open_model(
             name,
             journal=self.journal,
             environment=self.environment,
             root=self.root,
             clock=self.clock,
             used=used,
-        ) as model:
+        )
+        if self.models is not None and keeps_nothing(name):
+            yield await self.models.get(name, opening)
+            return
+        async with opening as model:
             yield model
 
-    async def _drive(
-        self,
-        run: str,
-        known: State,
-        model: Any,
-        first: Begin | None,
-        *,
-        stop: Stop | None,
-        on_record: OnRecord | None,
-    ) -> Result:
+    async def _drive(self, run: str, known: State, model: Any, first: Begin | None, manner: Manner) -> Result:
         assert known.config is not None
-        actors = team(known.config, model, self.registry, self.clock, threads=self.threads)
-        supervisor = self._supervisor(run, actors, stop, on_record)
+        provider = provider_of(known.config.model, self.environment)
+        turn = nullcontext if provider is None else self.turns.of_run(provider)
+        actors = team(known.config, model, self.registry, self.clock, threads=self.threads, turn=turn)
+        supervisor = self._supervisor(run, actors, manner)
         ending = await supervisor.drive(first)
         return result_of(run, supervisor.state, _STATUS[ending])
 
     def _supervisor(
-        self, run: str, actors: Sequence[Actor[Any]], stop: Stop | None, on_record: OnRecord | None
+        self, run: str, actors: Sequence[Actor[Any]], manner: Manner
     ) -> Supervisor[State, PlanningEvent, Any]:
         return Supervisor(
             run,
@@ -189,20 +261,30 @@ class Engine:
             journal=self.journal,
             actors=actors,
             clock=self.clock,
-            lease=Lease(owner=identity(), dead=is_dead),
-            stop=stop,
-            on_record=on_record,
+            lease=_lease(),
+            stop=manner.stop,
+            on_record=manner.on_record,
             trace=_trace,
+            notice=manner.notice,
+            news=manner.news,
+            rest_after=manner.rest_after,
         )
 
 
 _STATUS = {Ending.FINISHED: "finished", Ending.WAITING: "waiting", Ending.PARKED: "parked"}
 
 
-def status_of(row: RunRow) -> str:
-    """Return a run's status for people: one that says `running`, but that nobody drives any more, was interrupted."""
+def _lease() -> Lease:
+    return Lease(owner=identity(), dead=is_dead)
+
+
+def status_of(row: RunRow, *, hosted: bool = False) -> str:
+    """Return a run's status for people.
+
+    One that says `running`, but that nobody drives any more, was interrupted; where there is a host, it goes on.
+    """
     if row.summary.status == "running" and (row.owner is None or is_dead(row.owner)):
-        return "parked"
+        return "running" if hosted and row.last_seq > 0 else "parked"
     return row.summary.status
 
 

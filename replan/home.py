@@ -9,9 +9,13 @@ from actors.hands.team import Registry
 from replan.data import data_root
 from replan.engine import CODEC, Engine
 from replan.plugins import registry as installed
+from replan.settings import read_user_config
+from runtime.bells import Bells
 from runtime.clock import Clock, SystemClock
+from runtime.hook import Hook
 from runtime.journal.home import open_home as prepare_home
 from runtime.journal.sqlite import open_sqlite
+from runtime.turns import Turns
 
 
 @asynccontextmanager
@@ -22,16 +26,22 @@ async def open_home(
     root: Path | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> AsyncIterator[Engine]:
-    """Open `$REPLAN_HOME` (made if missing) and yield the engine over its journal.
+    """Open `$REPLAN_HOME` (made if missing) and yield the engine over its journal, with the user's limits.
 
-    Raises `UsageProblem` for a folder that is not safe or cannot be written, `JournalDamaged`, `JournalNewer`.
+    Raises `UsageProblem` for a folder that is not safe or cannot be written and for a config file that is wrong,
+    `JournalDamaged`, `JournalNewer`.
     """
     home, time = prepare_home(environment), clock or SystemClock()
-    async with open_sqlite(home.journal, CODEC, time) as journal:
+    config = read_user_config(home.config)
+    limits = config.host
+    async with open_sqlite(home.journal, CODEC, time, budget=config.home_budget.budget) as journal:
         yield Engine(
             journal=journal,
             registry=registry or installed(),
             clock=time,
             root=root or data_root(),
             environment=environment,
+            turns=Turns(limits.model_calls_max, limits.model_calls_max_by_provider, limits.model_calls_per_run_max),
+            bells=Bells(home.hosts),
+            hook=Hook(config.notify),
         )

@@ -87,6 +87,9 @@ def make_job(
     if asked.max_cost_usd is not None and price is None:
         hint = "give input_usd_per_mtok and output_usd_per_mtok under prices in config.yaml, or limit calls or tokens"
         raise UsageProblem(f"the price of {choice.text!r} is not known", place="max_cost_usd", hint=hint)
+    if config.home_budget.usd is not None and price is None:
+        hint = "give its price under prices in config.yaml, or limit home_budget by calls"
+        raise UsageProblem(f"the price of {choice.text!r} is not known", place="home_budget.usd", hint=hint)
     pinned = Pinned(workflow=workflow, policy=policy, prompts=loaded.prompts, model=choice.text, price=price)
     limits = Limits(
         calls=workflow.max_total_calls,

@@ -1,9 +1,12 @@
 """Opening the model that a run is pinned to."""
 
 from collections.abc import AsyncIterator, Collection, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, assert_never
+from urllib.parse import urlsplit
+
+import trio
 
 from actors.config.explain import nearest
 from actors.machine.events import (
@@ -18,7 +21,7 @@ from replan.data import data_root
 from runtime.clock import Clock
 from runtime.errors import UsageProblem
 from runtime.journal.port import Journal
-from runtime.models.address import check_base_url
+from runtime.models.address import OPENAI_URL, check_base_url
 from runtime.models.port import Fault, Model, Reply
 from runtime.models.spec import ModelSpec, Named, Replay, Rules, Scripted, Simulated, parse_model_spec
 
@@ -68,6 +71,33 @@ async def open_model(
             yield SimulatedModel(load_profile(profile, root), seed, clock)
         case _:
             assert_never(spec)
+
+
+def provider_of(text: str, environment: Mapping[str, str]) -> str | None:
+    """Return the name of the server that answers for a model, or None for one in this process."""
+    if not isinstance(parse_model_spec(text), Named):
+        return None
+    return urlsplit(environment.get("OPENAI_BASE_URL") or OPENAI_URL).hostname or ""
+
+
+def keeps_nothing(text: str) -> bool:
+    """Tell whether a model keeps nothing of the run that asks it, so that one serves all runs."""
+    return isinstance(parse_model_spec(text), Named | Rules)
+
+
+class Shared:
+    """Models that all runs of a process share, each opened when it is first needed; `stack` closes them."""
+
+    def __init__(self, stack: AsyncExitStack) -> None:
+        self._stack, self._lock = stack, trio.Lock()
+        self._models: dict[str, Model] = {}
+
+    async def get(self, text: str, opening: AbstractAsyncContextManager[Model]) -> Model:
+        """Return the model named, opened as given unless it is open."""
+        async with self._lock:
+            if text not in self._models:
+                self._models[text] = await self._stack.enter_async_context(opening)
+            return self._models[text]
 
 
 def check_model(spec: ModelSpec, environment: Mapping[str, str]) -> None:

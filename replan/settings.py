@@ -7,12 +7,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
-from actors.config.explain import Config, explain
+from actors.config.explain import Config, complaint, explain
 from actors.config.yamlfile import read_document
+from runtime.budget import HomeBudget
 from runtime.errors import UsageProblem
+from runtime.models.prices import MICRO
 from runtime.models.spec import ModelSpec, parse_model_spec
 
 MTOK = 1_000_000
@@ -25,11 +28,50 @@ class PriceEntry(Config):
     output_usd_per_mtok: float = Field(ge=0, allow_inf_nan=False)
 
 
+class HomeBudgetEntry(Config):
+    """What all runs of the home may use in a UTC day. A run that would use more waits for the next, or ends."""
+
+    calls: int | None = Field(default=None, ge=1)
+    usd: float | None = Field(default=None, gt=0, le=10**9, allow_inf_nan=False)
+    when_spent: Literal["wait", "end"] = "wait"
+
+    @property
+    def budget(self) -> HomeBudget:
+        """The budget, as the journal keeps it."""
+        micro_usd = None if self.usd is None else max(1, int(self.usd * MICRO))
+        return HomeBudget(self.calls, micro_usd, waits=self.when_spent == "wait")
+
+
+class HostEntry(Config):
+    """How much one process does at once: runs driven by a host, calls in flight to one provider and for one run.
+
+    `model_calls_max_by_provider` has other numbers for some providers, by the name of their server.
+    """
+
+    runs_max: int = Field(default=1000, ge=1)
+    model_calls_max: int = Field(default=64, ge=1)
+    model_calls_max_by_provider: Mapping[str, int] = Field(default_factory=dict)
+    model_calls_per_run_max: int = Field(default=16, ge=1)
+
+    @model_validator(mode="after")
+    def _at_least_one(self) -> Self:
+        for name, most in self.model_calls_max_by_provider.items():
+            if most < 1:
+                raise complaint(f"{most} calls are none", ("model_calls_max_by_provider", name), "1 or more")
+        return self
+
+
 class UserConfig(Config):
-    """The user's config file. `model` is as after `--model`; `prices` go before the shipped list."""
+    """The user's config file. `model` is as after `--model`; `prices` go before the shipped list.
+
+    `notify` is a program with its arguments; it is told, as JSON on its standard input, that a run waits for an answer.
+    """
 
     model: str | None = None
     prices: Mapping[str, PriceEntry] = Field(default_factory=dict)
+    home_budget: HomeBudgetEntry = Field(default_factory=HomeBudgetEntry)
+    host: HostEntry = Field(default_factory=HostEntry)
+    notify: tuple[Annotated[str, Field(min_length=1)], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

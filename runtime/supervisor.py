@@ -185,13 +185,13 @@ class Supervisor(Generic[S, E, M]):
 
     def _only_waits(self) -> bool:
         """Tell whether no work in this process brings the run further."""
-        return all(envelope.work.passive or self._rests(envelope.work) for envelope in self._running.values())
+        return all(self._rests(envelope.work) for envelope in self._running.values())
 
     def _rests(self, work: Work) -> bool:
-        """Tell whether work waits for a clock so long that a host wakes the run for it."""
-        if self._rest_after is None or work.until is None:
+        """Tell whether work is no reason to stay: a clock that is far off, where a host wakes the run for it."""
+        if work.until is None or (self._rest_after is None and not work.passive):
             return False
-        return work.until - self._clock.now() >= self._rest_after
+        return work.until - self._clock.now() > (self._rest_after or 0.0)
 
     def _asks(self) -> bool:
         """Tell whether work is outstanding that no actor here does: a person has to."""

@@ -16,14 +16,24 @@ from runtime.clock import Clock
 from runtime.crash import reached
 from runtime.messages import Woken
 from runtime.models.port import Fault, FaultKind, Reply
+from runtime.turns import NoTurn, Turn
 
 INLINE_BYTES_MAX = 64 * 1024
 """A guard on a larger artifact runs in a thread, so that one plan does not hold up the other runs of the process."""
 
 
-async def generate(generator: Generator, clock: Clock, envelope: Envelope) -> Generated | Faulted:
-    """Ask the generator, within the request's time limit."""
+async def generate(generator: Generator, clock: Clock, turn: Turn, envelope: Envelope) -> Generated | Faulted:
+    """Ask the generator once its turn has come, within the request's time limit."""
     brief: GenerationBrief = envelope.context
+    try:
+        async with turn():
+            return await _generate(generator, clock, brief)
+    except NoTurn:
+        unsent = Fault(kind=FaultKind.REFUSED_CONNECTION, message="not sent, since the process is about to stop")
+        return Faulted(brief.request.request_id, clock.now(), 0.0, unsent)
+
+
+async def _generate(generator: Generator, clock: Clock, brief: GenerationBrief) -> Generated | Faulted:
     request_id, started = brief.request.request_id, clock.now()
     reached("send.before")
     answer: Reply | Fault = Fault(kind=FaultKind.TIMEOUT, message=f"no reply in {brief.request.timeout_seconds:g} s")

@@ -1,6 +1,7 @@
 """The team of a run: one actor per step, per guard, the clock, and the classifier where the workflow has one."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from actors.policy.cause import CLASSIFIER
 from runtime.actor import Actor
 from runtime.clock import Clock
 from runtime.models.port import Model
+from runtime.turns import Turn
 
 WAITS_MAX = 1024
 """Waits side by side: one per back-off, and the deadline."""
@@ -51,8 +53,12 @@ class Registry:
         return tuple(f"{kind} {name!r}" for kind, name in needed if name not in known[kind])
 
 
-def team(pinned: Pinned, model: Model, registry: Registry, clock: Clock, *, threads: bool = True) -> list[Actor[Any]]:
+def team(
+    pinned: Pinned, model: Model, registry: Registry, clock: Clock, *, threads: bool = True, turn: Turn = nullcontext
+) -> list[Actor[Any]]:
     """Return the actors of a run. `threads=False` keeps slow guards in the loop, for simulation.
+
+    `turn` says when a call to the model may be sent.
 
     The registry must have all that the workflow names (`Registry.missing`): nothing takes the place of a plug-in, least
     of all a model that is paid for.
@@ -60,12 +66,13 @@ def team(pinned: Pinned, model: Model, registry: Registry, clock: Clock, *, thre
     workflow, asking = pinned.workflow, ModelGenerator(model)
     actors: list[Actor[Any]] = [Actor(CLOCK, partial(wait, clock), concurrency=WAITS_MAX)]
     if workflow.classifications_max:
-        actors.append(Actor(CLASSIFIER, partial(generate, asking, clock), concurrency=len(workflow.action_pairs)))
+        actors.append(Actor(CLASSIFIER, partial(generate, asking, clock, turn), concurrency=len(workflow.action_pairs)))
     for step, pair in workflow.action_pairs.items():
         generator = _generator(pair, asking, registry)
         guard = guard_for(workflow, step, registry.guards)
         judging = partial(judge, guard, clock, threads, workflow.guard_timeout_seconds)
-        actors.append(Actor(f"step:{step}", partial(generate, generator, clock), concurrency=pair.concurrency))
+        own = turn if generator is asking else nullcontext
+        actors.append(Actor(f"step:{step}", partial(generate, generator, clock, own), concurrency=pair.concurrency))
         actors.append(Actor(f"guard:{step}", judging, concurrency=pair.concurrency))
     return actors
 

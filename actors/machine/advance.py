@@ -192,8 +192,8 @@ def _settle(state: State, node: Node) -> PlanningEvent | None:
     decision = decide(failure, situation, None if said is None else said.cause)
     left = config.workflow.classifications_max - state.classifications
     if said is None and left > 0 and in_doubt(failure, situation, decision):
-        if state.parked:
-            return None  # It is asked when somebody drives the run again.
+        if state.saving:
+            return None  # It is asked when somebody drives the run again, or the next day has come.
         request = classification_of(state, node.node, decision.rule, 1)
         if state.ledger.shortfall(request.reserve, state.now) is None:
             return request

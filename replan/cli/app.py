@@ -27,6 +27,7 @@ _COMMANDS = {
     "answer": ("replan.cli.asking", "answer", "Answer a question."),
     "tell": ("replan.cli.asking", "tell", "Tell a run something, at any time."),
     "cancel": ("replan.cli.asking", "cancel", "Cancel a run."),
+    "host": ("replan.cli.serving", "host", "Serve the home: drive its runs, thousands at once."),
     "check": ("replan.cli.checking", "check", "Check plans without a model."),
     "workflow": ("replan.cli.workflows", "workflow", "Look at workflows and what they can cost."),
     "doctor": ("replan.cli.doctor", "doctor", "Say what this installation uses, and what is wrong with it."),

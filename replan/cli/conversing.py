@@ -4,6 +4,7 @@ from typing import Any
 
 import trio
 
+from replan.cli.going import Going
 from replan.cli.session import Signals
 from replan.cli.terminal import ask_on_terminal, drop_typed
 from replan.engine import Engine
@@ -15,7 +16,7 @@ SHOWN_MAX = 200
 """Letters that are shown of an answer that somebody else gave."""
 
 
-async def converse(engine: Engine, result: Result, signals: Signals, shown: Progress) -> Result:
+async def converse(engine: Engine, going: Going, result: Result, signals: Signals, shown: Progress) -> Result:
     """Ask the user what the run waits for, and go on, until it waits no more or the user does not answer."""
     asked = False
     while result.status == "waiting" and result.question is not None and signals.code is None:
@@ -25,7 +26,7 @@ async def converse(engine: Engine, result: Result, signals: Signals, shown: Prog
         if answer is None:
             break
         if await _posted(engine, result.question, answer, shown):
-            result = await engine.resume(result.run_id, stop=signals.stop, on_record=shown.on_record)
+            result = await going.go_on(signals.stop)
             if result.outcome == "cancelled" and signals.code is None:
                 shown.note("the run was cancelled elsewhere")
     if asked:

@@ -10,18 +10,19 @@ import trio
 from replan.cli.conversing import converse
 from replan.cli.dryrun import print_dry_run
 from replan.cli.exits import Exit, exit_of_result
+from replan.cli.going import Going
 from replan.cli.inputs import read_problem
 from replan.cli.options import Invocation
 from replan.cli.session import Signals, newest_run, opened, run_named
 from replan.cli.terminal import may_ask
 from replan.data import data_root
-from replan.engine import Engine, OnRecord, new_run_id
+from replan.engine import Engine, new_run_id
 from replan.job import Asked, Job, make_job
 from replan.opening import check_model
 from replan.plugins import registry
 from replan.result import Result
 from replan.settings import choose_model, read_user_config
-from replan.show.console import err, line, print_json, show
+from replan.show.console import err, line, out, print_json, show
 from replan.show.outcome import outcome_lines
 from replan.show.progress import Progress, progress
 from runtime.clock import SystemClock
@@ -31,7 +32,7 @@ from runtime.journal.home import locate_home
 from runtime.program import program
 from runtime.supervisor import Stop
 
-Start = Callable[[Stop, OnRecord], Awaitable[Result]]
+Start = Callable[[Going, Stop], Awaitable[Result]]
 
 TICK_SECONDS = 1.0
 
@@ -53,6 +54,7 @@ class Manner:
     invocation: Invocation
     no_input: bool
     as_json: bool
+    detach: bool = False
 
 
 def run_problem(
@@ -62,6 +64,7 @@ def run_problem(
     model: str | None,
     *,
     dry_run: bool,
+    detach: bool,
     no_input: bool,
     as_json: bool,
 ) -> int:
@@ -88,17 +91,34 @@ def run_problem(
         return Exit.OK
     check_model(choice.spec, os.environ)
     tune()
-    return trio.run(_run, Manner(invocation, no_input, as_json), job)
+    return trio.run(_run, Manner(invocation, no_input, as_json, detach), job)
 
 
 async def _run(manner: Manner, job: Job) -> int:
     name = new_run_id()
     async with opened(manner.invocation) as engine:
+        if manner.detach:
+            return await _detach(engine, name, job, manner)
 
-        async def start(stop: Stop, on_record: OnRecord) -> Result:
-            return await engine.begin(job, run=name, stop=stop, on_record=on_record)
+        async def start(going: Going, stop: Stop) -> Result:
+            return await going.begin(job, stop)
 
         return await _drive(engine, name, job.title, start, manner)
+
+
+async def _detach(engine: Engine, run: str, job: Job, manner: Manner) -> int:
+    """Leave a new run to a host. Raises `UsageProblem` if there is none."""
+    if not engine.hosted:
+        hint = f"start one with `{program()} host`, or leave --detach out"
+        raise UsageProblem("no host is running", place="--detach", hint=hint)
+    await engine.admit(job, run=run)
+    manner.invocation.run = run
+    if manner.as_json:
+        print_json((await engine.result(run)).to_json())
+    else:
+        out().print(line(run))
+    _say_where(run)
+    return Exit.OK
 
 
 def resume_run(invocation: Invocation, run: str | None, *, no_input: bool, as_json: bool) -> int:
@@ -112,8 +132,8 @@ async def _resume(manner: Manner, wanted: str | None) -> int:
         run = await newest_run(engine, unfinished=True) if wanted is None else await run_named(engine, wanted)
         row = await engine.journal.row(run)
 
-        async def start(stop: Stop, on_record: OnRecord) -> Result:
-            return await engine.resume(run, stop=stop, on_record=on_record)
+        async def start(going: Going, stop: Stop) -> Result:
+            return await going.drive(stop)
 
         return await _drive(engine, run, row.title, start, manner)
 
@@ -123,19 +143,19 @@ async def _drive(engine: Engine, run: str, title: str, start: Start, manner: Man
     # With -v the log says it all, a line at a time; the two would only get into each other's way.
     silent = manner.as_json or manner.invocation.verbose > 0 or manner.invocation.log_json
     with progress(f"{run}: {title}", silent=silent) as shown:
-        async with trio.open_nursery() as nursery:
-            wishes = _Wishes(engine, run, nursery)
-            nursery.start_soon(signals.heed, shown.note, wishes.cancel)
+        async with trio.open_nursery() as hooks, trio.open_nursery() as nursery:
+            wishes, going = _Wishes(engine, run, nursery), Going(engine, run, title, shown, hooks)
+            nursery.start_soon(signals.heed, shown.note, wishes.cancel, lambda: going.following)
             nursery.start_soon(_tick, shown)
-            result = await start(signals.stop, shown.on_record)
+            result = await start(going, signals.stop)
             if may_ask() and not manner.no_input:
-                result = await converse(engine, result, signals, shown)
+                result = await converse(engine, going, result, signals, shown)
             nursery.cancel_scope.cancel()
-    if wishes.cancelled and result.status != "finished":
+    if wishes.cancelled and result.status != "finished" and not going.following:
         result = await engine.finish_cancelled(run)
     manner.invocation.run = run
     _print(result, as_json=manner.as_json)
-    return _leave(result, signals)
+    return _leave(result, signals, hosted=engine.hosted)
 
 
 class _Wishes:
@@ -164,14 +184,24 @@ def _print(result: Result, *, as_json: bool) -> None:
     show(outcome_lines(result))
 
 
-def _leave(result: Result, signals: Signals) -> int:
+def _leave(result: Result, signals: Signals, *, hosted: bool) -> int:
     """Say on stderr how to go on, and return the exit code."""
     console = err()
     if result.status == "waiting" and result.question is not None:
         console.print(line(f"replan: answer with: {program()} answer {shlex.quote(str(result.question['id']))} TEXT"))
-    if result.status in ("waiting", "parked"):
+    if result.status == "running":
+        _say_where(result.run_id)
+    elif result.status == "waiting" and hosted:
+        console.print(line(f"replan: the run then goes on in its host: {program()} log {result.run_id} --follow"))
+    elif result.status in ("waiting", "parked"):
         then = "then go" if result.status == "waiting" else "go"
         console.print(line(f"replan: {then} on with: {program()} resume {result.run_id}"))
-        if signals.code is not None:
-            return signals.code
+    if result.status != "finished" and signals.code is not None:
+        return signals.code
     return exit_of_result(result)
+
+
+def _say_where(run: str) -> None:
+    """Say how to look after a run that a host drives."""
+    for what, command in (("the host drives it", f"log {run} --follow"), ("its questions", f"questions {run}")):
+        err().print(line(f"replan: {what}: {program()} {command}"))

@@ -21,13 +21,17 @@ from replan.opening import check_model
 from replan.plugins import problems, registry
 from replan.settings import choose_model, read_user_config
 from replan.show.console import Row, line, plain_terminal, print_json, show
+from replan.show.words import counted, money
+from runtime.bells import Bells
 from runtime.clock import SystemClock
 from runtime.errors import ReplanError, UsageProblem
 from runtime.journal.home import locate_home, open_home
 from runtime.journal.port import RunFilter
 from runtime.journal.schema import VERSION
 from runtime.journal.sqlite import open_sqlite
+from runtime.ledger import ZERO
 from runtime.models.address import OPENAI_URL, check_base_url
+from runtime.models.prices import MICRO
 
 REACH_SECONDS = 5.0
 
@@ -71,6 +75,8 @@ def _all(environment: Mapping[str, str], model: str | None, *, online: bool) -> 
         ("plug-ins", _plugins),
         ("home", lambda: _home(environment)),
         ("journal", lambda: trio.run(_journal, environment)),
+        ("budget", lambda: trio.run(_budget, environment)),
+        ("hosts", lambda: _hosts(environment)),
         ("model", lambda: _model(environment, model)),
         ("key", lambda: _key(environment)),
         ("server", lambda: _server(environment, online=online)),
@@ -109,6 +115,27 @@ async def _journal(environment: Mapping[str, str]) -> str:
         rows = await journal.runs(RunFilter(limit=1_000_000))
     waiting = sum(row.summary.status == "waiting" for row in rows)
     return f"schema {VERSION}, {len(rows)} runs, {waiting} waiting ({path.stat().st_size:,} bytes)"
+
+
+async def _budget(environment: Mapping[str, str]) -> str:
+    home = locate_home(environment)
+    budget = read_user_config(home.config).home_budget
+    if not home.journal.exists():
+        spent = ZERO
+    else:
+        async with open_sqlite(home.journal, CODEC, SystemClock()) as journal:
+            spent = await journal.spent_today()
+    calls = counted(spent.calls, "call") if budget.calls is None else f"{spent.calls:,} of {budget.calls:,} calls"
+    usd = money(spent.micro_usd / MICRO) + ("" if budget.usd is None else f" of {money(budget.usd)}")
+    left = [] if budget.calls is None else [f"{counted(max(0, budget.calls - spent.calls), 'call')} left"]
+    left += [] if budget.usd is None else [f"{money(max(0.0, budget.usd - spent.micro_usd / MICRO))} left"]
+    limited = f" ({', '.join(left)})" if left else " (no home_budget)"
+    return f"{calls} and {usd} committed today, UTC{limited}"
+
+
+def _hosts(environment: Mapping[str, str]) -> str:
+    found = Bells(locate_home(environment).hosts).ring()
+    return f"{counted(found, 'host')} {'serves' if found == 1 else 'serve'} this home" if found else "none"
 
 
 def _model(environment: Mapping[str, str], model: str | None) -> str:

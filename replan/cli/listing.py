@@ -43,13 +43,13 @@ async def _list_runs(invocation: Invocation, waiting: bool, older_than: float | 
     before = None if older_than is None else time.time() - older_than
     which = RunFilter(status="waiting" if waiting else None, waiting_since_before=before, limit=ALL.limit)
     async with opened(invocation) as engine:
-        rows = await engine.journal.runs(which)
+        rows, hosted = await engine.journal.runs(which), engine.hosted
     if as_json:
-        print_json({"runs": [row_to_json(row) for row in rows]})
+        print_json({"runs": [row_to_json(row, hosted=hosted) for row in rows]})
         return Exit.OK
     console, now = out(), time.time()
     for row in rows:
-        state = row.summary.detail if row.summary.status == "finished" else status_of(row)
+        state = row.summary.detail if row.summary.status == "finished" else status_of(row, hosted=hosted)
         text = columns(line(row.run), f"{state:<17}", f"{ago(now - row.updated):>4}", line(row.title))
         console.print(text, no_wrap=True, overflow="ellipsis")
     if not rows:
@@ -57,9 +57,9 @@ async def _list_runs(invocation: Invocation, waiting: bool, older_than: float | 
     return Exit.OK
 
 
-def row_to_json(row: RunRow) -> dict[str, Any]:
+def row_to_json(row: RunRow, *, hosted: bool = False) -> dict[str, Any]:
     """Return a status row as plain data; times are ISO 8601 in UTC."""
-    status, summary = status_of(row), row.summary
+    status, summary = status_of(row, hosted=hosted), row.summary
     shown: dict[str, Any] = {"run_id": row.run, "status": status, "title": row.title}
     if status == "finished":
         shown["outcome"] = summary.detail
@@ -86,14 +86,16 @@ async def _show_run(invocation: Invocation, wanted: str | None, view: str, as_js
         state, records = await engine.load(run)
         row = await engine.journal.row(run)
         heard = await engine.heard(run)
+        status = status_of(row, hosted=engine.hosted)
     invocation.run = run
     match view:
         case "tree":
-            _print_tree(row, state, records, as_json=as_json)
+            _print_tree(row, state, records, status, as_json=as_json)
         case "events":
             _print_events(run, records, as_json=as_json)
         case _:
-            _print_result(row, state, heard, view, as_json=as_json)
+            result = replace(result_of(run, state, status), messages=heard.said)
+            _print_result(result, state, view, as_json=as_json)
     return Exit.OK
 
 
@@ -101,8 +103,8 @@ async def _wanted(engine: Engine, wanted: str | None) -> str:
     return await newest_run(engine, unfinished=False) if wanted is None else await run_named(engine, wanted)
 
 
-def _print_tree(row: RunRow, state: State, records: list[Record[PlanningEvent]], *, as_json: bool) -> None:
-    found = attempts(state, records, interrupted=status_of(row) == "parked")
+def _print_tree(row: RunRow, state: State, records: list[Record[PlanningEvent]], status: str, *, as_json: bool) -> None:
+    found = attempts(state, records, interrupted=status == "parked")
     if as_json:
         print_json({"run_id": row.run, "nodes": [attempt.to_json() for attempt in found]})
     else:
@@ -118,10 +120,9 @@ def _print_events(run: str, records: list[Record[PlanningEvent]], *, as_json: bo
         console.print(record_line(record))
 
 
-def _print_result(row: RunRow, state: State, heard: State, view: str, *, as_json: bool) -> None:
-    result = replace(result_of(row.run, state, status_of(row)), messages=heard.said)
+def _print_result(result: Result, state: State, view: str, *, as_json: bool) -> None:
     if view != "result" and result.plan is None:
-        raise _without_plan(row.run, state, view)
+        raise _without_plan(result.run_id, state, view)
     if view == "mermaid":
         print(plan_mermaid(result.plan), end="")  # noqa: T201 -- the result goes to stdout
     elif as_json:
@@ -157,7 +158,7 @@ async def _log_run(invocation: Invocation, wanted: str | None, follow: bool) -> 
     async with opened(invocation) as engine:
         run = await _wanted(engine, wanted)
         seen = await _print_new(engine, run, 0)
-        while follow and status_of(await engine.journal.row(run)) == "running":
+        while follow and status_of(await engine.journal.row(run), hosted=engine.hosted) == "running":
             await trio.sleep(FOLLOW_SECONDS)
             seen = await _print_new(engine, run, seen)
         if follow:

@@ -69,9 +69,11 @@ async def _answer(invocation: Invocation, question: str, text: str | None) -> in
             hint = "the first word stands; the run has it"
             stands = "it was declined" if heard.stands is None else repr(heard.stands[:SHOWN_MAX])
             raise UsageProblem(f"another answer was given before: {stands}", place=full, hint=hint)
-        row = await engine.journal.row(full.rpartition("/")[0])
+        row, hosted = await engine.journal.row(full.rpartition("/")[0]), engine.hosted
     done = "declined" if text is None else "answered"
-    _say_posted(f"{full} {f'was {done} so before' if heard.result == 'duplicate' else f'is {done}'}", row)
+    _say_posted(
+        f"{full} {f'was {done} so before' if heard.result == 'duplicate' else f'is {done}'}", row, hosted=hosted
+    )
     return Exit.OK
 
 
@@ -84,16 +86,16 @@ async def _tell(invocation: Invocation, wanted: str, text: str, kind: str) -> in
     async with opened(invocation) as engine:
         run = await run_named(engine, wanted)
         await engine.tell(run, text, kind)
-        row = await engine.journal.row(run)
+        row, hosted = await engine.journal.row(run), engine.hosted
     then = "the next prompt shows it" if kind == "note" else "the run goes back for it"
-    _say_posted(f"run {run} has the {kind}; {then}", row)
+    _say_posted(f"run {run} has the {kind}; {then}", row, hosted=hosted)
     return Exit.OK
 
 
-def _say_posted(said: str, row: RunRow) -> None:
+def _say_posted(said: str, row: RunRow, *, hosted: bool) -> None:
     """Say what was posted, and how the run goes on if nobody drives it."""
     err().print(line(f"replan: {said}"))
-    if row.owner is None:
+    if row.owner is None and not hosted:
         err().print(line(f"replan: go on with: {program()} resume {row.run}"))
 
 

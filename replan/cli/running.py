@@ -4,7 +4,6 @@ import click
 
 from replan.cli.options import Duration, Invocation, common, examples, json_option, one_run
 from runtime.errors import UsageProblem
-from runtime.program import program
 
 _RUN = examples(
     "replan run problem.md",
@@ -58,13 +57,11 @@ def run(
     """Plan the PROBLEM in a file, or - for standard input.
 
     The plan goes to stdout, all else to stderr. Ctrl-C parks the run and prints how to resume it; a second Ctrl-C
-    cancels it.
+    cancels it. Where `replan host` serves the home, it drives the run, and Ctrl-C only leaves it; with --detach the
+    run's id is printed at once.
     """
     if detach and dry_run:
         raise UsageProblem("a dry run starts nothing that could be detached", place="--detach", hint="leave one out")
-    if detach:
-        hint = f"leave --detach out; Ctrl-C parks a run, and `{program()} resume` goes on with it"
-        raise UsageProblem("no host is running", place="--detach", hint=hint)
     from replan.cli.driving import run_problem
     from replan.job import Asked
 
@@ -77,7 +74,9 @@ def run(
         deadline_seconds=deadline,
         active_seconds=active_time,
     )
-    return run_problem(invocation, problem, asked, model, dry_run=dry_run, no_input=no_input, as_json=as_json)
+    return run_problem(
+        invocation, problem, asked, model, dry_run=dry_run, detach=detach, no_input=no_input, as_json=as_json
+    )
 
 
 @click.command(epilog=_RESUME, short_help="Go on with a run.")

@@ -61,15 +61,20 @@ class Signals:
     interrupted: trio.Event = field(default_factory=trio.Event)
     asking: bool = False
 
-    async def heed(self, note: Callable[[str], None], cancel: Callable[[], object]) -> None:
-        """Park at the first signal, cancel the run at the second Ctrl-C, and wait for nothing more at the third."""
+    async def heed(
+        self, note: Callable[[str], None], cancel: Callable[[], object], elsewhere: Callable[[], bool]
+    ) -> None:
+        """Park at the first signal, cancel the run at the second Ctrl-C, and wait for nothing more at the third.
+
+        `elsewhere` tells whether another process drives the run, so that there is nothing to park.
+        """
         count = 0
         with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
             async for number in received:
                 count += 1
                 if count == 1:
                     self.code = Exit.TERMINATED if number == signal.SIGTERM else Exit.INTERRUPTED
-                    if not self.asking:
+                    if not (self.asking or elsewhere()):
                         note("parking: at most 10 s for replies in flight; Ctrl-C again cancels the run")
                     self.interrupted.set()
                     self.stop.park.set()

@@ -35,6 +35,11 @@ class Home:
         """The user's settings."""
         return self.folder / "config.yaml"
 
+    @property
+    def hosts(self) -> Path:
+        """The sockets of the hosts that serve it."""
+        return self.folder / "hosts"
+
 
 def locate_home(environment: Mapping[str, str] = os.environ) -> Home:
     """Return the home, without touching the disk: `$REPLAN_HOME`, or the platform's data folder if unset or empty."""

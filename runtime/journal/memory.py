@@ -200,11 +200,13 @@ class _MemoryJournal(Generic[E]):
     async def due(self, limit: int, *, dead: Dead = nobody) -> Due:
         await trio.lowlevel.checkpoint()
         now, free, mail, later = self._clock.now(), [], set(), []
+        living = {held.owner for held in self._store.runs.values() if held.owner is not None and held.lease_end > now}
+        living = {owner for owner in living if not dead(owner)}
         for run, held in self._store.runs.items():
             at = held.summary.due if held.rows else None
             if at is not None and at > now:
                 later.append(at)
-            if held.owner is not None and held.lease_end > now and not dead(held.owner):
+            if held.owner in living and held.lease_end > now:
                 mail |= {run} if held.unread else set()
             elif held.rows and ((at is not None and at <= now) or (held.unread and held.summary.status != "parked")):
                 free.append(run)

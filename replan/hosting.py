@@ -1,0 +1,87 @@
+"""Hosting planning runs: the runtime's host, with models that runs share, the notify hook, and a bell in the home."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+
+import trio
+
+from actors.machine.events import PlanningEvent
+from actors.machine.state import State
+from replan.engine import Engine
+from replan.notify import Asked
+from replan.opening import Shared
+from runtime.errors import UsageProblem
+from runtime.events import Record
+from runtime.host import Host, Tell
+from runtime.news import News
+from runtime.process import is_dead
+from runtime.supervisor import Ending, Stop
+
+REST_SECONDS = 5.0
+"""A run that waits this long for a clock, or longer, is kept by the journal alone."""
+
+
+async def host(engine: Engine, *, runs_max: int, stop: Stop, tell: Tell) -> None:
+    """Serve the home until a stop is wished for: drive all of its runs that nobody drives, and park them at the end.
+
+    `tell` hears what happens (`runtime.host`). Raises `JournalDamaged`, `JournalNewer`.
+    """
+    async with AsyncExitStack() as stack, trio.open_nursery() as hooks, trio.open_nursery() as nursery:
+        nursery.start_soon(_close_turns, engine, stop)
+        drive = _Drive(replace(engine, models=Shared(stack)), hooks, tell)
+        serving = Host(
+            engine.journal,
+            engine.clock,
+            drive=drive,
+            bury=engine.bury,
+            dead=is_dead,
+            tell=tell,
+            stop=stop,
+            runs_max=runs_max,
+        )
+        async with _bell(engine, serving, nursery, tell):
+            tell("ready", "", "")
+            await serving.serve()
+        nursery.cancel_scope.cancel()
+
+
+class _Drive:
+    """Drives one run, and sees to it that its person hears of what it asks."""
+
+    def __init__(self, engine: Engine, hooks: trio.Nursery, tell: Tell) -> None:
+        self._engine, self._hooks, self._tell = engine, hooks, tell
+
+    async def __call__(self, run: str, stop: Stop, news: News) -> Ending:
+        asked = Asked()
+
+        def notice(text: str) -> None:
+            self._tell("trouble", run, text)
+
+        def on_record(record: Record[PlanningEvent], _: State) -> None:
+            asked.take(record.event)
+
+        result = await self._engine.resume(
+            run, stop=stop, on_record=on_record, notice=notice, news=news, rest_after=REST_SECONDS
+        )
+        if result.question is not None and asked.ids:
+            row = await self._engine.journal.row(run)
+            self._hooks.start_soon(self._engine.hook.call, asked.message(run, row.title))
+        return Ending(result.status)
+
+
+@asynccontextmanager
+async def _bell(engine: Engine, serving: Host, nursery: trio.Nursery, tell: Tell) -> AsyncIterator[None]:
+    """Hang up the bell; where no socket can be made, go on without, since the host also looks by itself."""
+    async with AsyncExitStack() as stack:
+        try:
+            if engine.bells.folder is not None:
+                await stack.enter_async_context(engine.bells.hung(serving.ring, nursery))
+        except UsageProblem as problem:
+            tell("trouble", "", f"{problem}; `replan run` will not find this host")
+        yield
+
+
+async def _close_turns(engine: Engine, stop: Stop) -> None:
+    await stop.park.wait()
+    engine.turns.close()

@@ -1,0 +1,144 @@
+"""The host: drives the runs of one journal that nobody else drives, so many at a time. It knows nothing about planning.
+
+A run that only waits for people or for a clock holds no task and no memory here; the journal knows when it goes on.
+There is one watcher for all: it is rung by whoever posts a message, and looks by itself now and then. What it asks the
+journal (`due`) costs nothing for runs that wait. Several hosts may serve one journal: claims decide who drives.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import trio
+
+from runtime import logs
+from runtime.clock import Clock
+from runtime.driving import Ending, Stop
+from runtime.errors import Fenced, Held, JournalDamaged, JournalError, JournalNewer, ReplanError, RunNotFound
+from runtime.journal.port import Dead, Journal
+from runtime.machine import Summary
+from runtime.news import Bell, News, Polling
+
+Drive = Callable[[str, Stop, News], Awaitable[Ending]]
+"""Drives a run until it has finished, waits, or was parked."""
+Bury = Callable[[str, Exception], Awaitable[object]]
+"""Records that a run was ended by a bug of its driver."""
+Tell = Callable[[str, str, str], None]
+"""Hears what happens: a word for it, the run (or nothing), and more about it."""
+
+POLL_SECONDS = 0.25
+"""How often the host asks whether anything was committed, where nobody rings."""
+LOOK_SECONDS = 5.0
+"""How often it looks whatever it has heard: for drivers that have died, and clocks that were set."""
+SHORTEST_SECONDS = 0.005
+"""The shortest wait for a clock: finer than that is not what a run is woken for."""
+AGAIN_SECONDS = 60.0
+"""How long a run that cannot be driven is left alone."""
+
+
+class Host:
+    """One host. `dead` tells which drivers are certainly gone; `runs_max` is how many runs are driven at once."""
+
+    def __init__(
+        self,
+        journal: Journal[Any],
+        clock: Clock,
+        *,
+        drive: Drive,
+        bury: Bury,
+        dead: Dead,
+        tell: Tell,
+        stop: Stop,
+        runs_max: int,
+    ) -> None:
+        self._journal, self._clock, self._dead = journal, clock, dead
+        self._drive, self._bury, self._tell = drive, bury, tell
+        self._stop, self._runs_max = stop, runs_max
+        self._active: dict[str, Bell] = {}
+        self._unable: dict[str, float] = {}
+        self._bell = Bell()
+
+    def ring(self) -> None:
+        """Say that the journal is worth a look."""
+        self._bell.ring()
+
+    async def serve(self) -> None:
+        """Drive runs until a stop is wished for and every run is parked. Raises what makes the journal unreadable."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._watch)
+            nursery.start_soon(self._heed_stop)
+            following: float | None = None
+            while not self._stop.park.is_set():
+                following = await self._look(nursery, following)
+                wait = LOOK_SECONDS if following is None else following - self._clock.now()
+                with trio.move_on_after(min(LOOK_SECONDS, max(SHORTEST_SECONDS, wait))):
+                    await self._bell()
+            while self._active:
+                await self._bell()
+            nursery.cancel_scope.cancel()
+
+    async def _watch(self) -> None:
+        changed = Polling(self._journal, POLL_SECONDS)
+        while True:
+            await changed()
+            self.ring()
+
+    async def _heed_stop(self) -> None:
+        await self._stop.park.wait()
+        self.ring()
+
+    async def _look(self, nursery: trio.Nursery, following: float | None) -> float | None:
+        """Take up what nobody drives, as far as there is room, and ring for mail; return when to look again."""
+        now = self._clock.now()
+        self._unable = {run: until for run, until in self._unable.items() if until > now}
+        room = self._runs_max - len(self._active)
+        try:
+            # What was taken up a moment ago is not claimed yet, and counts as nobody's.
+            due = await self._journal.due(room + len(self._active) + len(self._unable), dead=self._dead)
+        except (JournalDamaged, JournalNewer):
+            raise
+        except JournalError as error:
+            self._tell("trouble", "", str(error))
+            return following
+        for run in due.mail & self._active.keys():
+            self._active[run].ring()
+        for run in [run for run in due.runs if run not in self._active and run not in self._unable][:room]:
+            if not self._stop.park.is_set():
+                self._active[run] = Bell()
+                nursery.start_soon(self._host, run)
+        return due.next
+
+    async def _host(self, run: str) -> None:
+        try:
+            self._tell("taken_up", run, "")
+            ending = await self._drive(run, self._stop, self._active[run])
+            self._tell(*_rest(run, ending, (await self._journal.row(run)).summary))
+        except (Held, Fenced, RunNotFound):
+            self._tell("left", run, "another process drives it")
+        except ReplanError as error:
+            self._unable[run] = self._clock.now() + AGAIN_SECONDS
+            self._tell("not_here", run, str(error))
+        except Exception as error:  # noqa: BLE001 - a bug ends its own run, and no other
+            await self._fail(run, error)
+        finally:
+            del self._active[run]
+            self.ring()
+
+    async def _fail(self, run: str, error: Exception) -> None:
+        logs.get_logger("host").exception("run.crashed", run_id=run)
+        self._tell("failed", run, f"{type(error).__name__}: {error}")
+        try:
+            await self._bury(run, error)
+        except Exception as again:  # noqa: BLE001 - not even its end can be written; nobody else shall suffer
+            self._unable[run] = float("inf")
+            self._tell("not_here", run, f"its end cannot be recorded: {type(again).__name__}: {again}")
+
+
+def _rest(run: str, ending: Ending, summary: Summary) -> tuple[str, str, str]:
+    """Return what is told of a run that has come to rest."""
+    if ending is Ending.PARKED:
+        return "parked", run, ""
+    if summary.status == "finished":
+        return "finished", run, summary.detail
+    if summary.status == "waiting":
+        return "waiting", run, summary.detail
+    return "resting", run, "" if summary.next_wake is None else f"{summary.next_wake:.0f}"

@@ -1,0 +1,213 @@
+"""`replan host` in processes of its own: what it takes up, what it prints, and how it comes and goes."""
+
+import json
+import signal
+import stat
+import sys
+from contextlib import contextmanager
+
+import pytest
+
+from tests.cli.cases import ANALYSIS, ASKING, PLAN, distinct, said
+from tests.cli.test_inputs import refused
+
+PATIENCE = 30.0
+
+
+class Hosting:
+    """A host's process, and the lines that it has said so far."""
+
+    def __init__(self, process):
+        self.process = process
+
+    def until(self, event):
+        """Read lines until one tells of this event; return it."""
+        while line := self.process.stdout.readline():
+            said = json.loads(line)
+            if said["event"] == event:
+                return said
+        raise AssertionError(f"the host has ended: {self.process.stderr.read().decode()}")
+
+    def stop(self):
+        """Ask it to stop, and return its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode
+
+
+@pytest.fixture
+def hosting(shell):
+    """Start a host and wait until it is ready."""
+
+    @contextmanager
+    def start():
+        with shell("host", "--json") as process:
+            try:
+                host = Hosting(process)
+                host.until("ready")
+                yield host
+            finally:
+                if process.poll() is None:
+                    process.kill()
+
+    return start
+
+
+@pytest.fixture
+def asking(scripted):
+    """A model whose first step asks."""
+    return scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
+
+
+def test_a_detached_run_asks_is_answered_and_ends_without_any_other_process(replan, hosting, problem, asking, home):
+    with hosting() as host:
+        sockets = list((home / "hosts").iterdir())
+        assert [stat.S_IMODE(path.lstat().st_mode) for path in (home / "hosts", *sockets)] == [0o700, 0o600]
+        done = replan("run", problem, "-m", asking, "-w", "option_a", "--detach")
+        run = done.stdout.strip()
+        assert done.exit_code == 0
+        assert f"replan log {run} --follow" in done.stderr
+        assert host.until("waiting")["question"] == f"{run}/q1"
+        answered = replan("answer", f"{run}/q1", "3.12")
+        assert "resume" not in answered.stderr
+        assert host.until("finished") | {"at": ""} == {
+            "at": "",
+            "event": "finished",
+            "run_id": run,
+            "outcome": "success",
+        }
+        assert host.stop() == 0
+    assert list((home / "hosts").iterdir()) == []
+    assert json.loads(replan("show", run, "--json").stdout)["plan"] == PLAN
+
+
+def test_a_run_with_a_host_is_followed_as_if_it_were_driven_here(shell, hosting, problem, scripted):
+    model = scripted({"g_plan": [PLAN]})
+    with hosting() as host:
+        with shell("run", problem, "-m", model, "-w", "single", "--json") as process:
+            out, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, err
+        shown = json.loads(out)
+        assert (shown["status"], shown["plan"]) == ("finished", PLAN)
+        assert host.until("finished")["run_id"] == shown["run_id"]
+
+
+def test_a_run_with_a_host_that_must_not_ask_waits_with_exit_6(replan, hosting, problem, asking):
+    with hosting():
+        done = replan("run", problem, "-m", asking, "-w", "option_a", "--no-input")
+        assert done.exit_code == 6
+        assert "replan answer" in done.stderr
+        assert "goes on in its host" in done.stderr
+
+
+def test_ctrl_c_only_leaves_a_run_that_a_host_drives(shell, hosting, problem, scripted):
+    model = scripted({"g_plan": [said(plan, seconds=1) for plan in distinct(PLAN, 2)]})
+    with hosting() as host:
+        with shell("run", problem, "-m", model, "-w", "single") as process:
+            while b"asked for" not in process.stderr.readline():
+                pass
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 130
+        assert b"the host drives it" in err
+        assert b"parking" not in err
+        assert host.until("finished")["outcome"] == "success"
+
+
+def test_a_killed_hosts_runs_are_taken_up_at_once_by_the_next(replan, hosting, problem, scripted):
+    model = scripted({"g_plan": [said(plan, seconds=1) for plan in distinct(PLAN, 2)]})
+    with hosting() as host:
+        run = replan("run", problem, "-m", model, "-w", "single", "--detach").stdout.strip()
+        host.until("taken_up")
+        host.process.kill()
+        host.process.wait()
+    with hosting() as host:  # Its lease would have run for thirty seconds.
+        assert host.until("taken_up")["run_id"] == run
+        assert host.until("finished")["outcome"] == "success"
+    refused(replan("run", problem, "-m", model, "-w", "single", "--detach"), "no host is running", "replan host")
+
+
+def test_a_stopped_host_hands_its_runs_to_the_next(replan, hosting, problem, scripted):
+    model = scripted({"g_analysis": [said(ANALYSIS, seconds=1)], "g_plan": [said(PLAN, seconds=1)]})
+    with hosting() as host:
+        run = replan("run", problem, "-m", model, "-w", "option_a", "--detach").stdout.strip()
+        host.until("taken_up")
+        host.process.send_signal(signal.SIGINT)
+        assert host.until("parked")["run_id"] == run
+        host.until("stopped")
+        assert host.process.wait(timeout=PATIENCE) == 0
+    with hosting() as host:
+        assert host.until("finished")["outcome"] == "success"
+    shown = json.loads(replan("show", run, "--json").stdout)
+    assert (shown["calls"], shown["plan"]) == (2, PLAN)
+
+
+def test_a_broken_pipe_does_not_stop_a_host(replan, shell, home, problem, scripted):
+    with shell("host") as process:
+        assert b"serving" in process.stdout.readline()
+        process.stdout.close()
+        run = replan("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", "single", "--detach").stdout.strip()
+        assert replan("log", run, "--follow").exit_code == 0
+        assert json.loads(replan("show", run, "--json").stdout)["outcome"] == "success"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=PATIENCE) == 0
+
+
+def test_the_notify_hook_hears_ids_and_titles_only_with_and_without_a_host(replan, hosting, home, problem, asking):
+    heard = home.parent / "heard"
+    script = f"import sys; open({str(heard)!r}, 'a').write(sys.stdin.read())"
+    home.mkdir(mode=0o700)
+    (home / "config.yaml").write_text(json.dumps({"notify": [sys.executable, "-c", script]}))
+    alone = replan("run", problem, "-m", asking, "-w", "option_a", "--no-input", "--json")
+    with hosting() as host:
+        hosted = replan("run", problem, "-m", asking, "-w", "option_a", "--detach").stdout.strip()
+        host.until("waiting")
+        assert host.stop() == 0
+    runs = [json.loads(alone.stdout)["run_id"], hosted]
+    assert [json.loads(line) for line in heard.read_text().splitlines()] == [
+        {"event": "waiting", "run_id": run, "title": "Login fails", "questions": [f"{run}/q1"]} for run in runs
+    ]
+
+
+def test_the_doctor_says_what_is_left_of_the_homes_budget_and_which_hosts_there_are(
+    replan, hosting, home, problem, scripted
+):
+    home.mkdir(mode=0o700)
+    (home / "config.yaml").write_text("home_budget: {calls: 5, usd: 2.5}\n")
+    assert replan("run", problem, "-m", "rules", "-w", "single", "--json").exit_code in (0, 3)
+    with hosting():
+        checks = {one["name"]: one["found"] for one in json.loads(replan("doctor", "--json").stdout)["checks"]}
+    assert "of 5 calls" in checks["budget"]
+    assert "of $2.50" in checks["budget"]
+    assert checks["hosts"].startswith("1 host")
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ("home_budget: {calls: 0}", ["home_budget.calls"]),
+        ("home_budget: {euros: 3}", ["euros"]),
+        ("host: {runs_max: none}", ["runs_max"]),
+        ("host: {model_calls_max_by_provider: {here: 0}}", ["here", "1 or more"]),
+        ("notify: notify-send", ["notify"]),
+    ],
+)
+def test_a_wrong_setting_is_told_in_one_line(replan, home, config, words):
+    home.mkdir(mode=0o700)
+    (home / "config.yaml").write_text(config)
+    refused(replan("host"), "config.yaml:1", *words)
+
+
+def test_a_budget_in_dollars_needs_the_models_price(replan, home, problem, monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9")
+    home.mkdir(mode=0o700)
+    (home / "config.yaml").write_text("home_budget: {usd: 1}")
+    refused(replan("run", problem, "-m", "nobody-knows"), "home_budget.usd", "prices")
+
+
+def test_a_home_with_a_long_name_has_a_host_too(replan, hosting, home, problem, monkeypatch):
+    """The name of a socket has 108 bytes at most; Linux knows a way around that, elsewhere the host only polls."""
+    monkeypatch.setenv("REPLAN_HOME", str(home.parent / ("long" * 40)))
+    with hosting() as host:
+        replan("run", problem, "-m", "rules", "-w", "single", "--no-input")
+        assert host.stop() == 0

@@ -1,0 +1,86 @@
+"""The stage of the host's tests: engines over one journal in memory, on trio's clock, and hosts that serve it."""
+
+from contextlib import asynccontextmanager
+
+import trio
+
+from actors.hands.generators import FunctionGenerator
+from actors.hands.team import Registry
+from replan.engine import CODEC, Engine
+from replan.hosting import host
+from replan.job import Job
+from runtime.clock import TrioClock
+from runtime.journal.memory import MemoryStore, open_memory
+from runtime.ledger import Limits
+from runtime.models.prices import Price
+from runtime.supervisor import Stop
+from tests.support.worlds import passed, pinned, rejected
+
+START = 1_700_000_000.0 // 86_400 * 86_400 + 86_400 - 60
+"""A minute before midnight, so that the next day is near."""
+
+
+class Stage:
+    """One home. `calls` are the times at which the generator was asked, `busy` how many calls are in flight."""
+
+    def __init__(self, *, seconds=1.0, reject=()):
+        self.store, self.clock = MemoryStore(), TrioClock(START)
+        self.seconds, self.reject = seconds, list(reject)
+        self.calls, self.busy, self.busiest, self.told = [], 0, 0, []
+
+    async def make(self, context):
+        """Make an artifact, after some time."""
+        self.calls.append(trio.current_time())
+        self.busy += 1
+        self.busiest = max(self.busiest, self.busy)
+        try:
+            await trio.sleep(self.seconds)
+        finally:
+            self.busy -= 1
+        return f"artifact {len(self.calls)}"
+
+    def judge(self, artifact, context):
+        """Reject with the next finding that was planned; then accept."""
+        return rejected(self.reject.pop(0)) if self.reject else passed()
+
+    @asynccontextmanager
+    async def engine(self, *, budget=None, plugged=True, clock=None, **fields):
+        """Open an engine of its own over the home."""
+        own = {"made": FunctionGenerator(self.make, "made")} if plugged else {}
+        registry = Registry(guards={"toy": lambda _: self.judge}, generators=own)
+        time = clock or self.clock
+        async with open_memory(CODEC, time, store=self.store, budget=budget) as journal:
+            yield Engine(journal=journal, registry=registry, clock=time, threads=False, environment={}, **fields)
+
+    @asynccontextmanager
+    async def hosting(self, engine, *, runs_max=100):
+        """Run a host for the length of a block, and stop it in good order."""
+        stop = Stop(handover=True)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.serve, engine, stop, runs_max)
+            yield stop
+            stop.park.set()
+
+    async def serve(self, engine, stop, runs_max=100):
+        """Serve the home until the stop."""
+        await host(engine, runs_max=runs_max, stop=stop, tell=lambda *told: self.told.append(told))
+
+    def events(self, run):
+        """Return what was told of a run."""
+        return [(event, detail) for event, name, detail in self.told if name == run]
+
+    def row(self, run):
+        """Return what the status row of a run says."""
+        held = self.store.runs[run]
+        return held.summary.status, held.summary.detail
+
+
+def job(*steps, questions_max=5, **limits):
+    """Return the job of a toy workflow; each step requires the one before it."""
+    shape = {
+        name: {"generator": "made", "requires": list(steps[max(0, place - 1) : place]), "rmax": 4}
+        for place, name in enumerate(steps)
+    }
+    price = Price(input_per_token_usd=1e-6, output_per_token_usd=1e-6, source="test")
+    config = pinned(shape, price=price, questions_max=questions_max).model_copy(update={"model": "rules"})
+    return Job("the problem", "a run", config, Limits(**{"calls": 20, **limits}))

@@ -1,0 +1,67 @@
+"""The home's budget: over all runs and all processes of a home, with a host and without."""
+
+import pytest
+import trio
+
+from runtime.budget import HomeBudget
+from runtime.ledger import Amount
+from tests.host.stage import START, Stage, job
+
+MINUTE = 60
+
+
+async def test_a_run_waits_for_the_next_day_when_the_budget_is_used_up(autojump_clock):
+    stage = Stage()
+    async with stage.engine(budget=HomeBudget(calls=2)) as engine:
+        result = await engine.begin(job("a", "b", "c"), run="first")
+        assert (result.outcome, result.calls) == ("success", 3)
+        assert [at for at in stage.calls if at < MINUTE] == stage.calls[:2]
+        assert MINUTE <= stage.calls[2] < 2 * MINUTE
+        waits = [one.event for one in await engine.journal.read("first") if one.event.kind == "wait_requested"]
+        assert [(wait.request_id, wait.until) for wait in waits] == [("home_budget", START + MINUTE)]
+        assert "2 calls a day" in waits[0].why
+
+
+async def test_a_run_begins_also_when_nothing_is_left_of_the_day(autojump_clock):
+    stage = Stage()
+    async with stage.engine(budget=HomeBudget(calls=1)) as engine:
+        assert (await engine.begin(job("a"), run="first")).succeeded
+        assert (await engine.begin(job("a"), run="second")).succeeded
+    assert stage.calls[1] >= MINUTE
+
+
+async def test_a_run_ends_where_the_user_wants_no_waiting(autojump_clock):
+    stage = Stage()
+    async with stage.engine(budget=HomeBudget(calls=1, waits=False)) as engine:
+        result = await engine.begin(job("a", "b"), run="first")
+    assert (result.outcome, len(stage.calls)) == ("budget_exhausted", 1)
+    assert "home's budget" in result.why
+
+
+async def test_many_hosts_together_never_pass_the_budget_of_the_home_or_of_a_run(autojump_clock):
+    """Eight hosts with eight runs each; the processes of the real thing differ only in what the journal is."""
+    stage = Stage(seconds=3.0)
+    async with trio.open_nursery() as nursery:
+        for number in range(8):
+            nursery.start_soon(_one_host, stage, number)
+    assert [stage.store.days[day].calls for day in sorted(stage.store.days)] == [64, 64]
+    assert len(stage.calls) == 128
+    assert sum(at < MINUTE for at in stage.calls) == 64
+    for held in stage.store.runs.values():
+        assert (held.summary.status, held.summary.detail) == ("finished", "budget_exhausted")
+        assert held.account.total.calls == 2
+
+
+async def _one_host(stage, number):
+    async with stage.engine(budget=HomeBudget(calls=64)) as engine, stage.hosting(engine):
+        for place in range(8):
+            await engine.admit(job("a", "b", "c", calls=2), run=f"r{number}{place}")
+        await trio.sleep(5 * MINUTE)
+
+
+@pytest.mark.parametrize("calls", [None, 5])
+async def test_what_is_left_of_the_day_can_be_asked(autojump_clock, calls):
+    stage = Stage()
+    async with stage.engine(budget=HomeBudget(calls=calls)) as engine:
+        await engine.begin(job("a", "b"), run="first")
+        assert await engine.journal.spent_today() == Amount(calls=2)

@@ -1,0 +1,301 @@
+"""The host over a journal in memory, on trio's clock: what it takes up, what it leaves alone, and what it costs."""
+
+import pytest
+import trio
+
+from runtime.clock import TrioClock
+from runtime.models.port import FaultKind
+from runtime.supervisor import Stop
+from runtime.turns import Turns
+from tests.host.stage import START, Stage, job
+
+
+async def test_an_admitted_run_is_driven_to_its_end(autojump_clock):
+    stage = Stage()
+    async with stage.engine() as engine, stage.hosting(engine):
+        await engine.admit(job("a", "b"), run="first")
+        await trio.sleep(5)
+    assert stage.row("first") == ("finished", "success")
+    assert stage.events("first") == [("taken_up", ""), ("finished", "success")]
+
+
+async def test_an_admission_is_in_the_journal_before_any_work(autojump_clock):
+    stage = Stage()
+    async with stage.engine() as engine:
+        await engine.admit(job("a"), run="first")
+        assert [record.event.kind for record in await engine.journal.read("first")] == ["run_started"]
+        assert (await engine.journal.row("first")).owner is None
+        assert stage.calls == []
+        async with stage.hosting(engine):
+            await trio.sleep(5)
+    assert stage.row("first") == ("finished", "success")
+
+
+async def test_no_more_runs_are_active_at_once_than_allowed_and_the_oldest_go_first(autojump_clock):
+    stage = Stage()
+    async with stage.engine() as engine:
+        for run in "abcdef":
+            await engine.admit(job("one"), run=run)
+        async with stage.hosting(engine, runs_max=2):
+            await trio.sleep(10)
+    assert stage.busiest == 2
+    taken_up = [run for event, run, _ in stage.told if event == "taken_up"]
+    assert [sorted(taken_up[place : place + 2]) for place in (0, 2, 4)] == [["a", "b"], ["c", "d"], ["e", "f"]]
+    assert {stage.row(run) for run in "abcdef"} == {("finished", "success")}
+
+
+async def test_a_waiting_run_takes_no_place_and_its_answer_wakes_it(autojump_clock):
+    stage = Stage(reject=["requirements.missing"])
+    async with stage.engine() as engine, stage.hosting(engine, runs_max=1):
+        await engine.admit(job("a"), run="first")
+        await trio.sleep(5)
+        assert stage.row("first") == ("waiting", "q1")
+        assert stage.store.runs["first"].owner is None
+        await engine.admit(job("a"), run="second")
+        await trio.sleep(5)
+        assert stage.row("second") == ("finished", "success")
+        await engine.answer("first/q1", "the version is 3.12")
+        await trio.sleep(5)
+    assert stage.row("first") == ("finished", "success")
+    assert stage.events("first")[1] == ("waiting", "q1")
+
+
+async def test_a_cancel_ends_a_waiting_run_and_an_active_one(autojump_clock):
+    stage = Stage(reject=["requirements.missing"], seconds=3.0)
+    async with stage.engine() as engine, stage.hosting(engine):
+        await engine.admit(job("a"), run="waiting")
+        await trio.sleep(5)
+        await engine.admit(job("a"), run="active")
+        await trio.sleep(1)
+        for run in ("waiting", "active"):
+            await engine.cancel(run)
+        await trio.sleep(1)
+        assert stage.row("waiting") == stage.row("active") == ("finished", "cancelled")
+
+
+async def test_a_run_that_waits_long_for_a_clock_is_kept_by_the_journal_alone(autojump_clock, monkeypatch):
+    monkeypatch.setattr("replan.hosting.REST_SECONDS", 0.2)
+    stage = Stage(reject=["tool.transient"] * 3)
+    async with stage.engine() as engine, stage.hosting(engine):
+        await engine.admit(job("a"), run="first")
+        await trio.sleep(1.5)
+        held = stage.store.runs["first"]
+        assert held.owner is None
+        assert held.summary.next_wake > stage.clock.now()
+        await trio.sleep(60)
+    assert stage.row("first") == ("finished", "success")
+    assert [event for event, _ in stage.events("first")] == ["taken_up", "resting"] * 3 + ["taken_up", "finished"]
+
+
+async def test_a_question_with_a_deadline_ends_when_nobody_answers(autojump_clock):
+    stage = Stage(reject=["requirements.missing"])
+    async with stage.engine() as engine, stage.hosting(engine):
+        await engine.admit(job("a", deadline=START + 1000.0), run="first")
+        await trio.sleep(900)
+        assert stage.row("first") == ("waiting", "q1")
+        await trio.sleep(110)
+    assert stage.row("first") == ("finished", "budget_exhausted")
+
+
+async def test_a_wall_clock_that_jumps_forward_wakes_who_is_due(autojump_clock):
+    class Jumping(TrioClock):
+        ahead = 0.0
+
+        def now(self):
+            return super().now() + self.ahead
+
+    clock = Jumping(START)
+    stage = Stage(reject=["requirements.missing"])
+    async with stage.engine(clock=clock) as engine, stage.hosting(engine):
+        await engine.admit(job("a", deadline=START + 30 * 86_400.0), run="first")
+        await trio.sleep(5)
+        clock.ahead = 31 * 86_400.0
+        await trio.sleep(10)
+    assert stage.row("first") == ("finished", "budget_exhausted")
+
+
+async def test_the_runs_of_a_driver_that_died_are_taken_up_when_its_lease_ends(autojump_clock):
+    stage = Stage()
+    async with stage.engine() as engine:
+        await engine.admit(job("a"), run="first")
+        await engine.journal.claim("first", "a process elsewhere", 30.0)
+        async with stage.hosting(engine):
+            await trio.sleep(25)
+            assert stage.events("first") == []
+            await trio.sleep(15)
+    assert stage.row("first") == ("finished", "success")
+
+
+async def test_a_stop_parks_all_runs_and_the_next_host_goes_on_with_them(autojump_clock):
+    stage = Stage(seconds=5.0)
+    async with stage.engine() as engine:
+        for run in "abc":
+            await engine.admit(job("one", "two"), run=run)
+        async with stage.hosting(engine):
+            await trio.sleep(2)
+        assert {stage.events(run)[-1] for run in "abc"} == {("parked", "")}
+        assert len(stage.calls) == 3
+        assert {held.owner for held in stage.store.runs.values()} == {None}
+        async with stage.hosting(engine):
+            await trio.sleep(20)
+    assert {stage.row(run) for run in "abc"} == {("finished", "success")}
+    assert len(stage.calls) == 6
+
+
+async def test_a_run_that_its_user_parked_is_left_alone(autojump_clock):
+    stage = Stage(seconds=5.0)
+    async with stage.engine() as engine:
+        stop = Stop()
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def press():
+                await trio.sleep(1)
+                stop.park.set()
+
+            await engine.begin(job("a", "b"), run="first", stop=stop)
+        async with stage.hosting(engine):
+            await trio.sleep(60)
+        assert stage.row("first") == ("parked", "")
+        assert stage.events("first") == []
+        assert (await engine.resume("first")).succeeded
+
+
+async def test_a_second_wish_to_stop_waits_for_nothing(autojump_clock):
+    stage = Stage(seconds=1000.0)
+    async with stage.engine() as engine:
+        await engine.admit(job("a"), run="first")
+        async with stage.hosting(engine) as stop:
+            await trio.sleep(1)
+            before = trio.current_time()
+            stop.park.set()
+            stop.now.set()
+        assert trio.current_time() - before < 1.0
+    assert stage.events("first")[-1] == ("parked", "")
+
+
+async def test_a_bug_of_the_driver_ends_its_own_run_and_no_other(autojump_clock):
+    stage = Stage()
+    async with stage.engine() as engine:
+        machine = engine.machine
+
+        class Buggy(type(machine)):
+            def outstanding(self, state):
+                if state.run == "bad":
+                    raise ZeroDivisionError("a bug")
+                return super().outstanding(state)
+
+        object.__setattr__(engine, "machine", Buggy())
+        for run in ("bad", "good"):
+            await engine.admit(job("a"), run=run)
+        async with stage.hosting(engine):
+            await trio.sleep(10)
+        assert stage.row("good") == ("finished", "success")
+        assert stage.row("bad") == ("finished", "failed")
+        assert ("failed", "ZeroDivisionError: a bug") in stage.events("bad")
+        assert (await engine.load("bad"))[0].finished.why == "driver: ZeroDivisionError: a bug"
+
+
+async def test_a_run_whose_end_cannot_be_recorded_is_left_alone_for_good(autojump_clock):
+    stage = Stage()
+    async with stage.engine() as engine:
+
+        class Lost(type(engine.machine)):
+            def evolve(self, state, event):
+                if event.kind != "run_started":
+                    raise ZeroDivisionError("a bug")
+                return super().evolve(state, event)
+
+        for run in ("bad", "worse"):
+            await engine.admit(job("a"), run=run)
+        object.__setattr__(engine, "machine", Lost())
+        async with stage.hosting(engine):
+            await trio.sleep(3600)
+    assert [event for event, _ in stage.events("bad")] == ["taken_up", "failed", "not_here"]
+
+
+async def test_a_run_that_cannot_be_driven_here_disturbs_nobody_and_is_tried_again(autojump_clock):
+    stage = Stage()
+    async with stage.engine() as engine, stage.engine(plugged=False) as bare:
+        for run in "abc":
+            await engine.admit(job("one"), run=run)
+        async with stage.hosting(bare, runs_max=1):
+            await trio.sleep(90)
+            assert [event for event, _ in stage.events("a")] == ["taken_up", "not_here"] * 2
+            assert "plug-in generator 'made'" in stage.events("c")[-1][1]
+            async with stage.hosting(engine):
+                await trio.sleep(10)
+    assert {stage.row(run) for run in "abc"} == {("finished", "success")}
+
+
+async def test_two_hosts_of_one_home_drive_each_run_once(autojump_clock):
+    stage = Stage()
+    async with stage.engine() as one, stage.engine() as other:
+        for number in range(20):
+            await one.admit(job("a", "b"), run=f"r{number}")
+        async with stage.hosting(one, runs_max=5), stage.hosting(other, runs_max=5):
+            await trio.sleep(60)
+    assert len(stage.calls) == 40
+    assert {stage.row(f"r{number}") for number in range(20)} == {("finished", "success")}
+
+
+@pytest.mark.parametrize(("turns", "busiest"), [(Turns(each=3), 3), (Turns(by_provider={"here": 2}), 2)])
+async def test_calls_in_flight_to_one_provider_are_bounded(autojump_clock, turns, busiest):
+    most = 0
+    inside = 0
+
+    async def call(turn):
+        nonlocal most, inside
+        async with turn():
+            inside += 1
+            most = max(most, inside)
+            await trio.sleep(1)
+            inside -= 1
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(10):
+            nursery.start_soon(call, turns.of_run("here"))
+    assert most == busiest
+
+
+async def test_calls_of_one_run_leave_turns_for_others(autojump_clock):
+    turns, came = Turns(each=10, per_run=2), []
+
+    async def call(name, turn):
+        async with turn():
+            came.append((trio.current_time(), name))
+            await trio.sleep(1)
+
+    async with trio.open_nursery() as nursery:
+        for name, turn in (("greedy", turns.of_run("here")), ("modest", turns.of_run("here"))):
+            for _ in range(6 if name == "greedy" else 1):
+                nursery.start_soon(call, name, turn)
+    assert [name for at, name in came if at == 0].count("greedy") == 2
+    assert (0, "modest") in came
+
+
+async def test_a_call_that_waited_for_its_turn_at_a_stop_is_given_back(autojump_clock, monkeypatch):
+    """Time in the queue is no part of the request's time limit, and what was not sent costs nothing."""
+    monkeypatch.setattr("replan.engine.provider_of", lambda name, environment: "here")
+    monkeypatch.setattr("actors.hands.team._generator", lambda pair, asking, registry: asking)
+
+    class Slow:
+        async def complete(self, request):
+            await trio.sleep(1000)
+
+    monkeypatch.setattr("replan.opening.Shared.get", lambda self, text, opening: _ready(Slow()))
+    stage = Stage()
+    async with stage.engine(turns=Turns(each=1)) as engine:
+        for run in "ab":
+            await engine.admit(job("one"), run=run)
+        async with stage.hosting(engine):
+            await trio.sleep(5)
+        states = [(await engine.load(run))[0] for run in "ab"]
+        faults = [tries.failed.fault.kind for state in states for tries in state.faulted.values()]
+        assert faults[-1] is FaultKind.REFUSED_CONNECTION
+        assert min(state.ledger.committed.calls for state in states) == 0
+
+
+async def _ready(value):
+    await trio.lowlevel.checkpoint()
+    return value
