@@ -15,6 +15,7 @@ import click
 
 from replan.cli.exits import MEANING, Exit, error_object, exit_of_error, line_of_error
 from replan.cli.options import Invocation, common
+from replan.release import release
 from runtime.errors import ReplanError
 
 _COMMANDS = {
@@ -29,6 +30,7 @@ _COMMANDS = {
     "cancel": ("replan.cli.asking", "cancel", "Cancel a run."),
     "host": ("replan.cli.serving", "host", "Serve the home: drive its runs, thousands at once."),
     "check": ("replan.cli.checking", "check", "Check plans without a model."),
+    "experiment": ("replan.cli.experimenting", "experiment", "Compare ways to plan, with their uncertainty."),
     "workflow": ("replan.cli.workflows", "workflow", "Look at workflows and what they can cost."),
     "doctor": ("replan.cli.doctor", "doctor", "Say what this installation uses, and what is wrong with it."),
 }
@@ -191,16 +193,6 @@ def _say(text: str) -> None:
 
     said = folded(f"replan: {clean(text, one_line=True)}", sys.stderr)
     click.echo(said, file=cast("IO[str]", Lossy(sys.stderr)))
-
-
-def release() -> str:
-    """Return the version, or that there is none: a checkout need not be installed."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("replan")
-    except PackageNotFoundError:
-        return "of a checkout that is not installed"
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

@@ -13,12 +13,12 @@ import trio
 
 from actors.config.resolve import shipped_workflows
 from actors.guards.catalogue import BUILT_IN
-from replan.cli.app import release
 from replan.cli.exits import Exit
 from replan.data import data_root
 from replan.engine import CODEC
 from replan.opening import check_model
 from replan.plugins import problems, registry
+from replan.release import release
 from replan.settings import choose_model, read_user_config
 from replan.show.console import Row, line, plain_terminal, print_json, show
 from replan.show.words import counted, money

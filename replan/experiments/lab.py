@@ -6,7 +6,7 @@ a run comes out as it would there.
 
 import heapq
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from actors.config.workflow import FREE_GENERATORS
@@ -28,6 +28,7 @@ from actors.machine.pinned import Pinned
 from actors.machine.planning import GenerationBrief, JudgementBrief, PlanningMachine
 from actors.machine.state import State
 from actors.simulated.author import answer
+from actors.simulated.lens import Lens
 from actors.simulated.model import address
 from actors.simulated.profile import Profile
 from runtime.ledger import Limits
@@ -48,19 +49,26 @@ class Bench:
     pinned: Pinned
     limits: Limits
     profile: Profile
-    seed: int
     registry: Registry = field(default_factory=Registry)
+    lens: Lens | None = None
 
     @cached_property
     def text(self) -> str:
         """The configuration as a run starts with it."""
         return self.pinned.model_dump_json()
 
+    def guards(self, seed: int) -> Mapping[str, AnyGuard]:
+        """Return the guard of each step, as seen through the lens of this seed."""
+        return self._plain_guards if self.lens is None else self._made(replace(self.lens, seed=seed))
+
     @cached_property
-    def guards(self) -> Mapping[str, AnyGuard]:
-        """The guard of each step."""
-        workflow = self.pinned.workflow
-        return {step: guard_for(workflow, step, self.registry.guards) for step in workflow.action_pairs}
+    def _plain_guards(self) -> Mapping[str, AnyGuard]:
+        return self._made(None)
+
+    def _made(self, lens: Lens | None) -> Mapping[str, AnyGuard]:
+        workflow, known = self.pinned.workflow, self.registry.guards
+        seen = known if lens is None else lens.over(known)
+        return {step: guard_for(workflow, step, seen) for step in workflow.action_pairs}
 
     @cached_property
     def selectors(self) -> Mapping[str, TemplateSelectorGenerator]:
@@ -73,9 +81,10 @@ class Bench:
         }
 
 
-def play(bench: Bench, problem: str, run: str = "lab") -> tuple[State, list[PlanningEvent]]:
+def play(bench: Bench, problem: str, seed: int) -> tuple[State, list[PlanningEvent]]:
     """Play a run to its end, or to where only a person could go on; return its last state and all events."""
-    first = MACHINE.accept(MACHINE.initial(), Begin(START, run, problem, bench.text, bench.limits))
+    hands = _Hands(bench, seed, bench.guards(seed), address(Simulated(bench.profile.name, seed)))
+    first = MACHINE.accept(MACHINE.initial(), Begin(START, "lab", problem, bench.text, bench.limits))
     assert first is not None
     assert not isinstance(first, Refused)
     state, events = settle(MACHINE, MACHINE.initial(), first)
@@ -87,7 +96,7 @@ def play(bench: Bench, problem: str, run: str = "lab") -> tuple[State, list[Plan
         for request_id, work in open_work.items():
             if request_id not in started:
                 started.add(request_id)
-                message = _message(bench, state, work, now)
+                message = hands.message(state, work, now)
                 if message is not None:
                     heapq.heappush(queue, (message.at, len(started), request_id, message))
         while queue and queue[0][2] not in open_work:  # Withdrawn: the shell would have cancelled it.
@@ -102,31 +111,38 @@ def play(bench: Bench, problem: str, run: str = "lab") -> tuple[State, list[Plan
     return state, events
 
 
-def _message(bench: Bench, state: State, work: Work, now: float) -> PlanningMessage | None:
-    """Return the message that will answer a piece of work, with its time; None for what only a person answers."""
-    match work.request:
-        case GenerationRequested() | ClassificationRequested():
-            brief = MACHINE.brief(state, work)
-            assert isinstance(brief, GenerationBrief)
-            return _generated(bench, brief, now)
-        case JudgementRequested() as request:
-            brief = MACHINE.brief(state, work)
-            assert isinstance(brief, JudgementBrief)
-            verdict = bench.guards[request.step](brief.artifact, brief.context)
-            assert isinstance(verdict, Verdict)  # A guard that waits for something has no place in a simulation.
-            return Judged(request.request_id, now, 0.0, verdict)
-        case WaitRequested() as request:
-            return Woken(request.request_id, request.until)
-        case _:
-            return None
+@dataclass(frozen=True, slots=True)
+class _Hands:
+    """Who does the work of one run."""
 
+    bench: Bench
+    seed: int
+    guards: Mapping[str, AnyGuard]
+    name: str
 
-def _generated(bench: Bench, brief: GenerationBrief, now: float) -> PlanningMessage:
-    request_id, step = brief.request.request_id, brief.request.purpose
-    if step in bench.selectors:
-        return Generated(request_id, now, 0.0, bench.selectors[step].reply(brief))
-    name = address(Simulated(bench.profile.name, bench.seed))
-    reply, seconds = answer(bench.profile, bench.seed, model_request(brief), name)
-    if isinstance(reply, Fault):
-        return Faulted(request_id, now + seconds, seconds, reply)
-    return Generated(request_id, now + seconds, seconds, reply)
+    def message(self, state: State, work: Work, now: float) -> PlanningMessage | None:
+        """Return the message that will answer a piece of work, with its time; None for what only a person answers."""
+        match work.request:
+            case GenerationRequested() | ClassificationRequested():
+                brief = MACHINE.brief(state, work)
+                assert isinstance(brief, GenerationBrief)
+                return self._generated(brief, now)
+            case JudgementRequested() as request:
+                brief = MACHINE.brief(state, work)
+                assert isinstance(brief, JudgementBrief)
+                verdict = self.guards[request.step](brief.artifact, brief.context)
+                assert isinstance(verdict, Verdict)  # A guard that waits for something has no place in a simulation.
+                return Judged(request.request_id, now, 0.0, verdict)
+            case WaitRequested() as request:
+                return Woken(request.request_id, request.until)
+            case _:
+                return None
+
+    def _generated(self, brief: GenerationBrief, now: float) -> PlanningMessage:
+        request_id, step = brief.request.request_id, brief.request.step
+        if step in self.bench.selectors:
+            return Generated(request_id, now, 0.0, self.bench.selectors[step].reply(brief))
+        reply, seconds = answer(self.bench.profile, self.seed, model_request(brief), self.name)
+        if isinstance(reply, Fault):
+            return Faulted(request_id, now + seconds, seconds, reply)
+        return Generated(request_id, now + seconds, seconds, reply)

@@ -1,5 +1,7 @@
 """The laboratory plays the pure machine as the shell would: the same trials end in the same way, attempt by attempt."""
 
+from dataclasses import replace
+
 import pytest
 
 from actors.simulated.lens import Lens
@@ -27,7 +29,7 @@ TRIALS = 40
 
 
 def bench(workflow, search, lens, seed, name="base"):
-    """Return a bench, and the job that the shell would begin."""
+    """Return a bench, the job that the shell would begin, and the registry that it would do so with."""
     known, profile = registry({}, {}), load_profile(name, data_root())
     model = f"simulated:{name}?seed={seed}"
     job = make_job(
@@ -40,8 +42,9 @@ def bench(workflow, search, lens, seed, name="base"):
         environment={},
         now=0.0,
     )
-    seen = known.__class__(Lens(profile, seed, **lens).over(known.guards), known.generators, known.templates)
-    return Bench(job.pinned, job.limits, profile, seed, seen), job
+    through = Lens(profile, seed, **lens) if lens else None
+    seen = known if through is None else replace(known, guards=through.over(known.guards))
+    return Bench(job.pinned, job.limits, profile, known, through), job, seen
 
 
 def story(state):
@@ -54,23 +57,23 @@ def story(state):
 async def test_the_shell_ends_each_trial_as_the_laboratory_does(workflow, search, lens, autojump_clock):
     async with open_memory(CODEC, TrioClock()) as journal:
         for seed in range(TRIALS):
-            ready, job = bench(workflow, search, lens, seed)
-            engine = Engine(journal, ready.registry, TrioClock(), threads=False, environment={})
+            ready, job, seen = bench(workflow, search, lens, seed)
+            engine = Engine(journal, seen, TrioClock(), threads=False, environment={})
             await engine.begin(job, run=f"run-{seed}")
             shell, _ = await engine.load(f"run-{seed}")
-            lab, _ = play(ready, PROBLEM)
+            lab, _ = play(ready, PROBLEM, seed)
             assert story(shell) == story(lab)
 
 
 def test_the_same_trial_comes_out_the_same():
-    ready, _ = bench("search", "depth_first", {}, 3)
-    assert play(ready, PROBLEM) == play(ready, PROBLEM)
+    ready, *_ = bench("search", "depth_first", {}, 3)
+    assert play(ready, PROBLEM, 3) == play(ready, PROBLEM, 3)
 
 
 def test_times_are_those_of_the_profile():
     """Two steps that need nothing of each other are worked on side by side."""
-    ready, _ = bench("option_b", None, {}, 1)
-    _, events = play(ready, PROBLEM)
+    ready, *_ = bench("option_b", None, {}, 1)
+    _, events = play(ready, PROBLEM, 1)
     elapsed = {event.node: (event.at, event.elapsed) for event in events if event.kind == "artifact_produced"}
     analysis, recon = elapsed["g_analysis/v1.a1"], elapsed["g_recon/v1.a1"]
     assert analysis[0] == analysis[1]

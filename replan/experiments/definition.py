@@ -1,0 +1,151 @@
+"""An experiment as a file: problems × pipelines × searches × seeds, what it may cost, and what it is compared with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, StringConstraints, ValidationError, model_validator
+
+from actors.config.explain import Config, complaint, explain, nearest
+from actors.config.yamlfile import Document, read_document
+from actors.simulated.lens import Feedback
+from actors.simulated.profile import Share
+
+ArmName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
+Count = Annotated[int, Field(ge=1, le=10**6)]
+TRIALS_MAX = 1_000_000
+"""More than a computer plays in a night."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One thing that is compared: a pipeline with a search (None: the workflow's own) and a model, under one name."""
+
+    pipeline: "Pipeline"
+    search: str | None
+    model: str
+    name: str
+
+
+class Pipeline(Config):
+    """A workflow with changes: what the problems are planned with."""
+
+    name: ArmName
+    """What the tables call it."""
+    workflow: str = "search"
+    """A shipped name, or a file."""
+    search: str | None = None
+    """A search of its own; then the experiment's list of searches does not multiply it."""
+    search_config: Mapping[str, Any] = Field(default_factory=dict)
+    """Values that replace those of the workflow, such as `r_patience` or `max_total_calls`."""
+    steps: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
+    """Values that replace those of single steps, such as `rmax` or `backtrack_budget`."""
+    without_rows: tuple[str, ...] = ()
+    """Rows that are taken out of the policy's table."""
+    feedback: Feedback = "full"
+    """What of a rejected plan's findings gets through; only with a simulated author."""
+    false_accept: Share = 0.0
+    """The share of wrong plans that the guard accepts; only with a simulated author."""
+    false_reject: Share = 0.0
+    """The share of right plans that the guard rejects; only with a simulated author."""
+
+    @property
+    def lensed(self) -> bool:
+        """Whether guards are seen through a lens."""
+        return self.feedback != "full" or self.false_accept > 0 or self.false_reject > 0
+
+
+class Seeds(Config):
+    """Consecutive seeds. By custom 0 to 999 are for tuning, and 1000 and up for what is reported."""
+
+    first: Annotated[int, Field(ge=0, le=10**9)] = 1000
+    """The first seed."""
+    count: Count = 1
+    """How many."""
+
+    @property
+    def all(self) -> range:
+        """The seeds."""
+        return range(self.first, self.first + self.count)
+
+
+class Spending(Config):
+    """What the whole experiment may use; it ends in good order before a trial that might need more."""
+
+    calls: Count | None = None
+    """Model calls."""
+    usd: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    """Dollars."""
+
+
+class Experiment(Config):
+    """A whole experiment."""
+
+    name: ArmName
+    """What its folder of results is called."""
+    description: str = Field(min_length=1)
+    """What it asks, for people."""
+    problems: tuple[str, ...] = Field(min_length=1)
+    """Files with a problem each, `.jsonl` files with one per line, or folders of such; counted from this file."""
+    models: tuple[str, ...] = Field(min_length=1)
+    """As after `--model`; a simulated author gets its seed from `seeds`."""
+    pipelines: tuple[Pipeline, ...] = Field(min_length=1)
+    """What the problems are planned with."""
+    searches: tuple[str, ...] = ()
+    """The searches that each pipeline is tried with; without any, each has its workflow's own."""
+    seeds: Seeds = Field(default_factory=Seeds)
+    """The seeds; with a model that is not simulated, just so many repetitions."""
+    max_calls: Count | None = None
+    """Calls of one trial; without it, the workflow's."""
+    budgets: tuple[Count, ...] = (1, 5, 10, 20, 30)
+    """The budgets of calls that success is shown for."""
+    baseline: str
+    """The arm that all others are compared with, as the tables name it."""
+    budget: Spending = Field(default_factory=Spending)
+    """What the whole experiment may use."""
+    concurrency: Annotated[int, Field(ge=1, le=256)] = 4
+    """Trials side by side, with a model that is not simulated; simulated ones take a process per core."""
+
+    @model_validator(mode="after")
+    def _sound(self) -> "Experiment":
+        for key, names in (
+            ("pipelines", [pipeline.name for pipeline in self.pipelines]),
+            ("searches", list(self.searches)),
+            ("models", list(self.models)),
+            ("problems", list(self.problems)),
+        ):
+            for place, name in enumerate(names):
+                if name in names[:place]:
+                    raise complaint(f"{name!r} is named twice", (key, place))
+        known = [arm.name for arm in self.arms()]
+        if self.baseline not in known:
+            raise complaint(f"there is no arm {self.baseline!r}", ("baseline",), nearest(self.baseline, known))
+        if len(known) * self.seeds.count > TRIALS_MAX:
+            raise complaint(f"more than {TRIALS_MAX:,} trials", ("seeds", "count"))
+        return self
+
+    def arms(self) -> tuple[Arm, ...]:
+        """Return what is compared: each pipeline with each search and each model."""
+        return tuple(
+            Arm(pipeline, search, model, _arm_name(pipeline.name, search, model, self))
+            for model in self.models
+            for pipeline in self.pipelines
+            for search in ((pipeline.search,) if pipeline.search else self.searches or (None,))
+        )
+
+
+def _arm_name(pipeline: str, search: str | None, model: str, whole: Experiment) -> str:
+    """Return a pipeline's name, with the search and the model where an experiment has several."""
+    several = len(whole.searches) > 1
+    name = f"{pipeline}/{search}" if several and search else pipeline
+    return f"{name}@{model.removeprefix('simulated:')}" if len(whole.models) > 1 else name
+
+
+def load_experiment(path: Path) -> tuple[Experiment, Document]:
+    """Return the experiment in a file, and the document with its lines. Raises `UsageProblem` with file and line."""
+    document = read_document(path)
+    try:
+        return Experiment.model_validate(document.value), document
+    except ValidationError as error:
+        raise explain(error, document) from None

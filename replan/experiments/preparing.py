@@ -1,0 +1,197 @@
+"""From an experiment's file to trials that may begin: everything is found and checked before the first one does."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from actors.config.explain import nearest
+from actors.config.yamlfile import Document
+from actors.hands.team import Registry
+from actors.machine.pinned import Pinned
+from actors.policy.table import Policy
+from actors.search.moves import Search
+from actors.simulated.lens import Lens
+from actors.simulated.model import load_profile
+from actors.simulated.profile import Profile
+from actors.simulated.world import World
+from replan.experiments.definition import Arm, Experiment, load_experiment
+from replan.experiments.lab import Bench, play
+from replan.experiments.measuring import Key, trial_of
+from replan.experiments.problems import Problem, read_problems
+from replan.experiments.results import Header, Trial
+from replan.job import Asked, Job, make_job, title_of
+from replan.opening import check_model
+from replan.release import release
+from replan.settings import Choice, UserConfig
+from runtime.errors import UsageProblem
+from runtime.events import text_hash
+from runtime.models.spec import Simulated, parse_model_spec
+
+
+@dataclass(frozen=True)
+class Ready:
+    """An arm that may be tried: its job but for the problem, and its profile if the author is simulated."""
+
+    arm: Arm
+    job: Job
+    profile: Profile | None
+    registry: Registry
+
+    @property
+    def name(self) -> str:
+        """The arm's name."""
+        return self.arm.name
+
+    @cached_property
+    def bench(self) -> Bench:
+        """What the laboratory plays its trials with."""
+        assert self.profile is not None
+        pipeline, lens = self.arm.pipeline, None
+        if pipeline.lensed:
+            lens = Lens(self.profile, 0, pipeline.feedback, pipeline.false_accept, pipeline.false_reject)
+        return Bench(self.job.pinned, self.job.limits, self.profile, self.registry, lens)
+
+    @property
+    def calls_max(self) -> int:
+        """The most calls of one trial."""
+        return self.job.limits.calls
+
+    def job_for(self, problem: Problem) -> Job:
+        """Return the job of a trial for the shell."""
+        return replace(self.job, problem=problem.text, title=title_of(problem.text))
+
+    def lab_trial(self, problem: Problem, seed: int) -> Trial:
+        """Play a trial with the simulated author."""
+        assert self.profile is not None
+        state, events = play(self.bench, problem.text, seed)
+        world = World(self.profile, seed, problem.text)
+        key = Key(self.name, problem.name, problem.category, seed)
+        return trial_of(key, state, events, world)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A whole experiment, ready. Trials go through all arms for a seed and a problem before the next ones."""
+
+    experiment: Experiment
+    problems: list[Problem]
+    arms: list[Ready]
+    notices: tuple[str, ...] = ()
+
+    @cached_property
+    def order(self) -> list[tuple[Ready, Problem, int]]:
+        """The trials in their order."""
+        return [
+            (arm, problem, seed) for seed in self.experiment.seeds.all for problem in self.problems for arm in self.arms
+        ]
+
+    @property
+    def simulated(self) -> bool:
+        """Whether every trial can be played in the laboratory."""
+        return all(arm.profile is not None for arm in self.arms)
+
+    def header(self) -> Header:
+        """Return what the results are of."""
+        asked = {
+            "experiment": self.experiment.model_dump(mode="json"),
+            "problems": [(problem.name, text_hash(problem.text), problem.category) for problem in self.problems],
+            "arms": [(arm.name, arm.job.pinned.workflow_ref, _profile_ref(arm.profile)) for arm in self.arms],
+        }
+        return Header(
+            release=release(),
+            name=self.experiment.name,
+            definition=text_hash(json.dumps(asked, sort_keys=True)),
+            trials=len(self.order),
+        )
+
+
+def _profile_ref(profile: Profile | None) -> str:
+    return "" if profile is None else text_hash(profile.model_dump_json())
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an experiment is made: what is installed, configured and known there, and the time (UTC seconds)."""
+
+    registry: Registry
+    root: Path
+    config: UserConfig
+    environment: Mapping[str, str]
+    now: float
+
+
+def prepare(path: Path, where: Place, *, skip_broken: bool = False) -> Prepared:
+    """Return the experiment in a file. Raises `UsageProblem` for the first thing that is wrong, with its place."""
+    experiment, document = load_experiment(path)
+    problems, notices = read_problems(experiment.problems, document, skip_broken=skip_broken)
+    arms = []
+    for arm in experiment.arms():
+        place = ("pipelines", experiment.pipelines.index(arm.pipeline))
+        _check_search(arm, experiment, document)
+        try:
+            arms.append(_ready(arm, experiment, problems[0], where))
+        except UsageProblem as wrong:
+            named = f"{wrong.place}: " if wrong.place else ""
+            raise document.problem(f"{arm.name}: {named}{wrong.cause}", place, wrong.hint) from None
+    return Prepared(experiment, problems, arms, tuple(notices))
+
+
+def _check_search(arm: Arm, experiment: Experiment, document: Document) -> None:
+    known = [str(search) for search in Search]
+    if arm.search is not None and arm.search not in known:
+        place: tuple[str | int, ...] = ("pipelines", experiment.pipelines.index(arm.pipeline), "search")
+        if arm.search in experiment.searches:
+            place = ("searches", experiment.searches.index(arm.search))
+        raise document.problem(f"unknown search {arm.search!r}", place, nearest(arm.search, known, kind="searches"))
+
+
+def _ready(arm: Arm, experiment: Experiment, problem: Problem, where: Place) -> Ready:
+    choice = Choice(arm.model, parse_model_spec(arm.model, place="models"))
+    check_model(choice.spec, where.environment)
+    profile = load_profile(choice.spec.profile, where.root) if isinstance(choice.spec, Simulated) else None
+    if arm.pipeline.lensed and profile is None:
+        hint = "a real guard shows what it finds"
+        raise UsageProblem("feedback and guard errors are set for a simulated author only", hint=hint)
+    asked = Asked(workflow=arm.pipeline.workflow, search=arm.search, max_calls=experiment.max_calls)
+    job = make_job(
+        problem.text,
+        asked,
+        choice,
+        config=where.config,
+        registry=where.registry,
+        root=where.root,
+        environment=where.environment,
+        now=where.now,
+    )
+    pinned = _changed(job.pinned, arm)
+    calls = min(job.limits.calls, pinned.workflow.max_total_calls)
+    job = replace(job, pinned=pinned, limits=job.limits.model_copy(update={"calls": calls}))
+    return Ready(arm, job, profile, where.registry)
+
+
+def _changed(pinned: Pinned, arm: Arm) -> Pinned:
+    """Return the configuration with what the pipeline changes. Raises `UsageProblem`."""
+    pipeline, workflow = arm.pipeline, pinned.workflow
+    for step in pipeline.steps:
+        if step not in workflow.action_pairs:
+            raise UsageProblem(f"there is no step {step!r}", hint=nearest(step, workflow.action_pairs, kind="steps"))
+    keys = dict(pipeline.search_config)
+    if pipeline.steps:
+        pairs = {step: pair.model_dump() for step, pair in workflow.action_pairs.items()}
+        keys["action_pairs"] = {step: pair | dict(pipeline.steps.get(step, {})) for step, pair in pairs.items()}
+    if keys:
+        workflow = workflow.changed(**keys)
+    return Pinned.model_validate(
+        {**dict(pinned), "workflow": workflow, "policy": _without(pinned.policy, pipeline.without_rows)}
+    )
+
+
+def _without(policy: Policy, rows: tuple[str, ...]) -> Policy:
+    """Return the policy without some rows; the last one stays, for every failure needs an answer."""
+    known = [row.id for row in policy.rows[:-1]]
+    for row in rows:
+        if row not in known:
+            raise UsageProblem(f"the policy has no row {row!r} to take out", hint=nearest(row, known, kind="rows"))
+    return policy.model_copy(update={"rows": tuple(row for row in policy.rows if row.id not in rows)})

@@ -1,0 +1,97 @@
+"""The problems of an experiment: out of single files, folders, and files with one per line."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from actors.config.yamlfile import Document
+from replan.job import check_problem
+from runtime.errors import UsageProblem
+
+TEXT_SUFFIXES = (".md", ".txt")
+_ID, _TEXT, _CATEGORY = ("id", "problem_id"), ("problem", "statement"), ("category", "type_hint")
+"""The keys of a line: its own name, its text, and what kind of problem it is."""
+_SKIP = "--skip-broken leaves it out"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A problem: the name that the tables use, its text, and its category (may be empty)."""
+
+    name: str
+    text: str
+    category: str = ""
+
+
+def read_problems(
+    named: tuple[str, ...], document: Document, *, skip_broken: bool = False
+) -> tuple[list[Problem], list[str]]:
+    """Return the problems that a file names, and a notice for each that was left out.
+
+    Raises:
+        UsageProblem: one cannot be read or is broken, with its line; two have the same name; there is none.
+    """
+    folder, found, notices = Path(document.source).parent, dict[str, Problem](), list[str]()
+    for place, name in enumerate(named):
+        path = folder / name
+        if not path.exists():
+            raise document.problem(f"no such file {str(path)!r}", ("problems", place))
+        for where, problem in _problems(path):
+            if isinstance(problem, UsageProblem):
+                if not skip_broken:
+                    raise UsageProblem(problem.cause, place=where, hint=problem.hint or _SKIP)
+                notices.append(f"left out: {where}: {problem.cause}")
+            elif problem.name in found:
+                raise UsageProblem(f"a second problem is named {problem.name!r}", place=where)
+            else:
+                found[problem.name] = problem
+    if not found:
+        raise document.problem("there is no problem", ("problems",), "name .md, .txt or .jsonl files, or folders")
+    return list(found.values()), notices
+
+
+def _problems(path: Path) -> Iterator[tuple[str, Problem | UsageProblem]]:
+    """Yield each problem, or what is wrong with it, and its place."""
+    if path.is_dir():
+        for inner in sorted(path.iterdir()):
+            if inner.suffix in (*TEXT_SUFFIXES, ".jsonl"):
+                yield from _problems(inner)
+        return
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        yield str(path), UsageProblem(f"cannot be read: {error}")
+        return
+    if path.suffix != ".jsonl":
+        yield str(path), _checked(Problem(path.stem, text))
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            yield f"{path}:{number}", _of_line(line, number)
+
+
+def _of_line(line: str, number: int) -> Problem | UsageProblem:
+    try:
+        value: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        return UsageProblem("this line is not JSON")
+    if not isinstance(value, dict):
+        return UsageProblem("this line is not an object")
+    text = _first(value, _TEXT)
+    if not isinstance(text, str):
+        return UsageProblem("this line has no text", hint=f"give it as {' or '.join(_TEXT)}")
+    return _checked(Problem(str(_first(value, _ID) or f"line_{number}"), text, str(_first(value, _CATEGORY) or "")))
+
+
+def _first(value: dict[str, Any], keys: tuple[str, ...]) -> Any:
+    return next((value[key] for key in keys if key in value), None)
+
+
+def _checked(problem: Problem) -> Problem | UsageProblem:
+    try:
+        check_problem(problem.text)
+    except UsageProblem as wrong:
+        return UsageProblem(wrong.cause, hint=wrong.hint)
+    return problem
