@@ -41,6 +41,8 @@ class Pipeline(Config):
     """Values that replace those of the workflow, such as `r_patience` or `max_total_calls`."""
     steps: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
     """Values that replace those of single steps, such as `rmax` or `backtrack_budget`."""
+    policy: str | None = None
+    """A rule table in place of the workflow's: a shipped name, or a file counted from this one."""
     without_rows: tuple[str, ...] = ()
     """Rows that are taken out of the policy's table."""
     feedback: Feedback = "full"

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from actors.config.explain import nearest
+from actors.config.policies import load_policy
 from actors.config.yamlfile import Document
 from actors.hands.team import Registry
 from actors.machine.pinned import Pinned
@@ -38,6 +39,10 @@ class Ready:
     job: Job
     profile: Profile | None
     registry: Registry
+
+    def __reduce__(self) -> tuple[type["Ready"], tuple[object, ...]]:
+        """Leave the bench at home when another process gets this: guards are functions, and it makes its own."""
+        return Ready, (self.arm, self.job, self.profile, self.registry)
 
     @property
     def name(self) -> str:
@@ -131,7 +136,7 @@ def prepare(path: Path, where: Place, *, skip_broken: bool = False) -> Prepared:
         place = ("pipelines", experiment.pipelines.index(arm.pipeline))
         _check_search(arm, experiment, document)
         try:
-            arms.append(_ready(arm, experiment, problems[0], where))
+            arms.append(_ready(arm, experiment, problems[0], where, path.parent))
         except UsageProblem as wrong:
             named = f"{wrong.place}: " if wrong.place else ""
             raise document.problem(f"{arm.name}: {named}{wrong.cause}", place, wrong.hint) from None
@@ -147,7 +152,7 @@ def _check_search(arm: Arm, experiment: Experiment, document: Document) -> None:
         raise document.problem(f"unknown search {arm.search!r}", place, nearest(arm.search, known, kind="searches"))
 
 
-def _ready(arm: Arm, experiment: Experiment, problem: Problem, where: Place) -> Ready:
+def _ready(arm: Arm, experiment: Experiment, problem: Problem, where: Place, folder: Path) -> Ready:
     choice = Choice(arm.model, parse_model_spec(arm.model, place="models"))
     check_model(choice.spec, where.environment)
     profile = load_profile(choice.spec.profile, where.root) if isinstance(choice.spec, Simulated) else None
@@ -165,13 +170,14 @@ def _ready(arm: Arm, experiment: Experiment, problem: Problem, where: Place) -> 
         environment=where.environment,
         now=where.now,
     )
-    pinned = _changed(job.pinned, arm)
+    policy = job.pinned.policy if arm.pipeline.policy is None else load_policy(arm.pipeline.policy, where.root, folder)
+    pinned = _changed(job.pinned, arm, policy)
     calls = min(job.limits.calls, pinned.workflow.max_total_calls)
     job = replace(job, pinned=pinned, limits=job.limits.model_copy(update={"calls": calls}))
     return Ready(arm, job, profile, where.registry)
 
 
-def _changed(pinned: Pinned, arm: Arm) -> Pinned:
+def _changed(pinned: Pinned, arm: Arm, policy: Policy) -> Pinned:
     """Return the configuration with what the pipeline changes. Raises `UsageProblem`."""
     pipeline, workflow = arm.pipeline, pinned.workflow
     for step in pipeline.steps:
@@ -184,7 +190,7 @@ def _changed(pinned: Pinned, arm: Arm) -> Pinned:
     if keys:
         workflow = workflow.changed(**keys)
     return Pinned.model_validate(
-        {**dict(pinned), "workflow": workflow, "policy": _without(pinned.policy, pipeline.without_rows)}
+        {**dict(pinned), "workflow": workflow, "policy": _without(policy, pipeline.without_rows)}
     )
 
 

@@ -1,0 +1,116 @@
+"""Trials are written in their order, so that a killed experiment goes on and ends with the same bytes."""
+
+from multiprocessing import resource_tracker
+
+import pytest
+
+from replan.experiments.results import HEADER, RESULTS, Store, read_frame, read_results
+from replan.experiments.running import run_simulated
+from runtime.errors import UsageProblem
+
+
+def run(ready, folder, jobs=1):
+    return run_simulated(ready, Store(folder, ready.header()), lambda done, of: None, jobs)
+
+
+@pytest.fixture
+def whole(prepared, tmp_path):
+    """The bytes of the small experiment, run at one go."""
+    run(prepared(), tmp_path / "whole")
+    return (tmp_path / "whole" / RESULTS).read_bytes()
+
+
+@pytest.mark.parametrize("kept", [0, 1, 700, 3000])
+def test_an_experiment_that_was_killed_ends_with_the_same_bytes(prepared, tmp_path, whole, kept):
+    """Also when it was killed in the middle of a line."""
+    folder = tmp_path / "torn"
+    run(prepared(), folder)
+    (folder / RESULTS).write_bytes(whole[:kept])
+    done = []
+    ready = prepared()
+    run_simulated(ready, Store(folder, ready.header()), lambda at, of: done.append((at, of)), 1)
+    assert (folder / RESULTS).read_bytes() == whole
+    assert done[0] == (whole[:kept].count(b"\n"), 8)
+    assert done[-1] == (8, 8)
+
+
+@pytest.fixture
+def no_tracker():
+    """End the process that multiprocessing starts beside its workers and keeps to the end of this one."""
+    yield
+    resource_tracker._resource_tracker._stop()
+
+
+def test_several_processes_write_the_same_bytes_as_one(prepared, tmp_path, no_tracker):
+    ready = prepared(seeds={"first": 1000, "count": 12})
+    run(ready, tmp_path / "one", jobs=1)
+    run(ready, tmp_path / "two", jobs=2)
+    assert (tmp_path / "one" / RESULTS).read_bytes() == (tmp_path / "two" / RESULTS).read_bytes()
+
+
+def test_a_finished_experiment_runs_nothing_again(prepared, tmp_path, whole, monkeypatch):
+    monkeypatch.setattr("replan.experiments.running._play", lambda place: pytest.fail("played again"))
+    run(prepared(), tmp_path / "whole")
+    assert (tmp_path / "whole" / RESULTS).read_bytes() == whole
+
+
+def test_the_budget_of_the_whole_experiment_is_never_passed(prepared, tmp_path, whole):
+    trials = run(prepared(budget={"calls": 70}), tmp_path / "calls")
+    assert sum(trial.calls for trial in trials) <= 70
+    assert sum(trial.calls for trial in trials) + 30 > 70
+    assert len(run(prepared(budget={"usd": 0.1}), tmp_path / "usd")) < 8
+
+
+def test_the_results_of_something_else_are_left_alone(prepared, tmp_path, whole):
+    for changes in ({"max_calls": 5}, {"seeds": {"first": 1, "count": 4}}):
+        with pytest.raises(UsageProblem, match="the results of another definition are here"):
+            run(prepared(**changes), tmp_path / "whole")
+    assert (tmp_path / "whole" / RESULTS).read_bytes() == whole
+
+
+def test_results_of_another_release_are_named_as_such(prepared, tmp_path, whole):
+    ready = prepared()
+    other = ready.header().model_copy(update={"release": "0.0.1"})
+    with pytest.raises(UsageProblem, match="made by release"):
+        Store(tmp_path / "whole", other).begin([])
+    (tmp_path / "whole" / HEADER).write_text('{"schema_version": 2}')
+    with pytest.raises(UsageProblem, match="not the results of this release"):
+        run(ready, tmp_path / "whole")
+
+
+def test_a_line_of_another_shape_is_named(prepared, tmp_path, whole):
+    (tmp_path / "whole" / RESULTS).write_bytes(whole + b'{"arm": "x"}\n')
+    with pytest.raises(UsageProblem, match=r"results\.jsonl:9: not a result of this release"):
+        read_results(tmp_path / "whole")
+
+
+def test_results_without_their_header_are_not_overwritten(prepared, tmp_path, whole):
+    (tmp_path / "whole" / HEADER).unlink()
+    with pytest.raises(UsageProblem, match=r"has results, but no experiment\.json"):
+        run(prepared(), tmp_path / "whole")
+    assert (tmp_path / "whole" / RESULTS).read_bytes() == whole
+
+
+def test_trials_in_another_order_are_refused(prepared, tmp_path, whole):
+    lines = whole.splitlines(keepends=True)
+    (tmp_path / "whole" / RESULTS).write_bytes(lines[1] + lines[0])
+    with pytest.raises(UsageProblem, match="not in their order"):
+        run(prepared(), tmp_path / "whole")
+
+
+def test_results_are_read_as_a_frame(prepared, tmp_path, whole):
+    frame = read_frame(tmp_path / "whole")
+    trials = read_results(tmp_path / "whole")
+    assert list(frame["calls"]) == [trial.calls for trial in trials]
+    assert list(frame["g_plan.attempts"]) == [trial.steps["g_plan"].attempts for trial in trials]
+    assert set(frame["arm"]) == {"search/depth_first", "search/blind"}
+
+
+def test_a_trial_says_what_became_of_it(prepared, tmp_path, whole):
+    for trial in read_results(tmp_path / "whole"):
+        assert trial.solved is trial.passed  # Without errors of the guard they are the same.
+        assert trial.calls == sum(use.calls for use in trial.steps.values())
+        assert trial.micro_usd > 0
+        assert trial.seconds > 0
+        assert trial.cause
+        assert sum(trial.rules.values()) >= len(trial.depths)
