@@ -5,7 +5,7 @@ READY := .venv/.ready
 PROBLEM ?= configs/problems/login_timeout.md
 SHARE ?= 1
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint conformance soak bench peers docs lock clean
+.PHONY: help setup run test lint conformance soak lab bench peers docs lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -44,6 +44,12 @@ conformance: $(READY) ## the tests, where missing outside plans (REPLAN_EXTERNAL
 
 soak: $(READY) ## two hours of looking for lost work; writes benchmarks/results/soak.json (SHARE=0.01 for a hundredth)
 	@$(BIN)/python -m tests.soak --share $(SHARE)
+
+lab: $(READY) ## run the published experiments and compare their tables with the committed ones
+	@set -e; for file in configs/experiments/*.yaml; do name=$$(basename $$file .yaml); echo "== $$name"; \
+	  $(BIN)/replan experiment $$file --out build/lab/$$name; \
+	  for table in docs/experiments/$$name/*.csv; do cmp $$table build/lab/$$name/$$(basename $$table); done; \
+	done; echo "All tables are as committed."
 
 bench: $(READY) peers ## run every benchmark, beside the peers
 	@set -e; for file in benchmarks/bench_*.py; do $(BIN)/python $$file; done

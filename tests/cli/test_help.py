@@ -10,7 +10,20 @@ from replan.cli.exits import MEANING, Exit
 from tests.cli.conftest import ROOT
 
 HEAVY = ("trio", "pydantic", "openai", "rich", "structlog", "apsw", "yaml", "genai_prices")
-COMMANDS = ["run", "resume", "runs", "show", "log", "questions", "answer", "cancel", "check", "workflow", "doctor"]
+COMMANDS = [
+    "run",
+    "resume",
+    "runs",
+    "show",
+    "log",
+    "questions",
+    "answer",
+    "cancel",
+    "check",
+    "experiment",
+    "workflow",
+    "doctor",
+]
 
 
 def loaded_by(code):

@@ -1,0 +1,91 @@
+"""The command `experiment`: what it prints, what it writes, and how it says no."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from replan.cli.app import app
+from replan.data import data_root
+from tests.experiments.conftest import SMALL
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Write the small experiment with changes."""
+
+    def written(**changes):
+        path = tmp_path / "mine.yaml"
+        path.write_text(yaml.safe_dump({**SMALL, **changes}))
+        return path
+
+    return written
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["experiment", *map(str, arguments)])
+
+
+def test_it_prints_a_line_per_arm_and_writes_the_report(file, tmp_path):
+    result = run(file(), "--out", tmp_path / "out", "--jobs", "1")
+    assert result.exit_code == 0
+    assert "search/depth_first" in result.stdout
+    assert f"Report: {tmp_path / 'out' / 'report.html'}" in result.stdout
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_json_is_one_object_with_all_tables(file, tmp_path):
+    result = run(file(), "--out", tmp_path / "out", "--jobs", "1", "--json")
+    shown = json.loads(result.stdout)
+    assert [row["arm"] for row in shown["arms"]] == ["search/depth_first", "search/blind"]
+    assert {"name", "folder", "budgets", "depths", "steps"} <= set(shown)
+
+
+def test_a_spent_budget_is_an_exit_code(file, tmp_path):
+    result = run(file(budget={"calls": 40}), "--out", tmp_path / "out", "--jobs", "1")
+    assert result.exit_code == 5
+    assert "the budget is spent" in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("arguments", [[], ["x.yaml", "--calibrate", "y"]])
+def test_it_takes_an_experiment_or_a_calibration(arguments):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "`replan experiment FILE`, or --calibrate FOLDER alone" in result.stderr
+
+
+def test_what_is_broken_is_one_line(file, tmp_path):
+    result = run(file(searches=["deep", "blind"]), "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+    assert "unknown search 'deep'" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_without_curves_is_named():
+    result = run("--calibrate", "nowhere")
+    assert result.exit_code == 2
+    assert "nowhere" in result.stderr
+
+
+def test_killed_in_the_middle_and_started_again_it_ends_with_the_same_bytes(file, tmp_path):
+    """A real process and a real SIGKILL."""
+    path = file(seeds={"first": 1000, "count": 40})
+    command = [sys.executable, "-m", "replan", "experiment", str(path), "--jobs", "1", "--out", str(tmp_path / "out")]
+    results = tmp_path / "out" / "results.jsonl"
+    process = subprocess.Popen(command, cwd=data_root(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None and not (results.exists() and results.stat().st_size > 10_000):
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert 0 < len(results.read_bytes().splitlines()) < 80
+    assert run(path, "--out", tmp_path / "out", "--jobs", "1").exit_code == 0
+    assert run(path, "--out", tmp_path / "whole", "--jobs", "1").exit_code == 0
+    for name in ("results.jsonl", "report.html", "arms.csv"):
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()

@@ -1,0 +1,55 @@
+"""The published experiments: sound files, and tables that come out again as they are committed."""
+
+import json
+
+import jsonschema
+import pytest
+import yaml
+
+from actors.config.schemas import schema_text
+from replan.data import data_root
+from replan.experiments.definition import Experiment
+from replan.experiments.preparing import Place, prepare
+from replan.experiments.report import CAPTIONS, write_report
+from replan.experiments.results import Store
+from replan.experiments.running import run_simulated
+from replan.plugins import registry
+from replan.settings import UserConfig
+
+FILES = sorted((data_root() / "configs" / "experiments").glob("*.yaml"))
+TABLES = data_root() / "docs" / "experiments"
+SCHEMA = data_root() / "configs" / "schemas" / "experiment.schema.json"
+REPORTED = 1000
+"""The first seed that is not for tuning."""
+
+
+def prepared(path):
+    return prepare(path, Place(registry({}, {}), data_root(), UserConfig(), {}, 0.0))
+
+
+def test_the_committed_schema_is_the_models():
+    """After a change to a model: `python -m replan.experiments.schemas configs/schemas`."""
+    assert SCHEMA.read_text() == schema_text(Experiment)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_published_experiment_is_sound_and_reports_on_fresh_seeds_only(path):
+    jsonschema.validate(yaml.safe_load(path.read_text()), json.loads(SCHEMA.read_text()))
+    ready = prepared(path)
+    assert ready.experiment.name == path.stem
+    assert ready.experiment.seeds.first >= REPORTED
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_published_experiment_has_all_its_tables(path):
+    assert {table.stem for table in (TABLES / path.stem).glob("*.csv")} == set(CAPTIONS)
+
+
+def test_the_quick_experiment_comes_out_as_it_is_committed(tmp_path):
+    """`make lab` does this for all of them."""
+    ready = prepared(data_root() / "configs" / "experiments" / "quick.yaml")
+    trials = run_simulated(ready, Store(tmp_path, ready.header()), lambda done, of: None, 1)
+    write_report(ready.experiment, trials, len(trials), tmp_path)
+    for name in CAPTIONS:
+        committed = TABLES / "quick" / f"{name}.csv"
+        assert (tmp_path / committed.name).read_bytes() == committed.read_bytes(), f"{name}: run `make lab`"
