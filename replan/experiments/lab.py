@@ -139,7 +139,7 @@ class _Hands:
                 return None
 
     def _generated(self, brief: GenerationBrief, now: float) -> PlanningMessage:
-        request_id, step = brief.request.request_id, brief.request.step
+        request_id, step = brief.request.request_id, brief.request.purpose
         if step in self.bench.selectors:
             return Generated(request_id, now, 0.0, self.bench.selectors[step].reply(brief))
         reply, seconds = answer(self.bench.profile, self.seed, model_request(brief), self.name)
