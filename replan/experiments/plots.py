@@ -7,7 +7,7 @@ from html import escape
 COLOURS = ("#1b6ca8", "#c8553d", "#588157", "#7b5ea7", "#b08900", "#3d5a6c", "#a23b72", "#4f772d", "#8d5b4c", "#5f6c7b")
 """Dark enough to be read in print; beyond ten arms they repeat, so every line and point is labelled as well."""
 
-WIDTH, LEFT, RIGHT, TOP, BOTTOM = 720, 60, 190, 34, 46
+WIDTH, LEFT, RIGHT, TOP, BOTTOM = 720, 60, 190, 48, 46
 ROW = 22
 """The height of a row of points."""
 
@@ -47,7 +47,8 @@ def points(title: str, rows: dict[str, Point], x_label: str) -> str:
     height = TOP + BOTTOM + ROW * max(1, len(rows))
     left = 210
     most = max((min(point.high, 4 * point.value + 1) for point in rows.values()), default=1.0) or 1.0
-    across = _Scale(min(0.0, *(point.low for point in rows.values()), 0.0), most, left, WIDTH - 30)
+    least = min((point.low for point in rows.values()), default=0.0)
+    across = _Scale(min(0.0, least), most, left, WIDTH - 30)
     body = [_text(left, 18, title, weight="bold"), *_axis(across, height, x_label)]
     for place, (name, point) in enumerate(rows.items()):
         colour, middle = COLOURS[place % len(COLOURS)], TOP + ROW * place + ROW / 2
@@ -87,7 +88,7 @@ def _frame(title: str, height: int, across: _Scale, up: _Scale, labels: tuple[st
     for tick in up.ticks():
         yield _line((LEFT, up.at(tick)), (WIDTH - RIGHT, up.at(tick)), "#ddd")
         yield _text(LEFT - 8, up.at(tick) + 4, f"{tick:g}", anchor="end")
-    yield _text(LEFT - 8, TOP - 8, labels[1], anchor="start")
+    yield _text(LEFT, TOP - 10, labels[1])
 
 
 def _axis(across: _Scale, height: int, label: str) -> Iterator[str]:
