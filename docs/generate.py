@@ -6,6 +6,7 @@ test compares, so that no page drifts. Meanings that code cannot say stand in `d
 # ruff: noqa: INP001, T201 -- a script, not a package
 
 import ast
+import csv
 import json
 import re
 import sys
@@ -166,6 +167,86 @@ def events() -> str:
     return table(("Kind", "Meaning", "Fields"), parts)
 
 
+def results(experiment: str, name: str) -> list[dict[str, str]]:
+    """Return the rows of a committed table of an experiment."""
+    with (DOCS / "experiments" / experiment / f"{name}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def share(row: Mapping[str, str], name: str) -> str:
+    """Return a share with its interval, in percent."""
+    return f"{float(row[name]):.1%} ({float(row[name + '_low']):.1%} to {float(row[name + '_high']):.1%})"
+
+
+def number(row: Mapping[str, str], name: str) -> str:
+    """Return a number with its interval, or a dash where there is none."""
+    if not row[name]:
+        return "-"
+    return f"{float(row[name]):.1f} ({float(row[name + '_low']):.1f} to {float(row[name + '_high']):.1f})"
+
+
+def compared(experiment: str) -> str:
+    """Return what an experiment says of its arms."""
+    head = ("Arm", "Success", "Calls per trial", "Calls per success")
+    rows = results(experiment, "arms")
+    return table(
+        head,
+        (
+            (row["arm"], share(row, "success"), f"{float(row['calls_mean']):.1f}", number(row, "calls_per_success"))
+            for row in rows
+        ),
+    )
+
+
+def matrix() -> str:
+    """Return the comparison of the workflows in all that was measured of them."""
+    columns = {
+        "calls_mean": "Calls per trial",
+        "calls_per_success": "Calls per success",
+        "tokens_mean": "Tokens",
+        "seconds_median": "Seconds (median)",
+        "backtracks_mean": "Steps back",
+        "strategy_aligned": "Strategy fits",
+    }
+    rows = results("decompositions", "arms")
+    cells = ((row["arm"], share(row, "success"), *(short(row[name]) for name in columns)) for row in rows)
+    return table(("Workflow", "Success", *columns.values()), cells)
+
+
+def short(value: str) -> str:
+    """Return a number without decimals that say nothing, or a dash."""
+    return f"{float(value):,.4g}" if value else "-"
+
+
+def by_budget(experiment: str) -> str:
+    """Return success by budget of calls, a column per budget."""
+    rows = results(experiment, "budgets")
+    budgets = list(dict.fromkeys(row["calls"] for row in rows))
+    found = {(row["arm"], row["calls"]): f"{float(row['success']):.1%}" for row in rows}
+    arms = dict.fromkeys(row["arm"] for row in rows)
+    return table(
+        ("Arm", *(f"{calls} calls" for calls in budgets)),
+        ((arm, *(found[arm, calls] for calls in budgets)) for arm in arms),
+    )
+
+
+def by_depth(experiment: str) -> str:
+    """Return how far back each arm goes, by where the problem is hard."""
+    rows = results(experiment, "depths")
+    cells = ((row["arm"], row["group"], row["depth"], row["steps_back"], f"{float(row['share']):.0%}") for row in rows)
+    return table(("Arm", "Hard at", "Depth", "Steps back", "Share"), cells)
+
+
+def by_cause(experiment: str) -> str:
+    """Return success by where the problem is hard."""
+    cells = (
+        (row["arm"], row["group"], share(row, "success"), number(row, "calls_per_success"))
+        for row in results(experiment, "causes")
+        if row["group"] != "unsolvable"
+    )
+    return table(("Arm", "Hard at", "Success", "Calls per success"), cells)
+
+
 def requirements() -> str:
     """Return every requirement in our words, with the tests that show it, or what is done instead."""
     found, rows = named_tests(), []
@@ -242,6 +323,16 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "faults": faults,
     "findings": findings,
     "guard-names": lambda: code(sorted(GUARD_CATALOG)),
+    "experiment-budgets": lambda: by_budget("searches"),
+    "experiment-decompositions": matrix,
+    "experiment-depths": lambda: by_depth("searches"),
+    "experiment-guard-errors": lambda: compared("guard_errors"),
+    "experiment-levels": lambda: by_cause("searches"),
+    "experiment-muddled": lambda: compared("muddled"),
+    "experiment-patience": lambda: compared("patience"),
+    "experiment-policy-rows": lambda: compared("policy_rows"),
+    "experiment-searches": lambda: compared("searches"),
+    "experiment-worlds": lambda: compared("worlds"),
     "levels": lambda: _meanings("levels", BacktrackLevel, "Level"),
     "outcomes": lambda: _meanings("outcomes", Outcome, "Outcome"),
     "planted-bugs": planted,
