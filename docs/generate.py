@@ -187,15 +187,24 @@ def number(row: Mapping[str, str], name: str) -> str:
 
 def compared(experiment: str) -> str:
     """Return what an experiment says of its arms."""
-    head = ("Arm", "Success", "Calls per trial", "Calls per success")
-    rows = results(experiment, "arms")
-    return table(
-        head,
+    head = ("Arm", "Success", "Difference to the baseline", "Calls per trial", "Calls per success")
+    cells = (
         (
-            (row["arm"], share(row, "success"), f"{float(row['calls_mean']):.1f}", number(row, "calls_per_success"))
-            for row in rows
-        ),
+            row["arm"],
+            share(row, "success"),
+            difference(row),
+            f"{float(row['calls_mean']):.1f}",
+            number(row, "calls_per_success"),
+        )
+        for row in results(experiment, "arms")
     )
+    return table(head, cells)
+
+
+def difference(row: Mapping[str, str]) -> str:
+    """Return the paired difference of success in points; nothing for the baseline itself."""
+    points = [100 * float(row[name]) for name in ("delta_success", "delta_low", "delta_high")]
+    return f"{points[0]:+.1f} ({points[1]:+.1f} to {points[2]:+.1f})" if any(points) else ""
 
 
 def matrix() -> str:

@@ -20,11 +20,15 @@ TRIALS_MAX = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One thing that is compared: a pipeline with a search (None: the workflow's own) and a model, under one name."""
+    """One thing that is compared: a pipeline with a search (None: the workflow's own) and a model.
+
+    `label` names the first two, `name` all three.
+    """
 
     pipeline: "Pipeline"
     search: str | None
     model: str
+    label: str
     name: str
 
 
@@ -103,7 +107,7 @@ class Experiment(Config):
     budgets: tuple[Count, ...] = (1, 5, 10, 20, 30)
     """The budgets of calls that success is shown for."""
     baseline: str
-    """The arm that all others are compared with, as the tables name it."""
+    """What all others on the same model are compared with: `PIPELINE`, or `PIPELINE/SEARCH` if there are several."""
     budget: Spending = Field(default_factory=Spending)
     """What the whole experiment may use."""
     concurrency: Annotated[int, Field(ge=1, le=256)] = 4
@@ -120,7 +124,7 @@ class Experiment(Config):
             for place, name in enumerate(names):
                 if name in names[:place]:
                     raise complaint(f"{name!r} is named twice", (key, place))
-        known = [arm.name for arm in self.arms()]
+        known = [arm.label for arm in self.arms()]
         if self.baseline not in known:
             raise complaint(f"there is no arm {self.baseline!r}", ("baseline",), nearest(self.baseline, known))
         if len(known) * self.seeds.count > TRIALS_MAX:
@@ -130,18 +134,21 @@ class Experiment(Config):
     def arms(self) -> tuple[Arm, ...]:
         """Return what is compared: each pipeline with each search and each model."""
         return tuple(
-            Arm(pipeline, search, model, _arm_name(pipeline.name, search, model, self))
+            self._arm(pipeline, search, model)
             for model in self.models
             for pipeline in self.pipelines
             for search in ((pipeline.search,) if pipeline.search else self.searches or (None,))
         )
 
+    def _arm(self, pipeline: Pipeline, search: str | None, model: str) -> Arm:
+        label = f"{pipeline.name}/{search}" if len(self.searches) > 1 and search else pipeline.name
+        name = f"{label}@{model.removeprefix('simulated:')}" if len(self.models) > 1 else label
+        return Arm(pipeline, search, model, label, name)
 
-def _arm_name(pipeline: str, search: str | None, model: str, whole: Experiment) -> str:
-    """Return a pipeline's name, with the search and the model where an experiment has several."""
-    several = len(whole.searches) > 1
-    name = f"{pipeline}/{search}" if several and search else pipeline
-    return f"{name}@{model.removeprefix('simulated:')}" if len(whole.models) > 1 else name
+    def references(self) -> dict[str, str]:
+        """Return the arm that each arm is compared with: the baseline on the same model."""
+        base = {arm.model: arm.name for arm in self.arms() if arm.label == self.baseline}
+        return {arm.name: base[arm.model] for arm in self.arms()}
 
 
 def load_experiment(path: Path) -> tuple[Experiment, Document]:

@@ -30,7 +30,7 @@ CAPTIONS: Mapping[str, str] = {
 def write_report(experiment: Experiment, trials: Sequence[Trial], planned: int, folder: Path) -> Scorecard:
     """Write tables, plots and the page into a folder; return the scorecard."""
     arms = [arm.name for arm in experiment.arms()]
-    card = scorecard(trials, arms, experiment.baseline, experiment.budgets)
+    card = scorecard(trials, experiment.references(), experiment.budgets)
     plots = dict(_plots(card, trials, arms))
     for name, table in card.tables.items():
         (folder / f"{name}.csv").write_bytes(to_csv(table).encode())

@@ -24,14 +24,16 @@ class Scorecard:
     tables: Mapping[str, Table]
 
 
-def scorecard(trials: Sequence[Trial], arms: Sequence[str], baseline: str, budgets: Sequence[int]) -> Scorecard:
-    """Return the tables of an experiment; an arm without trials has no rows."""
-    by_arm = {arm: [trial for trial in trials if trial.arm == arm] for arm in arms}
+def scorecard(trials: Sequence[Trial], references: Mapping[str, str], budgets: Sequence[int]) -> Scorecard:
+    """Return the tables of an experiment; `references` has the arms, and the one that each is compared with.
+
+    An arm without trials has no rows.
+    """
+    by_arm = {arm: [trial for trial in trials if trial.arm == arm] for arm in references}
     by_arm = {arm: found for arm, found in by_arm.items() if found}
-    reference = {trial.key[1:]: trial for trial in by_arm.get(baseline, ())}
     return Scorecard(
         {
-            "arms": [{"arm": arm, **_arm(found, reference)} for arm, found in by_arm.items()],
+            "arms": [{"arm": arm, **_arm(found, by_arm.get(references[arm], []))} for arm, found in by_arm.items()],
             "budgets": [row for arm, found in by_arm.items() for row in _budgets(arm, found, budgets)],
             "causes": [row for arm, found in by_arm.items() for row in _groups(arm, found)],
             "depths": [row for arm, found in by_arm.items() for row in _depths(arm, found)],
@@ -59,7 +61,7 @@ def success_by(trials: Sequence[Trial], calls: int) -> int:
     return sum(1 for trial in trials if good(trial) and trial.calls <= calls)
 
 
-def _arm(trials: Sequence[Trial], reference: Mapping[tuple[str, int], Trial]) -> dict[str, Cell]:
+def _arm(trials: Sequence[Trial], reference: Sequence[Trial]) -> dict[str, Cell]:
     count, hits = len(trials), sum(map(good, trials))
     calls, wins = [float(trial.calls) for trial in trials], [float(good(trial)) for trial in trials]
     usd = [trial.micro_usd / MICRO for trial in trials if trial.micro_usd is not None]
@@ -85,9 +87,10 @@ def _arm(trials: Sequence[Trial], reference: Mapping[tuple[str, int], Trial]) ->
     }
 
 
-def _delta(trials: Sequence[Trial], reference: Mapping[tuple[str, int], Trial]) -> dict[str, Cell]:
-    """Compare with the baseline on the same problems and seeds: difference of success, and ratio of calls a success."""
-    pairs = [(trial, reference[trial.key[1:]]) for trial in trials if trial.key[1:] in reference]
+def _delta(trials: Sequence[Trial], reference: Sequence[Trial]) -> dict[str, Cell]:
+    """Compare with the baseline on the same problems and seeds: the difference of success."""
+    others = {trial.key[1:]: trial for trial in reference}
+    pairs = [(trial, others[trial.key[1:]]) for trial in trials if trial.key[1:] in others]
     differences = [float(good(mine)) - float(good(other)) for mine, other in pairs]
     if not differences:
         return {"delta_success": None, "delta_low": None, "delta_high": None}

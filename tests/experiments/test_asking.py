@@ -47,7 +47,7 @@ async def test_the_rules_are_tried_like_any_model(prepared, tmp_path):
 
 
 async def test_simulated_arms_stand_beside_others(prepared, tmp_path):
-    ready = prepared(models=["rules", "simulated:base"], **{**ASKED, "baseline": "single@rules"})
+    ready = prepared(models=["rules", "simulated:base"], **ASKED)
     trials = await run(ready, tmp_path / "out", {})
     assert [trial.arm for trial in trials[:2]] == ["single@rules", "single@base"]
     assert trials[1].cause

@@ -30,7 +30,7 @@ TRIALS = [
 
 
 def card(trials=TRIALS, budgets=(1, 5, 10, 20, 30)):
-    return scorecard(trials, ["search", "base", "unused"], "base", budgets).tables
+    return scorecard(trials, dict.fromkeys(["search", "base", "unused"], "base"), budgets).tables
 
 
 def test_the_arms_are_told_with_the_difference_to_the_named_baseline():
