@@ -10,6 +10,7 @@ from actors.guards.catalogue import BUILT_IN
 from actors.hands.team import Registry, team
 from actors.machine.ids import call_of
 from actors.machine.messages import Begin
+from runtime.crash import LABELS
 from runtime.errors import Fenced, Held, JournalError, StorageFull
 from runtime.journal.memory import open_memory
 from runtime.ledger import Amount
@@ -19,7 +20,6 @@ from runtime.supervisor import GRACE_SECONDS, Lease, Stop
 from tests.simulation import scenery as pure
 
 RUN = "run"
-POINTS = ("append.before", "append.after", "send.before", "reply.after", "judge.after", "claim.after", "finish.after")
 
 current: ContextVar["Process"] = ContextVar("process")
 """Whose task this is: labelled crash points are one hook for the whole program."""
@@ -95,7 +95,7 @@ class Process:
         return self.dice.randint(1, 25), how
 
     def _point_plan(self):
-        label = self.dice.choice(POINTS)
+        label = self.dice.choice(LABELS)
         return [label, 1 if label in ("claim.after", "finish.after") else self.dice.randint(1, 8)]
 
     def die(self):
