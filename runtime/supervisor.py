@@ -305,7 +305,9 @@ class Supervisor(Generic[S, E, M]):
         self._patience.deadline = trio.current_time() + GRACE_SECONDS
         with self._patience:
             while self._running:
-                await self._take(await self._inbox.receive())
+                delivery = await self._inbox.receive()
+                with trio.CancelScope(shield=True):  # In hand, it is written whatever patience says meanwhile.
+                    await self._take(delivery)
         for envelope in self._running.values():
             envelope.withdraw()
         while self._running:

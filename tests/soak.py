@@ -69,7 +69,7 @@ def planted(share):
     from tests.shell.planted import table as found
 
     began = time.monotonic()
-    rows = found(BUGS if share >= 1 else FIRST, range(PLANTED))
+    rows = found(range(PLANTED), BUGS if share >= 1 else FIRST)
     shown = [{"class": kind, "bug": name, "seed": seed, "says": says} for kind, name, seed, says in rows]
     green = all(row["seed"] is not None for row in shown)
     return {"seconds": round(time.monotonic() - began, 1), "green": green, "bugs": shown}

@@ -1,6 +1,7 @@
 """The supervisor drives any machine: here two players who haggle, over the journal in memory."""
 
 from functools import partial
+from typing import Any
 
 import pytest
 import trio
@@ -74,6 +75,40 @@ async def test_a_second_wish_to_stop_cancels_the_reply_in_flight(autojump_clock:
             assert await driver.drive(Start(20)) is Ending.PARKED
         assert trio.current_time() < 5.0
         assert (await kinds(journal))[-1] == "paused"
+
+
+class Slow:
+    """A journal whose appends take two seconds before they are committed."""
+
+    def __init__(self, journal: Journal[NegotiationEvent]) -> None:
+        self._journal = journal
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._journal, name)
+
+    async def append(self, *arguments: Any, **named: Any) -> Any:
+        await trio.sleep(2.0)
+        return await self._journal.append(*arguments, **named)
+
+
+async def test_a_reply_in_hand_is_written_though_patience_ends(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """A second wish to stop comes while the reply is being written; it has been paid for."""
+    async with table() as journal:
+        stop = Stop()
+        driver = supervisor(Slow(journal), player(10, 10, 5.0), player(50, -10), stop)
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def press() -> None:
+                await trio.sleep(3.0)
+                stop.park.set()
+                await trio.sleep(5.0)
+                stop.now.set()
+
+            assert await driver.drive(Start(20)) is Ending.PARKED
+        assert (await kinds(journal))[-2:] == ["paused", "offered"]
 
 
 async def test_a_stop_waits_at_most_ten_seconds(autojump_clock: trio.testing.MockClock) -> None:
