@@ -71,6 +71,8 @@ class Code(StrEnum):
     # a person's review
     REVIEW_REJECTED = "review.rejected"
     REVIEW_UNANSWERED = "review.unanswered"  # declined or expired
+    # a step that is a run of its own, which ended without success
+    CHILD_UNSUCCESSFUL = "child.unsuccessful"
     # a plug-in guard that gave no code
     REJECTED = "guard.rejected"
 

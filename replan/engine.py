@@ -5,10 +5,13 @@ import os
 import secrets
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
+
+import trio
 
 from actors.hands.team import Registry, team
 from actors.machine.events import (
@@ -20,20 +23,21 @@ from actors.machine.events import (
     PlanningEvent,
     Replied,
 )
-from actors.machine.ids import step_of
+from actors.machine.ids import child_run, is_child, step_of
 from actors.machine.messages import Begin
-from actors.machine.planning import PlanningMachine
+from actors.machine.pinned import Pinned
+from actors.machine.planning import ChildBrief, PlanningMachine
 from actors.machine.state import State
 from actors.policy.cause import CLASSIFIER
 from replan.data import data_root
-from replan.job import Job
+from replan.job import Job, title_of
 from replan.opening import Shared, keeps_nothing, open_model, provider_of
 from replan.result import Result, result_of
 from replan.talking import Heard, post_answer, post_decline, post_told, split
 from runtime.actor import Actor
 from runtime.bells import Bells
 from runtime.clock import Clock, SystemClock
-from runtime.errors import RunNotFound, UsageProblem
+from runtime.errors import Held, RunExists, RunNotFound, UsageProblem
 from runtime.events import Codec, Record
 from runtime.hook import Hook
 from runtime.journal.port import Journal, Posted, RunRow
@@ -50,6 +54,8 @@ from runtime.turns import Turns
 CODEC: Codec[PlanningEvent] = Codec(EVENTS)
 """The codec of planning events, for every journal."""
 
+HELD_SECONDS = 0.5
+"""How long a run waits before it looks again whether a run below it is free."""
 CANCEL = "cancel"
 """The key of the wish to cancel in a run's inbox: there is one, however often it is said."""
 
@@ -142,7 +148,7 @@ class Engine:
             raise UsageProblem("the run was admitted, but stopped before anything was recorded", place=run, hint=hint)
         if state.finished is not None:
             return result_of(run, state, "finished")
-        missing = self.registry.missing(state.config.workflow)
+        missing = tuple(dict.fromkeys(name for one in state.config.all for name in self.registry.missing(one.workflow)))
         if missing:
             hint = "install it, or pass it as the run's start did, and resume again; nothing is lost"
             raise UsageProblem(f"this run needs the plug-in {' and '.join(missing)}", place=run, hint=hint)
@@ -222,6 +228,7 @@ class Engine:
         await self.cancel(run)
         supervisor = self._supervisor(run, [], Manner())
         ending = await supervisor.drive()
+        await self._cancel_children(supervisor.state)
         return result_of(run, supervisor.state, _STATUS[ending])
 
     def _first(self, run: str, job: Job) -> Begin:
@@ -245,12 +252,48 @@ class Engine:
 
     async def _drive(self, run: str, known: State, model: Any, first: Begin | None, manner: Manner) -> Result:
         assert known.config is not None
-        provider = provider_of(known.config.model, self.environment)
-        turn = nullcontext if provider is None else self.turns.of_run(provider)
-        actors = team(known.config, model, self.registry, self.clock, threads=self.threads, turn=turn)
-        supervisor = self._supervisor(run, actors, manner)
+        supervisor = self._supervisor(run, self._team(known.config, model, manner), manner)
         ending = await supervisor.drive(first)
+        await self._cancel_children(supervisor.state)
         return result_of(run, supervisor.state, _STATUS[ending])
+
+    def _team(self, pinned: Pinned, model: Any, manner: Manner) -> list[Actor[Any]]:
+        provider = provider_of(pinned.model, self.environment)
+        turn = nullcontext if provider is None else self.turns.of_run(provider)
+        drive = partial(self._child, model, Manner(stop=manner.stop))
+        return team(pinned, model, self.registry, self.clock, threads=self.threads, turn=turn, drive=drive)
+
+    async def _child(self, model: Any, manner: Manner, brief: ChildBrief) -> State | None:
+        """Drive a step's own run from where its journal ends; one that has finished is only read."""
+        with suppress(RunExists):
+            await self.journal.create(brief.run, title_of(brief.problem))
+        state, _ = await self.load(brief.run)
+        if state.finished is not None:
+            return state
+        first = None
+        if state.config is None:
+            pinned = brief.pinned.model_dump_json()
+            first = Begin(self.clock.now(), brief.run, brief.problem, pinned, brief.limits, child=True)
+        supervisor = self._supervisor(brief.run, self._team(brief.pinned, model, manner), manner)
+        ending = None
+        while ending is None:
+            try:
+                ending = await supervisor.drive(first)
+            except Held:  # Somebody looks at it, or a killed driver's lease has not run out: it is ours all the same.
+                await trio.sleep(HELD_SECONDS)
+        await self._cancel_children(supervisor.state)
+        return supervisor.state if ending is Ending.FINISHED else None
+
+    async def _cancel_children(self, state: State) -> None:
+        """End the runs of a finished run's steps that were withdrawn before they ended."""
+        if state.finished is None or state.config is None:
+            return
+        children = [
+            child_run(state.run, name) for name, node in state.nodes.items() if state.config.child_of(node.step)
+        ]
+        for child in children:
+            with suppress(RunNotFound):
+                await self.finish_cancelled(child)
 
     def _supervisor(
         self, run: str, actors: Sequence[Actor[Any]], manner: Manner
@@ -299,9 +342,9 @@ def find_run(rows: list[RunRow], wanted: str) -> str:
 
     Raises `RunNotFound`, and `UsageProblem` when several match.
     """
-    names = [row.run for row in rows]
-    if wanted in names:
+    if wanted in [row.run for row in rows]:
         return wanted
+    names = [row.run for row in rows if "." in wanted or not is_child(row.run)]
     near = [name for name in names if name.startswith(wanted)] if len(wanted) >= 6 else []
     if not near:
         raise RunNotFound(wanted)

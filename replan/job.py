@@ -1,16 +1,18 @@
 """A job: everything that starts a run, resolved and checked before anything is written."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from actors.config.check import check_workflow
+from actors.config.resolve import LoadedWorkflow
 from actors.config.workflow import Workflow
 from actors.guards.catalogue import guard_for
 from actors.hands.team import Registry
 from actors.machine.pinned import Pinned
 from actors.policy.cause import CLASSIFIER
+from actors.policy.table import Policy
 from replan.opening import check_script
 from replan.settings import Choice, UserConfig
 from runtime.errors import UsageProblem
@@ -78,11 +80,11 @@ def make_job(
     workflow, keys = loaded.workflow, _overrides(asked)
     if keys:
         workflow = _changed(workflow, keys)
-    for step, pair in workflow.action_pairs.items():  # what cannot be made or loaded is told before anything is written
-        guard_for(workflow, step, registry.guards)
-        registry.generators.get(pair.generator)
-    asked_for = (*workflow.action_pairs, *([CLASSIFIER] if workflow.classifications_max else []))
-    check_script(choice.spec, asked_for)
+    for one in (workflow, *(child.workflow for child in _below(loaded))):
+        for step, pair in one.action_pairs.items():  # what cannot be made is told before anything is written
+            guard_for(one, step, registry.guards)
+            registry.generators.get(pair.generator)
+    check_script(choice.spec, set(_asked_for(replace(loaded, workflow=workflow))))
     price = _price(choice, config, environment, now, root)
     if asked.max_cost_usd is not None and price is None:
         hint = "give input_usd_per_mtok and output_usd_per_mtok under prices in config.yaml, or limit calls or tokens"
@@ -90,7 +92,7 @@ def make_job(
     if config.home_budget.usd is not None and price is None:
         hint = "give its price under prices in config.yaml, or limit home_budget by calls"
         raise UsageProblem(f"the price of {choice.text!r} is not known", place="home_budget.usd", hint=hint)
-    pinned = Pinned(workflow=workflow, policy=policy, prompts=loaded.prompts, model=choice.text, price=price)
+    pinned = _pinned(replace(loaded, workflow=workflow), policy, choice.text, price)
     limits = Limits(
         calls=workflow.max_total_calls,
         tokens=asked.max_tokens,
@@ -99,6 +101,33 @@ def make_job(
         deadline=None if asked.deadline_seconds is None else now + asked.deadline_seconds,
     )
     return Job(problem, title_of(problem), pinned, limits, loaded.notices)
+
+
+def _asked_for(loaded: LoadedWorkflow) -> Iterator[str]:
+    """Yield all that a run, and the runs that its steps start, may ask a model for."""
+    yield from loaded.workflow.action_pairs
+    if loaded.workflow.classifications_max:
+        yield CLASSIFIER
+    for child, _ in loaded.children.values():
+        yield from _asked_for(child)
+
+
+def _below(loaded: LoadedWorkflow) -> Iterator[LoadedWorkflow]:
+    """Yield every workflow that a run of this one may start, directly or not."""
+    for child, _ in loaded.children.values():
+        yield child
+        yield from _below(child)
+
+
+def _pinned(loaded: LoadedWorkflow, policy: Policy, model: str, price: Price | None) -> Pinned:
+    """Return what a run is pinned to, with the runs that its steps start. Those ask nobody: the run above does."""
+    children = {
+        name: _pinned(replace(child, workflow=child.workflow.changed(questions_max=0)), its_policy, model, price)
+        for name, (child, its_policy) in loaded.children.items()
+    }
+    return Pinned(
+        workflow=loaded.workflow, policy=policy, prompts=loaded.prompts, model=model, price=price, children=children
+    )
 
 
 def check_problem(problem: str) -> None:

@@ -1,12 +1,21 @@
-"""Checks a workflow with all that it names: guards, generators, prompts, plan files and policy, from one reading."""
+"""Checks a workflow with all that it names: guards, generators, prompts, plan files, policy, and workflows in turn."""
 
 from collections.abc import Collection
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from actors.config.pair import CHILD
 from actors.config.policies import load_policy
-from actors.config.resolve import LoadedWorkflow, find_named, read_workflow, with_prompts
+from actors.config.resolve import ALIASES, LoadedWorkflow, find_named, find_shipped, read_workflow, with_prompts
 from actors.config.workflow import validate_names
+from actors.config.yamlfile import Document
 from actors.policy.table import Policy
+from runtime.errors import UsageProblem
+
+DEPTH_MAX = 4
+"""Workflows that may stand above one another; a plan of plans of plans is one level less."""
+REVIEW = "human_review"
+"""The guard that a child may not have: it asks a person, and a child asks nobody."""
 
 
 def check_workflow(
@@ -18,8 +27,51 @@ def check_workflow(
         UsageProblem: the first thing that is wrong. Names go first: a misspelt guard says no role, so that its step's
             prompt could not be found either.
     """
-    workflow, document, notices = read_workflow(name_or_path, root)
-    validate_names(workflow, guards, generators, document)
-    find_named(workflow.policy, root / "configs" / "policies", "policy", document)
-    policy = load_policy(workflow.policy, root, Path(document.source).parent)
-    return with_prompts(workflow, document, notices, root), policy
+    return _Checking(root, guards, generators).check(name_or_path, ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Checking:
+    root: Path
+    guards: Collection[str]
+    generators: Collection[str]
+
+    def check(self, name_or_path: str, above: tuple[str, ...]) -> tuple[LoadedWorkflow, Policy]:
+        """Return a workflow below those in files `above`, outermost first."""
+        workflow, document, notices = read_workflow(name_or_path, self.root)
+        validate_names(workflow, self.guards, self.generators, document)
+        find_named(workflow.policy, self.root / "configs" / "policies", "policy", document)
+        policy = load_policy(workflow.policy, self.root, Path(document.source).parent)
+        loaded = with_prompts(workflow, document, notices, self.root)
+        here = (*above, str(Path(document.source).resolve()))
+        children: dict[str, tuple[LoadedWorkflow, Policy]] = {}
+        for step, pair in workflow.action_pairs.items():
+            if pair.child is not None and pair.child not in children:
+                children[pair.child] = self._child(pair.child, ("action_pairs", step, "generator"), document, here)
+        return replace(loaded, children=children), policy
+
+    def _child(
+        self, name: str, key: tuple[str, ...], document: Document, above: tuple[str, ...]
+    ) -> tuple[LoadedWorkflow, Policy]:
+        shipped, folder = self.root / "configs" / "workflows", Path(document.source).parent
+        try:
+            path = find_shipped(ALIASES.get(name, name), shipped, "workflow", ALIASES, folder)
+        except UsageProblem as problem:
+            raise document.problem(problem.cause, key, problem.hint) from None
+        if not path.exists():
+            raise document.problem(f"no such file {str(path)!r}", key)
+        where = str(path.resolve())
+        if where in above:
+            names = [Path(one).stem for one in (*above[above.index(where) :], where)]
+            raise document.problem(f"workflows run each other: {' -> '.join(names)}", key)
+        if len(above) >= DEPTH_MAX:
+            raise document.problem(f"{CHILD}{name} would be workflow {len(above) + 1} of at most {DEPTH_MAX}", key)
+        loaded, policy = self.check(where, above)
+        for step, pair in loaded.workflow.action_pairs.items():
+            if REVIEW in pair.guards:
+                raise loaded.document.problem(
+                    f"guard {REVIEW!r} asks a person, and a workflow that a step runs asks nobody",
+                    ("action_pairs", step, "guard"),
+                    f"review the step that runs it, in {document.source}",
+                )
+        return loaded, policy

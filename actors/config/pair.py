@@ -23,6 +23,10 @@ Patience = Annotated[int, Field(strict=True, ge=2, le=COUNT_MAX)]
 Seconds = Annotated[float, Field(strict=True, gt=0, le=SECONDS_MAX, allow_inf_nan=False)]
 
 
+CHILD = "workflow:"
+"""What the name of a generator starts with that is a run of another workflow."""
+
+
 class Composite(Config):
     """Several guards as one; exactly one of the keys is given."""
 
@@ -96,6 +100,8 @@ class ActionPair(Config):
     """Settings of the generator."""
     guard_config: Mapping[str, Any] = Field(default_factory=dict)
     """Settings of the guard."""
+    child_calls: Positive | None = None
+    """Calls that one run of `workflow:NAME` may take; null takes its worst case, or its own cap where that is less."""
     deterministic: bool | None = None
     """Whether no model is called; null asks the generator."""
     concurrency: Annotated[int, Field(strict=True, ge=1, le=256)] = 4
@@ -104,6 +110,11 @@ class ActionPair(Config):
     """Time limit of one model call; null takes the workflow's."""
     output_tokens_max: Positive | None = None
     """Length limit of one reply; null takes the workflow's."""
+
+    @property
+    def child(self) -> str | None:
+        """The workflow that the generator runs, if it is one."""
+        return self.generator.removeprefix(CHILD) if self.generator.startswith(CHILD) else None
 
     @property
     def guards(self) -> tuple[str, ...]:

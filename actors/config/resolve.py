@@ -7,7 +7,7 @@ path to prompts counts from the workflow's own folder.
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from actors.config.plan_files import with_plan_files
 from actors.config.workflow import Workflow
 from actors.config.yamlfile import Document, read_document
 from actors.policy.cause import CLASSIFIER
+from actors.policy.table import Policy
 from actors.prompting.book import PromptBook, load_prompts
 from runtime.errors import UsageProblem
 
@@ -32,13 +33,17 @@ _PROMPTS_SHARED = "planning"
 
 @dataclass(frozen=True, slots=True)
 class LoadedWorkflow:
-    """A workflow with its prompts: `source` is its file, `notices` a line each for a user, `document` has the lines."""
+    """A workflow with its prompts: `source` is its file, `notices` a line each for a user, `document` has the lines.
+
+    `children` are the workflows that steps run (`generator: workflow:NAME`), by name, once they are checked.
+    """
 
     workflow: Workflow
     prompts: PromptBook
     source: str
     notices: tuple[str, ...]
     document: Document
+    children: Mapping[str, tuple["LoadedWorkflow", Policy]] = field(default_factory=dict)
 
     def resolved(self, policy: Mapping[str, Any]) -> dict[str, Any]:
         """Return all that a run pins, as plain data for `content_ref`; the order of steps counts, so it is a list."""

@@ -268,7 +268,7 @@ def validate_names(
     found = document or Document(workflow.name, {})
     for step, pair in workflow.action_pairs.items():
         path = ("action_pairs", step)
-        if pair.generator not in generators:
+        if pair.child is None and pair.generator not in generators:
             hint = nearest(pair.generator, generators, kind="generators")
             raise found.problem(f"unknown generator {pair.generator!r}", (*path, "generator"), hint)
         if pair.deterministic and pair.generator in MODEL_GENERATORS:

@@ -7,15 +7,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from actors.config.pair import CHILD
 from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS, ActionPair, Workflow
 from actors.guards.catalogue import BUILT_IN, guard_for, guards_of
 from actors.guards.port import GuardFactory
+from actors.hands.children import Child, Drive, judging
 from actors.hands.generators import Generator, ModelGenerator
 from actors.hands.handlers import generate, judge, wait
 from actors.machine.pinned import Pinned
 from actors.machine.planning import CLOCK
 from actors.policy.cause import CLASSIFIER
-from runtime.actor import Actor
+from runtime.actor import Actor, Handler
 from runtime.clock import Clock
 from runtime.models.port import Model
 from runtime.turns import Turn
@@ -48,17 +50,26 @@ class Registry:
             for step, pair in workflow.action_pairs.items()
             for kind, names in (("generator", (pair.generator,)), ("guard", guards_of(workflow, step)))
             for name in names
+            if not name.startswith(CHILD)
         )
         known = {"generator": self.generator_names, "guard": self.guards}
         return tuple(f"{kind} {name!r}" for kind, name in needed if name not in known[kind])
 
 
 def team(
-    pinned: Pinned, model: Model, registry: Registry, clock: Clock, *, threads: bool = True, turn: Turn = nullcontext
+    pinned: Pinned,
+    model: Model,
+    registry: Registry,
+    clock: Clock,
+    *,
+    threads: bool = True,
+    turn: Turn = nullcontext,
+    drive: Drive | None = None,
 ) -> list[Actor[Any]]:
     """Return the actors of a run. `threads=False` keeps slow guards in the loop, for simulation.
 
-    `turn` says when a call to the model may be sent.
+    `turn` says when a call to the model may be sent; `drive` drives the runs that steps are: a workflow without such
+    steps needs none.
 
     The registry must have all that the workflow names (`Registry.missing`): nothing takes the place of a plug-in, least
     of all a model that is paid for.
@@ -68,12 +79,18 @@ def team(
     if workflow.classifications_max:
         actors.append(Actor(CLASSIFIER, partial(generate, asking, clock, turn), concurrency=len(workflow.action_pairs)))
     for step, pair in workflow.action_pairs.items():
-        generator = _generator(pair, asking, registry)
         guard = guard_for(workflow, step, registry.guards)
-        judging = partial(judge, guard, clock, threads, workflow.guard_timeout_seconds)
-        own = turn if generator is asking else nullcontext
-        actors.append(Actor(f"step:{step}", partial(generate, generator, clock, own), concurrency=pair.concurrency))
-        actors.append(Actor(f"guard:{step}", judging, concurrency=pair.concurrency))
+        if pair.child is not None:
+            assert drive is not None
+            making: Handler[Any] = Child(drive, clock).generate
+            guard = judging(guard)
+        else:
+            generator = _generator(pair, asking, registry)
+            own = turn if generator is asking else nullcontext
+            making = partial(generate, generator, clock, own)
+        deciding = partial(judge, guard, clock, threads, workflow.guard_timeout_seconds)
+        actors.append(Actor(f"step:{step}", making, concurrency=pair.concurrency))
+        actors.append(Actor(f"guard:{step}", deciding, concurrency=pair.concurrency))
     return actors
 
 

@@ -25,7 +25,7 @@ from actors.machine.messages import Begin, Faulted, Generated, Judged, PlanningM
 from actors.machine.pinned import Pinned
 from actors.machine.state import HOME_BUDGET, State
 from actors.policy.cause import read_cause
-from runtime.ledger import ZERO, used
+from runtime.ledger import ZERO, Amount, used
 from runtime.machine import Refused
 from runtime.messages import Crashed, Mailed, Overdrawn, Parking, Resumed, Woken
 
@@ -71,6 +71,7 @@ def _begin(state: State, message: Begin) -> PlanningEvent | Refused | None:
         specification=storable(message.specification),
         pinned=message.pinned,
         limits=message.limits,
+        child=message.child,
     )
 
 
@@ -81,9 +82,8 @@ def _unless_finished(state: State, event: PlanningEvent) -> PlanningEvent | None
 def _generated(state: State, message: Generated) -> PlanningEvent | None:
     request_id = message.request_id
     if request_id in state.ledger.forfeited:
-        amount = state.ledger.forfeited[request_id]
         return Settled(
-            request_id=request_id, at=message.at, used=used(message.reply.usage, amount, _config(state).price)
+            request_id=request_id, at=message.at, used=_cost(state, message, state.ledger.forfeited[request_id])
         )
     opened = state.generations.get(request_id)
     if opened is None:
@@ -91,7 +91,7 @@ def _generated(state: State, message: Generated) -> PlanningEvent | None:
     reply, request = message.reply, opened.request
     if state.branches:
         state = focus(state, branch_of(request_id))
-    cost = used(reply.usage, request.reserve, _config(state).price)
+    cost = _cost(state, message, request.reserve)
     told = reply.usage is not None and reply.usage.tokens == cost.tokens
     text = storable(reply.text)
     brought: dict[str, Any] = {
@@ -110,6 +110,11 @@ def _generated(state: State, message: Generated) -> PlanningEvent | None:
     if isinstance(request, ClassificationRequested):
         return FailureClassified(**brought, cause=read_cause(text))
     return ArtifactProduced(**brought, repeats=_earlier(state, request.step, text))
+
+
+def _cost(state: State, message: Generated, reserved: Amount) -> Amount:
+    """Return what a reply is charged."""
+    return message.cost or used(message.reply.usage, reserved, _config(state).price)
 
 
 def storable(text: str) -> str:

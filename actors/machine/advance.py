@@ -141,7 +141,7 @@ def _reissue(state: State) -> PlanningEvent | None:
     if state.saving:
         return None
     for request_id, opened in state.generations.items():
-        if opened.epoch < state.epoch:
+        if opened.epoch < state.epoch and not state.is_child(opened.request):
             request = next_try(state, opened.request)
             short = state.ledger.shortfall(request.reserve, state.now)
             if short is not None:

@@ -75,7 +75,10 @@ class Outcome(StrEnum):
 
 
 class RunStarted(Told):
-    """The run began. `pinned` is the JSON of everything that later decisions use (`actors.machine.pinned`)."""
+    """The run began. `pinned` is the JSON of everything that later decisions use (`actors.machine.pinned`).
+
+    `child` says that it is a step of another run, whose books reserve and settle what it takes.
+    """
 
     texts: ClassVar[tuple[str, ...]] = ("specification", "pinned")
     kind: Literal["run_started"] = "run_started"
@@ -83,6 +86,7 @@ class RunStarted(Told):
     specification: str
     pinned: str
     limits: Limits
+    child: bool = False
 
     @field_serializer("limits")
     def _all_limits(self, limits: Limits) -> dict[str, Any]:

@@ -129,6 +129,7 @@ def _started(state: State, event: RunStarted) -> State:
     return changed(
         state,
         run=event.run,
+        child=event.child,
         config=config,
         specification=event.specification,
         ledger=Ledger(event.limits),

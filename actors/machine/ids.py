@@ -5,6 +5,8 @@ second try on; the classification of a rejection has `/c` after the node's id, a
 request has `judge:` before it. A step's id has neither a slash nor a dot in it, so every name can be read back.
 """
 
+from runtime.events import text_hash
+
 
 def node_id(step: str, visit: int, attempt: int, branch: int = 0) -> str:
     """Return the name of an attempt."""
@@ -46,6 +48,16 @@ def call_of(request_id: str) -> str:
 def node_of(request_id: str) -> str:
     """Return the node that a generation or classification request is for."""
     return call_of(request_id).removesuffix("/c")
+
+
+def child_run(run: str, node: str) -> str:
+    """Return the id of the run that an attempt is, where it is one: the same for every try of it, after any crash."""
+    return f"{run}.{text_hash(node)[:8]}"
+
+
+def is_child(run: str) -> bool:
+    """Tell whether a run belongs to a step of another; ids that people are given have no dot."""
+    return "." in run
 
 
 def judgement_id(node: str) -> str:

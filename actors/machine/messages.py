@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from actors.findings import Verdict
-from runtime.ledger import Limits
+from runtime.ledger import Amount, Limits
 from runtime.messages import Crashed, Mailed, Overdrawn, Parking, Resumed, Woken
 from runtime.models.port import Fault, Reply
 
@@ -17,16 +17,18 @@ class Begin:
     specification: str
     pinned: str
     limits: Limits
+    child: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A generator's reply. `elapsed` is seconds."""
+    """A generator's reply. `elapsed` is seconds; `cost` is what it took, where usage does not say so."""
 
     request_id: str
     at: float
     elapsed: float
     reply: Reply
+    cost: Amount | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,17 @@
 Decisions not yet taken use these, so that a new release or an edited file never strands a parked run.
 """
 
+from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache
+
+from pydantic import Field
 
 from actors.config.workflow import Workflow
 from actors.guards.review import reviewed
 from actors.policy.decide import Escalation
 from actors.policy.table import Policy
 from actors.prompting.book import PromptBook
+from actors.search.cost import happy_calls, worst_case_calls
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Search
 from actors.search.strategies.choice import moves_of, read_search, strategy_of
@@ -19,13 +23,34 @@ from runtime.models.prices import Price
 
 
 class Pinned(Value):
-    """The resolved configuration of one run. `price` is None when it is unknown; a free model has a price of zero."""
+    """The resolved configuration of one run. `price` is None when it is unknown; a free model has a price of zero.
+
+    `children` are the configurations of the runs that its steps start, by the name after `workflow:`.
+    """
 
     workflow: Workflow
     policy: Policy
     prompts: PromptBook
     model: str
     price: Price | None = None
+    children: Mapping[str, "Pinned"] = Field(default_factory=dict)
+
+    def child_of(self, step: str) -> "Pinned | None":
+        """Return what a step's own run is pinned to, if it is one."""
+        name = self.workflow.action_pairs[step].child
+        return None if name is None else self.children[name]
+
+    @property
+    def all(self) -> "Iterator[Pinned]":
+        """Yield this and every configuration below it."""
+        yield self
+        for child in self.children.values():
+            yield from child.all
+
+    @property
+    def most_calls(self) -> int:
+        """The most calls that a run may take: its worst case in one round, or its cap where that is less."""
+        return min(worst_case_calls(self.graph, self.workflow.classifications_max), self.workflow.max_total_calls)
 
     @cached_property
     def search(self) -> Search:
@@ -40,7 +65,7 @@ class Pinned(Value):
     @cached_property
     def graph(self) -> Graph:
         """The workflow as the search sees it."""
-        return graph_of(self.workflow)
+        return graph_of(self.workflow, self.children)
 
     @cached_property
     def roles(self) -> dict[str, str]:
@@ -80,8 +105,18 @@ def read_pinned(text: str) -> Pinned:
     return Pinned.model_validate_json(text)
 
 
-def graph_of(workflow: Workflow) -> Graph:
-    """Return the shape and budgets of a workflow."""
+def graph_of(workflow: Workflow, children: Mapping[str, Pinned] | None = None) -> Graph:
+    """Return the shape and budgets of a workflow; what its `children` may take counts where they are given."""
+    known = children or {}
+
+    def calls(step: str) -> tuple[int, int]:
+        pair = workflow.action_pairs[step]
+        child = known.get(pair.child or "")
+        if child is None:
+            return pair.child_calls or 1, 1
+        most = pair.child_calls or child.most_calls
+        return most, min(most, happy_calls(child.graph))
+
     return Graph(
         requires={step: pair.requires for step, pair in workflow.action_pairs.items()},
         budgets={
@@ -89,6 +124,8 @@ def graph_of(workflow: Workflow) -> Graph:
                 rmax=workflow.rmax_of(step),
                 backtrack_budget=pair.backtrack_budget,
                 deterministic=workflow.is_deterministic(step),
+                calls=calls(step)[0],
+                happy=calls(step)[1],
             )
             for step, pair in workflow.action_pairs.items()
         },

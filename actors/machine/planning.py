@@ -19,11 +19,13 @@ from actors.machine.events import (
 )
 from actors.machine.evolve import evolve
 from actors.machine.failure import failure_context, rendered_failure
-from actors.machine.ids import branch_of
+from actors.machine.ids import branch_of, child_run
 from actors.machine.messages import PlanningMessage
+from actors.machine.pinned import Pinned
 from actors.machine.state import State
 from actors.policy.cause import CLASSIFIER
 from actors.prompting.render import Rendered
+from runtime.ledger import ZERO, Limits
 from runtime.machine import Refused, Summary, Work
 
 CLOCK = "clock"
@@ -61,7 +63,18 @@ class JudgementBrief:
     context: Context
 
 
-Brief = GenerationBrief | JudgementBrief | WaitRequested | ClarificationRequested
+@dataclass(frozen=True, slots=True)
+class ChildBrief:
+    """What a step that is a run of its own gets: the run's id, its problem, what it is pinned to, and its limits."""
+
+    run: str
+    request_id: str
+    problem: str
+    pinned: Pinned
+    limits: Limits
+
+
+Brief = GenerationBrief | ChildBrief | JudgementBrief | WaitRequested | ClarificationRequested
 
 
 class PlanningMachine:
@@ -87,7 +100,8 @@ class PlanningMachine:
         """Return the open requests as work for steps, guards, the clock and the user."""
         work: dict[str, Work] = {}
         for request_id, opened in state.generations.items():
-            if opened.epoch == state.epoch:  # An earlier driver's request is reissued or dropped, never carried out.
+            # An earlier driver's request is reissued or dropped, never carried out; a run of its own goes on.
+            if opened.epoch == state.epoch or state.is_child(opened.request):
                 work[request_id] = Work(request_id, _address(opened.request), opened.request)
         for request_id, judgement in state.judgements.items():
             work[request_id] = Work(request_id, f"guard:{judgement.step}", judgement, repeatable=True)
@@ -105,6 +119,8 @@ class PlanningMachine:
             GenerationRequested | ClassificationRequested | JudgementRequested | WaitRequested | ClarificationRequested
         ) = work.request
         match request:
+            case GenerationRequested() if state.is_child(request):
+                return child_brief(_at(state, request.node), request)
             case GenerationRequested():
                 state = _at(state, request.node)
                 context = context_for(state, request.step)
@@ -127,9 +143,11 @@ class PlanningMachine:
 
     def summary(self, state: State) -> Summary:
         """Return the run's status row."""
-        committed = state.ledger.committed
+        committed = ZERO if state.child else state.ledger.committed  # A child's is what its parent has reserved.
         if state.finished is not None:
             return Summary("finished", str(state.finished.outcome), committed=committed)
+        if state.child:  # The run above goes on with it, and nobody else.
+            return Summary("parked")
         rests = not (state.generations or state.judgements)
         wake = min((wait.until for wait in state.waits.values()), default=None) if rests else None
         if state.questions and rests:
@@ -142,6 +160,34 @@ class PlanningMachine:
 def _at(state: State, node: str) -> State:
     """Return the state with the node's branch in focus."""
     return focus(state, branch_of(node)) if state.branches else state
+
+
+def child_brief(state: State, request: GenerationRequested) -> ChildBrief:
+    """Return what a step's own run starts with.
+
+    Its problem is the run's; with whatever the step has to build on or to mend it is the step's whole prompt, so that
+    the run below reads what a model would.
+    """
+    assert state.config is not None
+    pinned = state.config.child_of(request.step)
+    assert pinned is not None
+    context = context_for(state, request.step)
+    more = (context.dependencies, context.retry, context.escalation, context.said[1:], context.clarifications)
+    problem = rendered(state, request.step, context).user if any(more) else state.specification
+    limits, reserve, left = state.ledger.limits, request.reserve, state.ledger.active_left(state.now)
+    return ChildBrief(
+        run=child_run(state.run, request.node),
+        request_id=request.request_id,
+        problem=problem,
+        pinned=pinned,
+        limits=Limits(
+            calls=reserve.calls,
+            tokens=reserve.tokens or None,
+            micro_usd=reserve.micro_usd or None,
+            active_seconds=None if left is None else max(0.001, left),
+            deadline=limits.deadline,
+        ),
+    )
 
 
 def _address(request: GenerationRequested | ClassificationRequested) -> str:

@@ -38,7 +38,9 @@ def request_for(state: State, node: str, try_number: int) -> GenerationRequested
     assert state.config is not None
     config, step = state.config, step_of(node)
     prompt, reserve = rendered(state, step), ZERO
-    if not config.graph.budgets[step].deterministic:
+    if config.child_of(step) is not None:
+        reserve = _share(state, config.graph.budgets[step].calls)
+    elif not config.graph.budgets[step].deterministic:
         reserve = _reserve(config, prompt, config.roles[step], config.workflow.output_tokens_max_of(step))
     return GenerationRequested(
         node=node,
@@ -73,6 +75,19 @@ def _reserve(config: Pinned, prompt: Rendered, role: str, output: int) -> Amount
     sent = prompt.byte_count + schema_bytes(role) + FRAMING_TOKENS
     price = 0 if config.price is None else config.price.micro_usd(sent, output)
     return Amount(calls=1, tokens=sent + output, micro_usd=price)
+
+
+def _share(state: State, wanted: int) -> Amount:
+    """Return what a run of its own may take: its calls, or those that are left, and that share of tokens and money.
+
+    One call at least, so that a run without any left is short of calls.
+    """
+    limits, committed = state.ledger.limits, state.ledger.committed
+    left = limits.calls - committed.calls
+    calls = max(1, min(wanted, left))
+    tokens = 0 if limits.tokens is None else (limits.tokens - committed.tokens) * calls // max(1, left)
+    money = 0 if limits.micro_usd is None else (limits.micro_usd - committed.micro_usd) * calls // max(1, left)
+    return Amount(calls, max(1, tokens) if limits.tokens else 0, max(1, money) if limits.micro_usd else 0)
 
 
 def _shorter(state: State, limit: float) -> float | None:

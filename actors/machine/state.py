@@ -151,6 +151,7 @@ class State(Branch):
     """
 
     run: str = ""
+    child: bool = False
     config: Pinned | None = None
     specification: str = ""
     now: float = 0.0
@@ -212,6 +213,11 @@ class State(Branch):
     def told(self, kind: Literal["note", "requirement"]) -> tuple[str, ...]:
         """Return what the user told as a kind, oldest first."""
         return tuple(said.text for said in self.said if said.kind == kind)
+
+    def is_child(self, request: GenerationRequested | ClassificationRequested) -> bool:
+        """Tell whether a request is a run of its own: whoever comes back to it goes on where its journal ends."""
+        assert self.config is not None
+        return isinstance(request, GenerationRequested) and self.config.child_of(request.step) is not None
 
     def newest(self, step: str) -> Node | None:
         """Return the step's latest attempt."""

@@ -21,24 +21,25 @@ from actors.search.graph import Graph
 
 def happy_calls(graph: Graph) -> int:
     """Return the calls of a run in which every first attempt passes."""
-    return sum(1 for budget in graph.budgets.values() if not budget.deterministic)
+    return sum(budget.happy for budget in graph.budgets.values() if not budget.deterministic)
 
 
 def linear_calls(graph: Graph) -> int:
     """Return the most calls of a pipeline that never goes back: it makes one visit, whatever the budgets say."""
-    return sum(budget.rmax for budget in graph.budgets.values() if not budget.deterministic)
+    return sum(budget.rmax * budget.calls for budget in graph.budgets.values() if not budget.deterministic)
 
 
 def worst_case_calls(graph: Graph, classifications_max: int = 0) -> int:
     """Return the most calls that one branch can make in one round. Transport tries and reissues are not counted.
 
     Where the search can go back at all, every classification that the run may ask for counts: that is a bound, since a
-    short search may have fewer failures that are worth one.
+    short search may have fewer failures that are worth one. A step that is a run of its own counts by its own budget.
     """
     total = classifications_max if _goes_back(graph) else 0
     for step, budget in graph.budgets.items():
         if not budget.deterministic:
-            total += budget.rmax * (_parent_sets(graph, step) if step in graph.leaves else 1 + budget.backtrack_budget)
+            visits = _parent_sets(graph, step) if step in graph.leaves else 1 + budget.backtrack_budget
+            total += budget.calls * budget.rmax * visits
     return total
 
 

@@ -9,11 +9,16 @@ from actors.config.dag import Dag
 
 @dataclass(frozen=True)
 class StepBudget:
-    """`rmax` attempts per visit; at most `1 + backtrack_budget` visits (S23). A deterministic step costs no calls."""
+    """`rmax` attempts per visit; at most `1 + backtrack_budget` visits (S23). A deterministic step costs no calls.
+
+    `calls` is the most that one attempt may take, `happy` the least that it needs: not 1 where it is a run of its own.
+    """
 
     rmax: int = 3
     backtrack_budget: int = 2
     deterministic: bool = False
+    calls: int = 1
+    happy: int = 1
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def cost_of(pinned: Pinned, problem_bytes: int = SPECIFICATION_BYTES_MAX) -> dic
     workflow = pinned.workflow
     worst = worst_calls(pinned)
     calls = min(worst, workflow.max_total_calls)
-    each = max(_call_usd(pinned, purpose, problem_bytes) for purpose in _purposes(pinned))
+    each = _dearest_usd(pinned, problem_bytes)
     return {
         "workflow": workflow.name,
         "workflow_ref": pinned.workflow_ref,
@@ -93,8 +93,18 @@ def _search(cost: dict[str, Any]) -> str:
     return name if cost["branches_max"] == 1 else f"{name}, {cost['branches_max']} branches at most"
 
 
+def _dearest_usd(pinned: Pinned, problem_bytes: int) -> float:
+    """Return the most that one call can be charged, in the run or in one that a step of it is.
+
+    What a step hands down as the problem of its run may be as long as a problem gets.
+    """
+    own = (_call_usd(pinned, purpose, problem_bytes) for purpose in _purposes(pinned))
+    below = (_dearest_usd(child, SPECIFICATION_BYTES_MAX) for child in pinned.children.values())
+    return max((*own, *below))
+
+
 def _purposes(pinned: Pinned) -> Iterable[str | None]:
-    """Yield what a run calls the model for: its steps, and None for a classification."""
+    """Yield what a run calls the model for itself: its steps, and None for a classification."""
     yield from pinned.workflow.order()
     if pinned.workflow.classifications_max:
         yield None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import trio
 
+from actors.machine.ids import is_child
 from replan.cli.exits import Exit
 from replan.cli.logfile import logging_to
 from replan.cli.options import Invocation
@@ -31,7 +32,7 @@ async def opened(invocation: Invocation) -> AsyncIterator[Engine]:
 
 async def run_named(engine: Engine, wanted: str) -> str:
     """Return the run that an id, or an unambiguous start of one, names."""
-    return find_run(await all_runs(engine), wanted)
+    return find_run(await engine.journal.runs(ALL), wanted)
 
 
 async def newest_run(engine: Engine, *, unfinished: bool) -> str:
@@ -44,8 +45,8 @@ async def newest_run(engine: Engine, *, unfinished: bool) -> str:
 
 
 async def all_runs(engine: Engine) -> list[RunRow]:
-    """Return every run, the newest first."""
-    return await engine.journal.runs(ALL)
+    """Return every run that a person has started, the newest first."""
+    return [row for row in await engine.journal.runs(ALL) if not is_child(row.run)]
 
 
 @dataclass

@@ -7,7 +7,7 @@ from typing import Any
 from actors.findings import Finding
 from actors.machine.decided import Decided
 from actors.machine.events import ArtifactProduced, PlanningEvent, Revised, Settled
-from actors.machine.ids import node_of
+from actors.machine.ids import child_run, node_of
 from actors.machine.state import Node, State
 from actors.policy.decide import Decision
 from actors.policy.table import BacktrackLevel
@@ -28,8 +28,8 @@ class Attempt:
     """One attempt. `parent` is the attempt that it hangs under; `wasted` is what a backtrack made void, with itself.
 
     `late` is what replies cost that came after their request was withdrawn, `unknown` what is charged for tries whose
-    bill nobody knows. `over` says that the run has finished, so that a verdict which is missing will not come; `rests`
-    that nobody drives it now.
+    bill nobody knows. `child` is the run that it is, if it is one. `over` says that the run has finished, so that a
+    verdict which is missing will not come; `rests` that nobody drives it now.
     """
 
     node: Node
@@ -41,6 +41,7 @@ class Attempt:
     unknown: Amount = ZERO
     over: bool = False
     rests: bool = False
+    child: str | None = None
 
     @property
     def used(self) -> Amount:
@@ -71,6 +72,7 @@ class Attempt:
             "previous": node.previous,
             "repeats": node.repeats,
             "status": node.status,
+            "child": self.child,
             "guard": verdict.guard if verdict else None,
             "score": verdict.score if verdict else None,
             "findings": [finding.model_dump(mode="json", exclude_defaults=True) for finding in self.findings],
@@ -121,6 +123,7 @@ def attempts(
             unknown=unknown.get(node.node, ZERO),
             over=state.finished is not None,
             rests=rests,
+            child=child_run(state.run, node.node) if state.config and state.config.child_of(node.step) else None,
         )
         for node in state.nodes.values()
     ]

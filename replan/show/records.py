@@ -71,7 +71,8 @@ def line_of(event: PlanningEvent) -> str:
         case RunParked():
             return "parked"
         case GenerationRequested():
-            return f"{event.request_id} asked for, {counted(event.tokens_max, 'token')} at most"
+            most = counted(event.tokens_max, "token") if event.calls <= 1 else counted(event.calls, "call")
+            return f"{event.request_id} asked for, {most} at most"
         case ClassificationRequested():
             return f"{event.request_id} asked for: why was {event.node} rejected? {event.rule} would go far back"
         case FailureClassified():

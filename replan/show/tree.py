@@ -44,6 +44,8 @@ def _label(attempt: Attempt) -> Text:
     if node.verdict is not None:
         score = "" if node.verdict.passed else f", score {node.verdict.score:.2f}"
         text.append(" ").append_text(line(f"by {node.verdict.guard}{score}", "dim"))
+    if attempt.child is not None:
+        text.append(", ").append_text(line(f"run {attempt.child}", "dim"))
     if node.status == "superseded":
         text.append(", made void later", style="dim")
     if attempt.used.tokens or attempt.used.calls > 1:

@@ -160,6 +160,35 @@ def test_a_kill_around_a_classification(label: str, nth: int, tmp_path: Path, fo
     assert kinds.count("classification_requested") == kinds.count("failure_classified") == 1
 
 
+@pytest.mark.parametrize(
+    ("label", "nth"),
+    [("send.before", 2), ("reply.after", 2), ("reply.after", 3), ("finish.after", 1), ("judge.after", 3)]
+    + [("append.after", nth) for nth in range(3, 9)],
+)
+def test_a_kill_in_a_run_within_a_run(label: str, nth: int, tmp_path: Path, forker: Zygote) -> None:
+    """Whoever resumes the run above goes on with the one below; one that has finished is taken as it is."""
+    workflow = tmp_path / "above.yaml"
+    workflow.write_text(
+        "name: above\naction_pairs:\n"
+        "  g_analysis: {generator: model, guard: analysis_valid}\n"
+        '  g_plan: {generator: "workflow:./below.yaml", guard: plan_medium, requires: [g_analysis], child_calls: 3}\n'
+    )
+    (tmp_path / "below.yaml").write_text(
+        "name: below\naction_pairs:\n"
+        "  g_strategy: {generator: model, guard: strategy_valid}\n"
+        "  c_plan: {generator: model, guard: plan_medium, requires: [g_strategy]}\n"
+    )
+    with serve(by_step({**SCRIPT, "c_plan": [plan()] * 9})) as server:
+        case = Case(tmp_path, forker, server)
+        code, _ = case.replan(*case.beginning(9), "-w", str(workflow), kill={"label": label, "nth": nth})
+        assert code == -9
+        code, result = case.replan("resume", "--last", "--json")
+        asked = [called(request) for request in case.requested()]
+    assert (code, result["outcome"], result["plan"]) == (0, "success", plan())
+    assert len(asked) <= result["calls"] <= 4, "one call was open at the kill, and no more is asked again"
+    assert next(node for node in result["path"] if node["step"] == "g_plan")["node"] == "g_plan/v1.a1"
+
+
 def by_cause(script: dict[str, Any]) -> Handler:
     """Answer the classification of a plan with its cause, whenever it is asked for, and all else in order."""
     cause = next(item for item in script["g_plan"] if "cause" in item)

@@ -3,7 +3,7 @@
     workflow [key=value ...]        the workflow; an indented line per step: NAME [<- ABOVE ...] [key=value ...]
     limits [calls=N tokens=N cost=MICRO_USD active=S deadline=S]
     begin                           start the run
-    reply NODE ["text"] [tokens=N]  the generator's reply          accept NODE    the guard passes it
+    reply NODE ["text"] [tokens=N] [took=CALLS]  the generator's   accept NODE    the guard passes it
     reject NODE [CODE[@WHERE][:KIND] ...] [tag=TAG] [fatal]        fault REQUEST KIND [retry_after=S]
     classify REQUEST CODE|"text"    the classifier's reply
     ok NODE                         reply and accept               bad NODE ...   reply and reject
@@ -22,7 +22,7 @@ from actors.answers import NUMBER, YES_NO, choice
 from actors.findings import Finding, Verdict
 from actors.machine.ids import node_of
 from actors.machine.messages import Begin, Faulted, Generated, Judged
-from runtime.ledger import Limits
+from runtime.ledger import Amount, Limits
 from runtime.machine import Refused, fold
 from runtime.messages import Mailed, Parking, Resumed, Woken
 from runtime.models.port import Fault, FaultKind, Reply, Usage
@@ -111,10 +111,12 @@ class Stage:
         self.world.now += seconds
         return self.world.now
 
-    def reply(self, request, text="", tokens=15):
+    def reply(self, request, text="", tokens=15, took=None):
         usage = Usage(input_tokens=tokens - 5, output_tokens=5)
         content = text or json.dumps({"by": request})
-        return self.send(Generated(request, self.tick(), 1.0, Reply(text=content, usage=usage, model="toy")))
+        cost = None if took is None else Amount(took, tokens)
+        made = Reply(text=content, usage=usage, model="toy")
+        return self.send(Generated(request, self.tick(), 1.0, made, cost))
 
     def classify(self, request, said):
         return self.reply(request, said if " " in said else json.dumps({"cause": said}))

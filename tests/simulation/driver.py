@@ -24,9 +24,10 @@ from actors.machine.planning import PlanningMachine
 from actors.machine.questions import Status
 from actors.machine.state import State
 from runtime.events import Codec
+from runtime.ledger import Amount
 from runtime.machine import Refused, fold, settle
 from runtime.messages import Crashed, Mailed, Parking, Resumed, Woken
-from runtime.models.port import Fault
+from runtime.models.port import Fault, Reply
 from tests.simulation.invariants import Invariants
 from tests.simulation.scenery import START, cause, configuration, limits, reply, verdict, weather
 
@@ -101,7 +102,9 @@ class Run:
         """Send out the generation requests that have not been sent, and only with the prompt that was promised."""
         for name, work in MACHINE.outstanding(self.state).items():
             request = work.request
-            if isinstance(request, GenerationRequested | ClassificationRequested) and name not in self.started:
+            if isinstance(request, GenerationRequested) and self.state.is_child(request):
+                self.started.add(name)  # What it reads is fixed when it starts, which may be much later.
+            elif isinstance(request, GenerationRequested | ClassificationRequested) and name not in self.started:
                 generates = isinstance(request, GenerationRequested)
                 promised = (
                     rendered(self.state, request.step) if generates else rendered_failure(self.state, request.node)
@@ -137,12 +140,22 @@ class Run:
 
     def generated(self, request_id):
         """Return a generator's answer to a request."""
+        opened = self.state.generations.get(request_id)
+        if opened is not None and self.state.is_child(opened.request):
+            return self.child_ended(opened.request)
         made = (cause if call_of(request_id).endswith("/c") else reply)(self.dice, self.weather, self.count)
         if isinstance(made, Fault):
             if made.kind.refunded:
                 self.refunded.add(request_id)
             return self.kept(Faulted(request_id, self.now, 0.3, made))
         return self.kept(Generated(request_id, self.now, 0.3, made))
+
+    def child_ended(self, request):
+        """Return what a run of its own brings: its reply, and what it took of what was reserved."""
+        reserve = request.reserve
+        cost = Amount(self.dice.randint(1, reserve.calls), self.dice.randint(0, reserve.tokens), reserve.micro_usd)
+        made = Reply(text=f'{{"number": {self.count}}}', usage=None, model="toy")
+        return self.kept(Generated(request.request_id, self.now, 0.3, made, cost))
 
     def kept(self, message):
         self.sent.append(message)

@@ -60,6 +60,10 @@ class Invariants:
             step = event.step if event.kind == "generation_requested" else event.again.step
             self.shown = self.shown if self.graph.budgets[step].deterministic else [True] * len(self.shown)
         match event.kind:
+            case "request_reissued":
+                again = event.again
+                child = isinstance(again, GenerationRequested) and self.workflow.action_pairs[again.step].child
+                assert not child, "a run of its own goes on; it is not asked again"
             case "generation_requested" if event.try_number == 1:
                 self.attempt(event)
             case "artifact_produced" | "generation_failed" | "judgement_requested":

@@ -74,8 +74,11 @@ def _step(dice, requires, above):
     step = {"requires": requires, "rmax": dice.randint(1, 3), "backtrack_budget": dice.choice((0, 1, 1, 2, 3))}
     if role := dice.choice(ROLES):
         step["role"] = role
-    if dice.random() < 0.1:
+    chance = dice.random()
+    if chance < 0.1:
         step["deterministic"] = True
+    elif chance > 0.9:
+        step |= {"generator": "workflow:below", "child_calls": 3}
     if dice.random() < 0.1:
         step["guard"] = dice.choice(("human_review", {"all_of": ["toy", "human_review"]}))
     if above and dice.random() < 0.2:

@@ -67,7 +67,9 @@ def pinned(steps: Mapping[str, Mapping[str, Any]], *, price: Price | None = None
     pairs = {step: {"generator": "model", "guard": "toy", **settings} for step, settings in steps.items()}
     workflow = Workflow.model_validate({"name": "toy", "action_pairs": pairs, **keys})
     book = PromptBook(entries=dict.fromkeys((*steps, CLASSIFIER), ENTRY), sections=Sections.model_validate(SECTIONS))
-    return Pinned(workflow=workflow, policy=default_policy(), prompts=book, model="toy", price=price)
+    below = {pair["generator"].removeprefix("workflow:") for pair in pairs.values() if ":" in pair["generator"]}
+    children = {name: pinned({"only": {}}) for name in below}
+    return Pinned(workflow=workflow, policy=default_policy(), prompts=book, model="toy", price=price, children=children)
 
 
 SEEDS = {

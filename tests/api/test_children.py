@@ -1,0 +1,220 @@
+"""A step that is a run of its own: its result, its books, its failure, and what a stop or a cancel does to it."""
+
+from functools import partial
+
+import pytest
+import trio
+import yaml
+
+from actors.config.check import DEPTH_MAX, check_workflow
+from actors.machine.events import ArtifactProduced, Decided, GenerationRequested, VerdictReached
+from actors.machine.ids import child_run, is_child
+from replan.data import data_root
+from replan.engine import CODEC, Engine, Manner
+from replan.job import Asked, make_job
+from replan.plugins import registry
+from replan.settings import Choice, UserConfig
+from runtime.clock import SystemClock
+from runtime.errors import UsageProblem
+from runtime.journal.memory import open_memory
+from runtime.journal.port import RunFilter
+from runtime.models.spec import parse_model_spec
+from runtime.supervisor import Stop
+from tests.support.artifacts import GOOD, PROBLEM, plan
+
+BROKEN = plan(needs_missing_token="licence_granted")
+CHILD = """
+name: below
+action_pairs:
+  c_strategy: {generator: model, guard: strategy_valid, rmax: 1}
+  c_plan: {generator: model, guard: plan_medium, requires: [c_strategy], rmax: 1}
+"""
+PARENT = """
+name: above
+max_total_calls: 9
+action_pairs:
+  g_analysis: {generator: model, guard: analysis_valid}
+  g_plan: {generator: "workflow:./below.yaml", guard: plan_medium, requires: [g_analysis], rmax: 2}
+"""
+
+
+def write(folder, **files):
+    for name, text in files.items():
+        (folder / f"{name}.yaml").write_text(text)
+    return folder / "above.yaml"
+
+
+class Home:
+    """A journal in memory, a script, and the parent's job."""
+
+    def __init__(self, journal, folder, script, **asked):
+        write(folder, above=PARENT, below=CHILD)
+        (folder / "script.yaml").write_text(yaml.safe_dump(script))
+        self.engine = Engine(journal, registry=registry(), environment={})
+        model = f"scripted:{folder / 'script.yaml'}"
+        self.job = make_job(
+            PROBLEM,
+            Asked(workflow=str(folder / "above.yaml"), **asked),
+            Choice(model, parse_model_spec(model), ""),
+            config=UserConfig(),
+            registry=self.engine.registry,
+            root=data_root(),
+            environment={},
+            now=0.0,
+        )
+
+    async def events(self, run, kind):
+        _, records = await self.engine.load(run)
+        return [record.event for record in records if isinstance(record.event, kind)]
+
+    async def has_made(self, run):
+        return run in await self.runs() and bool(await self.events(run, ArtifactProduced))
+
+    async def runs(self):
+        return {row.run: row.summary for row in await self.engine.journal.runs(RunFilter())}
+
+
+def answers(*plans, strategies=9):
+    return {"g_analysis": [GOOD["g_analysis"]], "c_strategy": [GOOD["g_strategy"]] * strategies, "c_plan": list(plans)}
+
+
+@pytest.fixture
+async def journal():
+    async with open_memory(CODEC, SystemClock()) as opened:
+        yield opened
+
+
+async def test_the_plan_of_the_run_is_the_artifact_and_what_it_took_is_charged(journal, tmp_path):
+    home = Home(journal, tmp_path, answers(plan()))
+    result = await home.engine.begin(home.job, run="top")
+    assert (result.outcome, result.plan, result.calls) == ("success", plan(), 3)
+    asked = (await home.events("top", GenerationRequested))[-1]
+    made = (await home.events("top", ArtifactProduced))[-1]
+    assert (asked.calls, made.calls) == (2, 2)
+    child = child_run("top", "g_plan/v1.a1")
+    assert is_child(child)
+    assert (await home.runs())[child].detail == "success"
+    state, _ = await home.engine.load(child)
+    assert (state.specification != PROBLEM, state.ledger.limits.calls) == (True, 2)
+    assert PROBLEM.strip() in state.specification, "what the step builds on is told with the problem"
+
+
+async def test_a_run_without_success_is_a_rejection_that_names_its_outcome_and_the_next_attempt_is_another(
+    journal, tmp_path
+):
+    home = Home(journal, tmp_path, answers(BROKEN, plan()))
+    result = await home.engine.begin(home.job, run="top")
+    assert (result.outcome, result.calls) == ("success", 5)
+    first = [event for event in await home.events("top", VerdictReached) if not event.verdict.passed]
+    [finding] = first[0].verdict.errors
+    assert finding.code == "child.unsuccessful"
+    assert child_run("top", "g_plan/v1.a1") in finding.message
+    assert "backtrack_ceiling" in finding.message
+    assert (await home.events("top", Decided))[0].rule == "otherwise"
+    second, _ = await home.engine.load(child_run("top", "g_plan/v1.a2"))
+    assert "backtrack_ceiling" in second.specification, "the next run reads why the last one was rejected"
+
+
+async def test_a_run_gets_no_more_calls_than_are_left(journal, tmp_path):
+    home = Home(journal, tmp_path, answers(plan()), max_calls=2)
+    result = await home.engine.begin(home.job, run="top")
+    assert (result.outcome, result.calls) == ("budget_exhausted", 2)
+    state, _ = await home.engine.load(child_run("top", "g_plan/v1.a1"))
+    assert (state.ledger.limits.calls, state.finished.outcome) == (1, "budget_exhausted")
+
+
+async def test_what_a_child_takes_is_booked_once_for_the_whole_home(journal, tmp_path):
+    """The row of a child says nothing of its books: they are the parent's."""
+    home = Home(journal, tmp_path, answers(plan()))
+    await home.engine.begin(home.job, run="top")
+    rows = await home.runs()
+    assert sum(row.committed.calls for row in rows.values()) == 3
+
+
+async def test_a_parked_run_parks_its_child_and_both_go_on_where_they_were(journal, tmp_path):
+    """No finished call is asked again, and none is charged twice."""
+    script = answers({"reply": plan(), "delay_seconds": 1.0})
+    home, stop = Home(journal, tmp_path, script), Stop()
+
+    def park(record, _):
+        if isinstance(record.event, GenerationRequested) and record.event.step == "g_plan":
+            stop.park.set()
+
+    result = await home.engine.begin(home.job, run="top", stop=stop, on_record=park)
+    child = child_run("top", "g_plan/v1.a1")
+    assert result.status == "parked"
+    result = await home.engine.resume("top")
+    assert (result.outcome, result.plan, result.calls) == ("success", plan(), 3)
+    assert len(await home.events("top", GenerationRequested)) == 2
+    assert len(await home.events(child, ArtifactProduced)) == 2
+
+
+async def test_a_child_that_has_finished_is_taken_and_not_asked_again(journal, tmp_path):
+    """As after a kill between the child's last record and the parent's next one."""
+    home = Home(journal, tmp_path, answers(plan()))
+    with trio.CancelScope() as killed:
+
+        def kill(record, _):
+            if isinstance(record.event, GenerationRequested) and record.event.step == "g_plan":
+                killed.cancel()
+
+        await home.engine.begin(home.job, run="top", on_record=kill)
+    state, _ = await home.engine.load("top")
+    [opened] = state.generations.values()
+    [work] = home.engine.machine.outstanding(state).values()
+    brief = home.engine.machine.brief(state, work)
+    async with home.engine._model(state.config.model, {}) as model:
+        below = await home.engine._child(model, Manner(), brief)
+    assert below.finished.outcome == "success"
+    result = await home.engine.resume("top")
+    assert (result.outcome, result.plan, result.calls) == ("success", plan(), 3)
+    assert opened.request.try_number == 1
+
+
+async def test_a_cancelled_run_takes_its_child_with_it(journal, tmp_path):
+    home = Home(journal, tmp_path, answers({"reply": plan(), "delay_seconds": 60.0}))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(partial(home.engine.begin, home.job, run="top"))
+        child = child_run("top", "g_plan/v1.a1")
+        while not await home.has_made(child):  # noqa: ASYNC110 -- a journal rings for nobody
+            await trio.sleep(0.01)
+        await home.engine.cancel("top")
+    assert {name: row.detail for name, row in (await home.runs()).items()} == {"top": "cancelled", child: "cancelled"}
+
+
+def problem(path):
+    known = registry()
+    with pytest.raises(UsageProblem) as caught:
+        check_workflow(str(path), data_root(), known.guards, known.generator_names)
+    return str(caught.value)
+
+
+def test_workflows_that_run_each_other_are_refused_where_the_circle_closes(tmp_path):
+    top = write(
+        tmp_path, above=PARENT, below=CHILD.replace("{generator: model", '{generator: "workflow:above.yaml"', 1)
+    )
+    said = f"{tmp_path / 'below.yaml'}:4 action_pairs.c_strategy.generator: workflows run each other"
+    assert problem(top) == f"{said}: above -> below -> above"
+
+
+def test_workflows_stand_above_one_another_up_to_a_depth(tmp_path):
+    step = 'name: w\naction_pairs:\n  s: {generator: "workflow:./w%d.yaml", guard: plan_medium}\n'
+    for number in range(DEPTH_MAX):
+        (tmp_path / f"w{number}.yaml").write_text(step % (number + 1))
+    (tmp_path / f"w{DEPTH_MAX}.yaml").write_text(CHILD)
+    assert f"w{DEPTH_MAX - 1}.yaml:3" in problem(tmp_path / "w0.yaml")
+    assert problem(tmp_path / "w0.yaml").endswith("would be workflow 5 of at most 4")
+    known = registry()
+    check_workflow(str(tmp_path / "w1.yaml"), data_root(), known.guards, known.generator_names)
+
+
+def test_what_is_wrong_with_a_name_is_told_at_its_line(tmp_path):
+    top = write(tmp_path, above=PARENT.replace("./below.yaml", "serach"))
+    assert problem(top) == f"{top}:6 action_pairs.g_plan.generator: unknown workflow 'serach' (did you mean 'search'?)"
+    top = write(tmp_path, above=PARENT.replace("below", "nowhere"))
+    assert f"{top}:6 action_pairs.g_plan.generator: no such file" in problem(top)
+
+
+def test_a_workflow_that_asks_a_person_runs_by_itself_only(tmp_path):
+    top = write(tmp_path, above=PARENT, below=CHILD.replace("plan_medium", "human_review, role: plan"))
+    assert f"{tmp_path / 'below.yaml'}:5 action_pairs.c_plan.guard: guard 'human_review' asks a person" in problem(top)
