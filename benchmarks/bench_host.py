@@ -1,0 +1,251 @@
+"""What thousands of waiting runs cost one host, and how fast an answer wakes one of them.
+
+    python benchmarks/bench_host.py [--runs N] [--seconds S] [--wakes N]
+
+Makes a home of N runs that wait for an answer, and serves it with `replan host`, as a process of its own. Memory is that
+process's resident set beside the same host over an empty home; CPU is what it uses in S seconds in which nothing
+happens; the start is from the process's to the line that says it is ready. Waking is from the return of the post that
+committed the answer to the arrival of the next model request at a server in this process. The first wake, which loads
+the client's library, is told apart.
+
+Prints a table, writes results/host.json. Linux only: it reads /proc.
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import trio
+from common import HERE, SCRATCH, commit, machine, spread, table, today, told, verdict, versions, write
+
+ROOT = HERE.parent
+sys.path.insert(0, str(ROOT))
+
+from replan.data import data_root  # noqa: E402
+from replan.home import open_home  # noqa: E402
+from replan.job import Asked, make_job  # noqa: E402
+from replan.plugins import registry  # noqa: E402
+from replan.settings import Choice, UserConfig  # noqa: E402
+from replan.talking import post_answer  # noqa: E402
+from runtime.models.port import Reply, Usage  # noqa: E402
+from runtime.models.spec import Named  # noqa: E402
+
+GOALS = {"memory_mib": 50, "cpu_percent": 0.5, "wake_ms": 20, "start_s": 2}
+SIDE_BY_SIDE = 200
+ANALYSIS = {
+    "problem_type": "bug_fix",
+    "language": "python",
+    "severity": "high",
+    "key_signals": ["timeout"],
+    "affected_area": "login",
+    "rationale": "It worked before.",
+}
+ASKING = {**ANALYSIS, "open_questions": ["Which version is it?"]}
+PROBLEM = "The login fails with a timeout when the session store is slow."
+
+
+def main():
+    """Measure, print, write."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--runs", type=int, default=10_000, help="waiting runs (10,000)")
+    options.add_argument("--seconds", type=float, default=60.0, help="seconds of idling (60)")
+    options.add_argument("--wakes", type=int, default=50, help="runs to wake (50)")
+    chosen = options.parse_args()
+    SCRATCH.mkdir(exist_ok=True)
+    before = machine()
+    with tempfile.TemporaryDirectory(dir=SCRATCH) as folder, provider() as asked:
+        empty, full = Path(folder) / "empty", Path(folder) / "full"
+        trio.run(fill, full, chosen.runs)
+        with hosting(empty) as (process, start_empty):
+            idle = resident_mib(process)
+        with hosting(full) as (process, start):
+            memory = resident_mib(process)
+            cpu = cpu_percent(process, chosen.seconds)
+            wakes = trio.run(wake, full, chosen.wakes, asked)
+    first, *others = wakes
+    results = {
+        "commit": commit(),
+        "date": today(),
+        "machine": before,
+        "versions": versions(sys.executable, "trio", "apsw", "openai"),
+        "runs": chosen.runs,
+        "idle_seconds": chosen.seconds,
+        "memory_mib": {"empty": idle, "full": memory, "over": round(memory - idle, 1)},
+        "cpu_percent": cpu,
+        "start_s": {"empty": start_empty, "full": start},
+        "wake_ms": spread(others),
+        "first_wake_ms": round(first, 1),
+        "goals": GOALS,
+    }
+    print(tables(results))
+    write("host", results)
+
+
+def tables(results):
+    """Return the results as Markdown."""
+    memory, wakes, goals = results["memory_mib"], results["wake_ms"], results["goals"]
+    rows = (
+        ("memory over an idle host, MiB", memory["over"], verdict(memory["over"], goals["memory_mib"])),
+        ("CPU, percent of a core", results["cpu_percent"], verdict(results["cpu_percent"], goals["cpu_percent"])),
+        ("waking one, ms", told(wakes), verdict(wakes["median"], goals["wake_ms"])),
+        ("start to ready, s", results["start_s"]["full"], verdict(results["start_s"]["full"], goals["start_s"])),
+    )
+    return f"One host over {results['runs']:,} waiting runs:\n\n{table(('', 'measured', 'goal'), rows)}"
+
+
+class Asker:
+    """A model in this process that always asks a question."""
+
+    name = "bench"
+
+    async def complete(self, _):
+        """Return an analysis with an open question."""
+        await trio.lowlevel.checkpoint()
+        return Reply(text=json.dumps(ASKING), usage=Usage(input_tokens=100, output_tokens=100), model=self.name)
+
+    async def get(self, *_):
+        """Return the model, for every name."""
+        await trio.lowlevel.checkpoint()
+        return self
+
+
+async def fill(home, runs):
+    """Make a home of runs that wait for an answer."""
+    places = trio.CapacityLimiter(SIDE_BY_SIDE)
+    async with open_home(environment=environment(home)) as opened, trio.open_nursery() as nursery:
+        engine = replace(opened, models=Asker())
+        job = make_job(
+            PROBLEM,
+            Asked(workflow="option_a"),
+            Choice("bench", Named("bench")),
+            config=UserConfig(),
+            registry=registry(),
+            root=data_root(),
+            environment=engine.environment,
+            now=engine.clock.now(),
+        )
+
+        async def begin(number):
+            async with places:
+                result = await engine.begin(job, run=f"run{number:05}")
+            assert result.status == "waiting", result
+
+        for number in range(runs):
+            nursery.start_soon(begin, number)
+
+
+async def wake(home, wakes, asked):
+    """Answer the questions of some runs, one after the other; return the milliseconds to their next model requests."""
+    found = []
+    async with open_home(environment=environment(home)) as engine:
+        for number in range(wakes):
+            run = f"run{number:05}"
+            state = await engine.heard(run)
+            await post_answer(engine.journal, state, f"{run}/q1", "version 3.12")
+            committed = time.perf_counter()
+            engine.bells.ring()
+            with trio.fail_after(30):
+                while run not in asked:  # noqa: ASYNC110 -- another thread writes it
+                    await trio.sleep(0.001)
+            found.append((asked[run] - committed) * 1000)
+            await trio.sleep(0.3)  # The host comes to rest again.
+    return found
+
+
+@contextmanager
+def provider():
+    """Yield the times at which runs asked the model that this process serves, by run."""
+    asked = {}
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self):
+            """Note the time, and answer with an analysis that asks nothing."""
+            arrived = time.perf_counter()
+            asked.setdefault(self.headers["X-Client-Request-Id"].partition("/")[0], arrived)
+            self.rfile.read(int(self.headers["Content-Length"]))
+            message = {"role": "assistant", "content": json.dumps({**ANALYSIS, "open_questions": ["And now?"]})}
+            choice = {"index": 0, "message": message, "finish_reason": "stop"}
+            usage = {"prompt_tokens": 100, "completion_tokens": 100, "total_tokens": 200}
+            body = {"id": "1", "object": "chat.completion", "created": 1, "model": "bench"}
+            data = json.dumps(body | {"choices": [choice], "usage": usage}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_):
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    os.environ["OPENAI_BASE_URL"] = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    try:
+        yield asked
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@contextmanager
+def hosting(home):
+    """Yield the process of a host over a home, and the seconds until it was ready."""
+    begun = time.perf_counter()
+    command = [sys.executable, "-m", "replan", "host", "--json"]
+    pipes = {"stdout": subprocess.PIPE, "env": environment(home), "cwd": ROOT}
+    with subprocess.Popen(command, **pipes) as process:
+        assert json.loads(process.stdout.readline())["event"] == "ready"
+        start = round(time.perf_counter() - begun, 2)
+        drain = threading.Thread(target=process.stdout.read)
+        drain.start()
+        time.sleep(3)
+        try:
+            yield process, start
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(timeout=30)
+            drain.join()
+
+
+def environment(home):
+    """Return the environment that opens a home."""
+    return {**os.environ, "REPLAN_HOME": str(home), "PYTHONPATH": str(ROOT)}
+
+
+def resident_mib(process):
+    """Return a process's resident set."""
+    for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return round(int(line.split()[1]) / 1024, 1)
+    sys.exit("the system does not say how much memory a process has")
+
+
+def cpu_percent(process, seconds):
+    """Return how much of a core a process uses."""
+    before = _cpu_seconds(process)
+    time.sleep(seconds)
+    return round(100 * (_cpu_seconds(process) - before) / seconds, 3)
+
+
+def _cpu_seconds(process):
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+if __name__ == "__main__":
+    main()
