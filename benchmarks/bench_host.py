@@ -2,7 +2,7 @@
 
     python benchmarks/bench_host.py [--runs N] [--seconds S] [--wakes N]
 
-Makes a home of N runs that wait for an answer, and serves it with `replan host`, as a process of its own. Memory is that
+Makes a home of N runs that wait for an answer, and serves it with `replan host`, a process of its own. Memory is that
 process's resident set beside the same host over an empty home; CPU is what it uses in S seconds in which nothing
 happens; the start is from the process's to the line that says it is ready. Waking is from the return of the post that
 committed the answer to the arrival of the next model request at a server in this process. The first wake, which loads

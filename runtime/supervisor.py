@@ -239,6 +239,8 @@ class Supervisor(Generic[S, E, M]):
             await self._store(state, events, inbox)
         except HomeBudgetSpent as spent:
             state, events = self._saving(accepted, spent)
+            then = "ends" if spent.until is None else "waits for the next day"
+            self._notice(f"{spent.why}; the run {then}")
             await self._store(state, events, inbox, overdraw=True)  # What is left only tells what was used.
 
     async def _store(self, state: S, events: Sequence[E], inbox: int | None, *, overdraw: bool = False) -> None:

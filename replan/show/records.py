@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from actors.machine.advance import DEADLINE
 from actors.machine.decided import Decided
 from actors.machine.events import (
     ArtifactProduced,
@@ -52,7 +53,7 @@ _FAR = (BacktrackLevel.PARTIAL_REPLAN, BacktrackLevel.FULL_REPLAN)
 
 def news_of(event: PlanningEvent) -> str:
     """Return the line that progress shows for an event, or nothing."""
-    if isinstance(event, _SILENT) or (isinstance(event, WaitRequested) and event.node is None):
+    if isinstance(event, _SILENT) or (isinstance(event, WaitRequested) and event.request_id == DEADLINE):
         return ""
     if isinstance(event, Decided) and event.decision.level not in _FAR:
         return ""

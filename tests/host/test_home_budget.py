@@ -11,15 +11,16 @@ MINUTE = 60
 
 
 async def test_a_run_waits_for_the_next_day_when_the_budget_is_used_up(autojump_clock):
-    stage = Stage()
+    stage, notices = Stage(), []
     async with stage.engine(budget=HomeBudget(calls=2)) as engine:
-        result = await engine.begin(job("a", "b", "c"), run="first")
+        result = await engine.begin(job("a", "b", "c"), run="first", notice=notices.append)
         assert (result.outcome, result.calls) == ("success", 3)
         assert [at for at in stage.calls if at < MINUTE] == stage.calls[:2]
         assert MINUTE <= stage.calls[2] < 2 * MINUTE
         waits = [one.event for one in await engine.journal.read("first") if one.event.kind == "wait_requested"]
         assert [(wait.request_id, wait.until) for wait in waits] == [("home_budget", START + MINUTE)]
         assert "2 calls a day" in waits[0].why
+        assert notices == [f"{waits[0].why}; the run waits for the next day"]
 
 
 async def test_a_run_begins_also_when_nothing_is_left_of_the_day(autojump_clock):
