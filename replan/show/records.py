@@ -2,7 +2,6 @@
 
 from typing import assert_never
 
-from actors.machine.advance import DEADLINE
 from actors.machine.decided import Decided
 from actors.machine.events import (
     ArtifactProduced,
@@ -33,6 +32,7 @@ from actors.machine.events import (
     WaitEnded,
     WaitRequested,
 )
+from actors.machine.state import HOME_BUDGET
 from actors.policy.table import BacktrackLevel
 from replan.show.tree import finding_line
 from replan.show.words import counted, stamp
@@ -53,7 +53,9 @@ _FAR = (BacktrackLevel.PARTIAL_REPLAN, BacktrackLevel.FULL_REPLAN)
 
 def news_of(event: PlanningEvent) -> str:
     """Return the line that progress shows for an event, or nothing."""
-    if isinstance(event, _SILENT) or (isinstance(event, WaitRequested) and event.request_id == DEADLINE):
+    if isinstance(event, _SILENT):
+        return ""
+    if isinstance(event, WaitRequested) and event.node is None and event.request_id != HOME_BUDGET:
         return ""
     if isinstance(event, Decided) and event.decision.level not in _FAR:
         return ""
