@@ -7,10 +7,8 @@ from typing import assert_never
 from actors.machine.events import BranchOpened, BranchPruned, Outcome, RunFinished
 from actors.machine.ids import branch_of
 from actors.machine.state import Node, State
-from actors.search.progress import Phase, can_retry, cleared, done, first
+from actors.search.progress import Phase, can_retry, cleared
 from actors.search.strategies.tree import Open, Prune, Standing, Strategy, Tree
-
-_BEGUN = (Phase.BUSY, Phase.FAILED, Phase.AGAIN, Phase.ASKED, Phase.STUCK, Phase.ACCEPTED)
 
 
 def tree_of(state: State, strategy: Strategy, branches: Sequence[State]) -> Tree:
@@ -84,56 +82,65 @@ def _standing(view: State) -> Standing:
     if view.pruned:
         return Standing(view.branch, view.parent, live=False, calls=view.calls)
     assert view.config is not None
-    graph, progress = view.config.graph, view.progress
-    layer = _layer(view)
-    verdicts = [node.verdict for step in graph.steps if (node := _current(view, step)) is not None and node.verdict]
-    rejected = [step for step in graph.steps if progress[step].phase in (Phase.FAILED, Phase.AGAIN)]
-    wish = view.to_revise  # Only one that a rejection caused is a way back; a person's word sends all back alike.
+    graph, wish = view.config.graph, view.to_revise
+    # Only a wish that a rejection caused is a way back; a person's word sends all branches back alike.
     cause = None if wish is None or wish.node is None else view.nodes[wish.node]
-    doubts = [node for node in (*(view.newest(step) for step in rejected), cause) if node is not None and node.verdict]
-    asked = first(progress, Phase.ASKED) is not None or any(branch_of(node) == view.branch for node in view.reviews)
+    scores, doubts, phases = [], [], set()
+    rest, busy = 0, False
+    for step, slot in view.progress.items():  # One pass: this is asked for every branch after every event.
+        phase = slot.phase
+        phases.add(phase)
+        if phase is Phase.ACCEPTED:
+            scores.append(_score(view.nodes[slot.accepted or ""]))
+            continue
+        rest += not graph.budgets[step].deterministic
+        if phase in _REJECTED:
+            newest = view.newest(step)
+            assert newest is not None
+            scores.append(_score(newest))
+            if phase is Phase.FAILED or phase is Phase.AGAIN:
+                doubts.append(_score(newest))
+        busy = busy or (phase in _WORKING and (cause is None or step != cause.step))
+    layer, begun = _layer(view)
+    waiting = Phase.ASKED in phases or any(branch_of(node) == view.branch for node in view.reviews)
     return Standing(
         branch=view.branch,
         parent=view.parent,
-        done=done(progress),
-        stuck=first(progress, Phase.STUCK) is not None and not asked,
+        done=rest == 0 and phases == {Phase.ACCEPTED},
+        stuck=Phase.STUCK in phases and not waiting,
         back=cause is not None,
-        waiting=asked,
-        busy=any(_working(view, step) for step in graph.steps if cause is None or step != cause.step),
-        begun=layer < len(graph.layers) and any(progress[step].phase in _BEGUN for step in graph.layers[layer]),
+        waiting=waiting,
+        busy=busy,
+        begun=begun,
         own=layer == 0 or any(_own(view, step) for step in graph.layers[layer - 1]),
-        mendable=cause is not None and can_retry(graph, progress, cause.step),
+        mendable=cause is not None and can_retry(graph, view.progress, cause.step),
         calls=view.calls,
         path_calls=view.inherited + view.calls,
         layer=layer,
-        rest=sum(1 for step in graph.steps if progress[step].phase is not Phase.ACCEPTED and not _free(view, step)),
-        score=sum(verdict.score for verdict in verdicts) / len(verdicts) if verdicts else 0.0,
-        promise=min((node.verdict.score for node in doubts if node.verdict is not None), default=1.0),
-        made=tuple(_text(view, step) for done_layer in graph.layers[:layer] for step in done_layer),
+        rest=rest,
+        score=sum(scores) / len(scores) if scores else 0.0,
+        promise=min(doubts, default=1.0),
+        made=() if begun else tuple(_text(view, step) for above in graph.layers[:layer] for step in above),
     )
 
 
-def _layer(view: State) -> int:
-    """Return how many layers are accepted as a whole, from the top."""
+_REJECTED = (Phase.FAILED, Phase.AGAIN, Phase.STUCK, Phase.ASKED)
+_WORKING = (Phase.BUSY, Phase.FAILED)
+
+
+def _score(node: Node) -> float:
+    return 0.0 if node.verdict is None else node.verdict.score
+
+
+def _layer(view: State) -> tuple[int, bool]:
+    """Return how many layers are accepted as a whole, from the top, and whether the next one has been begun."""
     assert view.config is not None
-    for number, layer in enumerate(view.config.graph.layers):
-        for step in layer:
-            if view.progress[step].phase is not Phase.ACCEPTED:
-                return number
-    return len(view.config.graph.layers)
-
-
-def _current(view: State, step: str) -> Node | None:
-    """Return the attempt whose verdict counts now: the accepted one, or the rejected one that is to be mended."""
-    slot = view.progress[step]
-    if slot.accepted is not None:
-        return view.nodes[slot.accepted]
-    return view.newest(step) if slot.phase in (Phase.FAILED, Phase.AGAIN, Phase.STUCK, Phase.ASKED) else None
-
-
-def _working(view: State, step: str) -> bool:
-    """Tell whether a step's attempt is under way, or rejected and not decided about."""
-    return view.progress[step].phase in (Phase.BUSY, Phase.FAILED)
+    layers = view.config.graph.layers
+    for number, layer in enumerate(layers):
+        phases = [view.progress[step].phase for step in layer]
+        if any(phase is not Phase.ACCEPTED for phase in phases):
+            return number, any(phase is not Phase.IDLE for phase in phases)
+    return len(layers), False
 
 
 def _own(view: State, step: str) -> bool:
@@ -141,11 +148,6 @@ def _own(view: State, step: str) -> bool:
     return accepted is not None and view.nodes[accepted].branch == view.branch
 
 
-def _free(view: State, step: str) -> bool:
-    assert view.config is not None
-    return view.config.graph.budgets[step].deterministic
-
-
 def _text(view: State, step: str) -> str:
-    node = _current(view, step)
-    return "" if node is None or node.artifact is None else node.artifact.content
+    artifact = view.nodes[view.progress[step].accepted or ""].artifact
+    return "" if artifact is None else artifact.content

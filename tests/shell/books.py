@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import trio
 
-from actors.machine.ids import step_of
+from actors.machine.ids import branch_of, step_of
 from runtime.ledger import Amount
 
 DONE = ("artifact_produced", "failure_classified", "generation_failed")
@@ -45,6 +45,7 @@ class Books:
     every: dict = field(default_factory=dict)
     answers: dict = field(default_factory=dict)
     silent: set = field(default_factory=set)
+    pruned: set = field(default_factory=set)
     messages: list = field(default_factory=list)
     consumed: list = field(default_factory=list)
     epoch: int = 0
@@ -97,7 +98,10 @@ class Books:
                 )
                 self.holds(known, f"{event.node} is judged twice, or by nobody")
             case "revised":
-                self.revised(record, set(event.cleared))
+                self.revised(record, lambda node: step_of(node) in event.cleared and branch_of(node) == event.branch)
+            case "branch_pruned":
+                self.revised(record, lambda node: branch_of(node) == event.branch)
+                self.pruned.add(event.branch)
             case "wait_requested":
                 self.waits[event.request_id] = event
             case "wait_ended":
@@ -174,6 +178,7 @@ class Books:
         name = event.request_id
         self.holds(name not in self.asked, f"{name} is used for two requests")
         self.holds(not self.parked, f"{name} is asked for after parking")
+        self.holds(branch_of(name) not in self.pruned, f"{name} is asked for in a branch that was pruned")
         self.asked[name] = Asked(record.epoch, record.seq, event.reserve, trio.current_time())
         self.charged[name] = event.reserve
         total, limits = sum(self.charged.values(), Amount()), self.limits
@@ -195,13 +200,13 @@ class Books:
     def close(self, name, state, record):
         self.asked[name].state, self.asked[name].closed = state, record.seq
 
-    def revised(self, record, cleared):
+    def revised(self, record, void):
+        """Work on the nodes that are void is withdrawn."""
         for name in self.open():
-            if step_of(name) in cleared:
+            if void(name):
                 self.close(name, "withdrawn", record)
-        self.judging = {node: step for node, step in self.judging.items() if step not in cleared}
-        kept = {name: wait for name, wait in self.waits.items() if not wait.node or step_of(wait.node) not in cleared}
-        self.waits = kept
+        self.judging = {node: step for node, step in self.judging.items() if not void(node)}
+        self.waits = {name: wait for name, wait in self.waits.items() if not wait.node or not void(wait.node)}
 
     def row(self, summary):
         """The status row says what the events say."""

@@ -77,6 +77,9 @@ def weather(dice):
     )
 
 
+SIDEWAYS = ("best_first", "breadth_first:2", "iterative_deepening", "restart:3", "best_of:2")
+"""The other searches with branches; a beam has more that can go wrong."""
+
 _MAXIMA = ("questions_max", "classifications_max")
 
 
@@ -96,7 +99,7 @@ def configuration(dice):
     return pinned(
         steps,
         price=price,
-        search=dice.choice(("depth_first", "depth_first", "blind")),
+        search=dice.choice(("depth_first", "depth_first", "blind", "beam:2", "beam:3", *SIDEWAYS)),
         **dict(zip(_MAXIMA, dice.choice(((0, 0), (0, 3), (2, 0), (2, 3), (5, 0), (5, 3))), strict=True)),
         question_expires_seconds=dice.choice((None, None, 500.0)),
         output_tokens_max=50,

@@ -1,5 +1,6 @@
 """The whole search over the real wire: engine, actors, journal and the OpenAI client, against a scripted server."""
 
+import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -10,7 +11,7 @@ import pytest
 import yaml
 
 from actors.machine.decided import Decided
-from actors.machine.events import FailureClassified, GenerationFailed, Revised, VerdictReached
+from actors.machine.events import BranchOpened, FailureClassified, GenerationFailed, Revised, VerdictReached
 from replan.data import data_root
 from replan.engine import CODEC, Engine
 from replan.job import Asked, make_job
@@ -20,7 +21,7 @@ from replan.settings import UserConfig, choose_model
 from runtime.clock import Clock, SystemClock
 from runtime.events import Event
 from runtime.journal.memory import open_memory
-from tests.support.answers import Answer, Handler, by_step
+from tests.support.answers import Answer, Handler, by_step, request_parts
 from tests.support.artifacts import GOOD, PROBLEM, plan
 from tests.support.openai_server import OpenAIServer, serve
 
@@ -262,3 +263,27 @@ async def test_a_final_refusal_ends_the_run_at_once_and_costs_nothing(status: in
     async with run_against(lambda *_: Answer.fault(status), workflow="single") as (result, server, _):
         assert (result.outcome, result.cause, result.calls) == ("failed", "provider", 0)
         assert len(server.seen) == 1
+
+
+def together(parties: int) -> Handler:
+    """Return a handler whose answers to a step wait until so many requests of that step are there, each different."""
+    meetings = {step: threading.Barrier(parties) for step in GOOD}
+
+    def handle(_body: dict[str, Any], headers: Mapping[str, str], n: int) -> Answer:
+        step = request_parts(headers["x-client-request-id"])["step"]
+        meetings[step].wait(timeout=20)  # Broken, and so a 500, where the others do not come.
+        said = dict(GOOD[step])
+        said["plan_id" if step == "g_plan" else "rationale"] = f"variant {n}"
+        return Answer.value(said if step != "g_recon" else {**GOOD[step], "reproduction_steps": [f"way {n}"]})
+
+    return handle
+
+
+async def test_the_branches_of_a_beam_really_ask_at_the_same_time() -> None:
+    """S9: the server answers no request of a step before those of all four branches are open side by side."""
+    async with run_against(together(4), search="beam:4") as (result, server, events):
+        assert result.outcome == "success"
+        assert Counter(server.steps) == {"g_analysis": 4, "g_recon": 4, "g_strategy": 4, "g_plan": 4}
+        branches = {request_parts(seen.request_id)["rest"] for seen in server.seen}
+        assert branches == {"", ".b1", ".b2", ".b3"}
+        assert [event.branch for event in of(events, BranchOpened)] == [1, 2, 3]
