@@ -17,6 +17,7 @@ from replan.cli.session import ALL, newest_run, opened, run_named
 from replan.engine import Engine, status_of
 from replan.result import Result, result_of
 from replan.show.attempts import attempts
+from replan.show.branches import branch_lines, branch_stories
 from replan.show.console import columns, err, line, out, print_json, show
 from replan.show.mermaid import plan_mermaid
 from replan.show.outcome import outcome_lines
@@ -105,10 +106,14 @@ async def _wanted(engine: Engine, wanted: str | None) -> str:
 
 def _print_tree(row: RunRow, state: State, records: list[Record[PlanningEvent]], status: str, *, as_json: bool) -> None:
     found = attempts(state, records, interrupted=status == "parked")
+    stories = branch_stories(state, records)
     if as_json:
-        print_json({"run_id": row.run, "nodes": [attempt.to_json() for attempt in found]})
+        nodes, branches = [attempt.to_json() for attempt in found], [story.to_json() for story in stories]
+        print_json({"run_id": row.run, "nodes": nodes, "branches": branches})
     else:
         out().print(search_tree(f"{row.run}: {row.title}", found))
+        for text in branch_lines(stories):
+            out().print(text, soft_wrap=True)
 
 
 def _print_events(run: str, records: list[Record[PlanningEvent]], *, as_json: bool) -> None:

@@ -154,17 +154,17 @@ def _why(state: State, decision: Decision | None) -> str:
 
 def _wasted(state: State, records: Iterable[Record[PlanningEvent]]) -> dict[str, Amount]:
     """Return, by the rejected node, what the attempts cost that its replan made void."""
-    standing: dict[str, list[str]] = {}
+    standing: dict[tuple[int, str], list[str]] = {}
     found: dict[str, Amount] = {}
     cause = ""
     for record in records:
         match record.event:
             case ArtifactProduced(node=node):
-                standing.setdefault(state.nodes[node].step, []).append(node)
+                standing.setdefault((state.nodes[node].branch, state.nodes[node].step), []).append(node)
             case Decided(decision=decision):
                 cause = decision.node
-            case Revised(cleared=cleared):
-                lost = [node for step in cleared for node in standing.pop(step, [])]
+            case Revised(cleared=cleared, branch=branch):
+                lost = [node for step in cleared for node in standing.pop((branch, step), [])]
                 found[cause] = sum((state.nodes[node].used for node in lost), found.get(cause, ZERO))
             case _:
                 pass

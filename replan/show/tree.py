@@ -46,7 +46,7 @@ def _label(attempt: Attempt) -> Text:
         text.append(" ").append_text(line(f"by {node.verdict.guard}{score}", "dim"))
     if attempt.child is not None:
         text.append(", ").append_text(line(f"run {attempt.child}", "dim"))
-    if node.status == "superseded":
+    if node.status == "superseded" and node.verdict is not None:
         text.append(", made void later", style="dim")
     if attempt.used.tokens or attempt.used.calls > 1:
         text.append(f" ({spent(attempt.used, known=attempt.cost_known).removeprefix('1 call, ')})", style="dim")
@@ -63,6 +63,8 @@ def _said(attempt: Attempt) -> str:
         return "without a verdict"
     if node.status == "pending" and attempt.rests:
         return "interrupted" if node.artifact is None else "not judged yet"
+    if node.status == "superseded" and node.verdict is None:
+        return "withdrawn"
     return _SAID.get(node.status, node.status)
 
 

@@ -42,7 +42,9 @@ class BestFirst:
         return hopeless(tree)
 
     def may_ask(self, tree: Tree, one: Standing, layer: int) -> bool:  # noqa: ARG002 -- the port's signature
-        """The most promising end goes on."""
+        """The most promising end goes on, once it is known what the last attempt has come to."""
+        if any(other.busy and other.branch != one.branch for other in tree.front):
+            return False
         return one.branch == min(tree.front, key=lambda other: (estimate(other), -other.branch)).branch
 
     def slice_of(self, calls: int) -> int | None:  # noqa: ARG002 -- the port's signature

@@ -98,7 +98,8 @@ def _chosen(name: str, given: Mapping[str, Any]) -> SearchChoice:
 
 def _forms(name: str) -> str:
     names = [key.upper() for key in NUMBERS[name]]
-    return f"write {name}:{'x'.join(names)}" if names else f"write {name} alone"
+    forms = [f"{name}:{'x'.join(names[:count])}" for count in range(1, len(names) + 1)]
+    return f"write {' or '.join(forms)}" if forms else f"write {name} alone"
 
 
 def moves_of(choice: SearchChoice, strategy: Strategy | None) -> Search:
