@@ -57,7 +57,7 @@ def chosen(strategy: Strategy, tree: Tree) -> Standing | None:
     best = _best_plan(tree)
     if best is None or not strategy.picks_best or best.score >= 1.0:
         return best
-    return None if any(not one.stuck and not one.spent for one in tree.front) else best
+    return None if any(one.busy or not (one.stuck or one.spent) for one in tree.front) else best
 
 
 def won(best: Standing) -> RunFinished:

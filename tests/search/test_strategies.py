@@ -9,7 +9,7 @@ import pytest
 from actors.machine.branches import views
 from tests.search.play import Alternatives, Play, in_order
 
-WORLDS = int(os.environ.get("REPLAN_SEARCH_WORLDS", "200"))
+WORLDS = int(os.environ.get("REPLAN_SEARCH_WORLDS", "2000"))
 SEARCHES = (
     "depth_first",
     "blind",

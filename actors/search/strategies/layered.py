@@ -72,7 +72,7 @@ def _sent_back(front: list[Standing]) -> Prune | None:
 def _starved(front: list[Standing]) -> Prune | None:
     """Prune a branch that others wait for, and that has used up its slice of the calls."""
     lowest = min((one.layer for one in front), default=0)
-    spent = [one for one in front if one.spent and one.layer == lowest]
+    spent = [one for one in front if one.spent and not one.busy and one.layer == lowest]
     if not spent or len(front) == 1:
         return None
     worst = min(spent, key=lambda one: one.rank)

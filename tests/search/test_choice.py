@@ -1,0 +1,64 @@
+"""How a search is written: every form has one meaning, and every slip one line."""
+
+import pytest
+
+from actors.config.workflow import Workflow
+from actors.search.strategies.choice import NUMBERS, UnknownSearch, read_search
+from runtime.errors import UsageProblem
+from tests.support.worlds import SEEDS, pinned
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("depth_first", "depth_first"),
+        ("beam", "beam:4"),
+        ("beam:7", "beam:7"),
+        ("beam:4x1", "beam:4"),
+        ("beam:4x2", "beam:4x2"),
+        ({"name": "beam", "width": 3, "branching": 2}, "beam:3x2"),
+        ({"name": "best_of"}, "best_of:4"),
+        ({"name": "iterative_deepening", "calls": 12}, "iterative_deepening:12"),
+        ("iterative_deepening", "iterative_deepening"),
+        ("restart:3", "restart:3"),
+    ],
+)
+def test_every_form_of_a_search_becomes_one_text_with_all_its_numbers(written, meant):
+    """S9: a pinned run keeps its numbers, whatever a later release takes for granted."""
+    assert str(read_search(written)) == meant
+    assert pinned(SEEDS, search=written).workflow.search == meant
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("beem:4", "should be a search such as beam:4"),
+        ("beam:0", "not how beam is written"),
+        ("beam:2x2x2", "not how beam is written"),
+        ("linear:2", "a number too many"),
+        ("restart:2x2", "a number too many"),
+        ("beam:1000", "from 1 to 256, not 1000"),
+        ({"width": 4}, "has a name"),
+        ({"name": "beam", "widht": 4}, "has no 'widht'"),
+        ({"name": "beam", "width": True}, "whole number"),
+        ({"name": "beam", "width": "4"}, "whole number"),
+        (None, "should be a search"),
+        (["beam"], "should be a search"),
+    ],
+)
+def test_what_is_no_search_is_refused_in_one_line(written, said):
+    with pytest.raises(UnknownSearch, match=said):
+        read_search(written)
+    with pytest.raises(UsageProblem, match=said):
+        Workflow.model_validate({"name": "w", "action_pairs": {"a": {"generator": "g", "guard": "h"}}}).changed(
+            search=written
+        )
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_every_search_can_be_pinned_and_read_back(name):
+    config = pinned(SEEDS, search=name)
+    again = type(config).model_validate_json(config.model_dump_json())
+    assert again.search is config.search
+    assert again.strategy == config.strategy
+    assert (config.strategy is None) == (name in ("depth_first", "blind", "linear"))
