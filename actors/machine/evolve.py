@@ -214,6 +214,7 @@ def _produced(state: State, event: ArtifactProduced) -> State:
     return changed(
         state,
         ledger=state.ledger.settle(event.request_id, event.used),
+        calls=state.calls - state.ledger.reserved[event.request_id].calls + event.used.calls,
         generations=_without(state.generations, event.request_id),
         faulted=_without(state.faulted, event.node),
         nodes={**state.nodes, node.node: made},

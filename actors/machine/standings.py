@@ -93,7 +93,8 @@ def _standing(view: State) -> Standing:
         if phase is Phase.ACCEPTED:
             scores.append(_score(view.nodes[slot.accepted or ""]))
             continue
-        rest += not graph.budgets[step].deterministic
+        budget = graph.budgets[step]
+        rest += 0 if budget.deterministic else budget.happy
         if phase in _REJECTED:
             newest = view.newest(step)
             assert newest is not None
@@ -106,7 +107,7 @@ def _standing(view: State) -> Standing:
     return Standing(
         branch=view.branch,
         parent=view.parent,
-        done=rest == 0 and phases == {Phase.ACCEPTED},
+        done=phases == {Phase.ACCEPTED},
         stuck=Phase.STUCK in phases and not waiting,
         back=cause is not None,
         waiting=waiting,

@@ -10,7 +10,7 @@ from tests.docs.blocks import FENCE, ROOT, pages
 
 LINK = re.compile(r"\[[^\]\n]*\]\((?P<target>[^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} (?P<text>.+)$", re.MULTILINE)
-NUMBERS = [*range(1, 9), *range(11, 48), *range(91, 118), *range(121, 138)]
+NUMBERS = [*range(1, 48), *range(91, 118), *range(121, 138)]
 """The requirements that this release answers."""
 
 

@@ -35,7 +35,7 @@ SHAPES = 40
 def configuration(search, number):
     """Return a pinned workflow of one to four steps."""
     dice = random.Random(number)
-    names = "abcd"[: dice.choice((1, 2, 3, 3, 4, 4))]
+    names = "abcd"[: dice.choice((1, 2, 2, 3, 3, 4))]
     steps = {}
     for place, name in enumerate(names):
         steps[name] = {
@@ -55,7 +55,7 @@ class Play(World):
         self.dice, self.calm, self.epoch = random.Random(seed), calm, 1
         dice, self.binary = self.dice, binary
         config = configuration(search, seed % SHAPES)
-        limits = Limits(calls=dice.choice((1, 4, 9, 20, 60)), tokens=dice.choice((None, None, None, 30_000)))
+        limits = Limits(calls=dice.choice((1, 4, 9, 20, 40)), tokens=dice.choice((None, None, None, 30_000)))
         self.passes, self.echo = dice.choice((0.2, 0.5, 0.8)), dice.choice((0.0, 0.5))
         super().__init__(config, judge=self.verdict, author=self.write, limits=limits)
 
@@ -103,13 +103,14 @@ class Play(World):
         state, limits = self.state, self.limits
         assert state.ledger.committed.calls <= limits.calls
         assert limits.tokens is None or state.ledger.committed.tokens <= limits.tokens
-        assert sum(view.calls for view in views(state)) == state.ledger.committed.calls
-        for view in views(state):
+        every = views(state)
+        assert sum(view.calls for view in every) == state.ledger.committed.calls
+        for view in every:
             for step, slot in view.progress.items():
                 budget, leaf = self.config.graph.budgets[step], step in self.config.graph.leaves
                 assert leaf or budget.deterministic or slot.visits <= 1 + budget.backtrack_budget
                 assert slot.attempt <= budget.rmax
-        gone = {view.branch for view in views(state) if view.pruned}
+        gone = {view.branch for view in every if view.pruned}
         for work in self.machine.outstanding(state).values():
             if isinstance(work.request, GenerationRequested | JudgementRequested):
                 assert branch_of(work.request.node) not in gone

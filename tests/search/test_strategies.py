@@ -63,7 +63,7 @@ def test_no_search_takes_more_calls_or_branches_than_its_cost_says(search):
 )
 def test_a_search_that_has_nothing_to_choose_from_is_the_plain_one(search, same):
     """S10: best-first with yes-or-no verdicts asks for the very attempts of depth-first, in its order."""
-    for seed in range(WORLDS):
+    for seed in range(WORLDS if search == "best_first" else WORLDS // 10):
         one, other = Play(search, seed, binary=True, calm=True), Play(same, seed, binary=True, calm=True)
         one.play()
         other.play()
@@ -73,14 +73,14 @@ def test_a_search_that_has_nothing_to_choose_from_is_the_plain_one(search, same)
 @pytest.mark.parametrize("search", ["breadth_first:2", "beam:4x2", "restart:16", "best_of:16"])
 def test_a_complete_search_finds_a_plan_wherever_there_is_one(search):
     """S9: complete are those that draw every alternative at every place: by breadth, or by sampling often enough."""
-    found = Counter()
-    for seed in range(WORLDS):
+    found, worlds = Counter(), WORLDS if search == "breadth_first:2" else WORLDS // 4
+    for seed in range(worlds):
         world = Alternatives(search, seed)
         state = in_order(world, random.Random(seed))
         assert (state.finished.outcome == "success") == world.solvable(), f"world {seed}"
         found[state.finished.outcome] += 1
-    assert found["success"] > WORLDS / 10
-    assert found["success"] < WORLDS * 9 / 10
+    assert found["success"] > worlds / 10
+    assert found["success"] < worlds * 9 / 10
 
 
 def test_the_incomplete_searches_say_truly_that_they_found_none():

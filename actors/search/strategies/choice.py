@@ -120,8 +120,8 @@ def strategy_of(choice: SearchChoice, graph: Graph) -> Strategy | None:
             return Layered(width, branching, Search.DEPTH_FIRST, most, most * worst)
         case "breadth_first":
             assert first is not None
-            each = [sum(graph.budgets[step].rmax for step in layer if not _free(graph, step)) for layer in layers]
-            calls = sum(first ** (number + 1) * rmax for number, rmax in enumerate(each))
+            each = [sum(_visit(graph, step) for step in layer) for layer in layers]
+            calls = sum(first ** (number + 1) * visit for number, visit in enumerate(each))
             return Layered(None, first, Search.LINEAR, min(NUMBER_MAX, first ** len(layers)), calls)
         case "best_first":
             assert first is not None
@@ -137,6 +137,12 @@ def strategy_of(choice: SearchChoice, graph: Graph) -> Strategy | None:
             return BestOf(first, linear)
         case _:
             return None
+
+
+def _visit(graph: Graph, step: str) -> int:
+    """Return the most calls of one visit."""
+    budget = graph.budgets[step]
+    return 0 if budget.deterministic else budget.rmax * budget.calls
 
 
 def _free(graph: Graph, step: str) -> bool:
