@@ -82,10 +82,11 @@ def _steps(state: State, events: Iterable[PlanningEvent]) -> dict[str, StepUse]:
 
 
 def _accepted(state: State, role: str) -> Any:
-    """Return the value of the last accepted artifact of a role, or None."""
+    """Return the value of the accepted artifact of a role, of the branch that won; of several steps, of the last."""
     assert state.config is not None
-    for node in reversed(state.nodes.values()):
-        if node.status == "accepted" and state.config.roles[node.step] == role and node.artifact is not None:
+    for step in reversed(state.config.graph.steps):
+        node = state.nodes.get(state.progress[step].accepted or "")
+        if state.config.roles[step] == role and node is not None and node.artifact is not None:
             value = node.artifact.value
             return value.value if isinstance(value, Parsed) else None
     return None

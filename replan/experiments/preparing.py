@@ -12,7 +12,7 @@ from actors.config.yamlfile import Document
 from actors.hands.team import Registry
 from actors.machine.pinned import Pinned
 from actors.policy.table import Policy
-from actors.search.moves import Search
+from actors.search.strategies.choice import NUMBERS, UnknownSearch, read_search
 from actors.simulated.lens import Lens
 from actors.simulated.model import load_profile
 from actors.simulated.profile import Profile
@@ -144,12 +144,15 @@ def prepare(path: Path, where: Place, *, skip_broken: bool = False) -> Prepared:
 
 
 def _check_search(arm: Arm, experiment: Experiment, document: Document) -> None:
-    known = [str(search) for search in Search]
-    if arm.search is not None and arm.search not in known:
+    try:
+        if arm.search is not None:
+            read_search(arm.search)
+    except UnknownSearch as problem:
         place: tuple[str | int, ...] = ("pipelines", experiment.pipelines.index(arm.pipeline), "search")
         if arm.search in experiment.searches:
             place = ("searches", experiment.searches.index(arm.search))
-        raise document.problem(f"unknown search {arm.search!r}", place, nearest(arm.search, known, kind="searches"))
+        hint = nearest(problem.name, NUMBERS, kind="searches") if problem.name else problem.hint
+        raise document.problem(str(problem), place, hint) from None
 
 
 def _ready(arm: Arm, experiment: Experiment, problem: Problem, where: Place, folder: Path) -> Ready:

@@ -64,7 +64,7 @@ def test_what_is_broken_is_one_line(file, tmp_path):
     result = run(file(searches=["deep", "blind"]), "--out", tmp_path / "out")
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
-    assert "unknown search 'deep'" in result.stderr
+    assert "not 'deep'" in result.stderr
     assert not (tmp_path / "out").exists()
 
 

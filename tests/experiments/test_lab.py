@@ -23,8 +23,11 @@ PIPELINES = (
     ("search", "depth_first", {"feedback": "verdict_only"}),
     ("option_bc", None, {"false_accept": 0.2, "false_reject": 0.2}),
     ("option_ad", None, {}),
+    ("search", "beam", {}),
+    ("search", "restart", {}),
+    ("search", "best_of", {}),
 )
-TRIALS = 40
+TRIALS = 25
 """Of each pipeline: 200 together."""
 
 

@@ -10,7 +10,7 @@ from runtime.errors import UsageProblem
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"searches": ["depth_furst", "blind"]}, "unknown search 'depth_furst' (did you mean 'depth_first'?)"),
+        ({"searches": ["depth_furst", "blind"]}, "not 'depth_furst' (did you mean 'depth_first'?)"),
         ({"searches": ["blind", "blind"]}, "'blind' is named twice"),
         ({"pipelines": [{"name": "a"}, {"name": "a"}]}, "'a' is named twice"),
         ({"pipelines": [{"name": "a", "workflow": "serch"}], "baseline": "a/blind"}, "did you mean 'search'?"),
