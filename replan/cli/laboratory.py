@@ -55,6 +55,10 @@ def _run(prepared: Prepared, store: Store, jobs: int | None) -> list[Trial]:
         from replan.experiments.asking import run_asked
 
         return trio.run(partial(run_asked, prepared, store, ticker.tick, os.environ))
+    except KeyboardInterrupt:
+        ticker.close()
+        err().print(line(f"The trials that are done are in {store.folder}; the same command goes on."))
+        raise
     finally:
         ticker.close()
 

@@ -5,6 +5,7 @@ behind the last whole line and ends with the same bytes. `experiment.json` besid
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -131,7 +132,11 @@ class Store:
         Raises:
             UsageProblem: the folder holds the results of something else.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
+        with self._writing():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            return self._begun(keys)
+
+    def _begun(self, keys: Iterable[tuple[str, str, int]]) -> list[Trial]:
         header, results = self.folder / HEADER, self.folder / RESULTS
         if not header.exists():
             if results.exists():
@@ -151,8 +156,18 @@ class Store:
 
     def append(self, trial: Trial) -> None:
         """Write a trial behind the others; it is on the disk when this returns."""
-        with (self.folder / RESULTS).open("ab") as file:
+        with self._writing(), (self.folder / RESULTS).open("ab") as file:
             file.write(line_of(trial))
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Say in one line that the folder takes no more; what it holds stays good."""
+        try:
+            yield
+        except OSError as error:
+            hint = "the same command goes on when it can be"
+            cause = f"cannot be written: {error.strerror}"
+            raise UsageProblem(cause, place=str(self.folder), hint=hint) from None
 
     def _compare(self, path: Path) -> None:
         try:

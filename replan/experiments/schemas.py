@@ -1,12 +1,13 @@
-"""The JSON Schema of experiment files, for editors: `python -m replan.experiments.schemas FOLDER` writes it."""
+"""The JSON Schemas of experiment files and of results; `python -m replan.experiments.schemas FOLDER` writes them."""
 
 import sys
 from pathlib import Path
 
 from actors.config.schemas import write_schemas
 from replan.experiments.definition import Experiment
+from replan.experiments.results import Trial
 
-SCHEMAS = {"experiment": Experiment}
+SCHEMAS = {"experiment": Experiment, "trial": Trial}
 """The models by the name of their schema file."""
 
 if __name__ == "__main__":

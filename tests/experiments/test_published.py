@@ -8,11 +8,11 @@ import yaml
 
 from actors.config.schemas import schema_text
 from replan.data import data_root
-from replan.experiments.definition import Experiment
 from replan.experiments.preparing import Place, prepare
 from replan.experiments.report import CAPTIONS, write_report
-from replan.experiments.results import Store
+from replan.experiments.results import RESULTS, Store
 from replan.experiments.running import run_simulated
+from replan.experiments.schemas import SCHEMAS
 from replan.plugins import registry
 from replan.settings import UserConfig
 
@@ -27,9 +27,10 @@ def prepared(path):
     return prepare(path, Place(registry({}, {}), data_root(), UserConfig(), {}, 0.0))
 
 
-def test_the_committed_schema_is_the_models():
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_the_committed_schema_is_the_models(name):
     """After a change to a model: `python -m replan.experiments.schemas configs/schemas`."""
-    assert SCHEMA.read_text() == schema_text(Experiment)
+    assert (SCHEMA.parent / f"{name}.schema.json").read_text() == schema_text(SCHEMAS[name])
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -53,3 +54,6 @@ def test_the_quick_experiment_comes_out_as_it_is_committed(tmp_path):
     for name in CAPTIONS:
         committed = TABLES / "quick" / f"{name}.csv"
         assert (tmp_path / committed.name).read_bytes() == committed.read_bytes(), f"{name}: run `make lab`"
+    schema = json.loads((SCHEMA.parent / "trial.schema.json").read_text())
+    for line in (tmp_path / RESULTS).read_text().splitlines()[:20]:
+        jsonschema.validate(json.loads(line), schema)

@@ -68,6 +68,12 @@ def test_the_results_of_something_else_are_left_alone(prepared, tmp_path, whole)
     assert (tmp_path / "whole" / RESULTS).read_bytes() == whole
 
 
+def test_a_folder_that_cannot_be_written_is_one_line(prepared, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageProblem, match="file/out: cannot be written: Not a directory"):
+        run(prepared(), tmp_path / "file" / "out")
+
+
 def test_results_of_another_release_are_named_as_such(prepared, tmp_path, whole):
     ready = prepared()
     other = ready.header().model_copy(update={"release": "0.0.1"})
