@@ -1,13 +1,16 @@
 """The JSON Schemas of experiment files and of results; `python -m replan.experiments.schemas FOLDER` writes them."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+
+from pydantic import BaseModel
 
 from actors.config.schemas import write_schemas
 from replan.experiments.definition import Experiment
 from replan.experiments.results import Trial
 
-SCHEMAS = {"experiment": Experiment, "trial": Trial}
+SCHEMAS: Mapping[str, type[BaseModel]] = {"experiment": Experiment, "trial": Trial}
 """The models by the name of their schema file."""
 
 if __name__ == "__main__":
