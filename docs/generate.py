@@ -239,21 +239,20 @@ def by_budget(experiment: str) -> str:
     )
 
 
-def by_depth(experiment: str) -> str:
-    """Return how far back each arm goes, by where the problem is hard."""
-    rows = results(experiment, "depths")
+def by_depth(experiment: str, arms: Iterable[str]) -> str:
+    """Return how far back some arms go, by where the problem is hard."""
+    rows = (row for row in results(experiment, "depths") if row["arm"] in arms)
     cells = ((row["arm"], row["group"], row["depth"], row["steps_back"], f"{float(row['share']):.0%}") for row in rows)
     return table(("Arm", "Hard at", "Depth", "Steps back", "Share"), cells)
 
 
 def by_cause(experiment: str) -> str:
-    """Return success by where the problem is hard."""
-    cells = (
-        (row["arm"], row["group"], share(row, "success"), number(row, "calls_per_success"))
-        for row in results(experiment, "causes")
-        if row["group"] != "unsolvable"
-    )
-    return table(("Arm", "Hard at", "Success", "Calls per success"), cells)
+    """Return success by where the problem is hard, a column each."""
+    rows = results(experiment, "causes")
+    groups = sorted({row["group"] for row in rows})
+    found = {(row["arm"], row["group"]): share(row, "success") for row in rows}
+    arms = dict.fromkeys(row["arm"] for row in rows)
+    return table(("Arm", *groups), ((arm, *(found[arm, group] for group in groups)) for arm in arms))
 
 
 def requirements() -> str:
@@ -334,7 +333,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "guard-names": lambda: code(sorted(GUARD_CATALOG)),
     "experiment-budgets": lambda: by_budget("searches"),
     "experiment-decompositions": matrix,
-    "experiment-depths": lambda: by_depth("searches"),
+    "experiment-depths": lambda: by_depth("searches", ("search/depth_first", "search/blind")),
     "experiment-guard-errors": lambda: compared("guard_errors"),
     "experiment-levels": lambda: by_cause("searches"),
     "experiment-muddled": lambda: compared("muddled"),
