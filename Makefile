@@ -4,6 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PROBLEM ?= configs/problems/login_timeout.md
 SHARE ?= 1
+SIDE_BY_SIDE := --numprocesses auto --maxprocesses 8 --dist worksteal
 .DEFAULT_GOAL := help
 .PHONY: help setup run test lint conformance soak lab bench peers docs lock clean
 
@@ -31,8 +32,8 @@ $(READY): requirements.lock pyproject.toml
 run: $(READY) ## plan a shipped problem with the built-in, offline model (PROBLEM=file for another)
 	@$(BIN)/replan run $(PROBLEM) -m rules
 
-test: $(READY) ## run every suite; prints the seconds of each
-	@$(BIN)/python -m pytest
+test: $(READY) ## run every suite, on all cores; prints the seconds of each
+	@$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
 lint: $(READY) ## ruff, the formatter's check, mypy --strict
 	@$(BIN)/ruff check
@@ -40,7 +41,7 @@ lint: $(READY) ## ruff, the formatter's check, mypy --strict
 	@$(BIN)/mypy
 
 conformance: $(READY) ## the tests, where missing outside plans (REPLAN_EXTERNAL) are a failure
-	@REPLAN_CONFORMANCE=1 $(BIN)/python -m pytest
+	@REPLAN_CONFORMANCE=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
 soak: $(READY) ## two hours of looking for lost work; writes benchmarks/results/soak.json (SHARE=0.01 for a hundredth)
 	@$(BIN)/python -m tests.soak --share $(SHARE)
