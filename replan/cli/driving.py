@@ -25,6 +25,7 @@ from replan.settings import choose_model, read_user_config
 from replan.show.console import err, line, out, print_json, show
 from replan.show.outcome import outcome_lines
 from replan.show.progress import Progress, progress
+from runtime.bells import Bells
 from runtime.clock import SystemClock
 from runtime.collector import tune
 from runtime.errors import UsageProblem
@@ -90,6 +91,9 @@ def run_problem(
         print_dry_run(job, as_json=as_json)
         return Exit.OK
     check_model(choice.spec, os.environ)
+    if detach and not Bells(locate_home().hosts).ring():
+        hint = f"start one with `{program()} host`, or leave --detach out"
+        raise UsageProblem("no host is running", place="--detach", hint=hint)
     tune()
     return trio.run(_run, Manner(invocation, no_input, as_json, detach), job)
 
@@ -107,10 +111,7 @@ async def _run(manner: Manner, job: Job) -> int:
 
 
 async def _detach(engine: Engine, run: str, job: Job, manner: Manner) -> int:
-    """Leave a new run to a host. Raises `UsageProblem` if there is none."""
-    if not engine.hosted:
-        hint = f"start one with `{program()} host`, or leave --detach out"
-        raise UsageProblem("no host is running", place="--detach", hint=hint)
+    """Leave a new run to a host."""
     await engine.admit(job, run=run)
     manner.invocation.run = run
     if manner.as_json:

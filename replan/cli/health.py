@@ -82,10 +82,14 @@ def _all(environment: Mapping[str, str], model: str | None, *, online: bool) -> 
         ("server", lambda: _server(environment, online=online)),
         ("terminal", lambda: _terminal(environment)),
     ]
+    wrong = set()
     for name, check in checks:
+        if name == "budget" and "journal" in wrong:
+            continue  # What is spent stands in the journal, which is told of already.
         try:
             yield Looked(name, check())
         except (ReplanError, OSError, PackageNotFoundError) as error:
+            wrong.add(name)
             yield Looked(name, str(error), ok=False)
 
 

@@ -81,11 +81,13 @@ class Case:
             engine, runs = Engine(journal), {}
             for row in await journal.runs(RunFilter()):
                 state, records = await engine.load(row.run)
+                if not records:
+                    continue  # Killed before it began: nobody was told of it.
                 runs[row.run] = result_of(row.run, state, "finished"), records
             return runs
 
     def runs(self) -> dict[str, tuple[Result, list[Record[PlanningEvent]]]]:
-        """Return what each run of the home came to, and its records."""
+        """Return what each run that began came to, and its records."""
         return trio.run(self._read)
 
     def records(self) -> list[Record[PlanningEvent]]:
