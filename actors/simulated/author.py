@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from actors.guards.shapes import PROBLEM_TYPES
+from actors.machine.ids import call_of
 from actors.policy.cause import CLASSIFIER
 from actors.simulated.chance import draw, normal, pick, tag
 from actors.simulated.plans import PLACES, plan_of
@@ -46,7 +47,7 @@ def answer(profile: Profile, seed: int, request: ModelRequest, name: str) -> tup
         message = f"the simulated author has no role {role!r}; it knows {known}"
         return Fault(kind=FaultKind.BAD_REQUEST, message=message), 0.0
     world = World(profile, seed, str(request.material.get("specification", "")))
-    node = request.request_id.partition(".t")[0]  # Every try of an attempt says the same.
+    node = call_of(request.request_id)  # Every try of an attempt says the same.
     text = orjson.dumps(writer(Request(world, node, request.material))).decode()
     if draw(world.key, node, "malformed") < profile.malformed:
         text = text[: len(text) // 2]

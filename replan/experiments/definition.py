@@ -77,12 +77,12 @@ class Seeds(Config):
 
 
 class Spending(Config):
-    """What the whole experiment may use; it ends in good order before a trial that might need more."""
+    """What the whole experiment may use. It ends in good order, and the report says so."""
 
     calls: Count | None = None
-    """Model calls."""
+    """Model calls. No trial begins that might need more than are left."""
     usd: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    """Dollars."""
+    """Dollars. No trial begins once they are spent, so those under way may pass them."""
 
 
 class Experiment(Config):
