@@ -38,7 +38,7 @@ class Pipeline(Config):
     name: ArmName
     """What the tables call it."""
     workflow: str = "search"
-    """A shipped name, or a file."""
+    """A shipped name, or a file counted from this one."""
     search: str | None = None
     """A search of its own; then the experiment's list of searches does not multiply it."""
     search_config: Mapping[str, Any] = Field(default_factory=dict)

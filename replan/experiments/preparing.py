@@ -162,7 +162,7 @@ def _ready(arm: Arm, experiment: Experiment, problem: Problem, where: Place, fol
     if arm.pipeline.lensed and profile is None:
         hint = "a real guard shows what it finds"
         raise UsageProblem("feedback and guard errors are set for a simulated author only", hint=hint)
-    asked = Asked(workflow=arm.pipeline.workflow, search=arm.search, max_calls=experiment.max_calls)
+    asked = Asked(workflow=_beside(folder, arm.pipeline.workflow), search=arm.search, max_calls=experiment.max_calls)
     job = make_job(
         problem.text,
         asked,
@@ -178,6 +178,11 @@ def _ready(arm: Arm, experiment: Experiment, problem: Problem, where: Place, fol
     calls = min(job.limits.calls, pinned.workflow.max_total_calls)
     job = replace(job, pinned=pinned, limits=job.limits.model_copy(update={"calls": calls}))
     return Ready(arm, job, profile, where.registry)
+
+
+def _beside(folder: Path, workflow: str) -> str:
+    """Return a workflow's name as it is, and a path as one that counts from the experiment's folder."""
+    return str(folder / workflow) if "/" in workflow or Path(workflow).suffix else workflow
 
 
 def _changed(pinned: Pinned, arm: Arm, policy: Policy) -> Pinned:

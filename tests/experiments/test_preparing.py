@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from replan.data import data_root
 from runtime.errors import UsageProblem
 
 
@@ -93,6 +94,13 @@ def test_a_pipeline_has_search_settings_of_its_own(prepared):
     assert workflows["search/blind"].r_patience == 2
     assert {arm.name: arm.calls_max for arm in ready.arms}["own/depth_first"] == 7
     assert {str(workflow.search) for workflow in workflows.values()} == {"depth_first", "blind"}
+
+
+def test_a_workflow_file_counts_from_the_experiments_folder(prepared, tmp_path):
+    shipped = (data_root() / "configs" / "workflows" / "single.yaml").read_text()
+    (tmp_path / "own.yaml").write_text(shipped.replace("name: single", "name: own"))
+    ready = prepared(pipelines=[{"name": "search", "workflow": "own.yaml"}])
+    assert ready.arms[0].job.pinned.workflow.name == "own"
 
 
 def test_rows_taken_out_of_the_policy_are_gone_and_the_others_stay(prepared):
