@@ -2,11 +2,12 @@
 
     python benchmarks/page.py
 
-Reads results/steps.json and results/startup.json; what stands between the two marks of the page is replaced.
+Reads the JSON of the benchmarks in results/; what stands between the two marks of the page is replaced.
 """
 
 import json
 
+import bench_branches
 import bench_startup
 import bench_steps
 from common import HERE, RESULTS
@@ -18,7 +19,7 @@ BEGIN, END = "<!-- measured: benchmarks/page.py writes this -->", "<!-- end -->"
 def main():
     """Fill the page."""
     parts = []
-    for name, benchmark in (("steps", bench_steps), ("startup", bench_startup)):
+    for name, benchmark in (("steps", bench_steps), ("startup", bench_startup), ("branches", bench_branches)):
         results = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
         parts.append(f"{benchmark.tables(results)}\n\n{provenance(results)}")
     text = PAGE.read_text(encoding="utf-8")

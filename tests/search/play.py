@@ -87,7 +87,7 @@ class Play(World):
         return self.state
 
     def disturb(self):
-        """Kill the driver, or let a reply come that nobody waits for any more."""
+        """Kill the driver, maybe while it writes, or let a reply come that nobody waits for any more."""
         late = [name for name in self.state.ledger.forfeited if ".t" not in name]
         if late and self.dice.random() < 0.5:
             reply = Reply(text="late", usage=Usage(input_tokens=1, output_tokens=1), model="toy")
@@ -95,6 +95,8 @@ class Play(World):
             assert event.kind == "settled"
         else:
             self.epoch += 1
+            torn = self.dice.randint(0, min(3, len(self.events) - 1))  # Written only in part, when the power went.
+            del self.events[len(self.events) - torn :]
             self.state = fold(self.machine, self.events)
             self.send(Resumed(self.epoch, self.now))
 

@@ -45,7 +45,8 @@ class BestFirst:
         """The most promising end goes on, once it is known what the last attempt has come to."""
         if any(other.busy and other.branch != one.branch for other in tree.front):
             return False
-        return one.branch == min(tree.front, key=lambda other: (estimate(other), -other.branch)).branch
+        open_ends = tree.front or tree.live  # A branch that waits for a person may have other steps to go on with.
+        return one.branch == min(open_ends, key=lambda other: (estimate(other), -other.branch)).branch
 
     def slice_of(self, calls: int) -> int | None:  # noqa: ARG002 -- the port's signature
         """Only one end is worked on at a time."""

@@ -53,7 +53,8 @@ class Layered:
         """Nobody begins a layer before all have finished the one above it."""
         if self.width == self.branching == 1:
             return True
-        return layer <= one.layer <= min((other.layer for other in tree.front), default=0)
+        first = one.waiting or one.layer <= min((other.layer for other in tree.front), default=0)
+        return first and layer <= one.layer
 
     def slice_of(self, calls: int) -> int | None:
         """An equal share for each place of the beam."""

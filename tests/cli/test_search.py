@@ -1,0 +1,44 @@
+"""`--search` on the command line: branches are run, shown, drawn and priced."""
+
+import json
+
+WORKFLOW = """\
+name: mine
+search: {name: beam, width: 2, branching: 2}
+action_pairs:
+  g_analysis: {generator: model, guard: analysis_valid}
+  g_plan: {generator: model, guard: plan_medium, requires: [g_analysis]}
+"""
+
+
+def test_the_branches_of_a_run_are_listed_with_why_they_began_and_ended(replan, home, problem):
+    """S9: one author that always answers alike makes duplicates, and the run says so."""
+    done = replan("run", problem, "-m", "rules", "--search", "beam:2", "--no-input", "--json")
+    assert json.loads(done.stdout)["outcome"] == "success"
+    shown = json.loads(replan("show", "--last", "--tree", "--json").stdout)
+    branches = shown["branches"]
+    assert [branch["branch"] for branch in branches] == list(range(len(branches)))
+    assert {"duplicate", None} == {branch["cause"] for branch in branches}
+    assert sum(branch["won"] for branch in branches) == 1
+    assert sum(branch["calls"] for branch in branches) == json.loads(done.stdout)["calls"]
+    text = replan("show", "--last", "--tree").stdout
+    assert "branch 1 on branch 0: one more way on from here" in text
+    assert "pruned (duplicate): branch 0 has the same artifacts" in text
+    assert "branch 1 opened beside branch 0" in replan("show", "--last", "--events").stdout
+
+
+def test_a_search_with_one_branch_lists_none(replan, home, problem):
+    replan("run", problem, "-m", "rules", "--no-input")
+    assert json.loads(replan("show", "--last", "--tree", "--json").stdout)["branches"] == []
+    assert "branch" not in replan("show", "--last", "--tree").stdout
+
+
+def test_a_workflow_shows_draws_and_prices_its_search(replan, tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(WORKFLOW)
+    assert "search: beam:2x2\n" in replan("workflow", "show", path).stdout
+    assert 'search{{"search: beam:2x2"}}' in replan("workflow", "graph", path).stdout
+    assert "mine, search: beam:2x2" in replan("workflow", "graph", path, "--format", "dot").stdout
+    cost = json.loads(replan("workflow", "cost", path, "-m", "rules", "--json").stdout)
+    assert (cost["search"], cost["branches_max"], cost["calls_worst"], cost["calls_max"]) == ("beam:2x2", 8, 48, 30)
+    assert "beam:2x2, 8 branches at most" in replan("workflow", "cost", path, "-m", "rules").stdout
