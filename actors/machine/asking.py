@@ -76,7 +76,7 @@ def replan(state: State) -> Revised | None:
         targets=targets,
         cleared=cleared(config.graph, targets),
         new_round=True,
-        branch=state.branch,
+        branch=None if state.branches else state.branch,
     )
 
 

@@ -23,8 +23,8 @@ from actors.machine.events import (
     WaitEnded,
 )
 from actors.machine.ids import branch_of
-from actors.machine.state import Branch, Revision, State
-from actors.search.progress import Phase, Progress, Slot, cleared, mark, new_round, start
+from actors.machine.state import Branch, State
+from actors.search.progress import Phase, Progress, Slot, cleared, mark, new_round, redo, start
 from runtime.values import changed
 
 V = TypeVar("V")
@@ -57,8 +57,10 @@ def _in_focus(state: State) -> Branch:
 def branch_at(state: State, event: PlanningEvent) -> int:
     """Return the branch that an event is about; one that is about the run leaves the focus where it is."""
     match event:
-        case BranchPruned() | Revised() | RunFinished():
+        case BranchPruned() | RunFinished():
             return event.branch
+        case Revised():
+            return state.branch if event.branch is None else event.branch
         case BranchOpened():
             return state.branch if event.parent is None else event.parent
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
@@ -133,13 +135,23 @@ def begun_anew(branch: Branch) -> Branch:
 def in_new_round(state: State, event: Revised) -> Mapping[int, Branch]:
     """Return the branches out of focus at the start of a new round, which is one of all.
 
-    After a changed requirement each goes back as far as the one in focus does.
+    After a changed requirement each has gone back as far as the one in focus.
     """
-    branches = {number: begun_anew(branch) for number, branch in state.branches.items()}
-    if state.to_revise is not None:
-        return branches
-    wish = Revision(event.level, event.targets)
-    return {number: one if one.pruned else changed(one, to_revise=wish) for number, one in branches.items()}
+    if event.branch is None:
+        return {number: begun_anew(_sent_back(state, one, event)) for number, one in state.branches.items()}
+    return {number: begun_anew(one) for number, one in state.branches.items()}
+
+
+def _sent_back(state: State, branch: Branch, event: Revised) -> Branch:
+    assert state.config is not None
+    if branch.pruned:
+        return branch
+    return changed(
+        branch,
+        progress=redo(state.config.graph, branch.progress, event.targets),
+        to_revise=None,
+        to_ask=tuple(one for one in branch.to_ask if one.step not in event.cleared),
+    )
 
 
 def used_elsewhere(state: State) -> frozenset[str]:

@@ -144,7 +144,10 @@ class VerdictReached(Told):
 
 
 class Revised(Event):
-    """The revision marker of a replan: the targets and all that requires them are unset; older work is void."""
+    """The revision marker of a replan: the targets and all that requires them are unset; older work is void.
+
+    It is about one branch; `branch` None is every branch, after a changed requirement.
+    """
 
     kind: Literal["revised"] = "revised"
     revision: int
@@ -153,7 +156,7 @@ class Revised(Event):
     cleared: tuple[str, ...]
     tags: tuple[ReasonTag, ...] = ()
     new_round: bool = False
-    branch: int = 0
+    branch: int | None = 0
 
 
 class BranchOpened(Event):

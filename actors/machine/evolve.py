@@ -316,8 +316,10 @@ def _forgotten(history: tuple[Past, ...], step: str) -> tuple[Past, ...]:
 def _revised(state: State, event: Revised) -> State:
     """Unset what the replan clears, and withdraw all work on it; what it had reserved is unknown from now on."""
     assert state.config is not None
-    gone, used = set(event.cleared), used_elsewhere(state)
-    dead = {name for name, node in state.nodes.items() if node.step in gone and node.branch == state.branch}
+    gone = set(event.cleared)
+    used = used_elsewhere(state) if event.branch is not None else frozenset()
+    here = (state.branch,) if event.branch is not None else (state.branch, *state.branches)
+    dead = {name for name, node in state.nodes.items() if node.step in gone and node.branch in here}
     void = {name for name in dead if state.nodes[name].status in _LIVE and name not in used}
     nodes = {name: changed(node, status="superseded") if name in void else node for name, node in state.nodes.items()}
     cause = state.to_revise.node if state.to_revise is not None else None

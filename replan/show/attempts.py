@@ -164,7 +164,8 @@ def _wasted(state: State, records: Iterable[Record[PlanningEvent]]) -> dict[str,
             case Decided(decision=decision):
                 cause = decision.node
             case Revised(cleared=cleared, branch=branch):
-                lost = [node for step in cleared for node in standing.pop((branch, step), [])]
+                void = [key for key in standing if key[1] in cleared and branch in (None, key[0])]
+                lost = [node for key in void for node in standing.pop(key)]
                 found[cause] = sum((state.nodes[node].used for node in lost), found.get(cause, ZERO))
             case _:
                 pass

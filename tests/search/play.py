@@ -15,18 +15,11 @@ from actors.machine.messages import Generated
 from actors.search.progress import Phase
 from runtime.ledger import Limits
 from runtime.machine import fold
-from runtime.messages import Resumed
+from runtime.messages import Mailed, Resumed
 from runtime.models.port import Fault, FaultKind, Reply, Usage
 from tests.support.worlds import World, passed, pinned, rejected
 
-CODES = (
-    "plan.dead_end",
-    "plan.goal_unreachable",
-    "plan.cycle",
-    "plugin.odd",
-    "plan.not_parseable",
-    "recon.not_in_text",
-)
+CODES = ("plan.dead_end", "plan.goal_unreachable") * 3 + ("plan.cycle", "plugin.odd", "requirements.missing")
 SHAPES = 40
 """Workflows that the worlds of one search share: reading one takes longer than playing it."""
 
@@ -40,12 +33,12 @@ def configuration(search, number):
     for place, name in enumerate(names):
         steps[name] = {
             "requires": [upper for upper in names[:place] if dice.random() < 0.6],
-            "rmax": dice.randint(1, 2),
+            "rmax": dice.choice((1, 2, 2, 3)),
             "backtrack_budget": dice.choice((0, 1, 2)),
             "deterministic": dice.random() < 0.05,
             "role": dice.choice(("analysis", "recon", "strategy", "plan")),
         }
-    return pinned(steps, search=search, questions_max=0, feedback_window=2)
+    return pinned(steps, search=search, questions_max=dice.choice((0, 0, 3)), feedback_window=2)
 
 
 class Play(World):
@@ -53,6 +46,7 @@ class Play(World):
 
     def __init__(self, search, seed, *, binary=False, calm=False):
         self.dice, self.calm, self.epoch = random.Random(seed), calm, 1
+        self.heard = 0
         dice, self.binary = self.dice, binary
         config = configuration(search, seed % SHAPES)
         limits = Limits(calls=dice.choice((1, 4, 9, 20, 40)), tokens=dice.choice((None, None, None, 30_000)))
@@ -77,8 +71,10 @@ class Play(World):
         while self.state.finished is None:
             self.check()
             ids = self.doable()
-            assert ids, "the run neither ends nor has anything to wait for"
-            if not self.calm and self.dice.random() < 0.03:
+            if not ids or (self.state.questions and self.dice.random() < 0.1):
+                assert self.state.questions, "the run neither ends nor has anything to wait for"
+                self.say("answer", question=self.dice.choice(list(self.state.questions)), answer="blue")
+            elif not self.calm and self.dice.random() < 0.03:
                 self.disturb()
             else:
                 self.answer(self.dice.choice(ids))
@@ -86,8 +82,17 @@ class Play(World):
         assert fold(self.machine, self.events) == self.state, "the journal gives another state"
         return self.state
 
+    def say(self, kind, **body):
+        """Let the user say something."""
+        self.heard += 1
+        said = self.send(Mailed(self.heard, f"{kind}:{self.heard}", json.dumps({"kind": kind, **body}), self.now))
+        assert said[0].kind != "mail_refused"
+
     def disturb(self):
-        """Kill the driver, maybe while it writes, or let a reply come that nobody waits for any more."""
+        """Kill the driver, maybe while it writes, let a late reply come, or have the user change their mind."""
+        if self.heard < 5 and self.dice.random() < 0.2:
+            self.say("requirement", text="in green")
+            return
         late = [name for name in self.state.ledger.forfeited if ".t" not in name]
         if late and self.dice.random() < 0.5:
             reply = Reply(text="late", usage=Usage(input_tokens=1, output_tokens=1), model="toy")

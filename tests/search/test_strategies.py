@@ -33,6 +33,7 @@ def test_every_search_ends_within_all_limits_whatever_the_world_does(search):
         try:
             state = world.play()
             endings[state.finished.outcome] += 1
+            endings["branches"] += len(state.branches) > 0
             if state.finished.outcome == "success":
                 world.won()
             else:
@@ -42,6 +43,7 @@ def test_every_search_ends_within_all_limits_whatever_the_world_does(search):
     assert endings["success"] > 0, "worlds in which nothing ever works show little"
     assert endings["budget_exhausted"] > 0
     assert endings["all_pruned"] > 0
+    assert (endings["branches"] > 0) == (search not in ("depth_first", "blind", "linear"))
 
 
 @pytest.mark.parametrize("search", SEARCHES)

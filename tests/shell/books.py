@@ -98,7 +98,8 @@ class Books:
                 )
                 self.holds(known, f"{event.node} is judged twice, or by nobody")
             case "revised":
-                self.revised(record, lambda node: step_of(node) in event.cleared and branch_of(node) == event.branch)
+                here = event.branch
+                self.revised(record, lambda node: step_of(node) in event.cleared and here in (None, branch_of(node)))
             case "branch_pruned":
                 self.revised(record, lambda node: branch_of(node) == event.branch)
                 self.pruned.add(event.branch)
