@@ -40,7 +40,7 @@ def is_dead(owner: str) -> bool:
     except (PermissionError, OverflowError):
         return False  # Somebody else's process has the number, or nobody can have it: no proof.
     found = _birth(pid)
-    return bool(birth) and bool(found) and found != birth
+    return bool(birth) and bool(found) and (found != birth or _ended(pid))
 
 
 def _namespace() -> str:
@@ -54,8 +54,19 @@ def _namespace() -> str:
 def _birth(pid: int) -> str:
     """Return when a process started, in ticks since a boot that is named too; empty where the system does not say."""
     try:
-        # The command's name, in brackets, may hold anything; the 22nd field is the 20th after it.
-        ticks = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[19]
-        return f"{_BOOT.read_text().strip()[:8]}.{ticks}"
+        return f"{_BOOT.read_text().strip()[:8]}.{_stat(pid)[19]}"
     except (OSError, IndexError):
         return ""
+
+
+def _ended(pid: int) -> bool:
+    """Tell whether a process has ended, and only its parent has not asked for its exit code yet."""
+    try:
+        return _stat(pid)[0] in ("Z", "X")
+    except (OSError, IndexError):
+        return False
+
+
+def _stat(pid: int) -> list[str]:
+    # The command's name, in brackets, may hold anything; these are the third field and those that follow.
+    return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()

@@ -46,6 +46,14 @@ def test_another_process_lives_until_it_ends(child):
     assert is_dead(owner)
 
 
+def test_a_process_that_nobody_has_waited_for_is_gone_all_the_same(child):
+    """In many containers nobody waits for the children of a killed parent."""
+    owner = named(child.pid, birth=process._birth(child.pid))
+    child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert is_dead(owner)
+
+
 def test_a_number_that_another_process_has_now_proves_the_death():
     assert is_dead(named(birth="00000000.1"))
 
