@@ -28,7 +28,7 @@ SUITES = {
     "generated": (["tests", "--ignore=tests/crash", "--ignore=tests/power", "--ignore=tests/shell"], {}),
     "power": (["tests/power"], {"REPLAN_POWER_PROGRAMS": 5}),
     "shell": (["tests/shell", "-k", "not planted"], {"REPLAN_SHELL_SEEDS": 20_000}),
-    "hosts": (["tests/crash/test_hosts.py"], {"REPLAN_HOSTS": 8}),
+    "hosts": (["tests/crash/test_hosts.py", "tests/crash/test_children.py"], {"REPLAN_HOSTS": 8}),
     "fences": (["tests/crash/test_fencing.py"], {"REPLAN_FENCES": 100}),
 }
 """What is run, the longest first, and how often at full length; `generated` is all the rest, with more examples."""
