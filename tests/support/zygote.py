@@ -4,7 +4,8 @@
 code (negative: the signal that killed it). An order has `argv`, `env`, `out` and `err` (files), and may have `kill`:
 `{"label": L, "nth": N}` kills the child with SIGKILL when it reaches the label the nth time, `{"seconds": S}` has the
 system end it, as suddenly, so long after it has reached its first label. `stop` does the same with SIGSTOP, by label;
-`ttl` are the seconds of its lease; `count` names a file that gets the number of times that each label was reached.
+`ttl` are the seconds of its lease; `count` names a file that gets the number of times that each label was reached;
+`full` names a file as long as which is there SQLite finds no room to write (the child looks again at short intervals).
 `"wait": false` answers with the child's number at once; then `{"until": PID}` answers with `"stopped"` or the exit code
 once the child has come to one or the other.
 """
@@ -21,6 +22,8 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import apsw
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -70,7 +73,30 @@ def zygote() -> Iterator[Zygote]:
             process.wait(10)
 
 
+class _Full(apsw.VFS):
+    """The file system that SQLite uses from now on: without room while a file is there."""
+
+    def __init__(self, sign: Path) -> None:
+        self.sign, self.base = sign, apsw.vfs_names()[0]
+        super().__init__("full", self.base, makedefault=True)
+
+    def xOpen(self, name: Any, flags: list[int]) -> apsw.VFSFile:  # noqa: N802 - the name is SQLite's
+        return _FullFile(self, name, flags)
+
+
+class _FullFile(apsw.VFSFile):
+    def __init__(self, disk: _Full, name: Any, flags: list[int]) -> None:
+        self.sign = disk.sign
+        super().__init__(disk.base, name, flags)
+
+    def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802
+        if self.sign.exists():
+            raise apsw.FullError("no room")
+        super().xWrite(data, offset)
+
+
 def _child(order: dict[str, Any]) -> None:
+    import runtime.supervisor
     from replan import engine
     from replan.cli import main
     from runtime.crash import install
@@ -93,6 +119,9 @@ def _child(order: dict[str, Any]) -> None:
     if "ttl" in order:
         assert engine.Lease is Lease
         engine.Lease = partial(Lease, ttl=order["ttl"])  # type: ignore[misc, assignment]
+    if "full" in order:
+        disk = _Full(Path(order["full"]))  # noqa: F841 - registered as long as it is held
+        runtime.supervisor.STORAGE_SECONDS = 0.1
     os.environ.clear()
     os.environ.update(order["env"])
     for name, descriptor in (("out", 1), ("err", 2)):
