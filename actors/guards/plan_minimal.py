@@ -70,10 +70,10 @@ def check_structure(artifact: Artifact, chosen: Settings) -> Structure:
 
 
 def _questions(value: Any) -> Iterator[Finding]:
-    """Yield what the author of the plan could not know; other artifacts may ask in the same way."""
+    """Yield what the author of the plan could not know; as in other artifacts, but what asks nothing is passed over."""
     asked = value.get("open_questions") if isinstance(value, dict) else None
     found = questions_of(asked if isinstance(asked, list) else [])
-    yield from (finding for finding in found if finding.code == Code.OPEN_QUESTION)
+    yield from (finding for finding in found if finding.code in (Code.OPEN_QUESTION, Code.CHOICE))
 
 
 def _structural(plan: Plan, chosen: Settings) -> Iterator[Finding]:

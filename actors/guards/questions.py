@@ -17,6 +17,22 @@ KINDS: Mapping[str, Mapping[str, Any]] = {
 CHOICES_MAX = 50
 CHOICE_LENGTH_MAX = 200
 
+_QUESTION: dict[str, Any] = {
+    "question": {"type": "string"},
+    "type": {"type": "string", "enum": ["text", "yes_no", "number", "integer", "choice"]},
+    "choices": {"type": "array", "items": {"type": "string"}},
+}
+QUESTIONS_SCHEMA: dict[str, Any] = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": _QUESTION,
+        "required": list(_QUESTION),
+        "additionalProperties": False,
+    },
+}
+"""What a model is asked for under `open_questions`. Every key is required, so without choices `choices` is empty."""
+
 
 def questions_of(asked: Any) -> Iterator[Finding]:
     """Yield a finding for each question, an error, so that the policy decides whether to ask it; and each that is none.
@@ -45,7 +61,7 @@ def questions_of(asked: Any) -> Iterator[Finding]:
 def _schema(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the schema that a question's `choices` or `type` mean, or None for what means nothing."""
     choices, kind = value.get("choices"), value.get("type", "text")
-    if choices is None:
+    if choices is None or choices == []:
         return KINDS.get(kind) if isinstance(kind, str) else None
     if not isinstance(choices, list) or not 2 <= len(choices) <= CHOICES_MAX:
         return None

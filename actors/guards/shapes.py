@@ -6,6 +6,8 @@ The schemas keep to what strict structured output allows everywhere: every prope
 from collections.abc import Collection
 from typing import Any
 
+from actors.guards.questions import QUESTIONS_SCHEMA
+
 PROBLEM_TYPES = ("bug_fix", "feature", "refactoring", "performance")
 SEVERITIES = ("low", "medium", "high")
 STRATEGIES = (
@@ -41,7 +43,7 @@ def _choice(values: Collection[str]) -> dict[str, Any]:
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    properties = {**properties, "open_questions": _TEXTS}
+    properties = {**properties, "open_questions": QUESTIONS_SCHEMA}
     return {
         "type": "object",
         "properties": properties,

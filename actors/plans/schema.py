@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from actors.guards.questions import QUESTIONS_SCHEMA
+
 _TEXT = {"type": "string"}
 _TOKENS = {"type": "array", "items": {"type": "string"}}
 _COUNT = {"type": "integer"}
@@ -47,6 +49,6 @@ def plan_schema() -> dict[str, Any]:
             "total_retry_budget": _COUNT,
             "invariants": {"type": "array", "items": invariant},
             "steps": {"type": "array", "items": step},
-            "open_questions": _TOKENS,
+            "open_questions": QUESTIONS_SCHEMA,
         }
     )

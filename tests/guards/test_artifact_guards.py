@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from actors.artifacts import Artifact, Clarified, Context
 from actors.findings import Code
 from actors.guards import analysis, critique, recon, shapes, strategy
+from actors.guards.questions import QUESTIONS_SCHEMA
 from runtime.errors import UsageProblem
 
 TEXT = "The parser in src/parser.py fails:\n  `Parser.run()` loses\n  rows. See tests/test_parser.py."
@@ -272,11 +273,12 @@ def test_bad_settings_give_one_line(name, config, words):
 )
 def test_schemas_keep_to_the_strict_subset(schema):
     """Every property required, none beyond them, and no keyword that strict structured output refuses."""
-    assert schema["additionalProperties"] is False
-    assert schema["required"] == list(schema["properties"])
-    assert "open_questions" in schema["properties"]
-    for one in schema["properties"].values():
-        assert set(one) <= {"type", "items", "enum"}
+    assert schema["properties"]["open_questions"] is QUESTIONS_SCHEMA
+    for closed in (schema, QUESTIONS_SCHEMA["items"]):
+        assert closed["additionalProperties"] is False
+        assert closed["required"] == list(closed["properties"])
+        for one in closed["properties"].values():
+            assert set(one) <= {"type", "items", "enum"}
 
 
 def test_schemas_follow_the_settings():

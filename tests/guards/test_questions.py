@@ -12,6 +12,9 @@ ASKS = [
     ({"question": "How many?", "type": "integer"}, {"type": "integer"}),
     ({"question": "Really?", "type": "yes_no"}, YES_NO),
     ({"question": "Which?", "choices": ["red", "blue", "red"]}, choice(["red", "blue"])),
+    ({"question": "Which?", "type": "choice", "choices": ["red", "blue"]}, choice(["red", "blue"])),
+    ({"question": "Which?", "type": "text", "choices": []}, TEXT),
+    ({"question": "Really?", "type": "yes_no", "choices": []}, YES_NO),
 ]
 ODD = [
     (7, "field.type"),
@@ -24,6 +27,7 @@ ODD = [
     ({"question": "Which?", "type": "regex"}, "field.choice"),
     ({"question": "Which?", "type": {"$ref": "http://else.where"}}, "field.choice"),
     ({"question": "Which?", "choices": ["red"]}, "field.choice"),
+    ({"question": "Which?", "type": "choice", "choices": []}, "field.choice"),
     ({"question": "Which?", "choices": "red"}, "field.choice"),
     ({"question": "Which?", "choices": ["red", 7]}, "field.choice"),
     ({"question": "Which?", "choices": ["red", " blue"]}, "field.choice"),

@@ -124,3 +124,9 @@ def test_a_question_in_a_plan_is_an_error_like_in_every_other_artifact(level, va
     assert not found.passed
     assert errors(found)[0] == ("requirements.open_question", "open_questions[0]")
     assert sum(code == "requirements.open_question" for code, _ in errors(found)) == 1
+
+
+def test_a_question_of_an_unknown_kind_is_not_lost():
+    """It asks something, so the author is told how to ask it."""
+    found = judge("minimal", {**GOOD, "open_questions": [{"question": "Which?", "choices": ["only"]}]})
+    assert errors(found) == [("field.choice", "open_questions[0]")]

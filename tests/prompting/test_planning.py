@@ -93,6 +93,8 @@ def test_the_prompts_name_every_allowed_value():
     names("plan", [f'"{reserved}"' for reserved in RESERVED_IDS])
     for entry, schema in SCHEMAS.items():
         names(entry, [f'"{key}"' for key in schema["properties"]])
+        question = schema["properties"]["open_questions"]["items"]["properties"]
+        names(entry, [f'"{word}"' for word in (*question, *question["type"]["enum"])])
     names("plan", [f'"{key}"' for key in plan_schema()["properties"]["steps"]["items"]["properties"]])
 
 
