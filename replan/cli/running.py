@@ -4,6 +4,7 @@ import click
 
 from replan.cli.options import Duration, Invocation, common, examples, json_option, one_run
 from runtime.errors import UsageProblem
+from runtime.models.spec import GRAMMAR
 
 _RUN = examples(
     "replan run problem.md",
@@ -24,7 +25,7 @@ def no_input_option(function: click.decorators.FC) -> click.decorators.FC:
 @click.command(epilog=_RUN, short_help="Plan a problem.")
 @click.argument("problem")
 @click.option("-w", "--workflow", default="search", show_default=True, help="A shipped workflow or a file.")
-@click.option("-m", "--model", help="NAME, rules, scripted:FILE or replay:RUN; default: REPLAN_MODEL, else rules.")
+@click.option("-m", "--model", help=f"{GRAMMAR}; default: REPLAN_MODEL, else rules.")
 @click.option("--search", help="How the next attempt is chosen, such as depth_first or beam:4.")
 @click.option("--max-calls", type=int, metavar="N", help="Model calls at most.")
 @click.option("--max-tokens", type=int, metavar="N", help="Tokens at most, input and output together.")
