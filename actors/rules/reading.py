@@ -44,12 +44,13 @@ class Reading:
         value = self.dependencies.get(role)
         return value if isinstance(value, Mapping) else {}
 
-    def questions(self, rules: Rules) -> list[str]:
+    def questions(self, rules: Rules) -> list[dict[str, Any]]:
         """Return the next question, if the text is too thin to plan from and one is left that was not yet answered."""
         left = [
             question for question in rules.phrases.questions if not any(folded(question) in said for said in self.asked)
         ]
-        return left[:1] if self.classification.thin else []
+        asked = left[:1] if self.classification.thin else []
+        return [{"question": question, "type": "text", "choices": []} for question in asked]
 
 
 def read_request(material: Mapping[str, Any], rules: Rules) -> Reading:

@@ -21,6 +21,10 @@ THIN = PROBLEMS["too_thin"]
 FIRST, SECOND = RULES.phrases.questions
 
 
+def asked(question):
+    return {"question": question, "type": "text", "choices": []}
+
+
 def request(material):
     """Return a request as the engine makes it."""
     return ModelRequest(
@@ -86,7 +90,7 @@ def test_a_thin_text_is_asked_about():
     "text", ["fix it", "Please help me with this", "", "   \n", "Make the thing better, it should be more nice"]
 )
 def test_these_texts_are_too_thin(text):
-    assert ask("analysis", text)["open_questions"] == [FIRST]
+    assert ask("analysis", text)["open_questions"] == [asked(FIRST)]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +123,7 @@ def test_an_answer_is_further_text():
 def test_no_question_is_asked_twice_and_then_it_plans():
     """An answer that says nothing leads to the other question, and then to a plan that investigates first."""
     once = [{"question": f"g_analysis asks: {FIRST}", "answer": "dunno"}]
-    assert ask("analysis", THIN, clarifications=once)["open_questions"] == [SECOND]
+    assert ask("analysis", THIN, clarifications=once)["open_questions"] == [asked(SECOND)]
     twice = [*once, {"question": SECOND, "answer": "no idea"}]
     assert ask("analysis", THIN, clarifications=twice)["open_questions"] == []
     assert ask("strategy", THIN, clarifications=twice)["strategy_id"] == "S5_investigate_first"
@@ -127,7 +131,7 @@ def test_no_question_is_asked_twice_and_then_it_plans():
 
 
 def test_a_plan_asks_only_where_no_analysis_came_before():
-    assert ask("plan", THIN)["open_questions"] == [FIRST]
+    assert ask("plan", THIN)["open_questions"] == [asked(FIRST)]
     assert "open_questions" not in ask("plan", THIN, dependencies={"analysis": ask("analysis", THIN)})
 
 
