@@ -40,8 +40,8 @@ class Result:
     artifacts in order: the winning path, or the best that was validated; `findings` what speaks against going on (the
     last rejection), or the warnings on the plan; `cost_usd` is None where the price is unknown. `proof` is what the
     guard measured on the plan: its `level`, `assurance` and `escalations`. `fault` is what the provider did last, where
-    that ended the run. `unknown` is the part of the calls, tokens
-    and cost that stands for calls whose bill nobody knows.
+    that ended the run. `question` is the first open question, `open_questions` are the ids of all of them. `unknown` is
+    the part of the calls, tokens and cost that stands for calls whose bill nobody knows.
     """
 
     run_id: str
@@ -56,6 +56,7 @@ class Result:
     path: tuple[PathStep, ...]
     findings: tuple[Finding, ...]
     question: dict[str, Any] | None = None
+    open_questions: tuple[str, ...] = ()
     messages: tuple[Said, ...] = ()
     cause: str = ""
     fault: Fault | None = None
@@ -84,7 +85,7 @@ class Result:
             "findings": [finding.model_dump(mode="json", exclude_defaults=True) for finding in self.findings],
         }
         if self.question is not None:
-            shown["question"] = self.question
+            shown |= {"question": self.question, "open_questions": list(self.open_questions)}
         if self.messages:
             shown["messages"] = [{"kind": said.kind, "text": said.text, "seen": said.seen} for said in self.messages]
         return shown
@@ -99,7 +100,7 @@ def result_of(run: str, state: State, status: str) -> Result:
     finished = state.finished
     won = finished is not None and finished.outcome == "success"
     plans = [node for node in path if _is_plan(state, node)]
-    question = next((one for one in state.asked.values() if one.open), None)
+    questions = [one for one in state.asked.values() if one.open]
     known = state.config is not None and state.config.price is not None
     return Result(
         run_id=run,
@@ -117,7 +118,8 @@ def result_of(run: str, state: State, status: str) -> Result:
         proof=plans[-1].verdict.facts if won and plans and plans[-1].verdict else {},
         path=tuple(_path_steps(path)),
         findings=_findings(state, path, won=won),
-        question=None if question is None else question_json(run, state, question),
+        question=question_json(run, state, questions[0]) if questions else None,
+        open_questions=tuple(question_name(run, one) for one in questions),
         messages=state.said,
     )
 
@@ -128,12 +130,17 @@ def _last_fault(state: State) -> Fault | None:
     return next(given_up, None)
 
 
+def question_name(run: str, question: Question) -> str:
+    """Return the id that people answer a question by."""
+    return f"{run}/{question.request.question_id}"
+
+
 def question_json(run: str, state: State, question: Question) -> dict[str, Any]:
     """Return an open question as plain data; a review has the artifact, as its author wrote it."""
     request = question.request
     node = state.nodes[request.node]
     shown = {
-        "id": f"{run}/{request.question_id}",
+        "id": question_name(run, question),
         "run_id": run,
         "step": request.step,
         "text": request.text,

@@ -1,7 +1,6 @@
 """Driving a run from the command line: signals, questions on the terminal, progress, and the result at the end."""
 
 import os
-import shlex
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ from replan.cli.dryrun import print_dry_run
 from replan.cli.exits import Exit, exit_of_result
 from replan.cli.going import Going
 from replan.cli.inputs import read_problem
+from replan.cli.mail import say_how_to_answer
 from replan.cli.options import Invocation
 from replan.cli.session import Signals, newest_run, opened, run_named
 from replan.cli.terminal import may_ask
@@ -188,8 +188,7 @@ def _print(result: Result, *, as_json: bool) -> None:
 def _leave(result: Result, signals: Signals, *, hosted: bool) -> int:
     """Say on stderr how to go on, and return the exit code."""
     console = err()
-    if result.status == "waiting" and result.question is not None:
-        console.print(line(f"replan: answer with: {program()} answer {shlex.quote(str(result.question['id']))} TEXT"))
+    say_how_to_answer(result)
     if result.status == "running":
         _say_where(result.run_id)
     elif result.status == "waiting" and hosted:

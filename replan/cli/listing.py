@@ -1,6 +1,5 @@
 """Reading runs out of the journal: the list, one run in several views, and its records as they come."""
 
-import shlex
 import time
 from dataclasses import replace
 from typing import Any
@@ -12,6 +11,7 @@ from actors.machine.decided import Decided
 from actors.machine.events import PlanningEvent
 from actors.machine.state import State
 from replan.cli.exits import Exit
+from replan.cli.mail import say_how_to_answer
 from replan.cli.options import Invocation
 from replan.cli.session import ALL, newest_run, opened, run_named
 from replan.engine import Engine, status_of
@@ -139,10 +139,8 @@ def _print_result(result: Result, state: State, view: str, *, as_json: bool) -> 
 
 def _say_next(result: Result) -> None:
     """Say on stderr how an unfinished run that nobody drives goes on."""
-    if result.status == "waiting" and result.question is not None:
-        question = shlex.quote(str(result.question["id"]))
-        err().print(line(f"replan: answer with: {program()} answer {question} TEXT"))
-    elif result.status == "parked":
+    say_how_to_answer(result)
+    if result.status == "parked":
         err().print(line(f"replan: go on with: {program()} resume {result.run_id}"))
 
 

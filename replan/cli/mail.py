@@ -1,5 +1,6 @@
 """Messages from the user to runs: reading the open questions, answering one, telling a run something, cancelling it."""
 
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,9 +12,11 @@ from replan.cli.inputs import ANSWER_BYTES_MAX, TOLD_BYTES_MAX, read_stdin
 from replan.cli.options import Invocation
 from replan.cli.session import all_runs, opened, run_named
 from replan.engine import Engine
-from replan.result import question_json
+from replan.result import Result, question_json
 from replan.show.asked import question_rows
 from replan.show.console import err, line, out, print_json
+from replan.show.words import counted
+from replan.talking import split
 from runtime.errors import Held, UsageProblem
 from runtime.journal.port import RunRow
 from runtime.program import program
@@ -55,6 +58,20 @@ def _open(run: str, state: State) -> Iterator[dict[str, Any]]:
     return (question_json(run, state, question) for question in state.asked.values() if question.open)
 
 
+def say_how_to_answer(result: Result) -> None:
+    """Say on stderr how the questions that a run waits for are answered: the first, and where the others are listed."""
+    if result.status == "waiting" and result.open_questions:
+        err().print(line(f"replan: answer with: {program()} answer {shlex.quote(result.open_questions[0])} TEXT"))
+        _say_more(result.run_id, len(result.open_questions) - 1)
+
+
+def _say_more(run: str, count: int) -> None:
+    """Say how many other questions of a run are open, and where they are listed."""
+    if count > 0:
+        said = f"{counted(count, 'more question')} {'is' if count == 1 else 'are'} open"
+        err().print(line(f"replan: {said}: {program()} questions {run}"))
+
+
 def answer_question(invocation: Invocation, question: str, text: str | None) -> int:
     """Post an answer, or with None that there will be none."""
     return trio.run(_answer, invocation, question, read_stdin(ANSWER_BYTES_MAX) if text == "-" else text)
@@ -62,18 +79,18 @@ def answer_question(invocation: Invocation, question: str, text: str | None) -> 
 
 async def _answer(invocation: Invocation, question: str, text: str | None) -> int:
     async with opened(invocation) as engine:
-        run, slash, name = question.rpartition("/")
-        full = f"{await run_named(engine, run)}/{name}" if slash else question
+        run, name = split(question)
+        full = f"{await run_named(engine, run)}/{name}"
         heard = await (engine.decline(full) if text is None else engine.answer(full, text))
         if heard.result == "conflict":
             hint = "the first word stands; the run has it"
             stands = "it was declined" if heard.stands is None else repr(heard.stands[:SHOWN_MAX])
             raise UsageProblem(f"another answer was given before: {stands}", place=full, hint=hint)
         row, hosted = await engine.journal.row(full.rpartition("/")[0]), engine.hosted
+        left = len(list(_open(row.run, await engine.heard(row.run))))
     done = "declined" if text is None else "answered"
-    _say_posted(
-        f"{full} {f'was {done} so before' if heard.result == 'duplicate' else f'is {done}'}", row, hosted=hosted
-    )
+    said = f"was {done} so before" if heard.result == "duplicate" else f"is {done}"
+    _say_posted(f"{full} {said}", row, hosted=hosted, left=left)
     return Exit.OK
 
 
@@ -92,9 +109,10 @@ async def _tell(invocation: Invocation, wanted: str, text: str, kind: str) -> in
     return Exit.OK
 
 
-def _say_posted(said: str, row: RunRow, *, hosted: bool) -> None:
-    """Say what was posted, and how the run goes on if nobody drives it."""
+def _say_posted(said: str, row: RunRow, *, hosted: bool, left: int = 0) -> None:
+    """Say what was posted, how many questions are left, and how the run goes on if nobody drives it."""
     err().print(line(f"replan: {said}"))
+    _say_more(row.run, left)
     if row.owner is None and not hosted:
         err().print(line(f"replan: go on with: {program()} resume {row.run}"))
 

@@ -44,6 +44,11 @@ def outcome_lines(result: Result) -> list[Row]:
         rows += [_indented(part, "bold") for part in str(result.question["text"]).split("\n")]
         if result.question["answer_schema"] != TEXT:
             rows.append(_indented(f"Answer: {wanted(result.question['answer_schema'])}.", "dim"))
+        more = len(result.open_questions) - 1
+        if more > 0:
+            rows.append(
+                _indented(f"And {counted(more, 'more question')}: `{program()} questions {result.run_id}`.", "dim")
+            )
     rows += _messages(result)
     rows += _path(result)
     if result.findings and result.question is None:

@@ -78,6 +78,20 @@ def test_two_questions_are_answered_in_reverse_order_from_another_process_after_
     assert events(replan, run, "mail_refused") == []
 
 
+def test_the_questions_beside_the_first_are_counted_until_the_last_is_answered(replan, two):
+    run, asked = two
+    for command in ("resume", "show"):
+        shown = replan(command, run)
+        assert f"And 1 more question: `replan questions {run}`." in shown.stdout
+        assert f"replan: answer with: replan answer {run}/q1 TEXT\n" in shown.stderr
+        assert f"replan: 1 more question is open: replan questions {run}\n" in shown.stderr
+    assert json.loads(replan("show", run, "--json").stdout)["open_questions"] == sorted(asked.values())
+    assert (
+        f"replan: 1 more question is open: replan questions {run}\n" in replan("answer", asked["g_recon"], "red").stderr
+    )
+    assert "more" not in replan("answer", asked["g_analysis"], "3.12").stderr
+
+
 def test_two_answers_racing_from_two_processes_are_one_answer_and_one_conflict(shell, replan, two):
     run, asked = two
     for _ in range(2):
