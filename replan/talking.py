@@ -8,7 +8,7 @@ import secrets
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from actors.answers import fitted
+from actors.answers import Misfit, fitted, wanted
 from actors.machine.events import PlanningEvent
 from actors.machine.mail import KINDS, check_decline, fitting_answer, tellable
 from actors.machine.questions import Status
@@ -42,6 +42,10 @@ async def post_answer(journal: Journal[PlanningEvent], state: State, question: s
         else:
             _check_unfinished(run, state)
             answer = fitting_answer(state, name, text)
+    except Misfit as problem:
+        wish = "some text" if asked is None else wanted(asked.request.answer_schema)
+        more = "" if wish in problem.cause else f"; it wants {wish}"
+        raise UsageProblem(problem.cause, place=question, hint=f"the question stays open{more}") from None
     except UsageProblem as problem:
         raise _placed(problem, question) from None
     body = {"kind": "answer", "question": name, "answer": answer}
@@ -78,7 +82,7 @@ async def post_told(journal: Journal[PlanningEvent], state: State, run: str, tex
 def split(question: str) -> tuple[str, str]:
     """Return the run and the name in a question's id. Raises `UsageProblem` if it is none."""
     run, slash, name = question.rpartition("/")
-    if not slash:
+    if not (run and slash and name):
         raise UsageProblem(f"{question!r} is not a question's id", hint=f"`{program()} questions` lists them as RUN/ID")
     return run, name
 

@@ -108,8 +108,8 @@ def test_two_answers_racing_from_two_processes_are_one_answer_and_one_conflict(s
 
 def test_an_answer_that_does_not_fit_is_refused_and_the_question_stays_open(replan, two):
     run, asked = two
-    refused(replan("answer", asked["g_recon"], "green"), "one of: red, blue", "'green'")
-    refused(replan("answer", asked["g_recon"], ""), "some text")
+    refused(replan("answer", asked["g_recon"], "green"), "one of: red, blue, not 'green'", "stays open")
+    refused(replan("answer", asked["g_recon"], ""), "some text", "stays open; it wants one of: red, blue")
     refused(replan("answer", asked["g_recon"]), "--decline")
     refused(replan("answer", asked["g_recon"], "red", "--decline"), "both")
     assert len(json.loads(replan("questions", run, "--json").stdout)["questions"]) == 2

@@ -64,7 +64,8 @@ def test_the_same_answer_twice_is_fine_and_another_one_is_not(replan, waiting):
 
 def test_answers_that_fit_no_question_are_refused(replan, waiting):
     refused(replan("answer", f"{waiting}/q2", "3.12"), "no open question", "replan questions")
-    refused(replan("answer", "q1", "3.12"), "RUN/ID")
+    for no_id in ("q1", "/", "/ x", "/q1", f"{waiting}/"):
+        refused(replan("answer", no_id, "3.12"), "is not a question's id", "RUN/ID")
     refused(replan("answer", f"{waiting}/q1", "  "), "some text")
     refused(replan("answer", f"{waiting}/q1", "x" * 100_001), "100000")
     refused(replan("answer", f"{waiting}/q1", "-", input=b"\0\0"), "binary")
