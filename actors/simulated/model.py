@@ -11,6 +11,7 @@ from actors.config.yamlfile import Document, read_document
 from actors.simulated.author import answer
 from actors.simulated.profile import Profile
 from runtime.clock import Clock
+from runtime.errors import UsageProblem
 from runtime.models.port import Fault, ModelRequest, Reply
 from runtime.models.spec import Simulated
 
@@ -44,13 +45,16 @@ def address(spec: Simulated) -> str:
     return f"simulated:{spec.profile}?seed={spec.seed}"
 
 
-def load_profile(name: str, root: Path) -> Profile:
-    """Return a shipped profile.
+def load_profile(name: str, root: Path, *, place: str = "--model") -> Profile:
+    """Return a shipped profile; `place` is where it was named.
 
     Raises:
         UsageProblem: there is no such profile, or it is not sound; with file, line and the nearest valid name.
     """
-    document = _document(name, root)
+    try:
+        document = _document(name, root)
+    except UsageProblem as problem:
+        raise UsageProblem(problem.cause, place=problem.place or place, hint=problem.hint) from None
     value = document.value
     if isinstance(value, dict) and BASED_ON in value:
         below = _document(str(value[BASED_ON]), root)

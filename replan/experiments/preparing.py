@@ -157,8 +157,10 @@ def _check_search(arm: Arm, experiment: Experiment, document: Document) -> None:
 
 def _ready(arm: Arm, experiment: Experiment, problem: Problem, where: Place, folder: Path) -> Ready:
     choice = Choice(arm.model, parse_model_spec(arm.model, place="models"))
+    profile = None
+    if isinstance(choice.spec, Simulated):
+        profile = load_profile(choice.spec.profile, where.root, place="models")
     check_model(choice.spec, where.environment)
-    profile = load_profile(choice.spec.profile, where.root) if isinstance(choice.spec, Simulated) else None
     if arm.pipeline.lensed and profile is None:
         hint = "a real guard shows what it finds"
         raise UsageProblem("feedback and guard errors are set for a simulated author only", hint=hint)

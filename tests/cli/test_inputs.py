@@ -89,7 +89,7 @@ FLAGS = {
     ("-m", "scriptd:x.yaml"): "did you mean scripted:?",
     ("-m", ""): "names no model",
     ("-m", "scripted:missing.yaml"): "missing.yaml: cannot be read",
-    ("-m", "simulated:typical"): "unknown profile",
+    ("-m", "simulated:typical"): "--model: unknown profile",
     ("-m", "gpt-test"): "needs a key",
     ("-m", "nobody-knows-this-model", "--max-cost", "1"): "prices",
 }
