@@ -8,6 +8,7 @@ from actors.findings import Finding
 from actors.machine.advance import hopeless
 from actors.machine.questions import Question
 from actors.machine.state import Node, Said, State
+from actors.search.moves import Search
 from replan.show.words import stamp
 from runtime.ledger import ZERO, Amount
 from runtime.models.port import Fault
@@ -40,8 +41,9 @@ class Result:
     artifacts in order: the winning path, or the best that was validated; `findings` what speaks against going on (the
     last rejection), or the warnings on the plan; `cost_usd` is None where the price is unknown. `proof` is what the
     guard measured on the plan: its `level`, `assurance` and `escalations`. `fault` is what the provider did last, where
-    that ended the run. `question` is the first open question, `open_questions` are the ids of all of them. `unknown` is
-    the part of the calls, tokens and cost that stands for calls whose bill nobody knows.
+    that ended the run. `question` is the first open question, `open_questions` are the ids of all of them. `goes_back`
+    says that the search may go back to an earlier step. `unknown` is the part of the calls, tokens and cost that stands
+    for calls whose bill nobody knows.
     """
 
     run_id: str
@@ -59,6 +61,7 @@ class Result:
     open_questions: tuple[str, ...] = ()
     messages: tuple[Said, ...] = ()
     cause: str = ""
+    goes_back: bool = True
     fault: Fault | None = None
     proof: Mapping[str, Any] = field(default_factory=dict)
     unknown: Amount = ZERO
@@ -108,6 +111,7 @@ def result_of(run: str, state: State, status: str) -> Result:
         outcome=str(finished.outcome) if finished else "",
         why=finished.why if finished else "",
         cause=finished.cause if finished else "",
+        goes_back=state.config is None or state.config.search is not Search.LINEAR,
         fault=_last_fault(state) if finished and finished.cause == "provider" else None,
         calls=charged.calls,
         tokens=charged.tokens,

@@ -159,7 +159,7 @@ def _judged(state: State, message: Judged) -> PlanningEvent | None:
 
 def _overdrawn(state: State, message: Overdrawn) -> PlanningEvent | None:
     if message.until is None:
-        spent = RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=message.why, at=message.at)
+        spent = RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=message.why, cause="home_budget", at=message.at)
         return _unless_finished(state, spent)
     if HOME_BUDGET in state.waits:
         return None

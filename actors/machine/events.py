@@ -281,7 +281,7 @@ class MailRefused(Told):
 
 
 class RunFinished(Event):
-    """The run ended. `cause` tells a provider's refusal from a bug; `at` is None where a decision ended it.
+    """The run ended. `cause` tells what failed, or that the home's budget ended it; `at` is None after a decision.
 
     `branch` is the one that brought the plan, or that got on best.
     """
@@ -289,7 +289,7 @@ class RunFinished(Event):
     kind: Literal["run_finished"] = "run_finished"
     outcome: Outcome
     why: str
-    cause: Literal["", "provider", "bug"] = ""
+    cause: Literal["", "provider", "bug", "home_budget"] = ""
     at: Seconds | None = None
     branch: int = 0
 

@@ -67,6 +67,10 @@ def _advice(result: Result) -> str:
     if result.outcome == "failed":
         return f"this is a bug: report it; `{program()} log {result.run_id}` has the details, the log has the traceback"
     tree = f"`{program()} show {result.run_id} --tree` explains every attempt"
+    if result.cause == "home_budget":
+        return f"run it again on the next day (UTC), or with a larger `home_budget` in config.yaml; {tree}"
+    if result.outcome == "backtrack_ceiling" and not result.goes_back:
+        return f"use a search that goes back, such as depth_first, or another model; {tree}"
     if result.outcome == "budget_exhausted":
         return f"run it again with more {_FLAGS.get(result.why, 'time or calls')}; {tree}"
     return f"{_NEXT[result.outcome]}; {tree}"

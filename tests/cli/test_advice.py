@@ -7,6 +7,7 @@ import pytest
 from actors.machine import advance
 from replan.show.advice import provider_advice
 from runtime.models.port import Fault, FaultKind
+from tests.cli.cases import LOST
 from tests.cli.test_run import wire
 from tests.support.openai_server import Answer, serve
 
@@ -43,6 +44,16 @@ def test_a_run_that_a_fault_ended_says_the_next_step_and_counts_tries_only_where
     assert STEPS[kind] in step
     assert ("(try 5 of 5)" in done.stdout) == (not kind.final)
     assert "try 1 of" not in done.stdout
+
+
+def test_a_run_that_the_home_has_no_more_budget_for_is_advised_to_wait_or_to_raise_it(replan, home, problem, scripted):
+    home.mkdir()
+    (home / "config.yaml").write_text("home_budget: {calls: 1, when_spent: end}\n")
+    done = replan("run", problem, "-m", scripted({"g_plan": [LOST, LOST]}), "-w", "single")
+    assert done.exit_code == 5, done.output
+    step = next(line for line in done.stdout.splitlines() if line.startswith("Next: "))
+    assert "on the next day (UTC), or with a larger `home_budget`" in " ".join(done.stdout.split())
+    assert "more time or calls" not in step
 
 
 @pytest.mark.parametrize(

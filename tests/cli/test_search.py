@@ -2,6 +2,9 @@
 
 import json
 
+from tests.cli.cases import ANALYSIS, LOST, RECON
+from tests.cli.test_talking import STRATEGY
+
 WORKFLOW = """\
 name: mine
 search: {name: beam, width: 2, branching: 2}
@@ -31,6 +34,19 @@ def test_a_search_with_one_branch_lists_none(replan, home, problem):
     replan("run", problem, "-m", "rules", "--no-input")
     assert json.loads(replan("show", "--last", "--tree", "--json").stdout)["branches"] == []
     assert "branch" not in replan("show", "--last", "--tree").stdout
+
+
+def test_a_search_that_never_goes_back_is_not_advised_to_have_larger_budgets_for_it(replan, problem, scripted):
+    script = {"g_analysis": [ANALYSIS], "g_recon": [RECON], "g_strategy": [STRATEGY], "g_plan": [LOST] * 5}
+    for search, step, other in (
+        ("linear", "a search that goes back", "budgets"),
+        ("restart:1", "goes back", "budgets"),
+    ):
+        done = replan("run", problem, "-m", scripted(script), "--search", search, "--no-input")
+        assert done.exit_code == 3, done.output
+        advice = next(line for line in done.stdout.splitlines() if line.startswith("Next: "))
+        assert step in advice
+        assert other not in advice
 
 
 def test_a_workflow_shows_draws_and_prices_its_search(replan, tmp_path):
