@@ -2,24 +2,33 @@
 
     python benchmarks/page.py
 
-Reads the JSON of the benchmarks in results/; what stands between the two marks of the page is replaced.
+Reads the results of the benchmarks named below; what stands between the two marks of the page is replaced.
 """
 
 import json
 
 import bench_branches
+import bench_host
+import bench_scale
 import bench_startup
 import bench_steps
 from common import HERE, RESULTS
 
 PAGE = HERE.parent / "docs" / "explanation" / "performance.md"
+BENCHMARKS = {
+    "steps": bench_steps,
+    "scale": bench_scale,
+    "host": bench_host,
+    "branches": bench_branches,
+    "startup": bench_startup,
+}
 BEGIN, END = "<!-- measured: benchmarks/page.py writes this -->", "<!-- end -->"
 
 
 def main():
     """Fill the page."""
     parts = []
-    for name, benchmark in (("steps", bench_steps), ("startup", bench_startup), ("branches", bench_branches)):
+    for name, benchmark in BENCHMARKS.items():
         results = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
         parts.append(f"{benchmark.tables(results)}\n\n{provenance(results)}")
     text = PAGE.read_text(encoding="utf-8")
