@@ -26,12 +26,18 @@ CAPTIONS: Mapping[str, str] = {
 }
 """The tables in their order, and what each shows."""
 
+PLOTS: Mapping[str, str] = {
+    "success": "The share of trials that succeed within so many model calls; bands are 95 % intervals.",
+    "calls": "How many model calls a success costs; an arm without one has no point. Bars are 95 % intervals.",
+    "delta": "Success less that of the baseline, on the same problems and seeds. Bars are paired 95 % intervals.",
+}
+"""The plots in their order, and what each shows."""
+
 
 def write_report(experiment: Experiment, trials: Sequence[Trial], planned: int, folder: Path) -> Scorecard:
     """Write tables, plots and the page into a folder; return the scorecard."""
-    arms = [arm.name for arm in experiment.arms()]
     card = scorecard(trials, experiment.references(), experiment.budgets)
-    plots = dict(_plots(card, trials, arms))
+    plots = dict(_plots(experiment, card, trials))
     for name, table in card.tables.items():
         (folder / f"{name}.csv").write_bytes(to_csv(table).encode())
     for name, svg in plots.items():
@@ -49,31 +55,41 @@ def to_csv(table: Table) -> str:
     return text.getvalue()
 
 
-def _plots(card: Scorecard, trials: Sequence[Trial], arms: Sequence[str]) -> Iterator[tuple[str, str]]:
-    lines = {arm: _curve([trial for trial in trials if trial.arm == arm]) for arm in arms}
-    title = "Success against model calls"
-    yield "success", curves(title, {arm: line for arm, line in lines.items() if line}, "model calls", "success")
-    rows = card.tables["arms"]
-    found = {str(row["arm"]): point for row in rows if (point := _point(row, "calls_per_success")) is not None}
-    yield "calls", points("Model calls per success", found, "calls, with 95 % intervals")
-    found = {str(row["arm"]): point for row in rows if (point := _point(row, "delta_success")) is not None}
-    yield "delta", points("Success, difference to the baseline", found, "paired, with 95 % intervals")
+def _plots(experiment: Experiment, card: Scorecard, trials: Sequence[Trial]) -> Iterator[tuple[str, str]]:
+    """Yield the plots by the names of their files, each for one model, since arms are compared on the same one."""
+    most = max((trial.calls for trial in trials), default=0)
+    rows = {row["arm"]: row for row in card.tables["arms"]}
+    several = len(experiment.models) > 1
+    for place, model in enumerate(experiment.models, 1):
+        arms = [arm for arm in experiment.arms() if arm.model == model and arm.name in rows]
+        lines = {arm.label: _curve([trial for trial in trials if trial.arm == arm.name], most) for arm in arms}
+        found = [
+            {arm.label: _point(rows[arm.name], of) for arm in arms} for of in ("calls_per_success", "delta_success")
+        ]
+        calls, delta = ({label: point for label, point in one.items() if point} for one in found)
+        end, on = (f"_{place}", f", {model}") if several else ("", "")
+        yield f"success{end}", curves(f"Success against model calls{on}", lines, "model calls", "success")
+        yield f"calls{end}", points(f"Model calls per success{on}", calls, "calls, with 95 % intervals")
+        yield f"delta{end}", points(f"Success, difference to the baseline{on}", delta, "paired, with 95 % intervals")
 
 
-def _curve(trials: Sequence[Trial]) -> list[Point]:
-    """Return success by every number of calls that some trial made."""
-    if not trials:
-        return []
+def _curve(trials: Sequence[Trial], most: int) -> list[Point]:
+    """Return success by every number of calls; it stays level where no trial made more."""
     found = []
-    for calls in range(max(trial.calls for trial in trials) + 1):
+    for calls in range(most + 1):
         hits = success_by(trials, calls)
         found.append(Point(hits / len(trials), *wilson(hits, len(trials)), x=float(calls)))
     return found
 
 
+def _bounds(name: str) -> tuple[str, str]:
+    """Return the columns with the interval of a column."""
+    stem = "delta" if name == "delta_success" else name
+    return f"{stem}_low", f"{stem}_high"
+
+
 def _point(row: Mapping[str, Cell], name: str) -> Point | None:
-    bounds = name.removesuffix("_success") if name.startswith("delta") else name
-    value, low, high = row[name], row[f"{bounds}_low"], row[f"{bounds}_high"]
+    value, low, high = (row[column] for column in (name, *_bounds(name)))
     if isinstance(value, int | float) and isinstance(low, int | float) and isinstance(high, int | float):
         return Point(value, low, high)
     return None
@@ -94,23 +110,41 @@ def _page(experiment: Experiment, card: Scorecard, plots: Mapping[str, str], don
         facts="<dl>"
         + "".join(f"<dt>{escape(name)}</dt><dd>{escape(said)}</dd>" for name, said in facts.items())
         + "</dl>",
-        figures="\n".join(f"<figure>\n{svg}</figure>" for svg in plots.values()),
+        plots="\n".join(_figure(f"{name}.svg", "plot", PLOTS[name.split("_")[0]], svg) for name, svg in plots.items()),
         tables="\n".join(_table(name, card.tables[name], caption) for name, caption in CAPTIONS.items()),
     )
+
+
+def _figure(file: str, kind: str, caption: str, inner: str) -> str:
+    """Return a captioned plot or table, which scrolls by itself on a narrow screen, also from the keyboard."""
+    said = f"<figcaption>{escape(caption)} ({file})</figcaption>"
+    region = f'<div class="wide" role="region" aria-label="{file}" tabindex="0">\n{inner}</div>'
+    return f'<figure class="{kind}">\n{said}\n{region}\n</figure>'
 
 
 def _table(name: str, table: Table, caption: str) -> str:
     if not table:
         return ""
-    head = "".join(f"<th>{escape(column.replace('_', ' '))}</th>" for column in table[0])
-    rows = "\n".join(f"<tr>{''.join(map(_cell, row.values()))}</tr>" for row in table)
-    inner = (
-        f"<caption>{escape(caption)} ({name}.csv)</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>"
-    )
-    return f'<h2>{escape(name.capitalize())}</h2>\n<div class="wide"><table>\n{inner}\n</table></div>'
+    bounds = {bound for column in table[0] for bound in _bounds(column)}
+    columns = [column for column in table[0] if column not in bounds]
+    head = "".join(f'<th scope="col"{_kind(table[0][name])}>{escape(name.replace("_", " "))}</th>' for name in columns)
+    rows = "\n".join(f"<tr>{''.join(_cell(row, column) for column in columns)}</tr>" for row in table)
+    parts = f'<table class="{name}">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>\n'
+    return f"<h3>{escape(name.capitalize())}</h3>\n{_figure(f'{name}.csv', 'table', caption, parts)}"
 
 
-def _cell(value: Cell) -> str:
-    if isinstance(value, str):
-        return f'<td class="text">{escape(value)}</td>'
-    return f"<td>{'' if value is None else f'{value:g}'}</td>"
+def _cell(row: Mapping[str, Cell], column: str) -> str:
+    low, high = (row.get(bound) for bound in _bounds(column))
+    interval = "" if row[column] is None or low is None else f" <small>{_short(low)} to {_short(high)}</small>"
+    return f"<td{_kind(row[column])}>{_short(row[column])}{interval}</td>"
+
+
+def _kind(value: Cell) -> str:
+    return ' class="text"' if isinstance(value, str) else ""
+
+
+def _short(value: Cell) -> str:
+    """Return a value for reading: numbers with three digits, or all before the point; the CSV files have the rest."""
+    if isinstance(value, int | float):
+        return f"{value:,.0f}" if value == int(value) or abs(value) >= 100 else f"{value:.3g}"
+    return escape(value or "")

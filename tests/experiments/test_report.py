@@ -1,16 +1,18 @@
 """The report is one static page, the same bytes for the same data, and every part of it can be read."""
 
 import csv
+import itertools
 from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from replan.experiments.plots import Point, curves, points
-from replan.experiments.report import CAPTIONS, PAGE, to_csv, write_report
+from replan.experiments.report import CAPTIONS, PAGE, PLOTS, to_csv, write_report
 from replan.experiments.results import Store
 from replan.experiments.running import run_simulated
 
+SVG = "{http://www.w3.org/2000/svg}"
 VOID = {"meta", "br", "link", "line", "circle", "polygon", "polyline"}
 
 
@@ -59,8 +61,9 @@ def test_the_page_is_whole_and_needs_nothing_else(reported):
     page.feed((reported[2] / PAGE).read_text())
     assert page.open == []
     assert page.links == []
-    assert page.met.count("svg") == 3
+    assert page.met.count("svg") == len(PLOTS)
     assert page.met.count("table") == len(CAPTIONS)
+    assert page.met.count("figcaption") == page.met.count("figure") == len(PLOTS) + len(CAPTIONS)
     assert "script" not in page.met
     assert "@media print" in (reported[2] / PAGE).read_text()
 
@@ -69,6 +72,74 @@ def test_names_from_a_file_are_text_on_the_page(reported):
     text = (reported[2] / PAGE).read_text()
     assert "Two &lt;searches&gt; &amp; one problem." in text
     assert "<searches>" not in text
+
+
+def test_an_interval_stands_in_the_cell_of_its_value(reported):
+    """Not in columns of its own: the widest table would not fit a screen or a sheet."""
+    experiment, trials, folder = reported
+    card = write_report(experiment, trials, len(trials), folder)
+    text = (folder / PAGE).read_text()
+    assert all(
+        name.endswith(("_low", "_high")) or f">{name.replace('_', ' ')}</th>" in text for name in card.tables["arms"][0]
+    )
+    assert "low</th>" not in text
+    assert "high</th>" not in text
+    row = card.tables["arms"][0]
+    low, high = (f"{row[f'success_{end}']:.3g}" for end in ("low", "high"))
+    assert f"<td>{row['success']:.3g} <small>{low} to {high}</small></td>" in text
+
+
+def test_each_model_has_plots_of_its_own(prepared, tmp_path):
+    """Arms are compared on the same model, and the lines of all at once cannot be told apart."""
+    ready = prepared(models=["simulated:base", "simulated:stepwise"], seeds={"first": 1000, "count": 1})
+    trials = run_simulated(ready, Store(tmp_path / "out", ready.header()), lambda done, of: None, 1)
+    write_report(ready.experiment, trials, len(trials), tmp_path / "out")
+    for place, model in ((1, "simulated:base"), (2, "simulated:stepwise")):
+        drawn = [ET.fromstring((tmp_path / "out" / f"{name}_{place}.svg").read_text()) for name in PLOTS]
+        assert all(plot.findtext(f"{SVG}title").endswith(f", {model}") for plot in drawn)
+        assert {"search/depth_first", "search/blind"} <= {text.text for text in drawn[0].iter(f"{SVG}text")}
+    assert len([*(tmp_path / "out").glob("*.svg")]) == 2 * len(PLOTS)
+
+
+def test_a_line_goes_on_to_its_name(reported):
+    """It stays level where no trial made more calls, so that every line ends at the same place."""
+    plot = ET.fromstring((reported[2] / "success.svg").read_text())
+    lines = [line.get("points").split() for line in plot.iter(f"{SVG}polyline")]
+    drawn, keys = lines[: len(lines) // 2], lines[len(lines) // 2 :]
+    assert len({line[-1].split(",")[0] for line in drawn}) == 1
+    assert {key[0] for key in keys} == {line[-1] for line in drawn}
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("count", [2, 24, 60])
+def test_names_of_lines_neither_cover_each_other_nor_leave_the_plot(value, count):
+    names = [f"arm_{n}" for n in range(count)]
+    plot = ET.fromstring(curves("many", {name: [Point(value, value, value)] for name in names}, "x", "y"))
+    places = sorted(float(text.get("y")) for text in plot.iter(f"{SVG}text") if text.text in names)
+    assert all(after - before >= 13.9 for before, after in itertools.pairwise(places))
+    assert 14 <= places[0] <= places[-1] <= float(plot.get("height")) - 40
+
+
+def test_a_long_name_has_room():
+    name = "a_pipeline_with_a_long_name/iterative_deepening@openai:a-model-of-a-certain-date"
+    for svg in (curves("t", {name: [Point(0.5, 0, 1)]}, "x", "y"), points("t", {name: Point(1, 0, 2)}, "x")):
+        plot = ET.fromstring(svg)
+        shown = next(text for text in plot.iter(f"{SVG}text") if text.text == name)
+        x, width = float(shown.get("x")), float(plot.get("width"))
+        assert (x if shown.get("text-anchor") == "end" else width - x) > 6.5 * len(name)
+
+
+def test_an_interval_that_goes_on_beyond_the_plot_says_so():
+    assert "\u2192" in points("t", {"far": Point(2.0, 1.0, 1e6)}, "x")
+    assert "\u2192" not in points("t", {"near": Point(2.0, 1.0, 3.0)}, "x")
+
+
+def test_lines_differ_without_their_colours():
+    """Print may be grey: neighbours have other dashes."""
+    plot = ET.fromstring(curves("t", {name: [Point(0.5, 0, 1)] for name in "abc"}, "x", "y"))
+    keys = [line.get("stroke-dasharray") for line in plot.iter(f"{SVG}polyline")]
+    assert len(set(keys[:3])) == 3
+    assert keys[:3] == keys[3:]
 
 
 def test_the_tables_are_csv_with_a_line_of_names(reported):
