@@ -6,7 +6,7 @@ import secrets
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -40,7 +40,7 @@ from runtime.clock import Clock, SystemClock
 from runtime.errors import Held, RunExists, RunNotFound, UsageProblem
 from runtime.events import Codec, Record
 from runtime.hook import Hook
-from runtime.journal.port import Journal, Posted, RunRow
+from runtime.journal.port import Journal, Posted, RunFilter, RunRow
 from runtime.machine import Refused, fold
 from runtime.messages import Crashed, Mailed
 from runtime.news import News
@@ -164,15 +164,13 @@ class Engine:
     async def result(self, run: str) -> Result:
         """Return what a run has come to so far."""
         state, _ = await self.load(run)
-        return result_of(run, state, await self._status(run))
+        heard, row = await self.heard(run), await self.journal.row(run)
+        return result_of(run, state, status_of(row, hosted=self.hosted, heard=heard), heard)
 
     @property
     def hosted(self) -> bool:
         """Whether a host serves this home now."""
         return self.bells.ring() > 0
-
-    async def _status(self, run: str) -> str:
-        return status_of(await self.journal.row(run), hosted=self.hosted)
 
     async def heard(self, run: str) -> State:
         """Return a run's state with all that lies in its inbox taken in, as facts alone: nothing follows from them yet.
@@ -186,6 +184,20 @@ class Engine:
                 event = self.machine.accept(state, Mailed(item.inbox, item.key, item.body, item.at))
                 state = state if event is None or isinstance(event, Refused) else self.machine.evolve(state, event)
         return state
+
+    async def rows(self, which: RunFilter) -> list[tuple[RunRow, str]]:
+        """Return the status rows that match, each with its status for people, who see their own words at once.
+
+        Only runs that wait with unread messages are read. One whose questions have all been answered does not wait any
+        more; where another question is open still, the row names that one. Raises `JournalDamaged`.
+        """
+        found, hosted = [], self.hosted
+        for row in await self.journal.runs(which):
+            heard = await self.heard(row.run) if row.unread and row.summary.status == "waiting" else None
+            status = status_of(row, hosted=hosted, heard=heard)
+            if which.status in (None, status):
+                found.append((row if heard is None else _after(row, heard), status))
+        return found
 
     async def answer(self, question: str, text: str) -> Heard:
         """Post an answer to the question `RUN/ID`; it is in the journal when this returns.
@@ -224,7 +236,7 @@ class Engine:
         """
         state, _ = await self.load(run)
         if state.config is None or state.finished is not None:
-            return result_of(run, state, await self._status(run))
+            return await self.result(run)
         await self.cancel(run)
         supervisor = self._supervisor(run, [], Manner())
         ending = await supervisor.drive()
@@ -321,14 +333,24 @@ def _lease() -> Lease:
     return Lease(owner=identity(), dead=is_dead)
 
 
-def status_of(row: RunRow, *, hosted: bool = False) -> str:
+def status_of(row: RunRow, *, hosted: bool = False, heard: State | None = None) -> str:
     """Return a run's status for people.
 
-    One that says `running`, but that nobody drives any more, was interrupted; where there is a host, it goes on.
+    One that says `running`, but that nobody drives any more, was interrupted; where there is a host, it goes on. So it
+    is with one that says `waiting`, where people have answered all of its questions since: in `heard` none is open.
     """
-    if row.summary.status == "running" and (row.owner is None or is_dead(row.owner)):
+    status = row.summary.status
+    if status == "waiting" and heard is not None and not heard.questions:
+        status = "running"
+    if status == "running" and (row.owner is None or is_dead(row.owner)):
         return "running" if hosted and row.last_seq > 0 else "parked"
-    return row.summary.status
+    return status
+
+
+def _after(row: RunRow, heard: State) -> RunRow:
+    """Return the row of a waiting run after what people have said: it waits for the first question that is left."""
+    first = next(iter(heard.questions), "")
+    return replace(row, summary=replace(row.summary, detail=first, waiting_since=heard.asked_at))
 
 
 def new_run_id() -> str:

@@ -32,7 +32,9 @@ class Follower:
             await self._catch_up()
             row = await journal.row(self._run)
             if row.last_seq == self._seq and row.summary.status != "running" and not await self._unread():
-                return await self._engine.result(self._run)
+                result = await self._engine.result(self._run)
+                if result.status != "running":  # Else a message has come this moment, and it goes on.
+                    return result
             if (row.owner is None or is_dead(row.owner)) and not self._engine.hosted:
                 return None
             with trio.move_on_after(AT_LEAST_SECONDS):

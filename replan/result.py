@@ -94,8 +94,12 @@ class Result:
         return shown
 
 
-def result_of(run: str, state: State, status: str) -> Result:
-    """Return the result of a run in a state; `status` is its row's."""
+def result_of(run: str, state: State, status: str, heard: State | None = None) -> Result:
+    """Return the result of a run in a state; `status` is its row's.
+
+    `heard` is the state with what people have said meanwhile: it tells the messages, and which questions are open.
+    """
+    heard = heard or state
     path = best_path(state)
     # What is under way is not used yet; where nobody waits for it any more, it may have been charged.
     ledger = state.ledger
@@ -103,7 +107,7 @@ def result_of(run: str, state: State, status: str) -> Result:
     finished = state.finished
     won = finished is not None and finished.outcome == "success"
     plans = [node for node in path if _is_plan(state, node)]
-    questions = [one for one in state.asked.values() if one.open]
+    questions = [one for one in heard.asked.values() if one.open]
     known = state.config is not None and state.config.price is not None
     return Result(
         run_id=run,
@@ -124,7 +128,7 @@ def result_of(run: str, state: State, status: str) -> Result:
         findings=_findings(state, path, won=won),
         question=question_json(run, state, questions[0]) if questions else None,
         open_questions=tuple(question_name(run, one) for one in questions),
-        messages=state.said,
+        messages=heard.said,
     )
 
 

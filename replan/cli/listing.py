@@ -1,7 +1,6 @@
 """Reading runs out of the journal: the list, one run in several views, and its records as they come."""
 
 import time
-from dataclasses import replace
 from typing import Any
 
 import trio
@@ -44,13 +43,13 @@ async def _list_runs(invocation: Invocation, waiting: bool, older_than: float | 
     before = None if older_than is None else time.time() - older_than
     which = RunFilter(status="waiting" if waiting else None, waiting_since_before=before, limit=ALL.limit)
     async with opened(invocation) as engine:
-        rows, hosted = await engine.journal.runs(which), engine.hosted
+        rows = await engine.rows(which)
     if as_json:
-        print_json({"runs": [row_to_json(row, hosted=hosted) for row in rows]})
+        print_json({"runs": [row_to_json(row, status) for row, status in rows]})
         return Exit.OK
     console, now = out(), time.time()
-    for row in rows:
-        state = row.summary.detail if row.summary.status == "finished" else status_of(row, hosted=hosted)
+    for row, status in rows:
+        state = row.summary.detail if status == "finished" else status
         text = columns(line(row.run), f"{state:<17}", f"{ago(now - row.updated):>4}", line(row.title))
         console.print(text, no_wrap=True, overflow="ellipsis")
     if not rows:
@@ -58,9 +57,9 @@ async def _list_runs(invocation: Invocation, waiting: bool, older_than: float | 
     return Exit.OK
 
 
-def row_to_json(row: RunRow, *, hosted: bool = False) -> dict[str, Any]:
-    """Return a status row as plain data; times are ISO 8601 in UTC."""
-    status, summary = status_of(row, hosted=hosted), row.summary
+def row_to_json(row: RunRow, status: str) -> dict[str, Any]:
+    """Return a status row as plain data, with the status for people; times are ISO 8601 in UTC."""
+    summary = row.summary
     shown: dict[str, Any] = {"run_id": row.run, "status": status, "title": row.title}
     if status == "finished":
         shown["outcome"] = summary.detail
@@ -87,7 +86,7 @@ async def _show_run(invocation: Invocation, wanted: str | None, view: str, as_js
         state, records = await engine.load(run)
         row = await engine.journal.row(run)
         heard = await engine.heard(run)
-        status = status_of(row, hosted=engine.hosted)
+        status = status_of(row, hosted=engine.hosted, heard=heard)
     invocation.run = run
     match view:
         case "tree":
@@ -95,7 +94,7 @@ async def _show_run(invocation: Invocation, wanted: str | None, view: str, as_js
         case "events":
             _print_events(run, records, as_json=as_json)
         case _:
-            result = replace(result_of(run, state, status), messages=heard.said)
+            result = result_of(run, state, status, heard)
             _print_result(result, state, view, as_json=as_json)
     return Exit.OK
 

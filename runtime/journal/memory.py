@@ -251,7 +251,9 @@ class _MemoryJournal(Generic[E]):
 
     def _row(self, run: str, held: _Run, now: float) -> RunRow:
         owner = held.owner if held.lease_end > now else None
-        return RunRow(run, held.title, held.created, held.updated, len(held.rows), held.summary, owner, held.epoch)
+        return RunRow(
+            run, held.title, held.created, held.updated, len(held.rows), held.summary, owner, held.epoch, held.unread
+        )
 
 
 def _matches(which: RunFilter, held: _Run) -> bool:

@@ -26,7 +26,10 @@ class Fact(Generic[E]):
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run's status row. Times are UTC seconds since 1970; `owner` is None when nobody holds a live lease."""
+    """A run's status row. Times are UTC seconds since 1970; `owner` is None when nobody holds a live lease.
+
+    `unread` says that a message lies in its inbox which no record has consumed; a run that has finished reads none.
+    """
 
     run: str
     title: str
@@ -36,6 +39,7 @@ class RunRow:
     summary: Summary
     owner: str | None
     epoch: int
+    unread: bool = False
 
 
 @dataclass(frozen=True, slots=True)

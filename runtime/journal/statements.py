@@ -19,15 +19,15 @@ from runtime.machine import Summary
 
 E = TypeVar("E")
 
-ROW = (
+_ROW = (
     "SELECT run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, calls, tokens, micro_usd,"
-    " owner, lease_end, epoch FROM runs WHERE run = ?"
+    " owner, lease_end, epoch, id IN (SELECT run FROM unread) FROM runs"
 )
 
+ROW = f"{_ROW} WHERE run = ?"
+
 ROWS = (
-    "SELECT run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, calls, tokens, micro_usd,"
-    " owner, lease_end, epoch FROM runs"
-    " WHERE (:status IS NULL OR status = :status) AND (:before IS NULL OR waiting_since < :before)"
+    f"{_ROW} WHERE (:status IS NULL OR status = :status) AND (:before IS NULL OR waiting_since < :before)"
     " ORDER BY id DESC LIMIT :limit"
 )
 
@@ -72,9 +72,10 @@ def run_rows(connection: apsw.Connection, which: RunFilter, now: float) -> list[
 
 def _run_row(row: Sequence[Any], now: float) -> RunRow:
     run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, *committed = row[:12]
-    owner, lease_end, epoch = row[12:]
+    owner, lease_end, epoch, unread = row[12:]
     summary = Summary(status, detail, waiting_since, next_wake, Amount(*committed))
-    return RunRow(run, title, created, updated, last_seq, summary, owner if lease_end > now else None, epoch)
+    living = owner if lease_end > now else None
+    return RunRow(run, title, created, updated, last_seq, summary, living, epoch, bool(unread))
 
 
 def lease(connection: apsw.Connection, run: str) -> Lease:

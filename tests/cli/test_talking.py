@@ -89,7 +89,11 @@ def test_the_questions_beside_the_first_are_counted_until_the_last_is_answered(r
     assert (
         f"replan: 1 more question is open: replan questions {run}\n" in replan("answer", asked["g_recon"], "red").stderr
     )
+    (row,) = json.loads(replan("runs", "--waiting", "--json").stdout)["runs"]
+    assert row["question"] == asked["g_analysis"]
+    assert replan("show", run).stderr == f"replan: answer with: replan answer {asked['g_analysis']} TEXT\n"
     assert "more" not in replan("answer", asked["g_analysis"], "3.12").stderr
+    assert json.loads(replan("runs", "--waiting", "--json").stdout) == {"runs": []}
 
 
 def test_two_answers_racing_from_two_processes_are_one_answer_and_one_conflict(shell, replan, two):

@@ -80,6 +80,26 @@ def test_a_waiting_run_is_listed_with_its_question(replan, waiting):
     assert json.loads(replan("runs", "--waiting", "--json").stdout) == {"runs": []}
 
 
+def test_a_run_that_was_answered_does_not_wait_any_more_before_anybody_drives_it(replan, waiting):
+    replan("answer", f"{waiting}/q1", "3.12")
+    shown = replan("show", waiting)
+    assert shown.stdout.startswith("Parked\n")
+    assert shown.stderr == f"replan: go on with: replan resume {waiting}\n"
+    assert "question" not in json.loads(replan("show", waiting, "--json").stdout)
+    assert json.loads(replan("runs", "--waiting", "--json").stdout) == {"runs": []}
+    (row,) = json.loads(replan("runs", "--json").stdout)["runs"]
+    assert row["status"] == "parked"
+    assert "question" not in row
+    assert "waiting_since" not in row
+
+
+def test_a_run_that_was_only_told_something_waits_still(replan, waiting):
+    replan("tell", waiting, "The store is Redis.")
+    assert replan("show", waiting).stdout.startswith("Waiting for you\n")
+    (row,) = json.loads(replan("runs", "--waiting", "--json").stdout)["runs"]
+    assert row["question"] == f"{waiting}/q1"
+
+
 def test_cancelling_a_run_that_nobody_drives_ends_it_without_a_call(replan, waiting):
     calls = json.loads(replan("show", waiting, "--json").stdout)["calls"]
     done = replan("cancel", waiting)

@@ -49,6 +49,20 @@ class InboxContract:
         assert [record.inbox for record in await journal.read("a")] == [1, None]
         assert [item.inbox for item in await journal.inbox("a")] == [1]
 
+    async def test_the_row_says_that_messages_are_unread_until_the_last_is_consumed(self, journal):
+        epoch = await driven(journal, "a")
+        await driven(journal, "b")
+        assert not (await journal.row("a")).unread
+        for key in ("one", "two"):
+            await journal.post("a", key, "body")
+        unread = []
+        for number in (1, 2):
+            assert {row.run: row.unread for row in await journal.runs(RunFilter())} == {"a": True, "b": False}
+            fact: Fact[Toy] = Fact(Counted(number=number), inbox=number)
+            await journal.append("a", after=number - 1, epoch=epoch, facts=[fact], summary=RUNNING)
+            unread.append((await journal.row("a")).unread)
+        assert unread == [True, False]
+
     async def test_a_message_is_consumed_at_most_once(self, journal):
         epoch = await driven(journal, "a")
         for key in ("one", "two"):
