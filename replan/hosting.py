@@ -1,6 +1,6 @@
 """Hosting planning runs: the runtime's host, with models that runs share, the notify hook, and a bell in the home."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
@@ -52,13 +52,17 @@ class _Drive:
     def __init__(self, engine: Engine, hooks: trio.Nursery, tell: Tell) -> None:
         self._engine, self._hooks, self._tell = engine, hooks, tell
 
-    async def __call__(self, run: str, stop: Stop, news: News) -> Ending:
-        asked = Asked()
+    async def __call__(self, run: str, stop: Stop, news: News, take: Callable[[], None]) -> Ending:
+        asked, taken = Asked(), False
 
         def notice(text: str) -> None:
             self._tell("trouble", run, text)
 
         def on_record(record: Record[PlanningEvent], _: State) -> None:
+            nonlocal taken
+            if not taken:  # The first record that this host has written: no other one drives the run.
+                taken = True
+                take()
             asked.take(record.event)
 
         result = await self._engine.resume(

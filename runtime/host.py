@@ -18,8 +18,11 @@ from runtime.journal.port import Dead, Journal
 from runtime.machine import Summary
 from runtime.news import Bell, News, Polling
 
-Drive = Callable[[str, Stop, News], Awaitable[Ending]]
-"""Drives a run until it has finished, waits, or was parked."""
+Drive = Callable[[str, Stop, News, Callable[[], None]], Awaitable[Ending]]
+"""Drives a run until it has finished, waits, or was parked; calls the last argument once the run is its own.
+
+Where another host was faster and left nothing to do, it never is.
+"""
 Bury = Callable[[str, Exception], Awaitable[object]]
 """Records that a run was ended by a bug of its driver."""
 Tell = Callable[[str, str, str], None]
@@ -108,12 +111,20 @@ class Host:
         return due.next
 
     async def _host(self, run: str) -> None:
-        try:
+        taken = False
+
+        def take() -> None:
+            nonlocal taken
+            taken = True
             self._tell("taken_up", run, "")
-            ending = await self._drive(run, self._stop, self._active[run])
-            self._tell(*_rest(run, ending, (await self._journal.row(run)).summary))
+
+        try:
+            ending = await self._drive(run, self._stop, self._active[run], take)
+            if taken:
+                self._tell(*_rest(run, ending, (await self._journal.row(run)).summary))
         except (Held, Fenced, RunNotFound):
-            self._tell("left", run, "another process drives it")
+            if taken:  # Else another host was faster, and tells of it.
+                self._tell("left", run, "another process drives it")
         except ReplanError as error:
             self._unable[run] = self._clock.now() + AGAIN_SECONDS
             self._tell("not_here", run, str(error))

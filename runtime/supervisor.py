@@ -62,7 +62,7 @@ class Supervisor(Generic[S, E, M]):
 
         `on_record` hears of every record, with the state after its transaction; `notice` gets a line when something
         outside holds the run up. A host gives `news`, and `rest_after`: a run that only waits for a clock, and for so
-        many seconds at least, is left to it (`Ending.WAITING`).
+        many seconds at least, is left to it (`Ending.WAITING`), and one that is not due any more is left alone.
         """
         self.run = run
         self._machine, self._journal, self._clock, self._lease = machine, journal, clock, lease
@@ -102,7 +102,10 @@ class Supervisor(Generic[S, E, M]):
             reached("claim.after")
             with self._all:
                 await self._load()
-                ending = Ending.FINISHED if await self._ended_by_mail() else await self._work(first)
+                if await self._ended_by_mail():
+                    ending = Ending.FINISHED
+                else:
+                    ending = Ending.WAITING if await self._overtaken() else await self._work(first)
         except BaseExceptionGroup as group:
             raise _only(group) from group
         finally:
@@ -149,6 +152,16 @@ class Supervisor(Generic[S, E, M]):
                 await self._append(state, events, mail.inbox)
                 return True
         return False
+
+    async def _overtaken(self) -> bool:
+        """Tell whether a host comes for nothing: another driver has been here since it heard that the run is due.
+
+        The status row decides, since it is what hosts go by.
+        """
+        if self._rest_after is None or self._early or self._seq == 0:
+            return False
+        due = (await self._journal.row(self.run)).summary.due
+        return due is None or due > self._clock.now()
 
     async def _begin(self, first: Any) -> None:
         """Start or resume the run, and take what lies in the inbox; nothing when a stop is wished for already."""

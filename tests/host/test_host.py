@@ -4,6 +4,7 @@ import pytest
 import trio
 
 from runtime.clock import TrioClock
+from runtime.journal.port import Due
 from runtime.models.port import FaultKind
 from runtime.supervisor import Stop
 from runtime.turns import Turns
@@ -211,7 +212,7 @@ async def test_a_run_whose_end_cannot_be_recorded_is_left_alone_for_good(autojum
         object.__setattr__(engine, "machine", Lost())
         async with stage.hosting(engine):
             await trio.sleep(3600)
-    assert [event for event, _ in stage.events("bad")] == ["taken_up", "failed", "not_here"]
+    assert [event for event, _ in stage.events("bad")] == ["failed", "not_here"]
 
 
 async def test_a_run_that_cannot_be_driven_here_disturbs_nobody_and_is_tried_again(autojump_clock):
@@ -221,7 +222,7 @@ async def test_a_run_that_cannot_be_driven_here_disturbs_nobody_and_is_tried_aga
             await engine.admit(job("one"), run=run)
         async with stage.hosting(bare, runs_max=1):
             await trio.sleep(90)
-            assert [event for event, _ in stage.events("a")] == ["taken_up", "not_here"] * 2
+            assert [event for event, _ in stage.events("a")] == ["not_here"] * 2
             assert "plug-in generator 'made'" in stage.events("c")[-1][1]
             async with stage.hosting(engine):
                 await trio.sleep(10)
@@ -237,6 +238,45 @@ async def test_two_hosts_of_one_home_drive_each_run_once(autojump_clock):
             await trio.sleep(60)
     assert len(stage.calls) == 40
     assert {stage.row(f"r{number}") for number in range(20)} == {("finished", "success")}
+    for number in range(20):
+        assert stage.events(f"r{number}") == [("taken_up", ""), ("finished", "success")]
+
+
+@pytest.mark.parametrize("parked", [False, True])
+async def test_a_host_that_hears_too_late_of_a_run_that_rests_again_leaves_it_as_it_is(
+    autojump_clock, monkeypatch, parked
+):
+    """Another host was faster: no second line, no record, no second call of the hook."""
+    stage, called = Stage(reject=["requirements.missing"]), []
+
+    async def call(_, message):
+        await trio.lowlevel.checkpoint()
+        called.append(message)
+
+    monkeypatch.setattr("runtime.hook.Hook.call", call)
+    async with stage.engine() as engine:
+        await engine.admit(job("a"), run="first")
+        if parked:
+            stop = Stop()
+            stop.park.set()
+            await engine.resume("first", stop=stop)
+        else:
+            async with stage.hosting(engine):
+                await trio.sleep(5)
+        told, calls, before = stage.events("first"), len(called), await engine.journal.read("first")
+
+        late_news = [Due(runs=("first",))]
+
+        async def late(limit, *, dead):
+            await trio.lowlevel.checkpoint()
+            return late_news.pop() if late_news else Due()
+
+        monkeypatch.setattr(engine.journal, "due", late)
+        async with stage.hosting(engine):
+            await trio.sleep(5)
+        assert (stage.events("first"), len(called), await engine.journal.read("first")) == (told, calls, before)
+        assert stage.store.runs["first"].owner is None
+        assert calls == (0 if parked else 1)
 
 
 @pytest.mark.parametrize(("turns", "busiest"), [(Turns(each=3), 3), (Turns(by_provider={"here": 2}), 2)])
