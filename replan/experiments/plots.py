@@ -47,7 +47,7 @@ def curves(title: str, lines: Mapping[str, Sequence[Point]], x_label: str, y_lab
         if points:
             ends.append((across.at(points[-1].x), up.at(points[-1].value), name, stroke))
     body += (*bands, *drawn, *_names(ends, LEFT + ACROSS + KEY, height - BOTTOM))
-    return _svg(LEFT + ACROSS + KEY + _room(lines), height, title, body)
+    return _svg(LEFT + max(ACROSS + KEY + _room(lines), _room([title])), height, title, body)
 
 
 def points(title: str, rows: Mapping[str, Point], x_label: str) -> str:
@@ -66,12 +66,12 @@ def points(title: str, rows: Mapping[str, Point], x_label: str) -> str:
         body.append(f'<circle cx="{_n(across.at(point.value))}" cy="{_n(middle)}" r="4" fill="{INK}"/>')
         if point.high > most:
             body.append(_text(left + ACROSS, middle + 4, "\u2192"))
-    return _svg(left + ACROSS + RIGHT, height, title, body)
+    return _svg(left + max(ACROSS + RIGHT, _room([title])), height, title, body)
 
 
-def _room(names: Iterable[str]) -> int:
-    """Return the width that the longest name may need."""
-    return 20 + LETTER * max(map(len, names), default=0)
+def _room(texts: Iterable[str]) -> int:
+    """Return the width that the longest text may need."""
+    return 20 + LETTER * max(map(len, texts), default=0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,13 +120,13 @@ def test_names_of_lines_neither_cover_each_other_nor_leave_the_plot(value, count
     assert 14 <= places[0] <= places[-1] <= float(plot.get("height")) - 40
 
 
-def test_a_long_name_has_room():
-    name = "a_pipeline_with_a_long_name/iterative_deepening@openai:a-model-of-a-certain-date"
-    for svg in (curves("t", {name: [Point(0.5, 0, 1)]}, "x", "y"), points("t", {name: Point(1, 0, 2)}, "x")):
+@pytest.mark.parametrize(("title", "name"), [("t", "a_long_name" * 8), ("Calls, a-model-of-a-certain-date" * 5, "n")])
+def test_a_long_name_and_a_long_title_have_room(title, name):
+    for svg in (curves(title, {name: [Point(0.5, 0, 1)]}, "x", "y"), points(title, {name: Point(1, 0, 2)}, "x")):
         plot = ET.fromstring(svg)
-        shown = next(text for text in plot.iter(f"{SVG}text") if text.text == name)
-        x, width = float(shown.get("x")), float(plot.get("width"))
-        assert (x if shown.get("text-anchor") == "end" else width - x) > 6.5 * len(name)
+        for shown in (text for text in plot.iter(f"{SVG}text") if text.text in (title, name)):
+            x, width = float(shown.get("x")), float(plot.get("width"))
+            assert (x if shown.get("text-anchor") == "end" else width - x) > 6.9 * len(shown.text)
 
 
 def test_an_interval_that_goes_on_beyond_the_plot_says_so():
