@@ -53,10 +53,10 @@ class Watched:
         await self._journal.create(run, title)
         self._witness.admitted.add(run)
 
-    async def append(self, run, *, after, epoch, facts, summary):
+    async def append(self, run, *, after, facts, **keys):
         tried = self._witness.tried.setdefault(run, {})
         tried.setdefault(after, []).append([fact.event for fact in facts])
-        records = await self._journal.append(run, after=after, epoch=epoch, facts=facts, summary=summary)
+        records = await self._journal.append(run, after=after, facts=facts, **keys)
         self._witness.told(run, records)
         return records
 

@@ -56,9 +56,9 @@ class Invariants:
 
     def observe(self, event):
         """Keep the books of one event."""
-        if event.kind in ("generation_requested", "request_reissued"):
-            step = event.step if event.kind == "generation_requested" else event.again.step
-            self.shown = self.shown if self.graph.budgets[step].deterministic else [True] * len(self.shown)
+        prompted = event.again if event.kind == "request_reissued" else event
+        if prompted.kind == "generation_requested" and not self.graph.budgets[prompted.step].deterministic:
+            self.shown = [True] * len(self.shown)
         match event.kind:
             case "request_reissued":
                 again = event.again
