@@ -6,6 +6,7 @@ journal (`due`) costs nothing for runs that wait. Several hosts may serve one jo
 """
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import trio
@@ -82,7 +83,8 @@ class Host:
     async def _watch(self) -> None:
         changed = Polling(self._journal, POLL_SECONDS)
         while True:
-            await changed()
+            with suppress(JournalError):  # The look that follows meets it too, and knows what to do about it.
+                await changed()
             self.ring()
 
     async def _heed_stop(self) -> None:

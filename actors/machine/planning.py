@@ -22,7 +22,7 @@ from actors.machine.failure import failure_context, rendered_failure
 from actors.machine.ids import branch_of, child_run
 from actors.machine.messages import PlanningMessage
 from actors.machine.pinned import Pinned
-from actors.machine.state import State
+from actors.machine.state import Open, State
 from actors.policy.cause import CLASSIFIER
 from actors.prompting.render import Rendered
 from runtime.ledger import ZERO, Limits
@@ -100,8 +100,7 @@ class PlanningMachine:
         """Return the open requests as work for steps, guards, the clock and the user."""
         work: dict[str, Work] = {}
         for request_id, opened in state.generations.items():
-            # An earlier driver's request is reissued or dropped, never carried out; a run of its own goes on.
-            if opened.epoch == state.epoch or state.is_child(opened.request):
+            if _carried_out(state, opened):
                 work[request_id] = Work(request_id, _address(opened.request), opened.request)
         for request_id, judgement in state.judgements.items():
             work[request_id] = Work(request_id, f"guard:{judgement.step}", judgement, repeatable=True)
@@ -148,13 +147,22 @@ class PlanningMachine:
             return Summary("finished", str(state.finished.outcome), committed=committed)
         if state.child:  # The run above goes on with it, and nobody else.
             return Summary("parked")
-        rests = not (state.generations or state.judgements)
+        rests = not (state.judgements or any(_carried_out(state, opened) for opened in state.generations.values()))
         wake = min((wait.until for wait in state.waits.values()), default=None) if rests else None
         if state.questions and rests:
             return Summary("waiting", next(iter(state.questions)), state.asked_at, wake, committed)
         if state.parked:
             return Summary("running" if state.handover else "parked", committed=committed)
         return Summary("running", next_wake=wake, committed=committed)
+
+
+def _carried_out(state: State, opened: Open) -> bool:
+    """Tell whether anybody does what a request asks for.
+
+    An earlier driver's request is reissued or dropped, never carried out: it may lie there until the home's budget
+    allows it to be asked again. A run of its own goes on.
+    """
+    return opened.epoch == state.epoch or state.is_child(opened.request)
 
 
 def _at(state: State, node: str) -> State:

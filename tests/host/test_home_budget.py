@@ -39,6 +39,22 @@ async def test_a_run_ends_where_the_user_wants_no_waiting(autojump_clock):
     assert "home's budget" in result.why
 
 
+async def test_a_call_that_a_dead_driver_had_open_waits_for_the_next_day_with_its_run(autojump_clock):
+    """Found by the simulated homes: hosts took the run up without end, since its row still showed work under way."""
+    stage = Stage(seconds=1000.0)
+    async with stage.engine(budget=HomeBudget(calls=1)) as engine:
+        await engine.admit(job("a"), run="first")
+        with trio.move_on_after(1):
+            await engine.resume("first")
+        stage.seconds = 1.0
+        async with stage.hosting(engine):
+            await trio.sleep(30)
+            told = [event for event, _ in stage.events("first")]
+            assert sorted(told) == ["resting", "taken_up", "trouble"]
+            await trio.sleep(60)
+    assert stage.row("first") == ("finished", "success")
+
+
 async def test_many_hosts_together_never_pass_the_budget_of_the_home_or_of_a_run(autojump_clock):
     """Eight hosts with eight runs each; the processes of the real thing differ only in what the journal is."""
     stage = Stage(seconds=3.0)

@@ -4,6 +4,7 @@ import pytest
 import trio
 
 from runtime.clock import TrioClock
+from runtime.errors import JournalError
 from runtime.journal.port import Due
 from runtime.models.port import FaultKind
 from runtime.supervisor import Stop
@@ -227,6 +228,26 @@ async def test_a_run_that_cannot_be_driven_here_disturbs_nobody_and_is_tried_aga
             async with stage.hosting(engine):
                 await trio.sleep(10)
     assert {stage.row(run) for run in "abc"} == {("finished", "success")}
+
+
+async def test_a_journal_that_cannot_be_watched_for_a_while_does_not_end_the_host(autojump_clock):
+    """Found by the simulated homes: the host outlived a look that failed, but not a failure to hear of commits."""
+    stage = Stage()
+    async with stage.engine() as engine, stage.engine() as other:
+        version, failures = other.journal.version, ["busy", "gone"]
+
+        async def troubled():
+            if failures:
+                raise JournalError(failures.pop())
+            return await version()
+
+        other.journal.version = troubled
+        async with stage.hosting(other):
+            await trio.sleep(1)
+            await engine.admit(job("a"), run="first")
+            await trio.sleep(2)
+    assert failures == []
+    assert stage.row("first") == ("finished", "success")
 
 
 async def test_two_hosts_of_one_home_drive_each_run_once(autojump_clock):
