@@ -50,6 +50,7 @@ class Books:
     consumed: list = field(default_factory=list)
     epoch: int = 0
     parked: bool = False
+    handover: bool = False
     parked_at: int = 0
     finished: object = None
 
@@ -65,13 +66,18 @@ class Books:
             self.holds(record.epoch == holder, f"record {record.seq} was written by a driver that had lost the run")
             self.records.append(record)
             self.observe(record, record.event)
-        stale = [name for name, asked in self.open().items() if asked.epoch < self.epoch]
-        self.holds(self.parked or not stale, f"{stale} of an earlier driver is neither asked again nor given up")
+        stale = [name for name in self.open() if name not in self.going()]
+        saving = self.parked or "home_budget" in self.waits
+        self.holds(saving or not stale, f"{stale} of an earlier driver is neither asked again nor given up")
         self.row(summary)
 
     def open(self):
         """Return the open model requests."""
         return {name: asked for name, asked in self.asked.items() if asked.state == "open"}
+
+    def going(self):
+        """Return the open model requests of the driver that holds the run."""
+        return {name: asked for name, asked in self.open().items() if asked.epoch >= self.epoch}
 
     def observe(self, record, event):
         """Keep the books of one record."""
@@ -87,7 +93,7 @@ class Books:
                 self.holds(event.epoch == record.epoch, "a driver resumed under another epoch")
                 self.epoch, self.parked = event.epoch, False
             case "run_parked":
-                self.parked, self.parked_at = True, record.seq
+                self.parked, self.parked_at, self.handover = True, record.seq, event.handover
             case "judgement_requested":
                 self.judging[event.node] = event.step
             case "verdict_reached":
@@ -211,14 +217,15 @@ class Books:
 
     def row(self, summary):
         """The status row says what the events say."""
-        rests = not (self.open() or self.judging)
+        rests = not (self.going() or self.judging)
         wake = min((wait.until for wait in self.waits.values()), default=None) if rests else None
         if self.finished is not None:
             expected = ("finished", str(self.finished.outcome), None)
         elif self.questions and rests:
             expected = ("waiting", next(iter(self.questions)), wake)
         else:
-            expected = ("parked", "", None) if self.parked else ("running", "", wake)
+            parked = ("running" if self.handover else "parked", "", None)
+            expected = parked if self.parked else ("running", "", wake)
         shown = (summary.status, summary.detail, summary.next_wake)
         self.holds(shown == expected, f"the row shows {shown}, the events {expected}")
 
@@ -260,9 +267,11 @@ class Books:
             case "finished":
                 self.holds(self.finished is not None, "left as finished, but it is not")
             case "waiting":
-                others = [name for name, wait in self.waits.items() if wait.node]
-                self.holds(self.questions, "left to wait for people who were not asked")
-                self.holds(not (self.open() or self.judging or others), "left to wait beside open work")
+                hosted = process.more.get("rest_after") is not None
+                others = [name for name, wait in self.waits.items() if wait.node and not hosted]
+                asked = self.questions or (hosted and self.waits)
+                self.holds(asked, "left to wait for people who were not asked")
+                self.holds(not (self.going() or self.judging or others), "left to wait beside open work")
             case "parked":
                 self.holds(self.parked, "left without parking")
                 self.holds(process.stop.park.is_set(), "parked without being asked to")

@@ -1,6 +1,6 @@
 """Bugs planted into the shell, each the kind of mistake that a change could make. The simulation must find every one.
 
-A bug is a variant of the supervisor or of the machine, or a patch of what they stand on.
+A bug is a variant of the supervisor, of the machine or of the host, or a patch of what they stand on.
 `python -m tests.shell.planted` prints which seed finds which, and what it says.
 """
 
@@ -10,13 +10,17 @@ from unittest.mock import patch
 
 from actors.hands import team
 from actors.machine.planning import PlanningMachine
+from runtime.budget import HomeBudget
+from runtime.host import Host
 from runtime.journal.memory import _MemoryJournal
 from runtime.ledger import Ledger
 from runtime.supervisor import Supervisor
+from runtime.turns import Turns
 from tests.shell import bugs_below as below
 from tests.shell import bugs_driver as driver
+from tests.shell import bugs_host as hosts
 from tests.shell import bugs_machine as machine
-from tests.shell.world import World
+from tests.shell.home import EVERY, world_of
 
 BROKEN = (TypeError, AttributeError, NameError, ImportError)
 """What a bug that is itself wrongly planted would raise: it says nothing about the simulation."""
@@ -24,21 +28,25 @@ BROKEN = (TypeError, AttributeError, NameError, ImportError)
 
 @dataclass(frozen=True)
 class Bug:
-    """A planted bug of a class: what replaces the supervisor, the machine, or attributes of something below them."""
+    """A planted bug of a class: what replaces the supervisor, the machine, the host, or attributes of what is below.
+
+    The seeds of a host's bug are those that play a home.
+    """
 
     kind: str
     supervisor: type = Supervisor
     machine: type = PlanningMachine
+    host: type = Host
     below: tuple = ()
 
     def found(self, seeds):
         """Return the first seed that finds it and what it says, or None."""
-        for seed in seeds:
+        for seed in (one for one in seeds if self.kind != "host" or one % EVERY == EVERY - 1):
             with ExitStack() as stack:
                 for target, name, instead in self.below:
                     stack.enter_context(patch.object(target, name, instead))
                 try:
-                    World(seed, supervisor=self.supervisor, machine=self.machine()).play()
+                    world_of(seed, host=self.host, supervisor=self.supervisor, machine=self.machine()).play()
                 except Exception as error:  # noqa: BLE001 - whatever shows it
                     first = _first(error)
                     if isinstance(first, BROKEN):
@@ -126,6 +134,21 @@ BUGS = {
     "settles twice": _books("settle", below.settle_twice),
     "books replies at nothing": _books("settle", lambda self, request, used: self.refund(request)),
     "books late replies at nothing": _books("settle", below.settle_late_at_nothing),
+    "rings for no run that it drives": Bug("host", host=hosts.RingsForNobody),
+    "hears no bell": Bug("host", host=hosts.HearsNoBell),
+    "ignores the time of the next run": Bug("host", host=hosts.IgnoresTheNextTime),
+    "never looks again after an error": Bug("host", host=hosts.NeverLooksAfterAnError),
+    "falls over an error": Bug("host", host=hosts.FallsOverAnError),
+    "never tries a run again": Bug("host", host=hosts.NeverTriesAgain),
+    "keeps its runs for ever": Bug("host", host=hosts.KeepsItsRunsForEver),
+    "takes up too many runs": Bug("host", host=hosts.TakesTooManyRuns),
+    "takes up what a person has parked": Bug("host", below=((_MemoryJournal, "due", hosts.due_with_parked),)),
+    "takes up runs while it stops": Bug("host", host=hosts.TakesRunsUpWhileItStops),
+    "stops without parking": Bug("host", host=hosts.StopsWithoutParking),
+    "keeps the wish to stop to itself": Bug("host", host=hosts.KeepsTheStopToItself),
+    "buries nobody": Bug("host", host=hosts.BuriesNobody),
+    "lets every call go out at once": Bug("host", below=((Turns, "_take", hosts.take_at_once),)),
+    "never looks at the budget of the home": Bug("host", below=((HomeBudget, "shortfall", lambda *_: ""),)),
 }
 """The planted bugs, by what they do; the first of a class is the one that every run of the tests plays."""
 

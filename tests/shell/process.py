@@ -1,15 +1,16 @@
 """One simulated process that drives the run: a supervisor with its actors, a model, and what may go wrong with them."""
 
+from contextlib import nullcontext
 from contextvars import ContextVar
 from functools import partial
 from random import Random
+from typing import ClassVar
 
 import trio
 
 from actors.guards.catalogue import BUILT_IN
 from actors.hands.team import Registry, team
 from actors.machine.ids import call_of
-from actors.machine.messages import Begin
 from runtime.crash import LABELS
 from runtime.errors import Fenced, Held, JournalError, StorageFull
 from runtime.journal.memory import open_memory
@@ -18,8 +19,6 @@ from runtime.machine import fold
 from runtime.models.port import Fault
 from runtime.supervisor import GRACE_SECONDS, Lease, Stop
 from tests.simulation import scenery as pure
-
-RUN = "run"
 
 current: ContextVar["Process"] = ContextVar("process")
 """Whose task this is: labelled crash points are one hook for the whole program."""
@@ -63,7 +62,9 @@ class Provider:
         dice = Random(f"{world.seed}:{name}")
         if dice.random() < world.troubles.bug:
             raise ValueError("a bug in a generator")
-        await trio.sleep(dice.choice((0.0, 0.1, 1.0, 1.0, 5.0, 12.0, 1e6 if dice.random() < 0.2 else 30.0)))
+        with self._process.calling():
+            await self._process.awake()
+            await trio.sleep(dice.choice((0.0, 0.1, 1.0, 1.0, 5.0, 12.0, 1e6 if dice.random() < 0.2 else 30.0)))
         world.books.went_on(self._process, name, trio.current_time())
         says = pure.cause if call_of(name).endswith("/c") else pure.reply
         made = says(dice, world.weather, len(world.books.asked))
@@ -75,12 +76,19 @@ class Provider:
 
 
 class Process:
-    """From claim to release, or to death. `acks` are the places of the records that it knows to be written, by time."""
+    """From claim to release, or to death. `acks` are the places of the records that it knows to be written, by time.
+
+    `more` is what its supervisor gets besides, `turn` when a call may be sent; `frozen` says that it has stood still.
+    """
+
+    frozen = False
+    more: ClassVar = {}
+    turn = staticmethod(nullcontext)
 
     def __init__(self, world, number, *, calm):
         self.world, self.number, self.calm = world, number, calm
         self.dice = Random(f"{world.seed}:process:{number}")
-        self.owner = f"process-{number}"
+        self.owner = f"process-{number} of {world.run}"
         self.stop, self.scope = Stop(), trio.CancelScope()
         self.dead, self.epoch, self.acked, self.acks = False, 0, 0, {}
         self.asked_to_stop, self.asked_twice, self.began, self.ended = None, None, trio.current_time(), None
@@ -106,6 +114,13 @@ class Process:
     def let_go(self):
         """Cancel the driver from outside, as a program that has imported it may do; the process lives on."""
         self.scope.cancel()
+
+    def calling(self):
+        """Return a context for the time in which a call is in flight."""
+        return nullcontext()
+
+    async def awake(self):
+        """Return when the process is not frozen."""
 
     def reached(self, label):
         """Die at a labelled point."""
@@ -156,37 +171,54 @@ class Process:
 
     async def live(self):
         """Drive the run; return how it ended: an `Ending`, or what stood in the way."""
+        how = await self._driven(self._drive)
+        self._released(how)
+        return how
+
+    async def _driven(self, drive):
+        """Hand a driver to `drive`; return what that says, once it is compared with the books."""
         world = self.world
         current.set(self)
-        async with open_memory(world.codec, world.clock, store=world.store, fault=self.journal_fault) as journal:
+        store, budget = world.store, world.budget
+        async with open_memory(
+            world.codec, world.clock, store=store, fault=self.journal_fault, budget=budget
+        ) as journal:
             ttl, poll = self.dice.choice((9.0, 30.0)), self.dice.choice((0.25, 2.0))
-            self.patience = poll + 6.0 + 16 * world.troubles.slow
+            self.patience += poll + 6.0 + 16 * world.troubles.slow
             registry = Registry(guards={**BUILT_IN, "toy": lambda _: world.guard})
+            provider = Provider(world, self)
             driver = world.supervisor(
-                RUN,
+                world.run,
                 machine=world.machine,
-                journal=SlowJournal(journal, self.dice, world.troubles.slow) if world.troubles.slow else journal,
-                actors=team(world.config, Provider(world, self), registry, world.clock, threads=False),
+                journal=self.over(journal),
+                actors=team(world.config, provider, registry, world.clock, threads=False, turn=self.turn),
                 clock=world.clock,
                 lease=Lease(self.owner, ttl, poll, dead=world.is_dead if self.dice.random() < 0.5 else lambda _: False),
                 stop=self.stop,
                 on_record=self.on_record,
+                **self.more,
             )
-            begin = Begin(world.clock.now(), RUN, "the problem", world.config.model_dump_json(), world.limits)
-            how = await self._drive(driver, begin)
+            how = await drive(driver)
         self.ended = trio.current_time()
         if how in ("finished", "waiting", "parked"):
             self._left(driver, how)
-        if how not in ("died", "held"):
-            held = world.held()
-            world.books.holds(held.owner is None or held.epoch != self.epoch, f"{how}, but the lease is kept")
         return how
 
-    async def _drive(self, driver, begin):
+    def over(self, journal):
+        """Return the journal as this process has it."""
+        slow = self.world.troubles.slow
+        return SlowJournal(journal, self.dice, slow) if slow else journal
+
+    def _released(self, how):
+        if how not in ("died", "held"):
+            held = self.world.held()
+            self.world.books.holds(held.owner is None or held.epoch != self.epoch, f"{how}, but the lease is kept")
+
+    async def _drive(self, driver):
         how = "let go"
         with self.scope:
             try:
-                how = str(await driver.drive(begin))
+                how = str(await driver.drive(self.world.begin()))
             except Died:
                 assert self.dead
             except Held:

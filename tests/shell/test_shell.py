@@ -1,4 +1,6 @@
-"""Three hundred simulated runs of the whole shell, each from one number. A failure prints how to repeat it.
+"""Three hundred simulations of the whole shell, each from one number. A failure prints how to repeat it.
+
+One in six is a home with several runs and the hosts that serve it; the others are one run and who drives it.
 
 `REPLAN_SHELL_SEEDS=10000` plays more; `REPLAN_SHELL_SEED=N` plays run N alone; `REPLAN_PLANTED=all` plants every bug,
 not one of each class.
@@ -12,8 +14,9 @@ from collections import Counter
 import pytest
 
 from actors.machine.events import EVENTS
+from tests.shell.home import world_of
+from tests.shell.hosting import FATES
 from tests.shell.planted import BUGS, FIRST
-from tests.shell.world import World
 
 SEEDS = int(os.environ.get("REPLAN_SHELL_SEEDS", "300"))
 BATCHES = 15
@@ -32,7 +35,7 @@ def _seeds(batch):
 
 def _history(seed):
     """Return a run's trace hash and the hash of its last record, which covers all the others."""
-    world = World(seed)
+    world = world_of(seed)
     played = world.play()
     return played.trace, world.records[-1].hash if world.records else "", world.endings
 
@@ -42,7 +45,7 @@ def test_every_simulated_shell_keeps_every_promise(batch):
     """S6, S8, S23, S93, S94, S95: the books of `tests.shell.books` hold for supervisor, actors and journal together."""
     for seed in _seeds(batch):
         try:
-            World(seed).play()
+            world_of(seed).play()
         except Exception as error:
             raise AssertionError(f"repeat with: REPLAN_SHELL_SEED={seed} pytest tests/shell -k promise") from error
 
@@ -54,26 +57,30 @@ def test_a_seed_gives_the_same_run_again():
 
 def test_a_seed_gives_the_same_run_in_another_process():
     """Also where strings hash otherwise: nothing depends on the order of a set."""
-    script = "from tests.shell.test_shell import _history; print([_history(seed) for seed in range(5)])"
+    script = "from tests.shell.test_shell import _history; print([_history(seed) for seed in range(3, 8)])"
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == str([_history(seed) for seed in range(5)])
+    assert done.stdout.strip() == str([_history(seed) for seed in range(3, 8)])
 
 
 def test_the_simulated_worlds_are_rough_enough():
     """Every kind of event, way to end and fate of a request comes up; else the promises are kept by nobody."""
     seen = Counter()
     for seed in range(250):
-        world = World(seed)
+        world = world_of(seed)
         world.play()
         seen.update(record.event.kind for record in world.records)
         seen.update(f"process {ending}" for ending in world.endings)
-        seen.update(f"request {asked.state}" for asked in world.books.asked.values())
-        seen.update([f"run {world.books.finished.outcome}"] if world.books.finished else [])
+        for books in (run.books for run in world.runs):
+            seen.update(f"request {asked.state}" for asked in books.asked.values())
+            seen.update([f"run {books.finished.outcome}"] if books.finished else [])
+        seen.update(f"host {fate}" for fate in world.fates)
+        seen.update(f"wait {one.event.request_id}" for one in world.records if one.event.kind == "wait_requested")
     wanted = {str(event.model_fields["kind"].default) for event in EVENTS}
     wanted |= {f"process {ending}" for ending in ("finished", "waiting", "parked", "died", "held", "fenced", "broken")}
     wanted |= {f"request {state}" for state in ("answered", "failed", "withdrawn", "settled")}
     wanted |= {f"run {out}" for out in ("success", "budget_exhausted", "all_pruned", "cancelled", "failed")}
+    wanted |= {f"host {fate}" for fate in FATES} | {"wait home_budget"}
     assert sorted(wanted - set(seen)) == []
 
 

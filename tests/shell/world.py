@@ -8,15 +8,18 @@ import trio
 
 from actors.answers import YES_NO
 from actors.machine.events import EVENTS
+from actors.machine.messages import Begin
 from actors.machine.planning import PlanningMachine
+from runtime.budget import HomeBudget
 from runtime.crash import install
 from runtime.events import Codec
 from runtime.journal.chain import decode
 from runtime.journal.memory import MemoryStore, open_memory
+from runtime.ledger import Amount
 from runtime.supervisor import Supervisor
 from tests.shell import scenery
 from tests.shell.books import Books
-from tests.shell.process import RUN, Process, current
+from tests.shell.process import Process, current
 from tests.support import deterministic
 
 TROUBLED_MAX = 5
@@ -56,7 +59,9 @@ class Post:
 class World:
     """Everything around one run. `supervisor` and `machine` can be given, for variants that have a bug planted."""
 
-    codec = Codec(EVENTS)
+    codec, run, budget, fates = Codec(EVENTS), "run", HomeBudget(), ()
+    thinks = 4_000.0
+    """The most seconds that the user takes over an answer."""
 
     def __init__(self, seed, *, supervisor=Supervisor, machine=None):
         self.seed, self.supervisor, self.machine = seed, supervisor, machine or PlanningMachine()
@@ -68,21 +73,30 @@ class World:
         self.acknowledged = {}
         self.cancelled = self.jumped = False
 
+    @property
+    def runs(self):
+        """The worlds of all runs: this one."""
+        return [self]
+
     # What processes use.
 
     def held(self):
         """Return the run as the store holds it."""
-        return self.store.runs[RUN]
+        return self.store.runs[self.run]
 
     def take_in(self):
         """Give the books what was committed since they last looked."""
         held, books = self.held(), self.books
         rows = held.rows[len(books.records) :]
-        books.committed(decode(self.codec, RUN, rows, self.store.texts.get), held.summary, held.epoch)
+        books.committed(decode(self.codec, self.run, rows, self.store.texts.get), held.summary, held.epoch)
 
     def is_dead(self, owner):
         """Whether an owner is certainly gone."""
         return any(process.owner == owner and process.dead for process in self.processes)
+
+    def begin(self):
+        """Return the message that starts the run."""
+        return Begin(self.clock.now(), self.run, "the problem", self.config.model_dump_json(), self.limits)
 
     async def guard(self, artifact, context):
         """Judge an artifact by the seed and its id, so that a second judgement says the same; often after a while."""
@@ -106,18 +120,27 @@ class World:
 
     async def _main(self):
         async with open_memory(self.codec, self.clock, store=self.store) as self.outside:
-            await self.outside.create(RUN, "a simulated run")
+            await self.outside.create(self.run, "a simulated run")
             with trio.move_on_after(SECONDS_MAX) as limit:
                 async with trio.open_nursery() as nursery:
-                    nursery.start_soon(self._user)
-                    nursery.start_soon(self._disturb)
+                    nursery.start_soon(self.people)
                     async with trio.open_nursery() as hosts:
                         for _ in range(self.troubles.hosts):
                             hosts.start_soon(self._host)
                     nursery.cancel_scope.cancel()
             self.books.holds(not limit.cancelled_caught, "the run hangs")
-            self.books.mail(await self.outside.inbox(RUN))
-            self.records = await self.outside.read(RUN)
+            await self.close()
+
+    async def people(self):
+        """Let people answer, and do whatever else comes to their minds."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._user)
+            nursery.start_soon(self._disturb)
+
+    async def close(self):
+        """Read once more what was written, and hold the mail to it."""
+        self.books.mail(await self.outside.inbox(self.run))
+        self.records = await self.outside.read(self.run)
 
     async def _host(self):
         """Drive the run in one process after the other, as a person or a service would, until there is no use in it."""
@@ -127,9 +150,7 @@ class World:
                 self.books.holds(False, f"no end after {drove} processes: {self.endings}")
                 return
             process = Process(self, len(self.processes), calm=drove >= TROUBLED_MAX)
-            self.processes.append(process)
-            how = await self._one(process)
-            self.endings.append(how)
+            how = await self.drive(process)
             if how == "waiting" and not await self._worth_waking():
                 return
             if how == "parked" and not self.troubles.patient:
@@ -137,12 +158,14 @@ class World:
             if how != "waiting":
                 await trio.sleep(process.dice.uniform(0.5, 30.0))
 
-    async def _one(self, process):
-        how = "died"
+    async def drive(self, process):
+        """Let a process live, with what presses it; return how it ended."""
+        self.processes.append(process)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._press, process)
             how = await process.live()
             nursery.cancel_scope.cancel()
+        self.endings.append(how)
         return how
 
     async def _worth_waking(self):
@@ -207,7 +230,7 @@ class World:
 
     async def _write(self, after, key, body):
         await trio.sleep(after)
-        posted = await self.outside.post(RUN, key, body)
+        posted = await self.outside.post(self.run, key, body)
         if posted.result == "accepted":
             self.posts.append(Post(posted.inbox, trio.current_time(), key, body))
         return posted
@@ -222,7 +245,7 @@ class World:
                 if not self.troubles.willing or (dice.random() < 0.1 and question in self.books.questions):
                     seen.discard(question)
                     continue
-                await trio.sleep(dice.choice((0.0, 1.0, dice.uniform(0, 4_000))))
+                await trio.sleep(dice.choice((0.0, 1.0, dice.uniform(0, self.thinks))))
                 for text in dice.choice(
                     (("first",), ("first", "first"), ("first", "second"), ("no",), ("no", "first"))
                 ):
@@ -264,7 +287,7 @@ class World:
                 books.finished is not None, f"everybody did what they should, but it did not end: {self.endings}"
             )
         if self.limits.deadline is not None and not self.jumped:
-            patience = max(process.patience for process in self.processes)
+            patience = max((process.patience for process in self.processes), default=0.0)
             late = [record for record in books.records if record.at > self.limits.deadline + patience]
             asked = [
                 record.seq
@@ -273,7 +296,9 @@ class World:
             ]
             books.holds(not asked, f"asked for after the deadline: {asked}")
         left = {name for name, asked in books.asked.items() if asked.state in ("answered", "failed")}
-        # A request that timed out was sent; one that is answered was sent, whatever the provider said.
+        # A request that timed out was sent; one that is answered was sent, whatever the provider said. One for which
+        # there was no turn before a stop was not, and costs nothing.
+        left = {name for name in left if books.charged[name] != Amount()}
         books.holds(left <= set(books.sent), "answered, but never sent")
         books.holds(books.consumed == sorted(books.consumed), "messages are taken out of order")
         books.holds(set(books.consumed) == held.consumed, "the inbox and the records differ")
@@ -292,7 +317,7 @@ class World:
             if post.inbox in self.books.consumed:
                 continue
             for process in self.processes:
-                if process.ended is None or process.dead or not process.acks:
+                if process.ended is None or process.dead or process.frozen or not process.acks:
                     continue
                 due = max(post.at, min(process.acks.values())) + process.patience
                 last = max(process.acks.values())

@@ -1,0 +1,120 @@
+"""Planted bugs of the host, and of what it stands on. `planted.BUGS` says what each does."""
+
+from dataclasses import replace
+
+import trio
+
+from runtime.driving import Stop
+from runtime.host import Host
+from runtime.journal.memory import _MemoryJournal
+from runtime.news import Bell
+
+DUE = _MemoryJournal.due
+
+
+class RingsForNobody(Host):
+    """Gives each run a bell of its own that nobody knows."""
+
+    def __init__(self, *arguments, drive, **named):
+        super().__init__(*arguments, drive=lambda run, stop, _: drive(run, stop, Bell()), **named)
+
+
+class HearsNoBell(Host):
+    async def _watch(self):
+        await trio.sleep_forever()
+
+    def ring(self):
+        """Take no notice, but for the end."""
+        if self._stop.park.is_set():
+            super().ring()
+
+
+class IgnoresTheNextTime(Host):
+    async def _look(self, nursery, following):
+        await super()._look(nursery, following)
+
+
+class NeverLooksAfterAnError(Host):
+    blind = False
+
+    async def _look(self, nursery, following):
+        if self.blind:
+            return None
+
+        def tell(word, run, detail, before=self._tell):
+            self.blind = self.blind or (word, run) == ("trouble", "")
+            before(word, run, detail)
+
+        self._tell, before = tell, self._tell
+        try:
+            return await super()._look(nursery, following)
+        finally:
+            self._tell = before
+
+
+class FallsOverAnError(Host):
+    async def _look(self, nursery, following):
+        await self._journal.due(0)
+        return await super()._look(nursery, following)
+
+
+class NeverTriesAgain(Host):
+    async def _host(self, run):
+        await super()._host(run)
+        if run in self._unable:
+            self._unable[run] = float("inf")
+
+
+class KeepsItsRunsForEver(Host):
+    async def _host(self, run):
+        bell = self._active[run]
+        await super()._host(run)
+        if not self._stop.park.is_set():
+            self._active[run] = bell
+
+
+class TakesTooManyRuns(Host):
+    async def _look(self, nursery, following):
+        self._runs_max = len(self._active) + 1
+        return await super()._look(nursery, following)
+
+
+class StopsWithoutParking(Host):
+    async def serve(self):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(super().serve)
+            await self._stop.park.wait()
+            nursery.cancel_scope.cancel()
+
+
+class KeepsTheStopToItself(Host):
+    def __init__(self, *arguments, drive, **named):
+        super().__init__(*arguments, drive=lambda run, _, news: drive(run, Stop(), news), **named)
+
+
+class TakesRunsUpWhileItStops(Host):
+    async def serve(self):
+        async with trio.open_nursery() as nursery:
+            await super().serve()
+            park, self._stop.park = self._stop.park, trio.Event()
+            await self._look(nursery, None)
+            self._stop.park = park
+
+
+class BuriesNobody(Host):
+    async def _fail(self, run, error):
+        self._tell("failed", run, f"{type(error).__name__}: {error}")
+        self._unable[run] = float("inf")
+
+
+async def due_with_parked(journal, limit, *, dead):
+    """Count the runs that a person has parked as due."""
+    found = await DUE(journal, limit, dead=dead)
+    parked = (run for run, held in journal._store.runs.items() if held.summary.status == "parked")
+    return replace(found, runs=(*found.runs, *parked))
+
+
+async def take_at_once(turns, limit):
+    """Let everybody call at once."""
+    limit.total_tokens += 1
+    await limit.acquire()
