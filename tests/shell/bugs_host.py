@@ -16,7 +16,7 @@ class RingsForNobody(Host):
     """Gives each run a bell of its own that nobody knows."""
 
     def __init__(self, *arguments, drive, **named):
-        super().__init__(*arguments, drive=lambda run, stop, _: drive(run, stop, Bell()), **named)
+        super().__init__(*arguments, drive=lambda run, stop, _, take: drive(run, stop, Bell(), take), **named)
 
 
 class HearsNoBell(Host):
@@ -89,7 +89,7 @@ class StopsWithoutParking(Host):
 
 class KeepsTheStopToItself(Host):
     def __init__(self, *arguments, drive, **named):
-        super().__init__(*arguments, drive=lambda run, _, news: drive(run, Stop(), news), **named)
+        super().__init__(*arguments, drive=lambda run, _, news, take: drive(run, Stop(), news, take), **named)
 
 
 class TakesRunsUpWhileItStops(Host):

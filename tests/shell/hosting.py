@@ -43,14 +43,14 @@ class Gate:
 class Hosted(Process):
     """One run in the hands of a host: from the host's taking it up to its leaving it."""
 
-    def __init__(self, world, host, stop, news):
+    def __init__(self, world, host, stop, news, take):
         super().__init__(world, len(world.processes), calm=host.calm)
         self.host, self.owner, self.stop, self.dead = host, host.owner, stop, host.dead
         self.asked_to_stop, self.asked_twice, self.frozen = host.asked_to_stop, host.asked_twice, host.freezes > 0
         self.patience = LOOK_SECONDS + host.freezes
         self.more = {"news": news, "rest_after": REST_SECONDS}
         self.turn = host.turns.of_run("toy")
-        self.error, self.calls = None, 0
+        self.take, self.error, self.calls = take, None, 0
 
     def die(self):
         """Kill the host, and so all that it drives."""
@@ -59,6 +59,12 @@ class Hosted(Process):
     async def awake(self):
         """Return when the host is not frozen."""
         await self.host.awake()
+
+    def on_record(self, record, state):
+        """Remember what the driver knows; the first record that it writes says that the run is its own."""
+        if not self.acks:
+            self.take()
+        super().on_record(record, state)
 
     def over(self, journal):
         """Return the journal as this process has it."""
@@ -193,14 +199,14 @@ class HostProcess:
         if word == "failed" and "a planned bug" not in detail:
             self.home.holds(False, f"{run} was ended by a bug: {detail}")
 
-    async def _drive(self, run, stop, news):
+    async def _drive(self, run, stop, news, take):
         home, world = self.home, self.home.by_name[run]
         home.holds(run not in self.driving, f"{self.owner} drives {run} twice")
         home.holds(len(self.driving) < self.runs_max, f"{self.owner} drives more than {self.runs_max} runs")
         late = self.asked_to_stop is not None and trio.current_time() > self.asked_to_stop
         home.holds(not late, f"{self.owner} takes {run} up after the wish to stop")
         home.holds(world.held().summary.status != "parked", f"{self.owner} takes {run} up, which a person has parked")
-        process = Hosted(world, self, stop, news)
+        process = Hosted(world, self, stop, news, take)
         world.processes.append(process)
         self.drives.append(process)
         self.driving[run] = process
