@@ -266,7 +266,7 @@ class Books:
         match ending:
             case "finished":
                 self.holds(self.finished is not None, "left as finished, but it is not")
-            case "waiting":
+            case "waiting" if process.acked == len(self.records):  # Else somebody has gone on with it meanwhile.
                 hosted = process.more.get("rest_after") is not None
                 others = [name for name, wait in self.waits.items() if wait.node and not hosted]
                 asked = self.questions or (hosted and self.waits)
