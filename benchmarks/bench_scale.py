@@ -11,24 +11,19 @@ Prints tables, writes results/scale.json.
 
 import argparse
 import json
-import sys
 import tempfile
 
 from bench_steps import TEXT_BYTES, stored
 from common import (
-    PEERS,
     SCRATCH,
-    Contestant,
-    commit,
+    beside_peers,
     interleave,
-    machine,
+    measured_with,
     ratios,
     spread,
     table,
-    today,
     told,
     verdict,
-    versions,
     write,
 )
 
@@ -45,19 +40,9 @@ def main():
     options.add_argument("--runs", type=int, default=1000, help="concurrent runs (1000)")
     options.add_argument("--no-peers", action="store_true", help="measure only this project")
     chosen = options.parse_args()
-    if not chosen.no_peers and not PEERS.exists():
-        sys.exit("The peers are not installed: run `make peers`, or measure without them (--no-peers).")
-    SCRATCH.mkdir(exist_ok=True)
-    contestants = {"replan": Contestant(sys.executable, "worker_replan.py")}
-    if not chosen.no_peers:
-        contestants["langgraph"] = Contestant(PEERS, "worker_langgraph.py")
-        contestants["dbos"] = Contestant(PEERS, "worker_dbos.py", str(SCRATCH))
+    contestants = beside_peers(peers=not chosen.no_peers)
     results = {
-        "commit": commit(),
-        "date": today(),
-        "machine": machine(),
-        "versions": versions(sys.executable, "trio", "apsw", "pydantic")
-        | ({} if chosen.no_peers else versions(PEERS, "langgraph", "langgraph-checkpoint-sqlite", "dbos")),
+        **measured_with(peers=not chosen.no_peers),
         "crowd": crowds(contestants, chosen.runs, chosen.rounds),
         "growth": growth(contestants["replan"]),
     }

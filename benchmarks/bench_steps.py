@@ -12,23 +12,19 @@ Prints tables, writes results/steps.json.
 
 import argparse
 import json
-import sys
 import tempfile
 
 from common import (
-    PEERS,
     SCRATCH,
-    Contestant,
+    beside_peers,
     commit,
     interleave,
-    machine,
+    measured_with,
     ratios,
     spread,
     table,
-    today,
     told,
     verdict,
-    versions,
     write,
 )
 
@@ -55,19 +51,9 @@ def main():
     options.add_argument("--runs", type=int, default=100, help="concurrent runs (100)")
     options.add_argument("--no-peers", action="store_true", help="measure only this project")
     chosen = options.parse_args()
-    if not chosen.no_peers and not PEERS.exists():
-        sys.exit("The peers are not installed: run `make peers`, or measure without them (--no-peers).")
-    SCRATCH.mkdir(exist_ok=True)
-    contestants = {"replan": Contestant(sys.executable, "worker_replan.py")}
-    if not chosen.no_peers:
-        contestants["langgraph"] = Contestant(PEERS, "worker_langgraph.py")
-        contestants["dbos"] = Contestant(PEERS, "worker_dbos.py", str(SCRATCH))
+    contestants = beside_peers(peers=not chosen.no_peers)
     results = {
-        "commit": commit(),
-        "date": today(),
-        "machine": machine(),
-        "versions": versions(sys.executable, "trio", "apsw", "pydantic")
-        | ({} if chosen.no_peers else versions(PEERS, "langgraph", "langgraph-checkpoint-sqlite", "dbos")),
+        **measured_with(peers=not chosen.no_peers),
         "alone": steps(contestants, alone, chosen.rounds, "alone"),
         "many": steps(contestants, many(chosen.runs), chosen.rounds_many, "many") | {"runs": chosen.runs},
         "storage": storage(contestants),

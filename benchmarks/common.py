@@ -60,6 +60,29 @@ class Contestant:
         return json.loads(line)
 
 
+def beside_peers(*, peers):
+    """Start this project's worker, and with `peers` theirs; stop with a word if these are not installed."""
+    if peers and not PEERS.exists():
+        sys.exit("The peers are not installed: run `make peers`, or measure without them (--no-peers).")
+    SCRATCH.mkdir(exist_ok=True)
+    contestants = {"replan": Contestant(sys.executable, "worker_replan.py")}
+    if peers:
+        contestants["langgraph"] = Contestant(PEERS, "worker_langgraph.py")
+        contestants["dbos"] = Contestant(PEERS, "worker_dbos.py", str(SCRATCH))
+    return contestants
+
+
+def measured_with(*, peers):
+    """Return what a result that was measured beside them has to say first: commit, date, machine, versions."""
+    theirs = versions(PEERS, "langgraph", "langgraph-checkpoint-sqlite", "dbos") if peers else {}
+    return {
+        "commit": commit(),
+        "date": today(),
+        "machine": machine(),
+        "versions": versions(sys.executable, "trio", "apsw", "pydantic") | theirs,
+    }
+
+
 def interleave(cases, rounds, *, warm_up=1):
     """Return what each case measured per round; a case is a function that returns a number."""
     names = list(cases)
