@@ -37,13 +37,13 @@ class PathStep:
 class Result:
     """A run as its user sees it.
 
-    `outcome` and `why` are empty until it has finished; `plan` is the proved plan, else None; `path` the accepted
-    artifacts in order: the winning path, or the best that was validated; `findings` what speaks against going on (the
-    last rejection), or the warnings on the plan; `cost_usd` is None where the price is unknown. `proof` is what the
-    guard measured on the plan: its `level`, `assurance` and `escalations`. `fault` is what the provider did last, where
-    that ended the run. `question` is the first open question, `open_questions` are the ids of all of them. `goes_back`
-    says that the search may go back to an earlier step. `unknown` is the part of the calls, tokens and cost that stands
-    for calls whose bill nobody knows.
+    `outcome` is empty until it has finished, and so is `why`, unless it was parked though nobody wished it; `plan` is
+    the proved plan, else None; `path` the accepted artifacts in order: the winning path, or the best that was
+    validated; `findings` what speaks against going on (the last rejection), or the warnings on the plan; `cost_usd` is
+    None where the price is unknown. `proof` is what the guard measured on the plan: its `level`, `assurance` and
+    `escalations`. `fault` is what the provider did last, where that ended the run. `question` is the first open
+    question, `open_questions` are the ids of all of them. `goes_back` says that the search may go back to an earlier
+    step. `unknown` is the part of the calls, tokens and cost that stands for calls whose bill nobody knows.
     """
 
     run_id: str
@@ -75,7 +75,9 @@ class Result:
         """Return the one object that `--json` prints."""
         shown: dict[str, Any] = {"run_id": self.run_id, "status": self.status}
         if self.status == "finished":
-            shown |= {"outcome": self.outcome, "why": self.why}
+            shown["outcome"] = self.outcome
+        if self.status == "finished" or self.why:
+            shown["why"] = self.why
         shown |= {
             "calls": self.calls,
             "tokens": self.tokens,
@@ -109,12 +111,13 @@ def result_of(run: str, state: State, status: str, heard: State | None = None) -
     plans = [node for node in path if _is_plan(state, node)]
     questions = [one for one in heard.asked.values() if one.open]
     known = state.config is not None and state.config.price is not None
+    held = state.parked_why if status == "parked" else ""
     return Result(
         run_id=run,
         status=status,
         outcome=str(finished.outcome) if finished else "",
-        why=finished.why if finished else "",
-        cause=finished.cause if finished else "",
+        why=finished.why if finished else held,
+        cause=finished.cause if finished else "home_budget" if held else "",
         goes_back=state.config is None or state.config.search is not Search.LINEAR,
         fault=_last_fault(state) if finished and finished.cause == "provider" else None,
         calls=charged.calls,

@@ -25,8 +25,22 @@ class HomeBudget:
         if self.calls is not None and change.calls > 0 and day.calls > self.calls:
             return f"{self.calls:,} calls"
         if self.micro_usd is not None and change.micro_usd > 0 and day.micro_usd > self.micro_usd:
-            return f"${self.micro_usd / 1_000_000:,.2f}"
+            return _dollars(self.micro_usd)
         return ""
+
+    def outsized(self, request: Amount) -> str:
+        """Return why a request can be made on no day, however little the others use; empty where it can."""
+        limit = self.shortfall(request, request)
+        if not limit:
+            return ""
+        most = f"{request.calls:,} calls" if request.calls > 1 else "1 call"
+        if request.micro_usd:
+            most += f" and {_dollars(request.micro_usd)}"
+        return f"a request may take {most}, but the home's budget allows {limit} a day (home_budget in config.yaml)"
+
+    def again(self, now: float) -> float | None:
+        """Return when a refused run may ask again; None where it is not to wait for that."""
+        return next_day(now) if self.waits else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +75,8 @@ def day_of(now: float) -> int:
 def next_day(now: float) -> float:
     """Return when the next UTC day begins."""
     return float((day_of(now) + 1) * DAY_SECONDS)
+
+
+def _dollars(micro: int) -> str:
+    """Return an amount in words, exact also where it is a fraction of a cent."""
+    return f"${micro / 1_000_000:,.{2 if micro % 10_000 == 0 else 6}f}"

@@ -17,7 +17,12 @@ ReplanError                     a cause, a place and a next step, in one line
 A rejection by a guard is a value, never one of these.
 """
 
+from typing import TYPE_CHECKING
+
 from runtime.owner import describe
+
+if TYPE_CHECKING:
+    from runtime.budget import HomeBudget
 
 
 class ReplanError(Exception):
@@ -107,11 +112,11 @@ class HomeBudgetSpent(JournalError):
     """The home's budget for the day does not allow what was to be reserved; nothing was written.
 
     `limit` is the limit in words; `until` is when the next day begins (UTC seconds since 1970), None where nobody wants
-    to wait for it.
+    to wait for it; `budget` is what every day allows.
     """
 
-    def __init__(self, limit: str, until: float | None) -> None:
-        self.limit, self.until = limit, until
+    def __init__(self, limit: str, until: float | None, budget: "HomeBudget") -> None:
+        self.limit, self.until, self.budget = limit, until, budget
         self.why = f"the home's budget for today is used up ({limit} a day, UTC; home_budget in config.yaml)"
         super().__init__(self.why)
 

@@ -149,7 +149,7 @@ class Host:
 def _rest(run: str, ending: Ending, summary: Summary) -> tuple[str, str, str]:
     """Return what is told of a run that has come to rest."""
     if ending is Ending.PARKED:
-        return "parked", run, ""
+        return "parked", run, summary.detail
     if summary.status == "finished":
         return "finished", run, summary.detail
     if summary.status == "waiting":

@@ -53,12 +53,14 @@ class Mailed:
 class Overdrawn:
     """The home's budget for the day allows no more: nothing may be asked of models until the next day begins, `until`.
 
-    Where that is None, nobody wants to wait for it. `why` is one line.
+    Where that is None, nobody wants to wait for it; with `never` no day allows what is to be asked for. `why` is one
+    line.
     """
 
     at: float
     until: float | None
     why: str
+    never: bool = False
 
 
 Control = Resumed | Parking | Woken | Crashed | Mailed | Overdrawn

@@ -18,13 +18,15 @@ from runtime import logs
 from runtime.actor import Actor, Delivery, Envelope, Mailbox
 from runtime.clock import Clock
 from runtime.crash import reached
-from runtime.driving import Ending, Lease, Stop
-from runtime.errors import Fenced, HomeBudgetSpent, StorageFull
+from runtime.driving import Ending, Lease, Stop, root_cause
+from runtime.errors import HomeBudgetSpent, StorageFull
 from runtime.events import Record
 from runtime.journal.port import Fact, Journal
+from runtime.ledger import ZERO
 from runtime.machine import Machine, Refused, Work, settle
-from runtime.messages import Mailed, Overdrawn, Parking, Resumed
+from runtime.messages import Mailed, Parking, Resumed
 from runtime.news import News, Polling
+from runtime.rationing import Part, parts, saving
 
 __all__ = ["GRACE_SECONDS", "Ending", "Lease", "Stop", "Supervisor"]
 
@@ -107,7 +109,7 @@ class Supervisor(Generic[S, E, M]):
                 else:
                     ending = Ending.WAITING if await self._overtaken() else await self._work(first)
         except BaseExceptionGroup as group:
-            raise _only(group) from group
+            raise root_cause(group) from group
         finally:
             with trio.CancelScope(shield=True):
                 await self._journal.release(self.run, self._epoch)
@@ -182,7 +184,7 @@ class Supervisor(Generic[S, E, M]):
 
     async def _loop(self) -> Ending:
         while not self._finished():
-            if self._stop.park.is_set():
+            if self._parked or self._stop.park.is_set():
                 await self._park()
                 await self._drain()
                 return Ending.FINISHED if self._finished() else Ending.PARKED
@@ -205,6 +207,11 @@ class Supervisor(Generic[S, E, M]):
         if work.until is None or (self._rest_after is None and not work.passive):
             return False
         return work.until - self._clock.now() > (self._rest_after or 0.0)
+
+    def _goes_on(self, state: S) -> bool:
+        """Tell whether work in this process brings a run in this state further: a message is to come."""
+        outstanding = self._machine.outstanding(state).values()
+        return any(work.address in self._mailboxes and not self._rests(work) for work in outstanding)
 
     def _asks(self) -> bool:
         """Tell whether work is outstanding that no actor here does: a person has to."""
@@ -230,6 +237,11 @@ class Supervisor(Generic[S, E, M]):
             return
         self._parked = True
         await self._step(Parking(self._clock.now(), self._stop.handover))
+        self._lay_down()
+
+    def _lay_down(self) -> None:
+        """Start nothing any more, and stop what can be done again."""
+        self._parked = True
         for envelope in self._running.values():
             if envelope.work.repeatable:
                 envelope.withdraw()
@@ -246,15 +258,33 @@ class Supervisor(Generic[S, E, M]):
         self._reconcile()
 
     async def _write(self, accepted: E, inbox: int | None) -> None:
-        """Write an event and what follows from it: nothing that costs, where the home's budget does not allow it."""
+        """Write an event and what follows from it, as far as the home's budget allows.
+
+        What is left out is asked for with the next message. Where none is to come, the machine is told to save.
+        """
         state, events = settle(self._machine, self._state, accepted)
         try:
             await self._store(state, events, inbox)
         except HomeBudgetSpent as spent:
-            state, events = self._saving(accepted, spent)
-            then = "ends" if spent.until is None else "waits for the next day"
-            self._notice(f"{spent.why}; the run {then}")
-            await self._store(state, events, inbox, overdraw=True)  # What is left only tells what was used.
+            await self._write_part(parts(self._machine, self._state, events), spent, inbox)
+
+    async def _write_part(self, shorter: Sequence[Part[S, E]], spent: HomeBudgetSpent, inbox: int | None) -> None:
+        *costly, free = shorter
+        for part in costly:
+            try:
+                await self._store(part.state, part.events, inbox)
+            except HomeBudgetSpent as again:
+                spent = again
+            else:
+                return
+        if free.following == ZERO or self._goes_on(free.state):
+            await self._store(free.state, free.events, inbox, overdraw=True)  # It only tells what was used.
+            return
+        saved = saving(self._machine, free, spent, self._clock.now())
+        self._notice(saved.notice)
+        await self._store(saved.state, saved.events, inbox, overdraw=True)
+        if saved.for_good:
+            self._lay_down()
 
     async def _store(self, state: S, events: Sequence[E], inbox: int | None, *, overdraw: bool = False) -> None:
         """Append; on a full disk wait for room, with what is in hand, unless a stop is wished for."""
@@ -271,15 +301,6 @@ class Supervisor(Generic[S, E, M]):
                 told = True
             with trio.move_on_after(STORAGE_SECONDS):
                 await self._stop.park.wait()
-
-    def _saving(self, accepted: E, spent: HomeBudgetSpent) -> tuple[S, list[E]]:
-        """Return an event and what follows from it once the machine knows that the home's budget is used up."""
-        state = self._machine.evolve(self._state, accepted)
-        saving = self._machine.accept(state, Overdrawn(self._clock.now(), spent.until, spent.why))
-        if saving is None or isinstance(saving, Refused):
-            raise spent
-        state, events = settle(self._machine, state, saving)
-        return state, [accepted, *events]
 
     async def _append(self, state: S, events: Sequence[E], inbox: int | None, *, overdraw: bool = False) -> None:
         facts = [Fact(event, inbox if place == 0 else None) for place, event in enumerate(events)]
@@ -376,16 +397,3 @@ class Supervisor(Generic[S, E, M]):
 
     def _finished(self) -> bool:
         return self._summary.status == "finished"
-
-
-def _only(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the one error that matters out of a nursery's group: a fence first, then the first one."""
-    found: list[BaseException] = []
-    rest: list[BaseException] = [group]
-    while rest:
-        error = rest.pop()
-        if isinstance(error, BaseExceptionGroup):
-            rest.extend(error.exceptions)
-        else:
-            found.append(error)
-    return next((error for error in found if isinstance(error, Fenced)), found[0])

@@ -161,6 +161,8 @@ def _overdrawn(state: State, message: Overdrawn) -> PlanningEvent | None:
     if message.until is None:
         spent = RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=message.why, cause="home_budget", at=message.at)
         return _unless_finished(state, spent)
+    if message.never:
+        return _unless_finished(state, RunParked(at=message.at, why=message.why))
     if HOME_BUDGET in state.waits:
         return None
     return _unless_finished(state, WaitRequested(request_id=HOME_BUDGET, until=message.until, why=message.why))

@@ -104,11 +104,13 @@ class RunResumed(Told):
 class RunParked(Told):
     """The driver is about to leave; nothing new is asked until the run is resumed.
 
-    With `handover` whoever drives runs of this home goes on with it; else a person has to say so.
+    With `handover` whoever drives runs of this home goes on with it; else a person has to say so. `why` is empty where
+    a person wished it.
     """
 
     kind: Literal["run_parked"] = "run_parked"
     handover: bool = False
+    why: str = ""
 
 
 class JudgementRequested(Event):

@@ -73,9 +73,9 @@ def _evolve(state: State, event: PlanningEvent) -> State:
         case RunStarted():
             return _started(state, event)
         case RunResumed():
-            return changed(state, epoch=event.epoch, parked=False, handover=False)
+            return changed(state, epoch=event.epoch, parked=False, handover=False, parked_why="")
         case RunParked():
-            return changed(state, parked=True, handover=event.handover)
+            return changed(state, parked=True, handover=event.handover, parked_why=event.why)
         case GenerationRequested() | ClassificationRequested():
             return _requested(state, event)
         case RequestReissued():

@@ -152,7 +152,7 @@ class PlanningMachine:
         if state.questions and rests:
             return Summary("waiting", next(iter(state.questions)), state.asked_at, wake, committed)
         if state.parked:
-            return Summary("running" if state.handover else "parked", committed=committed)
+            return Summary("running" if state.handover else "parked", state.parked_why, committed=committed)
         return Summary("running", next_wake=wake, committed=committed)
 
 

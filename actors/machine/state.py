@@ -142,12 +142,12 @@ class State(Branch):
 
     `config` is None before the run starts. `generations` (with classifications), `judgements` and `waits` are the open
     requests by id; `asked` are all questions, closed ones too, and `reviews` the nodes that a person judges, with what
-    the other guards said. `handover` says that a parked run goes on without a person's word. `unjudged`, `faulted` (by
-    call) and `to_replan` are what `advance` still has to decide about; `resting` are the seconds that a rejected node
-    waits before its step is retried. `silenced` are the steps that may ask nothing more in this round, because nobody
-    answered; `said` is what the user told of their own accord; `classifications` counts calls. `now` is the latest time
-    that was heard of; it never goes back, whatever the clock does. What the clock last said is `wall`: waits end by it,
-    so they are counted from it.
+    the other guards said. `handover` says that a parked run goes on without a person's word, `parked_why` why it was
+    parked where nobody wished it. `unjudged`, `faulted` (by call) and `to_replan` are what `advance` still has to
+    decide about; `resting` are the seconds that a rejected node waits before its step is retried. `silenced` are the
+    steps that may ask nothing more in this round, because nobody answered; `said` is what the user told of their own
+    accord; `classifications` counts calls. `now` is the latest time that was heard of; it never goes back, whatever the
+    clock does. What the clock last said is `wall`: waits end by it, so they are counted from it.
     """
 
     run: str = ""
@@ -159,6 +159,7 @@ class State(Branch):
     epoch: int = 0
     parked: bool = False
     handover: bool = False
+    parked_why: str = ""
     round: int = 1
     revision: int = 0
     ledger: Ledger = field(default_factory=lambda: Ledger(Limits()))

@@ -76,9 +76,11 @@ def exit_of_error(error: BaseException) -> Exit:
 
 
 def exit_of_result(result: "Result") -> Exit:
-    """Return the exit code of a run that has come to rest. A parked run was interrupted."""
+    """Return the exit code of a run that has come to rest. A parked run was interrupted, or could not be paid."""
     if result.status == "waiting":
         return Exit.WAITING
+    if result.status == "parked" and result.cause == "home_budget":
+        return Exit.BUDGET
     if result.status != "finished":
         return Exit.INTERRUPTED
     if result.outcome == "failed":

@@ -95,6 +95,8 @@ def _words(event: str, run: str, detail: str) -> str:
             return "taken up"
         case "waiting":
             return f"waits for an answer: {program()} answer {shlex.quote(f'{run}/{detail}')} TEXT"
+        case "parked" if detail:
+            return f"parked; then go on with: {program()} resume {run}"
         case "resting":
             return f"waits until {stamp(float(detail))}" if detail else "waits"
         case "finished":

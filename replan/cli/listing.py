@@ -63,6 +63,8 @@ def row_to_json(row: RunRow, status: str) -> dict[str, Any]:
     shown: dict[str, Any] = {"run_id": row.run, "status": status, "title": row.title}
     if status == "finished":
         shown["outcome"] = summary.detail
+    if status == "parked" and summary.detail:
+        shown["why"] = summary.detail
     if summary.waiting_since is not None:
         shown |= {"waiting_since": stamp(summary.waiting_since), "question": f"{row.run}/{summary.detail}"}
     if summary.next_wake is not None and status != "finished":

@@ -55,7 +55,7 @@ def outcome_lines(result: Result) -> list[Row]:
         rows += [_blank(), Row(line("The last rejection", "bold"))]
         rows += [_indented(finding_line(one), "red") for one in result.findings[:FINDINGS_MAX]]
     rows += [_blank(), _used(result)]
-    if result.status == "finished":
+    if result.status == "finished" or result.cause:
         rows.append(Row(line(f"Next: {_advice(result)}.", "cyan")))
     return rows
 
@@ -67,6 +67,8 @@ def _advice(result: Result) -> str:
     if result.outcome == "failed":
         return f"this is a bug: report it; `{program()} log {result.run_id}` has the details, the log has the traceback"
     tree = f"`{program()} show {result.run_id} --tree` explains every attempt"
+    if result.cause == "home_budget" and result.status == "parked":
+        return "raise `home_budget` in config.yaml and resume it, or start a run whose requests are smaller"
     if result.cause == "home_budget":
         return f"run it again on the next day (UTC), or with a larger `home_budget` in config.yaml; {tree}"
     if result.outcome == "backtrack_ceiling" and not result.goes_back:

@@ -72,7 +72,7 @@ def line_of(event: PlanningEvent) -> str:
         case RunResumed():
             return "resumed"
         case RunParked():
-            return "parked"
+            return f"parked: {event.why}" if event.why else "parked"
         case GenerationRequested():
             most = counted(event.tokens_max, "token") if event.calls <= 1 else counted(event.calls, "call")
             return f"{event.request_id} asked for, {most} at most"

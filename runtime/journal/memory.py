@@ -12,7 +12,7 @@ from typing import Generic, Literal, TypeVar
 
 import trio
 
-from runtime.budget import Account, HomeBudget, book, day_of, next_day
+from runtime.budget import Account, HomeBudget, book, day_of
 from runtime.clock import Clock
 from runtime.errors import Fenced, Held, HomeBudgetSpent, RunExists, RunNotFound, SequenceConflict
 from runtime.events import Codec, Record
@@ -234,7 +234,7 @@ class _MemoryJournal(Generic[E]):
         account, change = book(held.account, committed, now)
         day = self._store.days.get(account.day, ZERO) + change
         if not overdraw and (limit := self._budget.shortfall(day, change)):
-            raise HomeBudgetSpent(limit, next_day(now) if self._budget.waits else None)
+            raise HomeBudgetSpent(limit, self._budget.again(now), self._budget)
         held.account, self._store.days[account.day] = account, day
 
     def _run(self, run: str) -> _Run:

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 import apsw
 import trio
 
-from runtime.budget import HomeBudget, book, day_of, next_day
+from runtime.budget import HomeBudget, book, day_of
 from runtime.clock import Clock
 from runtime.errors import Held, HomeBudgetSpent, SequenceConflict
 from runtime.events import Codec, Record
@@ -161,7 +161,7 @@ class _SqliteJournal(Generic[E]):
             if change.calls or change.micro_usd:
                 day = statements.add_spending(connection, account.day, change)
                 if not overdraw and (limit := self._budget.shortfall(day, change)):
-                    raise HomeBudgetSpent(limit, next_day(now) if self._budget.waits else None)
+                    raise HomeBudgetSpent(limit, self._budget.again(now), self._budget)
             rows = extend(run, held.tip, epoch, now, entries)
             statements.add_records(connection, run, held.id, entries, rows)
             tip = Tip(rows[-1].seq, rows[-1].hash) if rows else held.tip

@@ -75,10 +75,10 @@ class Stage:
         return held.summary.status, held.summary.detail
 
 
-def job(*steps, questions_max=5, **limits):
-    """Return the job of a toy workflow; each step requires the one before it."""
+def job(*steps, questions_max=5, chained=True, **limits):
+    """Return the job of a toy workflow; each step requires the one before it, or all go side by side."""
     shape = {
-        name: {"generator": "made", "requires": list(steps[max(0, place - 1) : place]), "rmax": 4}
+        name: {"generator": "made", "requires": list(steps[max(0, place - 1) : place]) if chained else [], "rmax": 4}
         for place, name in enumerate(steps)
     }
     price = Price(input_per_token_usd=1e-6, output_per_token_usd=1e-6, source="test")

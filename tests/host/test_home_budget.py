@@ -3,7 +3,9 @@
 import pytest
 import trio
 
-from runtime.budget import HomeBudget
+from replan.cli.exits import Exit, exit_of_result
+from replan.show.outcome import outcome_lines
+from runtime.budget import DAY_SECONDS, HomeBudget
 from runtime.ledger import Amount
 from tests.host.stage import START, Stage, job
 
@@ -39,6 +41,58 @@ async def test_a_run_ends_where_the_user_wants_no_waiting(autojump_clock):
     assert "home's budget" in result.why
 
 
+async def test_steps_side_by_side_share_several_days_where_one_day_does_not_allow_all(autojump_clock):
+    """What fits goes ahead; the rest is asked for when its replies are here, and waits for the next day only then."""
+    stage, notices = Stage(), []
+    async with stage.engine(budget=HomeBudget(calls=2)) as engine:
+        result = await engine.begin(job(*"abcd", chained=False), run="first", notice=notices.append)
+    assert (result.outcome, result.calls) == ("success", 4)
+    assert [int((at - MINUTE) // DAY_SECONDS) for at in stage.calls] == [-1, -1, 0, 0]
+    assert len(notices) == 1
+    assert [stage.store.days[day].calls for day in sorted(stage.store.days)] == [2, 2]
+
+
+async def test_money_that_a_reply_gives_back_pays_for_the_next_call_of_the_same_day(autojump_clock):
+    stage = Stage()
+    async with stage.engine(budget=HomeBudget(micro_usd=await _reserved())) as engine:
+        result = await engine.begin(job("a", "b", "c", chained=False), run="first")
+    assert result.outcome == "success"
+    assert max(stage.calls) < MINUTE
+    assert stage.busiest == 1
+
+
+async def test_a_run_whose_next_call_no_day_can_pay_is_parked_and_says_why(autojump_clock):
+    stage, notices, reserved = Stage(), [], await _reserved()
+    async with stage.engine(budget=HomeBudget(micro_usd=reserved - 1)) as engine:
+        result = await engine.begin(job("a"), run="first", notice=notices.append)
+        assert (result.status, result.cause, stage.calls) == ("parked", "home_budget", [])
+        assert "a request may take 1 call and $" in result.why
+        assert notices == [f"{result.why}; the run is parked"]
+        assert stage.row("first") == ("parked", result.why)
+        assert exit_of_result(result) == Exit.BUDGET
+        said = " ".join(row.text.plain for row in outcome_lines(result))
+        assert result.why in said
+        assert "raise `home_budget` in config.yaml and resume it" in said
+        async with stage.hosting(engine):
+            await trio.sleep(3 * MINUTE)
+        assert stage.events("first") == []
+        assert (await engine.resume("first")).status == "parked"
+    async with stage.engine(budget=HomeBudget(micro_usd=reserved)) as engine:
+        assert (await engine.resume("first")).succeeded
+    assert stage.row("first") == ("finished", "success")
+
+
+async def test_a_host_parks_what_no_day_can_pay_and_says_why(autojump_clock):
+    stage = Stage()
+    async with stage.engine(budget=HomeBudget(micro_usd=1)) as engine:
+        await engine.admit(job("a", "b", chained=False), run="first")
+        async with stage.hosting(engine):
+            await trio.sleep(3 * MINUTE)
+    told = [event for event, _ in stage.events("first")]
+    assert sorted(told) == ["parked", "taken_up", "trouble"]
+    assert dict(stage.events("first"))["parked"] == stage.row("first")[1]
+
+
 async def test_a_call_that_a_dead_driver_had_open_waits_for_the_next_day_with_its_run(autojump_clock):
     """Found by the simulated homes: hosts took the run up without end, since its row still showed work under way."""
     stage = Stage(seconds=1000.0)
@@ -67,6 +121,14 @@ async def test_many_hosts_together_never_pass_the_budget_of_the_home_or_of_a_run
     for held in stage.store.runs.values():
         assert (held.summary.status, held.summary.detail) == ("finished", "budget_exhausted")
         assert held.account.total.calls == 2
+
+
+async def _reserved():
+    """Return what the first call of a run reserves, in micro-dollars; replies cost nothing here."""
+    async with Stage().engine() as engine:
+        await engine.begin(job("a"), run="sample")
+        events = [one.event for one in await engine.journal.read("sample")]
+    return next(event.micro_usd_max for event in events if event.kind == "generation_requested")
 
 
 async def _one_host(stage, number):

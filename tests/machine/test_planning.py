@@ -154,6 +154,16 @@ def test_a_run_ends_where_nobody_wants_to_wait_for_the_next_day():
     assert (world.state.finished.outcome, world.state.finished.why) == ("budget_exhausted", "used up")
 
 
+def test_a_run_is_parked_with_the_reason_where_no_day_allows_what_it_would_ask():
+    world = World(pinned({"a": {}}), judge=lambda *_: passed())
+    world.begin()
+    world.send(Overdrawn(1001.0, 5000.0, "too dear", never=True))
+    row = world.machine.summary(world.state)
+    assert (row.status, row.detail, row.due) == ("parked", "too dear", None)
+    world.send(Resumed(2, 1002.0))
+    assert world.machine.summary(world.state).detail == ""
+
+
 def test_work_of_an_earlier_driver_is_never_carried_out():
     """A parked run that is taken over asks anew, under the new epoch; until then nobody does the old work."""
     world = World(pinned({"a": {}}), judge=lambda *_: passed())

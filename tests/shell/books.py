@@ -29,7 +29,7 @@ class Asked:
 
 @dataclass
 class Books:
-    """`charged` is what each request counts against the limits."""
+    """`charged` is what each request counts against the limits; `rationed` says that its home has a budget."""
 
     records: list = field(default_factory=list)
     broken: list = field(default_factory=list)
@@ -51,6 +51,8 @@ class Books:
     epoch: int = 0
     parked: bool = False
     handover: bool = False
+    parked_why: str = ""
+    rationed: bool = False
     parked_at: int = 0
     finished: object = None
 
@@ -67,7 +69,9 @@ class Books:
             self.records.append(record)
             self.observe(record, record.event)
         stale = [name for name in self.open() if name not in self.going()]
-        saving = self.parked or "home_budget" in self.waits
+        # Where the home's budget does not allow all that is to be asked again, the rest waits for a message to come.
+        to_come = self.going() or self.judging or self.waits
+        saving = self.parked or "home_budget" in self.waits or (self.rationed and to_come)
         self.holds(saving or not stale, f"{stale} of an earlier driver is neither asked again nor given up")
         self.row(summary)
 
@@ -91,9 +95,10 @@ class Books:
                 self.limits, self.epoch = event.limits, record.epoch
             case "run_resumed":
                 self.holds(event.epoch == record.epoch, "a driver resumed under another epoch")
-                self.epoch, self.parked = event.epoch, False
+                self.epoch, self.parked, self.parked_why = event.epoch, False, ""
             case "run_parked":
                 self.parked, self.parked_at, self.handover = True, record.seq, event.handover
+                self.parked_why = event.why
             case "judgement_requested":
                 self.judging[event.node] = event.step
             case "verdict_reached":
@@ -224,7 +229,7 @@ class Books:
         elif self.questions and rests:
             expected = ("waiting", next(iter(self.questions)), wake)
         else:
-            parked = ("running" if self.handover else "parked", "", None)
+            parked = ("running" if self.handover else "parked", self.parked_why, None)
             expected = parked if self.parked else ("running", "", wake)
         shown = (summary.status, summary.detail, summary.next_wake)
         self.holds(shown == expected, f"the row shows {shown}, the events {expected}")
@@ -274,7 +279,7 @@ class Books:
                 self.holds(not (self.going() or self.judging or others), "left to wait beside open work")
             case "parked":
                 self.holds(self.parked, "left without parking")
-                self.holds(process.stop.park.is_set(), "parked without being asked to")
+                self.holds(process.stop.park.is_set() or self.parked_why, "parked without being asked to")
 
     def mail(self, items):
         """A message that was taken is one that was posted; an answer is the first that was posted for its question."""

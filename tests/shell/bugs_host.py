@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import trio
 
+from runtime.budget import HomeBudget
 from runtime.driving import Stop
 from runtime.host import Host
 from runtime.journal.memory import _MemoryJournal
 from runtime.news import Bell
 
-DUE = _MemoryJournal.due
+DUE, SHORTFALL = _MemoryJournal.due, HomeBudget.shortfall
 
 
 class RingsForNobody(Host):
@@ -118,3 +119,8 @@ async def take_at_once(turns, limit):
     """Let everybody call at once."""
     limit.total_tokens += 1
     await limit.acquire()
+
+
+def calls_only(budget, day, change):
+    """Let the home's money be what it may."""
+    return SHORTFALL(replace(budget, micro_usd=None), day, change)

@@ -43,6 +43,7 @@ class Lodger(World):
         self.home, self.run = home, run
         self.clock, self.store, self.budget = home.clock, home.store, home.budget
         self.troubles = replace(self.troubles, jump=0.0)
+        self.books.rationed = self.budget != HomeBudget(waits=self.budget.waits)
         self.alone, self.lease_end, self.lying = self.dice.random() < 0.3, 0.0, 0
 
     def is_dead(self, owner):
@@ -81,7 +82,7 @@ class Lodger(World):
             self.home.ring()
             return
         while not self.books.records or self.held().summary.status == "parked":
-            if "parked" in self.endings and not self.troubles.patient:
+            if self.books.parked_why or ("parked" in self.endings and not self.troubles.patient):
                 return
             await self.drive(Process(self, len(self.processes), calm=len(self.processes) >= TROUBLED_MAX))
             await trio.sleep(self.dice.uniform(5, 40))
@@ -103,7 +104,7 @@ class Lodger(World):
             case "finished":
                 return True
             case "parked":
-                return not self.troubles.patient
+                return bool(self.books.parked_why) or not self.troubles.patient
             case "waiting":
                 return held.summary.next_wake is None and not held.unread and not self.troubles.willing
         return False
@@ -118,8 +119,8 @@ class Home:
         self.seed, self.host = seed, host
         self.dice = Random(f"{seed}:home")
         self.clock, self.store = WallClock(), MemoryStore()
-        calls = self.dice.choice((None, None, 9, 14))
-        self.budget = HomeBudget(calls=calls, waits=self.dice.random() < 0.7)
+        calls, money = self.dice.choice((None, None, 2, 9, 14)), self.dice.choice((None, None, 350, 2_500))
+        self.budget = HomeBudget(calls=calls, micro_usd=money, waits=self.dice.random() < 0.7)
         self.sequences = self.dice.choice((1, 1, 2))
         self.hears = self.dice.choice((0.0, 0.5, 1.0))
         self.jumps = self.dice.choice((0.0, 0.0, 0.5))
@@ -164,16 +165,22 @@ class Home:
                 process.host.ring()
 
     def tally(self):
-        """Count what the runs have asked for, day by day, against the budget of the home."""
-        if self.budget.calls is None:
-            return
+        """Count what the runs have asked for, day by day, against the budget of the home.
+
+        What a reply cost more than was reserved is not in our hands, and not counted.
+        """
         days = {}
         for run in self.runs:
-            for asked, name in ((asked, name) for name, asked in run.books.asked.items()):
-                day = day_of(run.books.records[asked.seq - 1].at)
-                days[day] = days.get(day, 0) + run.books.charged[name].calls
-        for day, calls in days.items():
-            self.holds(calls <= self.budget.calls, f"{calls} of {self.budget.calls} calls on day {day}")
+            for name, asked in run.books.asked.items():
+                charged, day = run.books.charged[name], day_of(run.books.records[asked.seq - 1].at)
+                calls, money = days.get(day, (0, 0))
+                days[day] = calls + charged.calls, money + min(charged.micro_usd, asked.reserve.micro_usd)
+        for day, (calls, money) in days.items():
+            for used, limit, what in (
+                (calls, self.budget.calls, "calls"),
+                (money, self.budget.micro_usd, "millionths"),
+            ):
+                self.holds(limit is None or used <= limit, f"{used} of {limit} {what} on day {day}")
 
     # The plot.
 
@@ -235,9 +242,9 @@ class Home:
 
     def _pass_time(self):
         """Set the clock: now and then for no reason, and forward where everything waits long."""
-        if self.dice.random() < self.jumps / 20 and self.budget.calls is None:
+        if self.dice.random() < self.jumps / 20 and self.budget == HomeBudget(waits=self.budget.waits):
             self._set(self.dice.choice((-3_600.0, -20.0, 20.0, 3_600.0)))
-        held = [one for one in self.store.runs.values() if one.summary.status != "finished"]
+        held = [one for one in self.store.runs.values() if one.summary.status not in ("finished", "parked")]
         wakes = [one.summary.next_wake for one in held if one.summary.next_wake is not None]
         idle = not any(one.unread or one.summary.due == 0.0 for one in held)
         if idle and wakes and (ahead := min(wakes) - self.clock.now()) > FAR:

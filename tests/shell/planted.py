@@ -148,6 +148,7 @@ BUGS = {
     "keeps the wish to stop to itself": Bug("host", host=hosts.KeepsTheStopToItself),
     "buries nobody": Bug("host", host=hosts.BuriesNobody),
     "lets every call go out at once": Bug("host", below=((Turns, "_take", hosts.take_at_once),)),
+    "looks at the calls of the home only": Bug("host", below=((HomeBudget, "shortfall", hosts.calls_only),)),
     "never looks at the budget of the home": Bug("host", below=((HomeBudget, "shortfall", lambda *_: ""),)),
 }
 """The planted bugs, by what they do; the first of a class is the one that every run of the tests plays."""

@@ -280,9 +280,9 @@ class World:
         for seq, record in self.acknowledged.items():
             kept = seq <= len(self.records) and self.records[seq - 1].hash == record.hash
             books.holds(kept, f"record {seq} was acknowledged, and is lost")
-        ended = books.finished is not None or ending in ON_ITS_OWN
+        ended = books.finished is not None or ending in ON_ITS_OWN or books.parked_why
         books.holds(ended, f"neither ended, waiting nor parked: {self.endings}")
-        if self.troubles.willing and self.troubles.patient:
+        if self.troubles.willing and self.troubles.patient and not books.parked_why:
             books.holds(
                 books.finished is not None, f"everybody did what they should, but it did not end: {self.endings}"
             )
@@ -302,7 +302,7 @@ class World:
         books.holds(left <= set(books.sent), "answered, but never sent")
         books.holds(books.consumed == sorted(books.consumed), "messages are taken out of order")
         books.holds(set(books.consumed) == held.consumed, "the inbox and the records differ")
-        if self.cancelled and (self.troubles.patient or ending != "parked"):
+        if self.cancelled and not books.parked_why and (self.troubles.patient or ending != "parked"):
             books.holds(books.finished is not None, "the cancel is lost")
         for post in self.posts:
             kept = held.posted[post.inbox - 1].body == post.body
