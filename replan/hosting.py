@@ -11,7 +11,7 @@ from actors.machine.state import State
 from replan.engine import Engine
 from replan.notify import Asked
 from replan.opening import Shared
-from runtime.errors import UsageProblem
+from runtime.errors import JournalError, UsageProblem
 from runtime.events import Record
 from runtime.host import Host, Tell
 from runtime.news import News
@@ -69,9 +69,15 @@ class _Drive:
             run, stop=stop, on_record=on_record, notice=notice, news=news, rest_after=REST_SECONDS
         )
         if result.question is not None and asked.ids:
-            row = await self._engine.journal.row(run)
-            self._hooks.start_soon(self._engine.hook.call, asked.message(run, row.title))
+            self._hooks.start_soon(self._engine.hook.call, asked.message(run, await self._title(run)))
         return Ending(result.status)
+
+    async def _title(self, run: str) -> str:
+        """Return the run's title, or nothing where it cannot be read: the person is to hear of the question even so."""
+        try:
+            return (await self._engine.journal.row(run)).title
+        except JournalError:
+            return ""
 
 
 @asynccontextmanager

@@ -37,6 +37,8 @@ SHORTEST_SECONDS = 0.005
 """The shortest wait for a clock: finer than that is not what a run is woken for."""
 AGAIN_SECONDS = 60.0
 """How long a run that cannot be driven is left alone."""
+SOON_SECONDS = 1.0
+"""The same where the journal could not be read or written: that may be over soon. Doubles up to `AGAIN_SECONDS`."""
 
 
 class Host:
@@ -58,7 +60,8 @@ class Host:
         self._drive, self._bury, self._tell = drive, bury, tell
         self._stop, self._runs_max = stop, runs_max
         self._active: dict[str, Bell] = {}
-        self._unable: dict[str, float] = {}
+        self._unable: dict[str, float] = {}  # Until when, in trio's time, which nobody can set.
+        self._pauses: dict[str, float] = {}
         self._bell = Bell()
 
     def ring(self) -> None:
@@ -73,12 +76,18 @@ class Host:
             following: float | None = None
             while not self._stop.park.is_set():
                 following = await self._look(nursery, following)
-                wait = LOOK_SECONDS if following is None else following - self._clock.now()
-                with trio.move_on_after(min(LOOK_SECONDS, max(SHORTEST_SECONDS, wait))):
+                with trio.move_on_after(self._patience(following)):
                     await self._bell()
             while self._active:
                 await self._bell()
             nursery.cancel_scope.cancel()
+
+    def _patience(self, following: float | None) -> float:
+        """Return the seconds until there is something to do that nobody rings for."""
+        waits = [LOOK_SECONDS, *(until - trio.current_time() for until in self._unable.values())]
+        if following is not None:
+            waits.append(following - self._clock.now())
+        return max(SHORTEST_SECONDS, min(waits))
 
     async def _watch(self) -> None:
         changed = Polling(self._journal, POLL_SECONDS)
@@ -93,7 +102,7 @@ class Host:
 
     async def _look(self, nursery: trio.Nursery, following: float | None) -> float | None:
         """Take up what nobody drives, as far as there is room, and ring for mail; return when to look again."""
-        now = self._clock.now()
+        now = trio.current_time()
         self._unable = {run: until for run, until in self._unable.items() if until > now}
         room = self._runs_max - len(self._active)
         try:
@@ -122,19 +131,38 @@ class Host:
 
         try:
             ending = await self._drive(run, self._stop, self._active[run], take)
+            self._pauses.pop(run, None)
             if taken:
-                self._tell(*_rest(run, ending, (await self._journal.row(run)).summary))
+                await self._tell_rest(run, ending)
         except (Held, Fenced, RunNotFound):
             if taken:  # Else another host was faster, and tells of it.
                 self._tell("left", run, "another process drives it")
         except ReplanError as error:
-            self._unable[run] = self._clock.now() + AGAIN_SECONDS
+            self._leave_alone(run, error)
             self._tell("not_here", run, str(error))
         except Exception as error:  # noqa: BLE001 - a bug ends its own run, and no other
             await self._fail(run, error)
         finally:
             del self._active[run]
             self.ring()
+
+    async def _tell_rest(self, run: str, ending: Ending) -> None:
+        """Tell how a run rests. Where its row cannot be read, only the telling has failed."""
+        try:
+            summary = (await self._journal.row(run)).summary
+        except JournalError as error:
+            self._tell("trouble", run, str(error))
+        else:
+            self._tell(*_rest(run, ending, summary))
+
+    def _leave_alone(self, run: str, error: ReplanError) -> None:
+        """Set when the run is tried again: soon at first, where the journal may have been busy or out of reach."""
+        passing = isinstance(error, JournalError) and not isinstance(error, JournalDamaged | JournalNewer)
+        last = self._pauses.pop(run, SOON_SECONDS / 2)
+        pause = min(2 * last, AGAIN_SECONDS) if passing else AGAIN_SECONDS
+        if passing:
+            self._pauses[run] = pause
+        self._unable[run] = trio.current_time() + pause
 
     async def _fail(self, run: str, error: Exception) -> None:
         logs.get_logger("host").exception("run.crashed", run_id=run)

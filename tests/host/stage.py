@@ -21,12 +21,15 @@ START = 1_700_000_000.0 // 86_400 * 86_400 + 86_400 - 60
 
 
 class Stage:
-    """One home. `calls` are the times at which the generator was asked, `busy` how many calls are in flight."""
+    """One home. `calls` are the times at which the generator was asked, `busy` how many calls are in flight.
+
+    `told` is what hosts have told, and `told_at` when.
+    """
 
     def __init__(self, *, seconds=1.0, reject=()):
         self.store, self.clock = MemoryStore(), TrioClock(START)
         self.seconds, self.reject = seconds, list(reject)
-        self.calls, self.busy, self.busiest, self.told = [], 0, 0, []
+        self.calls, self.busy, self.busiest, self.told, self.told_at = [], 0, 0, [], []
 
     async def make(self, context):
         """Make an artifact, after some time."""
@@ -63,11 +66,20 @@ class Stage:
 
     async def serve(self, engine, stop, runs_max=100):
         """Serve the home until the stop."""
-        await host(engine, runs_max=runs_max, stop=stop, tell=lambda *told: self.told.append(told))
+
+        def tell(*told):
+            self.told.append(told)
+            self.told_at.append(trio.current_time())
+
+        await host(engine, runs_max=runs_max, stop=stop, tell=tell)
 
     def events(self, run):
         """Return what was told of a run."""
         return [(event, detail) for event, name, detail in self.told if name == run]
+
+    def times(self, event):
+        """Return when an event was told, in whole seconds."""
+        return [round(at) for at, told in zip(self.told_at, self.told, strict=True) if told[0] == event]
 
     def row(self, run):
         """Return what the status row of a run says."""

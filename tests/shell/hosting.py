@@ -120,7 +120,7 @@ class HostProcess:
         now = trio.current_time()
         awake = self.serving and not self.dead and self.asked_to_stop is None and self.thaws <= now
         room = run not in self.driving and len(self.driving) < self.runs_max
-        return awake and room and self.failed.get(run, -1e9) + AGAIN_SECONDS + LOOK_SECONDS + 1 < now
+        return awake and room and self.failed.get(run, -1e9) + AGAIN_SECONDS + 1 < now
 
     async def awake(self):
         """Return when the process is not frozen."""
