@@ -111,7 +111,7 @@ async def _run(manner: Manner, job: Job) -> int:
 
 
 async def _detach(engine: Engine, run: str, job: Job, manner: Manner) -> int:
-    """Leave a new run to a host."""
+    """Leave a new run to a host. Nothing has been asked yet, so all that is left to say is how to look after it."""
     await engine.admit(job, run=run)
     manner.invocation.run = run
     if manner.as_json:
@@ -202,6 +202,7 @@ def _leave(result: Result, signals: Signals, *, hosted: bool) -> int:
 
 
 def _say_where(run: str) -> None:
-    """Say how to look after a run that a host drives."""
-    for what, command in (("the host drives it", f"log {run} --follow"), ("its questions", f"questions {run}")):
-        err().print(line(f"replan: {what}: {program()} {command}"))
+    """Say how to look after a run that a host drives, and how its questions are seen and answered."""
+    err().print(line(f"replan: the host drives it: {program()} log {run} --follow"))
+    asked = f"{program()} questions {run}; answer one with: {program()} answer {run}/ID TEXT"
+    err().print(line(f"replan: its questions: {asked}"))

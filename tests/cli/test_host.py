@@ -1,6 +1,7 @@
 """`replan host` in processes of its own: what it takes up, what it prints, and how it comes and goes."""
 
 import json
+import re
 import signal
 import stat
 import sys
@@ -66,7 +67,10 @@ def test_a_detached_run_asks_is_answered_and_ends_without_any_other_process(repl
         done = replan("run", problem, "-m", asking, "-w", "option_a", "--detach")
         run = done.stdout.strip()
         assert done.exit_code == 0
-        assert f"replan log {run} --follow" in done.stderr
+        assert [line.removeprefix("replan: ") for line in done.stderr.splitlines()[-2:]] == [
+            f"the host drives it: replan log {run} --follow",
+            f"its questions: replan questions {run}; answer one with: replan answer {run}/ID TEXT",
+        ]
         assert host.until("waiting")["question"] == f"{run}/q1"
         answered = replan("answer", f"{run}/q1", "3.12")
         assert "resume" not in answered.stderr
@@ -96,8 +100,16 @@ def test_a_run_with_a_host_that_must_not_ask_waits_with_exit_6(replan, hosting, 
     with hosting():
         done = replan("run", problem, "-m", asking, "-w", "option_a", "--no-input")
         assert done.exit_code == 6
-        assert "replan answer" in done.stderr
+        assert re.search(r"answer with: replan answer \w+/q1 TEXT", done.stderr)
         assert "goes on in its host" in done.stderr
+
+
+def test_a_run_without_a_host_that_must_not_ask_waits_with_exit_6_and_says_how_to_answer(replan, problem, asking):
+    done = replan("run", problem, "-m", asking, "-w", "option_a", "--no-input", "--json")
+    run = json.loads(done.stdout)["run_id"]
+    assert done.exit_code == 6
+    assert f"answer with: replan answer {run}/q1 TEXT" in done.stderr
+    assert f"then go on with: replan resume {run}" in done.stderr
 
 
 def test_ctrl_c_only_leaves_a_run_that_a_host_drives(shell, hosting, problem, scripted):
