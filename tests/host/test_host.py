@@ -216,67 +216,6 @@ async def test_a_run_whose_end_cannot_be_recorded_is_left_alone_for_good(autojum
     assert [event for event, _ in stage.events("bad")] == ["failed", "not_here"]
 
 
-async def test_a_run_that_cannot_be_driven_here_disturbs_nobody_and_is_tried_again(autojump_clock):
-    stage = Stage()
-    async with stage.engine() as engine, stage.engine(plugged=False) as bare:
-        for run in "abc":
-            await engine.admit(job("one"), run=run)
-        async with stage.hosting(bare, runs_max=1):
-            await trio.sleep(90)
-            assert [event for event, _ in stage.events("a")] == ["not_here"] * 2
-            assert "plug-in generator 'made'" in stage.events("c")[-1][1]
-            async with stage.hosting(engine):
-                await trio.sleep(10)
-    assert {stage.row(run) for run in "abc"} == {("finished", "success")}
-
-
-async def test_a_run_that_cannot_be_driven_here_is_tried_again_when_its_minute_is_over(autojump_clock):
-    """Not with the next look, up to five seconds later."""
-    stage = Stage()
-    async with stage.engine(plugged=False) as bare:
-        await bare.admit(job("one"), run="a")
-        async with stage.hosting(bare):
-            await trio.sleep(130)
-    assert stage.times("not_here") == [0, 60, 120]
-
-
-async def test_a_run_whose_journal_is_out_of_reach_is_tried_again_soon_and_then_less_often(autojump_clock):
-    stage = Stage()
-    async with stage.engine() as engine:
-        await engine.admit(job("one"), run="a")
-        _let_fail(engine.journal, "read", 8)
-        async with stage.hosting(engine):
-            await trio.sleep(250)
-    assert stage.times("not_here") == [0, 1, 3, 7, 15, 31, 63, 123]
-    assert stage.row("a") == ("finished", "success")
-
-
-async def test_a_run_whose_row_cannot_be_read_after_a_good_drive_is_not_left_alone(autojump_clock):
-    stage = Stage(reject=["requirements.missing"])
-    async with stage.engine() as engine:
-        await engine.admit(job("one"), run="a")
-        async with stage.hosting(engine):
-            await trio.sleep(0.5)
-            _let_fail(engine.journal, "row", 2)  # For the hook, and for what is told.
-            await trio.sleep(1.5)
-            assert [event for event, _ in stage.events("a")] == ["taken_up", "trouble"]
-            await engine.answer("a/q1", "it is this")
-            await trio.sleep(3)
-    assert stage.row("a") == ("finished", "success")
-
-
-def _let_fail(journal, name, times):
-    """Let an operation of a journal fail so often."""
-    operation, failures = getattr(journal, name), ["busy"] * times
-
-    async def troubled(*arguments, **named):
-        if failures:
-            raise JournalError(failures.pop())
-        return await operation(*arguments, **named)
-
-    setattr(journal, name, troubled)
-
-
 async def test_a_journal_that_cannot_be_watched_for_a_while_does_not_end_the_host(autojump_clock):
     """Found by the simulated homes: the host outlived a look that failed, but not a failure to hear of commits."""
     stage = Stage()
