@@ -37,6 +37,8 @@ class Envelope:
     context: Any
     trace: dict[str, str] = field(default_factory=dict)
     withdrawn: bool = False
+    parked: bool = False
+    """Whether the run is being parked: work that costs something, and has not begun, should not begin any more."""
     scope: trio.CancelScope | None = None
     """What the work waits in, while it does."""
 

@@ -243,6 +243,7 @@ class Supervisor(Generic[S, E, M]):
         """Start nothing any more, and stop what can be done again."""
         self._parked = True
         for envelope in self._running.values():
+            envelope.parked = True
             if envelope.work.repeatable:
                 envelope.withdraw()
 

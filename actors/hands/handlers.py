@@ -27,6 +27,8 @@ async def generate(generator: Generator, clock: Clock, turn: Turn, envelope: Env
     brief: GenerationBrief = envelope.context
     try:
         async with turn():
+            if envelope.parked:  # It has waited in the mailbox, or for its turn.
+                raise NoTurn
             return await _generate(generator, clock, brief)
     except NoTurn:
         unsent = Fault(kind=FaultKind.REFUSED_CONNECTION, message="not sent, since the process is about to stop")

@@ -18,7 +18,7 @@ from runtime.clock import TrioClock
 from runtime.journal.memory import open_memory
 from runtime.ledger import Limits
 from runtime.models.port import ModelRequest, Reply, Usage
-from runtime.supervisor import Lease, Supervisor
+from runtime.supervisor import Ending, Lease, Stop, Supervisor
 from tests.support.worlds import passed, pinned, rejected
 
 
@@ -155,3 +155,31 @@ async def test_nothing_takes_the_place_of_a_plug_in(autojump_clock):
     with pytest.raises(KeyError, match="mine"):
         await drive()
     assert model.asked == []
+
+
+async def test_calls_that_wait_in_a_mailbox_when_the_run_is_parked_are_not_sent_and_cost_nothing(autojump_clock):
+    """Three branches want a call and the step makes one at a time: the two that have not begun never begin."""
+    config, stop = pinned({"a": {"concurrency": 1}}, search="beam:3"), Stop()
+
+    class Slow(Author):
+        async def complete(self, request: ModelRequest) -> Reply:
+            stop.park.set()
+            await trio.sleep(1.0)
+            return await super().complete(request)
+
+    author = Slow()
+    async with open_memory(CODEC, TrioClock()) as journal:
+        await journal.create("run", "a run")
+        driver = Supervisor(
+            "run",
+            machine=PlanningMachine(),
+            journal=journal,
+            actors=team(config, author, Registry(guards={"toy": lambda _: prompt(GOOD)}), TrioClock(), threads=False),
+            clock=TrioClock(),
+            lease=Lease("test"),
+            stop=stop,
+        )
+        ending = await driver.drive(Begin(1000.0, "run", "the problem", config.model_dump_json(), Limits(calls=9)))
+    assert ending is Ending.PARKED
+    assert len(author.asked) == 1
+    assert driver.state.ledger.committed.calls == 1
