@@ -5,7 +5,8 @@ trio's thread, all that have gathered in one go, and only the commit is left to 
 for the disk, the next group gathers. On two threads the statements would cost several times as much: each gives up the
 interpreter's lock and has to get it back.
 
-A job that fails spoils only itself, for each has a savepoint; when the storage fails, the whole group does.
+A job that fails spoils only itself, for each has a savepoint; when the storage fails, the whole group does. When the log
+has grown long, it is brought into the file between two groups, and nobody whose job is committed waits for that.
 """
 
 from collections import deque
@@ -18,6 +19,7 @@ import apsw
 import trio
 
 from runtime.errors import JournalError
+from runtime.journal.log import Log
 from runtime.journal.thread import Connect, ConnectionThread, Explain, Job, explained, open_thread
 
 A = TypeVar("A")
@@ -63,6 +65,7 @@ class Writer:
         self._token = trio.lowlevel.current_trio_token()
         self._committing, self._due = False, False
         self._idle: trio.Event | None = None
+        self._log = Log(connection, self._busy_ms)
         connection.set_busy_timeout(0)
 
     async def do(self, work: Callable[[apsw.Connection], T]) -> T:
@@ -128,11 +131,17 @@ class Writer:
         connection.execute("RELEASE job")
 
     def _ended(self, group: Sequence[Job[Any]], failure: Exception | None) -> None:
-        self._committing = False
         for job in group:
             if failure is not None:
                 job.error = explained(self._explain, failure)
             job.then(job)
+        if self._log.long:
+            self._thread.post(Job(self._log.bring_in, lambda _: self._go_on()))
+        else:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        self._committing = False
         self._write()
 
 

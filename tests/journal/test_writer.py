@@ -168,6 +168,9 @@ async def test_a_closing_that_fails_is_told_and_leaves_nothing(tmp_path):
         def set_busy_timeout(self, _milliseconds):
             """Do nothing."""
 
+        def set_wal_hook(self, _hook):
+            """Do nothing."""
+
         def execute(self, _statement):
             """Do nothing."""
 

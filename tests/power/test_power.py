@@ -8,12 +8,11 @@ import os
 from contextlib import asynccontextmanager
 from random import Random
 
-import apsw
 import pytest
 
 from runtime.clock import SystemClock
 from runtime.errors import ReplanError
-from runtime.journal import schema
+from runtime.journal import log, schema
 from runtime.journal.sqlite import open_sqlite
 from tests.power.programs import PROGRAMS, one_run
 from tests.power.witness import Witness
@@ -22,17 +21,12 @@ from tests.support.disk import Disk
 SEEDS = 1 if "REPLAN_POWER_PROGRAMS" not in os.environ else 3
 CHOSEN = [*PROGRAMS][: int(os.environ.get("REPLAN_POWER_PROGRAMS", "1"))]
 PAGES_IN_LOG = 8
-"""After so many pages the log is brought into the file (SQLite's own default is 1,000), so that this happens often."""
+"""After so many pages the log is brought into the file (else it is 1,000), so that this happens often."""
 
 
 @pytest.fixture(autouse=True)
-def _small_logs():
-    def limit(connection):
-        connection.wal_autocheckpoint(PAGES_IN_LOG)
-
-    apsw.connection_hooks.append(limit)
-    yield
-    apsw.connection_hooks.remove(limit)
+def _small_logs(monkeypatch):
+    monkeypatch.setattr(log, "PAGES_MAX", PAGES_IN_LOG)
 
 
 @asynccontextmanager

@@ -1,0 +1,89 @@
+"""The log is brought into the file as a whole: readers are waited for, and a failure is told and made good later."""
+
+import threading
+from contextlib import closing
+
+import apsw
+import pytest
+
+from runtime.journal import log
+from runtime.journal.log import Log
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "db"
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.pragma("journal_mode", "wal")
+        connection.execute("CREATE TABLE numbers (number INTEGER)")
+    return path
+
+
+@pytest.fixture
+def writing(path, monkeypatch):
+    monkeypatch.setattr(log, "PAGES_MAX", 3)
+    with closing(apsw.Connection(str(path))) as connection:
+        yield connection
+
+
+@pytest.fixture
+def reading(path):
+    with closing(apsw.Connection(str(path))) as connection:
+        yield connection
+
+
+def grow(connection, commits):
+    for number in range(commits):
+        connection.execute("INSERT INTO numbers VALUES (?)", (number,))
+
+
+def look(connection):
+    connection.execute("BEGIN")
+    connection.execute("SELECT count(*) FROM numbers").fetchall()
+
+
+def in_the_log(connection):
+    """Return how many pages the log has, and how many of them are in the file as well."""
+    return connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+
+
+def test_a_log_that_has_grown_is_brought_in(writing):
+    kept = Log(writing, 0)
+    grow(writing, 2)
+    assert not kept.long
+    grow(writing, 1)
+    assert kept.long
+    kept.bring_in(writing)
+    assert not kept.long
+    assert in_the_log(writing) == (3, 3)
+
+
+def test_a_reader_is_waited_for_and_then_the_whole_log_is_in_the_file(writing, reading):
+    """SQLite alone would copy what the reader lets it, without a sync, and count that as done."""
+    kept = Log(writing, 10_000)
+    grow(writing, 2)
+    look(reading)
+    grow(writing, 2)
+    leaving = threading.Timer(0.2, reading.execute, ["COMMIT"])
+    leaving.start()
+    kept.bring_in(writing)
+    leaving.join()
+    assert in_the_log(writing) == (4, 4)
+
+
+def test_a_reader_that_does_not_leave_is_told_of_and_the_next_try_waits_for_a_longer_log(writing, reading, caplog):
+    kept = Log(writing, 10)
+    grow(writing, 2)
+    look(reading)
+    grow(writing, 2)
+    kept.bring_in(writing)
+    assert "journal.log_kept" in caplog.text
+    assert not kept.long
+    grow(writing, 2)
+    assert not kept.long
+    grow(writing, 1)
+    assert kept.long
+    reading.execute("COMMIT")
+    kept.bring_in(writing)
+    assert in_the_log(writing) == (7, 7)
+    assert not kept.long
