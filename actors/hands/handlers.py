@@ -1,6 +1,7 @@
 """Handlers: from an envelope to the message that answers it, for steps, guards and the clock."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 
 import trio
@@ -25,14 +26,12 @@ INLINE_BYTES_MAX = 64 * 1024
 async def generate(generator: Generator, clock: Clock, turn: Turn, envelope: Envelope) -> Generated | Faulted:
     """Ask the generator once its turn has come, within the request's time limit."""
     brief: GenerationBrief = envelope.context
-    try:
+    with suppress(NoTurn):
         async with turn():
-            if envelope.parked:  # It has waited in the mailbox, or for its turn.
-                raise NoTurn
-            return await _generate(generator, clock, brief)
-    except NoTurn:
-        unsent = Fault(kind=FaultKind.REFUSED_CONNECTION, message="not sent, since the process is about to stop")
-        return Faulted(brief.request.request_id, clock.now(), 0.0, unsent)
+            if not envelope.parked:  # It may have waited in the mailbox, or for its turn.
+                return await _generate(generator, clock, brief)
+    unsent = Fault(kind=FaultKind.REFUSED_CONNECTION, message="not sent, since the process is about to stop")
+    return Faulted(brief.request.request_id, clock.now(), 0.0, unsent)
 
 
 async def _generate(generator: Generator, clock: Clock, brief: GenerationBrief) -> Generated | Faulted:

@@ -1,9 +1,9 @@
 """Brings SQLite's write-ahead log into the file: all of it in one go, after the commit that made it long.
 
-Left to itself SQLite copies as far as readers let it, and syncs the file only once it has come to the log's end. If that
-sync fails, Linux forgets what it could not write, the pages of earlier goes too; SQLite then copies the last part again,
-has it synced, and deletes the log: what the earlier goes had copied is nowhere. So readers are waited for. They are
-quick; behind one that stands still for longer than `busy_seconds` SQLite goes as far as it can.
+Left to itself SQLite copies as far as readers let it, and syncs the file only once it has come to the log's end. If
+that sync fails, Linux forgets what it could not write, the pages of earlier goes too. SQLite then copies the last part
+again, has it synced, and deletes the log: what the earlier goes had copied is nowhere. So readers are waited for. They
+are quick; behind one that stands still for longer than `busy_seconds` SQLite goes as far as it can.
 """
 
 import apsw

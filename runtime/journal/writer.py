@@ -5,8 +5,8 @@ trio's thread, all that have gathered in one go, and only the commit is left to 
 for the disk, the next group gathers. On two threads the statements would cost several times as much: each gives up the
 interpreter's lock and has to get it back.
 
-A job that fails spoils only itself, for each has a savepoint; when the storage fails, the whole group does. When the log
-has grown long, it is brought into the file between two groups, and nobody whose job is committed waits for that.
+A job that fails spoils only itself, for each has a savepoint; when the storage fails, the whole group does. When the
+log has grown long, it is brought into the file between two groups, and nobody whose job is committed waits for that.
 """
 
 from collections import deque
