@@ -87,6 +87,11 @@ class Ledger:
         """All that counts against the limits."""
         return sum(self.reserved.values(), self.spent + self.unknown)
 
+    @property
+    def calls_left(self) -> int:
+        """The calls that may still be reserved."""
+        return self.limits.calls - self.committed.calls
+
     def active_at(self, now: float) -> float:
         """Return the active seconds up to `now`."""
         return self.active + (max(0.0, now - self.busy_since) if self.busy_since is not None else 0.0)

@@ -5,10 +5,10 @@ for, so that no request is made that a decision at hand would withdraw.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 
 from actors.machine.asking import ask, expire, look, replan, withdraw
-from actors.machine.branches import views
+from actors.machine.branches import focus
 from actors.machine.decided import Decided
 from actors.machine.events import (
     ClassificationRequested,
@@ -24,10 +24,10 @@ from actors.machine.events import (
 from actors.machine.ids import branch_of, classification_id, node_id, step_of
 from actors.machine.requests import classification_of, next_try, request_for
 from actors.machine.standings import change_of, chosen, ended, tree_of, won
-from actors.machine.state import Node, State, Tries
+from actors.machine.state import Branch, Node, State, Tries
 from actors.policy.decide import Failure, Situation, decide, summary
 from actors.policy.doubt import in_doubt
-from actors.search.progress import Phase, cleared, done, first, next_attempt, ready
+from actors.search.progress import Phase, Progress, cleared, done, first, next_attempt, ready
 from actors.search.strategies.tree import Strategy, Tree
 from runtime.ledger import Limit
 
@@ -59,81 +59,87 @@ def advance(state: State) -> PlanningEvent | None:
 
 
 def _among_branches(state: State, strategy: Strategy) -> PlanningEvent | None:
-    """Do the same for a search with branches: its rules for each live branch, and between them the strategy's."""
+    """Do the same for a search with branches: its rules for each live branch, and between them the strategy's.
+
+    A branch comes into focus only where a glance at it shows that a rule has something to look at.
+    """
     event = _judge(state)
     if event is not None:
         return event
-    every = views(state)
-    live = [view for view in every if not view.pruned]
-    tree = tree_of(state, strategy, every)
-    event = _first(_begin_round, every) or change_of(strategy, tree, every)
+    every = list(enumerate(state.every_branch))
+    # A new round is one of all branches: also when the branch that asked for it has been pruned.
+    event = _first(_revise, state, [number for number, one in every if one.to_revise and one.to_revise.new_round])
     if event is not None:
         return event
-    shared = [state]
-    for rule, over in (
-        (_revise, live),
-        (replan, live),
-        (withdraw, every),
-        (ask, live),
-        (expire, shared),
-        (look, shared),
-    ):
-        event = _first(rule, over)
-        if event is not None:
-            return event
-    event = _first(_settle_failure, live) or _ending(strategy, tree, live)
+    tree = tree_of(state, strategy)
+    event = change_of(state, strategy, tree)
     if event is not None:
         return event
-    for rule in (_after_fault, _keep_deadline, _reissue, _rest):
-        event = rule(state)
-        if event is not None:
-            break
-    else:
-        event = _request_of_any(state, strategy, tree, live)
+    live = [(number, one) for number, one in every if not one.pruned]
+    event = (
+        _first(_revise, state, [number for number, one in live if one.to_revise is not None])
+        or replan(state)
+        or _first(withdraw, state, [number for number, _ in every] if state.asked else ())
+        or _first(ask, state, [number for number, one in live if one.to_ask])
+        or expire(state)
+        or look(state)
+        or _first(
+            _settle_failure, state, [number for number, one in live if first(one.progress, Phase.FAILED) is not None]
+        )
+        or _ending(state, strategy, tree)
+        or _after_fault(state)
+        or _keep_deadline(state)
+        or _reissue(state)
+        or _rest(state)
+        or _request_of_any(state, strategy, tree, live)
+    )
     return ended(tree, event) if isinstance(event, RunFinished) else event
 
 
-def _first(rule: Rule, branches: Iterable[State]) -> PlanningEvent | None:
-    return next((event for view in branches if (event := rule(view)) is not None), None)
+def _first(rule: Rule, state: State, branches: Iterable[int]) -> PlanningEvent | None:
+    """Return the first decision that a rule takes about one of the branches."""
+    for number in branches:
+        event = rule(focus(state, number))
+        if event is not None:
+            return event
+    return None
 
 
-def _begin_round(state: State) -> PlanningEvent | None:
-    """Mark a new round, which is one of all branches: also when the branch that asked for it has been pruned."""
-    return _revise(state) if state.to_revise is not None and state.to_revise.new_round else None
-
-
-def _ending(strategy: Strategy, tree: Tree, live: Sequence[State]) -> RunFinished | None:
+def _ending(state: State, strategy: Strategy, tree: Tree) -> RunFinished | None:
     """End the run with the best plan, or for the branches that are stuck, unless an answer may free them."""
     best = chosen(strategy, tree)
     if best is not None:
         return won(best)
-    if any(one.live and not one.stuck for one in tree.branches):
+    if any(not one.stuck for one in tree.live):
         return None
-    last = _give_up(max(live, key=lambda view: tree.branches[view.branch].rank))
-    return None if last is None else ended(tree, last)
+    return _give_up(focus(state, max(tree.live, key=lambda one: one.rank).branch))
 
 
-def _request_of_any(state: State, strategy: Strategy, tree: Tree, live: Sequence[State]) -> PlanningEvent | None:
+def _request_of_any(
+    state: State, strategy: Strategy, tree: Tree, live: Iterable[tuple[int, Branch]]
+) -> PlanningEvent | None:
     """Ask for what the strategy lets a branch ask for, as `_request` does for a single one."""
     assert state.config is not None
     if state.saving:
         return None
-    layers, short = state.config.graph.layer_of, None
-    for view in live:
-        one = tree.branches[view.branch]
-        if first(view.progress, Phase.STUCK) is not None:
+    graph, short = state.config.graph, None
+    for number, branch in live:
+        if first(branch.progress, Phase.STUCK) is not None:
             continue
-        for request in _candidates(view):
-            # A further try belongs to an attempt that was allowed already, and what costs nothing needs no slice.
-            if one.spent and request.calls and request.try_number == 1:
-                short = short or (None if state.questions else Limit.CALLS)
-            elif request.try_number > 1 or strategy.may_ask(tree, one, layers[request.step]):
-                short = state.ledger.shortfall(request.reserve, state.now)
-                if short is None:
-                    return request
-    if short is not None and not (state.generations or state.judgements):
-        return _exhausted(short)
-    return None
+        one, steps = tree.branches[number], _startable(state, number, branch.progress)
+        if one.spent and steps:  # What costs nothing needs no slice.
+            free = [step for step in steps if graph.budgets[step].deterministic]
+            if len(free) < len(steps) and not state.questions:
+                short = short or Limit.CALLS
+            steps = free
+        found = _affordable(
+            state, number, [step for step in steps if strategy.may_ask(tree, one, graph.layer_of[step])]
+        )
+        if isinstance(found, Limit):
+            short = found
+        elif found is not None:
+            return found
+    return _out_of(short, state)
 
 
 def _reissue(state: State) -> PlanningEvent | None:
@@ -290,26 +296,53 @@ def _request(state: State) -> PlanningEvent | None:
     """Ask for the next artifact that can be asked for and paid; end the run when nothing can, and nothing is open."""
     if state.saving or first(state.progress, Phase.STUCK) is not None:
         return None  # While a stuck run waits for an answer, nothing more is spent.
+    found = _affordable(state, state.branch, _startable(state, state.branch, state.progress))
+    return _out_of(found, state) if found is None or isinstance(found, Limit) else found
+
+
+def _startable(state: State, number: int, progress: Progress) -> list[str]:
+    """Return the steps of a branch that an attempt can be made at now, in file order."""
+    assert state.config is not None
+    steps = ready(state.config.graph, progress)
+    if not state.resting:
+        return steps
+    resting = {step_of(node) for node in state.resting if branch_of(node) == number}
+    return [step for step in steps if step not in resting]
+
+
+def _affordable(
+    state: State, number: int, steps: Iterable[str]
+) -> GenerationRequested | ClassificationRequested | Limit | None:
+    """Return the first request of a branch that can be paid, or else the limit that the last one would pass.
+
+    Further tries come first: they belong to an attempt that was allowed already. Then a first try at each of the steps.
+    """
+    assert state.config is not None
+    graph, ledger = state.config.graph, state.ledger
+    request: GenerationRequested | ClassificationRequested
     short: Limit | None = None
-    for request in _candidates(state):
-        short = state.ledger.shortfall(request.reserve, state.now)
+    for tries in state.faulted.values():
+        if tries.phase == "rested" and branch_of(tries.request.node) == number:
+            request = next_try(state, tries.request)
+            short = ledger.shortfall(request.reserve, state.now)
+            if short is None:
+                return request
+    for step in steps:
+        if ledger.calls_left < 1 and not graph.budgets[step].deterministic:
+            short = Limit.CALLS  # Known before the prompt is rendered, which costs more than all the rest.
+            continue
+        view = focus(state, number)
+        slot = next_attempt(graph, view.progress, step)
+        request = request_for(view, node_id(step, slot.number, slot.attempt, number), 1)
+        short = ledger.shortfall(request.reserve, state.now)
         if short is None:
             return request
-    if short is not None and not (state.generations or state.judgements):
-        return _exhausted(short)
-    return None
+    return short
 
 
-def _candidates(state: State) -> Iterator[GenerationRequested | ClassificationRequested]:
-    assert state.config is not None
-    for tries in state.faulted.values():
-        if tries.phase == "rested" and branch_of(tries.request.node) == state.branch:
-            yield next_try(state, tries.request)
-    resting = {step_of(node) for node in state.resting if branch_of(node) == state.branch}
-    for step in ready(state.config.graph, state.progress):
-        if step not in resting:
-            slot = next_attempt(state.config.graph, state.progress, step)
-            yield request_for(state, node_id(step, slot.number, slot.attempt, state.branch), 1)
+def _out_of(short: Limit | None, state: State) -> RunFinished | None:
+    """End the run when nothing can be paid, and nothing is open that may still bring it on."""
+    return None if short is None or state.generations or state.judgements else _exhausted(short)
 
 
 def _exhausted(limit: Limit) -> RunFinished:

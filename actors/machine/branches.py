@@ -23,6 +23,7 @@ from actors.machine.events import (
     WaitEnded,
 )
 from actors.machine.ids import branch_of
+from actors.machine.standings import standing_of
 from actors.machine.state import Branch, State
 from actors.search.progress import Phase, Progress, Slot, cleared, mark, new_round, redo, start
 from runtime.values import changed
@@ -30,28 +31,43 @@ from runtime.values import changed
 V = TypeVar("V")
 
 _SPREAD = tuple(field.name for field in fields(Branch))
+_FRESH = Branch()
 
 
 def focus(state: State, number: int) -> State:
     """Return the state with another branch in focus."""
     if number == state.branch:
         return state
-    branches = {**state.branches, state.branch: _in_focus(state)}
+    values = vars(state)
+    left = changed(_FRESH, **{name: values[name] for name in _SPREAD})
+    branches = {**state.branches, state.branch: left}
     return changed(state, branch=number, **vars(branches.pop(number)), branches=branches)
 
 
-def views(state: State) -> list[State]:
-    """Return the state once for each branch, with that one in focus, in the order in which they were opened.
+def standing_still(before: State, after: State) -> bool:
+    """Tell whether an event has left alone all that the standing of the branch in focus follows from."""
+    return (
+        after.progress is before.progress
+        and after.branch == before.branch
+        and after.calls == before.calls
+        and after.to_revise is before.to_revise
+        and after.reviews is before.reviews
+        and after.pruned == before.pruned
+        and after.config is before.config
+    )
 
-    They are for reading: what they say of the other branches holds for the state itself only.
-    """
-    others = {number: changed(state, branch=number, **vars(branch)) for number, branch in state.branches.items()}
-    others[state.branch] = state
-    return [others[number] for number in range(len(others))]
+
+def placed(state: State) -> State:
+    """Return the state with the standing of the branch in focus as it is now."""
+    return changed(state, standing=standing_of(state))
 
 
-def _in_focus(state: State) -> Branch:
-    return Branch(**{name: getattr(state, name) for name in _SPREAD})
+def all_placed(state: State) -> State:
+    """Return the state with the standings of all branches as they are now."""
+    numbers = (*state.branches, state.branch)
+    for number in numbers:
+        state = placed(focus(state, number))
+    return state
 
 
 def branch_at(state: State, event: PlanningEvent) -> int:
@@ -103,6 +119,7 @@ def opened(state: State, event: BranchOpened) -> State:
             progress=mark(state.progress, node.step, Phase.AGAIN),
             nodes={**state.nodes, wish.node: changed(node, cleared=cleared(state.config.graph, wish.targets))},
         )
+        state = placed(state)
     return focus(changed(state, branches={**state.branches, event.branch: branch}), event.branch)
 
 

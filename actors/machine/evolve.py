@@ -7,7 +7,18 @@ from typing import TypeVar, assert_never
 from actors.artifacts import Artifact
 from actors.guards import review
 from actors.machine import heard
-from actors.machine.branches import branch_at, drop_work, focus, in_new_round, opened, pruned, used_elsewhere
+from actors.machine.branches import (
+    all_placed,
+    branch_at,
+    drop_work,
+    focus,
+    in_new_round,
+    opened,
+    placed,
+    pruned,
+    standing_still,
+    used_elsewhere,
+)
 from actors.machine.decided import Decided
 from actors.machine.events import (
     ArtifactProduced,
@@ -60,6 +71,8 @@ def evolve(state: State, event: PlanningEvent) -> State:
         wall = event.at
         now = max(now, wall)  # A clock that was set back does not turn the run's time back.
     after = _evolve(state, event)
+    if after.config is not None and after.config.strategy is not None and not standing_still(state, after):
+        after = all_placed(after) if isinstance(event, Revised) and event.new_round else placed(after)
     ledger = after.ledger.interrupted(state.now, now) if isinstance(event, RunResumed) else after.ledger
     working = bool(after.generations or after.judgements) and after.finished is None
     ledger = ledger.busy(now, working=working)

@@ -1,20 +1,20 @@
 """Between the machine and a strategy: where the branches stand, what is opened or pruned, and which one wins. Pure."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
 from actors.machine.events import BranchOpened, BranchPruned, Outcome, RunFinished
 from actors.machine.ids import branch_of
-from actors.machine.state import Node, State
+from actors.machine.state import Branch, Node, State
 from actors.search.progress import Phase, can_retry, cleared
 from actors.search.strategies.tree import Open, Prune, Standing, Strategy, Tree
 
 
-def tree_of(state: State, strategy: Strategy, branches: Sequence[State]) -> Tree:
-    """Return the tree; `branches` is the state once for each branch, with that one in focus."""
+def tree_of(state: State, strategy: Strategy) -> Tree:
+    """Return the tree of a search that has a strategy."""
     limit = state.ledger.limits.calls
-    tree = Tree(tuple(map(_standing, branches)), limit, limit - state.ledger.committed.calls)
+    standings = tuple(branch.standing for branch in state.every_branch if branch.standing is not None)
+    tree = Tree(standings, limit, state.ledger.calls_left)
     share = strategy.slice_of(limit)
     if share is None or free_calls(tree, share) > 0:
         return tree
@@ -28,7 +28,7 @@ def free_calls(tree: Tree, share: int) -> int:
     return tree.calls - taken
 
 
-def change_of(strategy: Strategy, tree: Tree, branches: Sequence[State]) -> BranchOpened | BranchPruned | None:
+def change_of(state: State, strategy: Strategy, tree: Tree) -> BranchOpened | BranchPruned | None:
     """Return the event of what the strategy changes now."""
     change = strategy.change(tree)
     match change:
@@ -37,19 +37,19 @@ def change_of(strategy: Strategy, tree: Tree, branches: Sequence[State]) -> Bran
         case Prune():
             return BranchPruned(branch=change.branch, cause=change.cause, why=change.why)
         case Open():
-            kept = () if change.parent is None else _kept(branches[change.parent])
             number = len(tree.branches)
+            kept = () if change.parent is None else _kept(state, state.every_branch[change.parent])
             return BranchOpened(branch=number, parent=change.parent, kept=kept, anew=change.anew, why=change.why)
         case _:
             assert_never(change)
 
 
-def _kept(view: State) -> tuple[str, ...]:
-    """Return the steps whose artifacts a branch that opens here stands on: the accepted ones that stay so."""
-    assert view.config is not None
-    wish = view.to_revise
-    gone = () if wish is None else cleared(view.config.graph, wish.targets)
-    return tuple(step for step, slot in view.progress.items() if slot.phase is Phase.ACCEPTED and step not in gone)
+def _kept(state: State, parent: Branch) -> tuple[str, ...]:
+    """Return the steps whose artifacts a branch that opens on another stands on: the accepted ones that stay so."""
+    assert state.config is not None
+    wish = parent.to_revise
+    gone = () if wish is None else cleared(state.config.graph, wish.targets)
+    return tuple(step for step, slot in parent.progress.items() if slot.phase is Phase.ACCEPTED and step not in gone)
 
 
 def chosen(strategy: Strategy, tree: Tree) -> Standing | None:
@@ -77,7 +77,7 @@ def _best_plan(tree: Tree) -> Standing | None:
     return max((one for one in tree.live if one.done), key=lambda one: (one.score, -one.branch), default=None)
 
 
-def _standing(view: State) -> Standing:
+def standing_of(view: State) -> Standing:
     """Return where the branch in focus stands."""
     if view.pruned:
         return Standing(view.branch, view.parent, live=False, calls=view.calls)
@@ -87,7 +87,7 @@ def _standing(view: State) -> Standing:
     cause = None if wish is None or wish.node is None else view.nodes[wish.node]
     scores, doubts, phases = [], [], set()
     rest, busy = 0, False
-    for step, slot in view.progress.items():  # One pass: this is asked for every branch after every event.
+    for step, slot in view.progress.items():  # One pass: this is asked after every event.
         phase = slot.phase
         phases.add(phase)
         if phase is Phase.ACCEPTED:

@@ -21,6 +21,7 @@ from actors.machine.questions import Question, Status
 from actors.policy.decide import Decision, Past
 from actors.policy.table import BacktrackLevel
 from actors.search.progress import Progress
+from actors.search.strategies.tree import Standing
 from runtime.ledger import Amount, Ledger, Limits
 
 HOME_BUDGET = "home_budget"
@@ -119,7 +120,9 @@ class Branch:
     so that nobody has to look through all of these. `to_revise` and `to_ask` are what it still has to decide about.
 
     `parent` is the branch whose artifacts it was opened on, with `inherited` calls behind them; `calls` are its own.
-    `pruned` says why it was pruned, and is empty while it lives.
+    `pruned` says why it was pruned, and is empty while it lives. `standing` is what the strategy sees of it, None in a
+    search that has no strategy: it follows from the rest, and is kept because only the branch that an event is about
+    has another one after it.
     """
 
     progress: Progress = field(default_factory=dict)
@@ -132,6 +135,7 @@ class Branch:
     calls: int = 0
     inherited: int = 0
     pruned: str = ""
+    standing: Standing | None = None
 
 
 @dataclass(frozen=True)
@@ -179,6 +183,12 @@ class State(Branch):
     to_replan: bool = False
     resting: Mapping[str, float] = field(default_factory=dict)
     finished: RunFinished | None = None
+
+    @property
+    def every_branch(self) -> list[Branch]:
+        """All branches in the order in which they were opened, the one in focus and those that were pruned included."""
+        numbers = range(len(self.branches) + 1)
+        return [self if number == self.branch else self.branches[number] for number in numbers]
 
     @property
     def saving(self) -> bool:

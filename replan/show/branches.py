@@ -6,7 +6,6 @@ from typing import Any
 
 from rich.text import Text
 
-from actors.machine.branches import views
 from actors.machine.events import BranchOpened, BranchPruned, PlanningEvent
 from actors.machine.state import State
 from replan.show.console import line
@@ -45,7 +44,7 @@ def branch_stories(state: State, records: Iterable[Record[PlanningEvent]]) -> li
     """Return the branches in the order in which they were opened; none for a search that has only one."""
     if not state.branches:
         return []
-    calls = {view.branch: view.calls for view in views(state)}
+    calls = [branch.calls for branch in state.every_branch]
     found = {0: BranchStory(0, None, (), "the search begins here", calls[0])}
     for record in records:
         match record.event:

@@ -2,7 +2,6 @@
 
 import json
 
-from actors.machine.branches import views
 from actors.machine.context import context_for
 from actors.machine.standings import free_calls, tree_of
 from runtime.ledger import Limits
@@ -24,7 +23,7 @@ def world(search, judge=lambda *_: passed(), steps=CHAIN, calls=30):
 
 
 def tree(made):
-    return tree_of(made.state, made.config.strategy, views(made.state))
+    return tree_of(made.state, made.config.strategy)
 
 
 def answer_all(made, *names):
@@ -40,7 +39,7 @@ def test_a_pruned_branch_frees_what_it_has_not_reserved_of_its_slice_and_nothing
     made = world("beam:4", judge, steps, calls=20)
     assert free_calls(tree(made), 5) == 0
     answer_all(made, "recon/v1.a1.b1")
-    assert views(made.state)[1].pruned
+    assert made.state.every_branch[1].pruned
     assert free_calls(tree(made), 5) == 3
     ledger = made.state.ledger
     assert (ledger.spent.calls, ledger.unknown.calls, len(ledger.reserved)) == (1, 1, 6)
@@ -101,6 +100,6 @@ def test_a_changed_requirement_sends_every_branch_back_in_one_new_round():
     revised = [event for event in made.events[before:] if event.kind == "revised"]
     assert [(event.branch, event.new_round) for event in revised] == [(None, True)]
     assert made.state.round == 2
-    assert all(not slot.accepted for view in views(made.state) for slot in view.progress.values())
+    assert all(not slot.accepted for branch in made.state.every_branch for slot in branch.progress.values())
     assert made.run().finished.outcome == "success"
     assert fold(made.machine, made.events) == made.state

@@ -8,10 +8,11 @@ import json
 import random
 from functools import cache
 
-from actors.machine.branches import views
+from actors.machine.branches import focus
 from actors.machine.events import GenerationRequested, JudgementRequested
 from actors.machine.ids import branch_of
 from actors.machine.messages import Generated
+from actors.machine.standings import standing_of
 from actors.search.progress import Phase
 from runtime.ledger import Limits
 from runtime.machine import fold
@@ -110,14 +111,16 @@ class Play(World):
         state, limits = self.state, self.limits
         assert state.ledger.committed.calls <= limits.calls
         assert limits.tokens is None or state.ledger.committed.tokens <= limits.tokens
-        every = views(state)
-        assert sum(view.calls for view in every) == state.ledger.committed.calls
-        for view in every:
-            for step, slot in view.progress.items():
+        every = state.every_branch
+        assert sum(branch.calls for branch in every) == state.ledger.committed.calls
+        for number, branch in enumerate(every):
+            if self.config.strategy is not None:
+                assert branch.standing == standing_of(focus(state, number)), "what is kept is not what follows"
+            for step, slot in branch.progress.items():
                 budget, leaf = self.config.graph.budgets[step], step in self.config.graph.leaves
                 assert leaf or budget.deterministic or slot.visits <= 1 + budget.backtrack_budget
                 assert slot.attempt <= budget.rmax
-        gone = {view.branch for view in every if view.pruned}
+        gone = {number for number, branch in enumerate(every) if branch.pruned}
         for work in self.machine.outstanding(state).values():
             if isinstance(work.request, GenerationRequested | JudgementRequested):
                 assert branch_of(work.request.node) not in gone

@@ -6,7 +6,6 @@ from collections import Counter
 
 import pytest
 
-from actors.machine.branches import views
 from tests.search.play import Alternatives, Play, in_order
 
 WORLDS = int(os.environ.get("REPLAN_SEARCH_WORLDS", "2000"))
@@ -37,7 +36,7 @@ def test_every_search_ends_within_all_limits_whatever_the_world_does(search):
             if state.finished.outcome == "success":
                 world.won()
             else:
-                assert not any(all(s.accepted for s in v.progress.values()) for v in views(state) if not v.pruned)
+                assert not any(all(s.accepted for s in b.progress.values()) for b in state.every_branch if not b.pruned)
         except Exception as error:
             raise AssertionError(f"in world {seed} of {search}") from error
     assert endings["success"] > 0, "worlds in which nothing ever works show little"
@@ -55,7 +54,7 @@ def test_no_search_takes_more_calls_or_branches_than_its_cost_says(search):
         state = world.play()
         strategy = world.config.strategy
         if strategy is not None and state.round == 1:  # An answer gives the counts back.
-            assert len(views(state)) <= strategy.branches_max
+            assert len(state.every_branch) <= strategy.branches_max
             assert state.ledger.committed.calls <= strategy.calls_worst
 
 
