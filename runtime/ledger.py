@@ -90,7 +90,8 @@ class Ledger:
     @property
     def calls_left(self) -> int:
         """The calls that may still be reserved."""
-        return self.limits.calls - self.committed.calls
+        taken = sum(amount.calls for amount in self.reserved.values())
+        return self.limits.calls - self.spent.calls - self.unknown.calls - taken
 
     def active_at(self, now: float) -> float:
         """Return the active seconds up to `now`."""
@@ -103,9 +104,9 @@ class Ledger:
 
     def shortfall(self, amount: Amount, now: float) -> Limit | None:
         """Return the first limit that would be passed by reserving `amount` at `now`."""
-        total, limits = self.committed + amount, self.limits
-        if total.calls > limits.calls:
+        if amount.calls > self.calls_left:
             return Limit.CALLS
+        total, limits = self.committed + amount, self.limits
         if limits.tokens is not None and total.tokens > limits.tokens:
             return Limit.TOKENS
         if limits.micro_usd is not None and total.micro_usd > limits.micro_usd:

@@ -66,12 +66,13 @@ def _among_branches(state: State, strategy: Strategy) -> PlanningEvent | None:
     event = _judge(state)
     if event is not None:
         return event
-    every = list(enumerate(state.every_branch))
+    branches = state.every_branch
+    every = list(enumerate(branches))
     # A new round is one of all branches: also when the branch that asked for it has been pruned.
     event = _first(_revise, state, [number for number, one in every if one.to_revise and one.to_revise.new_round])
     if event is not None:
         return event
-    tree = tree_of(state, strategy)
+    tree = tree_of(state, strategy, branches)
     event = change_of(state, strategy, tree)
     if event is not None:
         return event

@@ -111,13 +111,13 @@ def opened(state: State, event: BranchOpened) -> State:
             branch = begun_anew(branch)
     wish = state.to_revise
     if event.parent is not None and wish is not None and wish.node is not None and not state.pruned:
-        node = state.nodes[wish.node]
+        node = state.sent_back(wish.node, cleared(state.config.graph, wish.targets))
         branch = changed(branch, replans=(*branch.replans, wish.node))
         state = changed(
             state,
             to_revise=None,
             progress=mark(state.progress, node.step, Phase.AGAIN),
-            nodes={**state.nodes, wish.node: changed(node, cleared=cleared(state.config.graph, wish.targets))},
+            nodes={**state.nodes, wish.node: node},
         )
         state = placed(state)
     return focus(changed(state, branches={**state.branches, event.branch: branch}), event.branch)

@@ -6,8 +6,9 @@ Each rejection stands once in a prompt: a step that failed itself reads of it in
 escalation history; and one that became a question stands with its answer among the clarifications, and nowhere else.
 """
 
-from collections.abc import Container
-from itertools import islice, takewhile
+from collections.abc import Container, Sequence
+from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from actors.artifacts import Context, Feedback
@@ -31,16 +32,17 @@ def context_for(state: State, step: str) -> Context:
     window = workflow.feedback_window
     answered = _questioned(state)
     retry = retry_feedback(state, step, answered, window)
+    causes = escalations(state, step)
     return Context(
         specification=state.specification,
         constraints=workflow.constraints,
         requirements=state.told("requirement"),
         dependencies=accepted,
         retry=retry,
-        escalation=escalation_feedback(state, step, answered | {feedback.node for feedback in retry}, window),
+        escalation=escalation_feedback(state, causes, answered.union(feedback.node for feedback in retry), window),
         clarifications=state.clarifications,
         notes=state.told("note"),
-        settings=_settings(state, step),
+        settings={**state.config.settings[step], "escalations": len(causes)},
     )
 
 
@@ -73,19 +75,25 @@ def retry_feedback(state: State, step: str, answered: Container[str], window: in
 
     Oldest first.
     """
-    told = (node for node in state.of(step) if _rejected(node) and node.node not in answered)
-    rejected = islice(((node, node.verdict) for node in told), window)
-    return tuple(Feedback(node.node, explain(verdict), node.repeats) for node, verdict in rejected if verdict)[::-1]
+    rejected = (node for node in state.of(step) if node.told and node.node not in answered)
+    return tuple(Feedback(node.node, node.told, node.repeats) for node in islice(rejected, window))[::-1]
 
 
-def escalation_feedback(state: State, step: str, shown: Container[str], window: int) -> tuple[Feedback, ...]:
-    """Return one entry per cycle that sent the search back over this step, without nodes in `shown`.
+def escalation_feedback(
+    state: State, causes: Sequence[Node], shown: Container[str], window: int
+) -> tuple[Feedback, ...]:
+    """Return one entry per cycle that sent the search back over a step, without nodes in `shown`.
 
-    The newest `window` of them, oldest first.
+    `causes` are what ended the cycles; of these, the newest `window`, oldest first.
     """
-    cycles = ((last, _cycle(state, last, shown)) for last in reversed(_escalations(state, step)))
-    told = islice(((last, causes) for last, causes in cycles if causes), window)
-    return tuple(Feedback(last.node, _story(state, last, causes)) for last, causes in told)[::-1]
+    told: list[Feedback] = []
+    for last in reversed(causes):
+        cycle = [name for name in last.cycle if name not in shown]
+        if cycle:
+            told.append(Feedback(last.node, _story(state, last, cycle)))
+            if len(told) == window:
+                break
+    return tuple(told[::-1])
 
 
 def explain(verdict: Verdict) -> str:
@@ -94,7 +102,7 @@ def explain(verdict: Verdict) -> str:
     return "\n".join(lines) or f"- {verdict.guard}"
 
 
-def _escalations(state: State, step: str) -> list[Node]:
+def escalations(state: State, step: str) -> list[Node]:
     """Return the rejections that sent the search back over this step, in the order in which they did.
 
     What a step above did wrong is no later failure.
@@ -105,23 +113,13 @@ def _escalations(state: State, step: str) -> list[Node]:
     return [node for node in causes if step in node.cleared and node.step not in above]
 
 
-def _cycle(state: State, last: Node, shown: Container[str]) -> list[Node]:
-    """Return the rejections of the visit that `last` ended, `last` included, oldest first, without those `shown`."""
-    visit = takewhile(lambda node: node.visit >= last.visit, state.of(last.step))
-    found = [node for node in visit if node.visit == last.visit and _rejected(node) and node.node not in shown]
-    return found[::-1]
-
-
-def _rejected(node: Node) -> bool:
-    return node.verdict is not None and not node.verdict.passed
-
-
-def _story(state: State, last: Node, causes: list[Node]) -> str:
+def _story(state: State, last: Node, cycle: Sequence[str]) -> str:
     """Tell what failed, why, and on which path, with previews."""
     lines = []
-    for cause in causes:
+    for name in cycle:
+        cause = state.nodes[name]
         assert cause.verdict is not None
-        lines += [f"{cause.node} ({cause.verdict.guard}):", explain(cause.verdict)]
+        lines += [f"{name} ({cause.verdict.guard}):", cause.told]
     for parent in last.parents:
         artifact = _artifact(state, parent)
         if artifact is not None:
@@ -129,6 +127,7 @@ def _story(state: State, last: Node, causes: list[Node]) -> str:
     return "\n".join(lines)
 
 
+@lru_cache(maxsize=256)  # The same path stands in many prompts.
 def _preview(content: str) -> str:
     line = " ".join(content.split())
     return line if len(line) <= PREVIEW_MAX else f"{line[:PREVIEW_MAX]}..."
@@ -137,17 +136,3 @@ def _preview(content: str) -> str:
 def _artifact(state: State, node: str | None) -> Any:
     found = state.nodes.get(node or "")
     return None if found is None else found.artifact
-
-
-def _settings(state: State, step: str) -> dict[str, Any]:
-    assert state.config is not None
-    workflow = state.config.workflow
-    return {
-        "role": state.config.roles[step],
-        "roles": dict(state.config.roles),
-        "target_guard_level": workflow.target_guard_level,
-        "assurance": workflow.assurance,
-        "r_max": workflow.r_max,
-        "guard_catalog": list(workflow.guard_catalog),
-        "escalations": len(_escalations(state, step)),
-    }

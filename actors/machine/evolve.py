@@ -19,6 +19,7 @@ from actors.machine.branches import (
     standing_still,
     used_elsewhere,
 )
+from actors.machine.context import explain
 from actors.machine.decided import Decided
 from actors.machine.events import (
     ArtifactProduced,
@@ -276,7 +277,8 @@ def _judged(state: State, event: VerdictReached) -> State:
             judgements = _without(state.judgements, event.request_id)
             return changed(state, judgements=judgements, reviews={**state.reviews, event.node: event.verdict})
     progress = accept(state.progress, node.step, node.node) if passed else mark(state.progress, node.step, Phase.FAILED)
-    judged = changed(node, verdict=event.verdict, status="accepted" if passed else "rejected")
+    told = "" if passed else explain(event.verdict)
+    judged = changed(node, verdict=event.verdict, told=told, status="accepted" if passed else "rejected")
     return changed(
         state,
         judgements=_without(state.judgements, event.request_id),
@@ -337,7 +339,7 @@ def _revised(state: State, event: Revised) -> State:
     nodes = {name: changed(node, status="superseded") if name in void else node for name, node in state.nodes.items()}
     cause = state.to_revise.node if state.to_revise is not None else None
     if cause is not None:
-        nodes[cause] = changed(nodes[cause], cleared=event.cleared)
+        nodes[cause] = state.sent_back(cause, event.cleared)
     progress = redo(state.config.graph, state.progress, event.targets)
     return changed(
         drop_work(state, dead),

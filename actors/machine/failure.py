@@ -3,7 +3,6 @@
 from itertools import islice
 
 from actors.artifacts import Context, Feedback
-from actors.machine.context import explain
 from actors.machine.state import Node, State
 from actors.policy.cause import CLASSIFIER
 from actors.prompting.render import Rendered, render
@@ -47,10 +46,10 @@ def _met(node: Node) -> str:
     assert node.verdict is not None
     assert node.decision is not None
     met = " ".join((node.decision.level, *node.decision.targets))
-    return f"{node.node} ({node.verdict.guard}):\n{explain(node.verdict)}\n=> {met}"
+    return f"{node.node} ({node.verdict.guard}):\n{node.told}\n=> {met}"
 
 
 def _coded(node: Node) -> str:
     assert node.verdict is not None
     codes = ", ".join(dict.fromkeys(finding.code for finding in node.verdict.errors))
-    return f"{explain(node.verdict)}\n[{codes}]" if codes else explain(node.verdict)
+    return f"{node.told}\n[{codes}]" if codes else node.told

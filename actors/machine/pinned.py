@@ -5,6 +5,7 @@ Decisions not yet taken use these, so that a new release or an edited file never
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache
+from typing import Any
 
 from pydantic import Field
 
@@ -82,6 +83,19 @@ class Pinned(Value):
         """The steps that each step requires, in the order in which prompts show what they made."""
         order, pairs = self.workflow.order(), self.workflow.action_pairs
         return {step: tuple(upper for upper in order if upper in pair.requires) for step, pair in pairs.items()}
+
+    @cached_property
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """What each step's generator and guard are told of the configuration."""
+        workflow = self.workflow
+        shared = {
+            "roles": dict(self.roles),
+            "target_guard_level": workflow.target_guard_level,
+            "assurance": workflow.assurance,
+            "r_max": workflow.r_max,
+            "guard_catalog": list(workflow.guard_catalog),
+        }
+        return {step: {"role": role, **shared} for step, role in self.roles.items()}
 
     def escalation(self, step: str) -> Escalation:
         """Return a step's escalation settings, with the workflow's where it has none."""

@@ -1,5 +1,6 @@
 """Between the machine and a strategy: where the branches stand, what is opened or pruned, and which one wins. Pure."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import assert_never
 
@@ -10,10 +11,10 @@ from actors.search.progress import Phase, can_retry, cleared
 from actors.search.strategies.tree import Open, Prune, Standing, Strategy, Tree
 
 
-def tree_of(state: State, strategy: Strategy) -> Tree:
-    """Return the tree of a search that has a strategy."""
+def tree_of(state: State, strategy: Strategy, branches: Iterable[Branch]) -> Tree:
+    """Return the tree of a search that has a strategy; `branches` are all, in the order in which they were opened."""
     limit = state.ledger.limits.calls
-    standings = tuple(branch.standing for branch in state.every_branch if branch.standing is not None)
+    standings = tuple([branch.standing for branch in branches if branch.standing is not None])
     tree = Tree(standings, limit, state.ledger.calls_left)
     share = strategy.slice_of(limit)
     if share is None or free_calls(tree, share) > 0:

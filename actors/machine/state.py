@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any, Literal
 
 from actors.artifacts import Artifact, Clarified
@@ -23,6 +24,7 @@ from actors.policy.table import BacktrackLevel
 from actors.search.progress import Progress
 from actors.search.strategies.tree import Standing
 from runtime.ledger import Amount, Ledger, Limits
+from runtime.values import changed
 
 HOME_BUDGET = "home_budget"
 """The request id of the wait for the next day of the home's budget."""
@@ -34,8 +36,9 @@ NodeStatus = Literal["pending", "accepted", "rejected", "superseded"]
 class Node:
     """A search node: one attempt at one step (S35).
 
-    `status` is its artifact's; `used` what its tries, and a classification of its rejection, cost together; `cleared`
-    are the steps that its rejection sent the search back over.
+    `status` is its artifact's; `used` what its tries, and a classification of its rejection, cost together. `told` is
+    what prompts tell of its rejection. `cleared` are the steps that its rejection sent the search back over; `cycle` are
+    the rejections of the visit that it ended so, itself included, oldest first.
     """
 
     node: str
@@ -51,9 +54,11 @@ class Node:
     artifact: Artifact | None = None
     repeats: str | None = None
     verdict: Verdict | None = None
+    told: str = ""
     classification: FailureClassified | None = None
     decision: Decision | None = None
     cleared: tuple[str, ...] = ()
+    cycle: tuple[str, ...] = ()
     used: Amount = field(default_factory=Amount)
 
 
@@ -234,6 +239,13 @@ class State(Branch):
         """Return the step's latest attempt."""
         attempts = self.attempts.get(step)
         return self.nodes[attempts[-1]] if attempts else None
+
+    def sent_back(self, name: str, cleared: tuple[str, ...]) -> Node:
+        """Return a rejected node as the one that sent the search back over some steps."""
+        node = self.nodes[name]
+        visit = takewhile(lambda one: one.visit >= node.visit, self.of(node.step))
+        cycle = [one.node for one in visit if one.visit == node.visit and one.told]
+        return changed(node, cleared=cleared, cycle=tuple(cycle[::-1]))
 
     def of(self, step: str) -> Iterator[Node]:
         """Yield the step's attempts, newest first."""

@@ -123,15 +123,23 @@ class _Page:
 
     def data(self, name: str, text: str, bytes_max: int) -> str:
         """Return a text between delimiters, cut to a length if need be; what is not Unicode text becomes `?`."""
-        raw = text.encode(errors="replace")
-        text = raw.decode()
-        if len(raw) > bytes_max:
+        texts = self.texts
+        shown, cut = _between(text, bytes_max, texts.data_open, texts.data_close, texts.cut)
+        if cut:
             self.cut.append(name)
-            kept = raw[:bytes_max].decode(errors="ignore")
-            text = f"{kept}\n{_fill(self.texts.cut, 'bytes', str(len(raw) - len(kept.encode())))}"
-        mark = _mark(text)
-        opened, closed = _fill(self.texts.data_open, "mark", mark), _fill(self.texts.data_close, "mark", mark)
-        return f"{opened}\n{text}\n{closed}"
+        return shown
+
+
+@lru_cache(maxsize=256)  # The same problem, results and rejections stand in many prompts.
+def _between(text: str, bytes_max: int, data_open: str, data_close: str, cut_note: str) -> tuple[str, bool]:
+    """Return a text between its delimiters, and whether it was cut."""
+    raw = text.encode(errors="replace")
+    text, cut = raw.decode(), len(raw) > bytes_max
+    if cut:
+        kept = raw[:bytes_max].decode(errors="ignore")
+        text = f"{kept}\n{_fill(cut_note, 'bytes', str(len(raw) - len(kept.encode())))}"
+    mark = _mark(text)
+    return f"{_fill(data_open, 'mark', mark)}\n{text}\n{_fill(data_close, 'mark', mark)}", cut
 
 
 def _fill(template: str, slot: str, text: str) -> str:
@@ -139,7 +147,6 @@ def _fill(template: str, slot: str, text: str) -> str:
     return template.replace(f"{{{slot}}}", text, 1)
 
 
-@lru_cache(maxsize=256)  # The same problem and the same results stand in many prompts.
 def _mark(text: str) -> str:
     """Return the shortest start of the text's own hash that does not stand in the text.
 

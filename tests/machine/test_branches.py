@@ -23,7 +23,7 @@ def world(search, judge=lambda *_: passed(), steps=CHAIN, calls=30):
 
 
 def tree(made):
-    return tree_of(made.state, made.config.strategy)
+    return tree_of(made.state, made.config.strategy, made.state.every_branch)
 
 
 def answer_all(made, *names):

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from actors.artifacts import Context
-from actors.machine.context import PREVIEW_MAX, context_for, escalation_feedback, rendered, retry_feedback
+from actors.machine.context import PREVIEW_MAX, context_for, escalation_feedback, escalations, rendered, retry_feedback
 from actors.machine.events import EVENTS
 from actors.machine.planning import PlanningMachine
 from runtime.events import Codec
@@ -37,10 +37,12 @@ def test_retry_and_escalation_feedback_are_two_things_in_two_sections():
     judge = failing("field.type", "plan.goal_unreachable")
     state = until(World(pinned(SEEDS), judge=judge), "g_strategy/v2.a1")
     assert not retry_feedback(state, "g_strategy", set(), 9)
-    assert [entry.node for entry in escalation_feedback(state, "g_strategy", set(), 9)] == ["g_plan/v1.a2"]
+    assert [entry.node for entry in escalation_feedback(state, escalations(state, "g_strategy"), set(), 9)] == [
+        "g_plan/v1.a2"
+    ]
     own = {entry.node for entry in retry_feedback(state, "g_plan", set(), 9)}
     assert own == {"g_plan/v1.a1", "g_plan/v1.a2"}
-    assert not escalation_feedback(state, "g_plan", own, 9)
+    assert not escalation_feedback(state, escalations(state, "g_plan"), own, 9)
 
 
 def test_escalations_come_before_retries_and_both_before_the_task():
