@@ -5,7 +5,7 @@ for, so that no request is made that a decision at hand would withdraw.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from actors.machine.asking import ask, expire, look, replan, withdraw
 from actors.machine.branches import focus
@@ -24,10 +24,10 @@ from actors.machine.events import (
 from actors.machine.ids import branch_of, classification_id, node_id, step_of
 from actors.machine.requests import classification_of, next_try, request_for
 from actors.machine.standings import change_of, chosen, ended, tree_of, won
-from actors.machine.state import Branch, Node, State, Tries
+from actors.machine.state import Node, State, Tries
 from actors.policy.decide import Failure, Situation, decide, summary
 from actors.policy.doubt import in_doubt
-from actors.search.progress import Phase, Progress, cleared, done, first, next_attempt, ready
+from actors.search.progress import Phase, cleared, done, first, next_attempt, ready
 from actors.search.strategies.tree import Strategy, Tree
 from runtime.ledger import Limit
 
@@ -67,32 +67,29 @@ def _among_branches(state: State, strategy: Strategy) -> PlanningEvent | None:
     if event is not None:
         return event
     branches = state.every_branch
-    every = list(enumerate(branches))
+    wishing = [number for number, one in enumerate(branches) if one.to_revise is not None]
     # A new round is one of all branches: also when the branch that asked for it has been pruned.
-    event = _first(_revise, state, [number for number, one in every if one.to_revise and one.to_revise.new_round])
+    event = _first(_begin_round, state, wishing)
     if event is not None:
         return event
     tree = tree_of(state, strategy, branches)
     event = change_of(state, strategy, tree)
     if event is not None:
         return event
-    live = [(number, one) for number, one in every if not one.pruned]
     event = (
-        _first(_revise, state, [number for number, one in live if one.to_revise is not None])
+        _first(_revise, state, [number for number in wishing if tree.branches[number].live])
         or replan(state)
-        or _first(withdraw, state, [number for number, _ in every] if state.asked else ())
-        or _first(ask, state, [number for number, one in live if one.to_ask])
+        or _first(withdraw, state, range(len(branches)) if state.questions else ())
+        or _first(ask, state, [one.branch for one in tree.live if branches[one.branch].to_ask])
         or expire(state)
         or look(state)
-        or _first(
-            _settle_failure, state, [number for number, one in live if first(one.progress, Phase.FAILED) is not None]
-        )
+        or _first(_settle_failure, state, [one.branch for one in tree.live if one.failed])
         or _ending(state, strategy, tree)
         or _after_fault(state)
         or _keep_deadline(state)
         or _reissue(state)
         or _rest(state)
-        or _request_of_any(state, strategy, tree, live)
+        or _request_of_any(state, strategy, tree)
     )
     return ended(tree, event) if isinstance(event, RunFinished) else event
 
@@ -106,36 +103,38 @@ def _first(rule: Rule, state: State, branches: Iterable[int]) -> PlanningEvent |
     return None
 
 
+def _begin_round(state: State) -> PlanningEvent | None:
+    return _revise(state) if state.to_revise is not None and state.to_revise.new_round else None
+
+
 def _ending(state: State, strategy: Strategy, tree: Tree) -> RunFinished | None:
     """End the run with the best plan, or for the branches that are stuck, unless an answer may free them."""
     best = chosen(strategy, tree)
     if best is not None:
         return won(best)
-    if any(not one.stuck for one in tree.live):
-        return None
+    for one in tree.live:
+        if not one.stuck:
+            return None
     return _give_up(focus(state, max(tree.live, key=lambda one: one.rank).branch))
 
 
-def _request_of_any(
-    state: State, strategy: Strategy, tree: Tree, live: Iterable[tuple[int, Branch]]
-) -> PlanningEvent | None:
+def _request_of_any(state: State, strategy: Strategy, tree: Tree) -> PlanningEvent | None:
     """Ask for what the strategy lets a branch ask for, as `_request` does for a single one."""
     assert state.config is not None
     if state.saving:
         return None
     graph, short = state.config.graph, None
-    for number, branch in live:
-        if first(branch.progress, Phase.STUCK) is not None:
+    for one in tree.live:
+        if one.halted or not (one.ready or state.faulted):
             continue
-        one, steps = tree.branches[number], _startable(state, number, branch.progress)
+        steps = _rested(state, one.branch, one.ready)
         if one.spent and steps:  # What costs nothing needs no slice.
             free = [step for step in steps if graph.budgets[step].deterministic]
             if len(free) < len(steps) and not state.questions:
                 short = short or Limit.CALLS
             steps = free
-        found = _affordable(
-            state, number, [step for step in steps if strategy.may_ask(tree, one, graph.layer_of[step])]
-        )
+        steps = [step for step in steps if strategy.may_ask(tree, one, graph.layer_of[step])]
+        found = _affordable(state, one.branch, steps)
         if isinstance(found, Limit):
             short = found
         elif found is not None:
@@ -297,14 +296,13 @@ def _request(state: State) -> PlanningEvent | None:
     """Ask for the next artifact that can be asked for and paid; end the run when nothing can, and nothing is open."""
     if state.saving or first(state.progress, Phase.STUCK) is not None:
         return None  # While a stuck run waits for an answer, nothing more is spent.
-    found = _affordable(state, state.branch, _startable(state, state.branch, state.progress))
+    assert state.config is not None
+    found = _affordable(state, state.branch, _rested(state, state.branch, ready(state.config.graph, state.progress)))
     return _out_of(found, state) if found is None or isinstance(found, Limit) else found
 
 
-def _startable(state: State, number: int, progress: Progress) -> list[str]:
-    """Return the steps of a branch that an attempt can be made at now, in file order."""
-    assert state.config is not None
-    steps = ready(state.config.graph, progress)
+def _rested(state: State, number: int, steps: Sequence[str]) -> Sequence[str]:
+    """Return the steps of a branch without those that wait before a retry."""
     if not state.resting:
         return steps
     resting = {step_of(node) for node in state.resting if branch_of(node) == number}

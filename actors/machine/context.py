@@ -48,6 +48,8 @@ def context_for(state: State, step: str) -> Context:
 
 def _questioned(state: State) -> frozenset[str]:
     """Return the rejections all of whose errors were questions that have been answered."""
+    if not state.asked:
+        return frozenset()
     texts: dict[str, str] = {}
     for said in state.clarifications:
         if said.answer:
@@ -108,6 +110,8 @@ def escalations(state: State, step: str) -> list[Node]:
     What a step above did wrong is no later failure.
     """
     assert state.config is not None
+    if not state.replans:
+        return []
     above = state.config.graph.above[step]
     causes = (state.nodes[name] for name in state.replans)
     return [node for node in causes if step in node.cleared and node.step not in above]

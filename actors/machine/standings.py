@@ -7,7 +7,8 @@ from typing import assert_never
 from actors.machine.events import BranchOpened, BranchPruned, Outcome, RunFinished
 from actors.machine.ids import branch_of
 from actors.machine.state import Branch, Node, State
-from actors.search.progress import Phase, can_retry, cleared
+from actors.search.graph import Graph
+from actors.search.progress import UNSET, Phase, Progress, can_retry, cleared, ready
 from actors.search.strategies.tree import Open, Prune, Standing, Strategy, Tree
 
 
@@ -25,7 +26,7 @@ def tree_of(state: State, strategy: Strategy, branches: Iterable[Branch]) -> Tre
 
 def free_calls(tree: Tree, share: int) -> int:
     """Return the calls that are in nobody's slice: what a pruned branch has not reserved of its own is among them."""
-    taken = sum(max(share, one.calls) if one.live and not one.done else one.calls for one in tree.branches)
+    taken = sum([share if one.live and not one.done and one.calls < share else one.calls for one in tree.branches])
     return tree.calls - taken
 
 
@@ -75,7 +76,8 @@ def ended(tree: Tree, event: RunFinished) -> RunFinished:
 
 
 def _best_plan(tree: Tree) -> Standing | None:
-    return max((one for one in tree.live if one.done), key=lambda one: (one.score, -one.branch), default=None)
+    done = [one for one in tree.live if one.done]
+    return max(done, key=lambda one: (one.score, -one.branch)) if done else None
 
 
 def standing_of(view: State) -> Standing:
@@ -83,16 +85,16 @@ def standing_of(view: State) -> Standing:
     if view.pruned:
         return Standing(view.branch, view.parent, live=False, calls=view.calls)
     assert view.config is not None
-    graph, wish = view.config.graph, view.to_revise
+    graph, wish, nodes, progress = view.config.graph, view.to_revise, view.nodes, view.progress
     # Only a wish that a rejection caused is a way back; a person's word sends all branches back alike.
-    cause = None if wish is None or wish.node is None else view.nodes[wish.node]
+    cause = None if wish is None or wish.node is None else nodes[wish.node]
     scores, doubts, phases = [], [], set()
     rest, busy = 0, False
-    for step, slot in view.progress.items():  # One pass: this is asked after every event.
+    for step, slot in progress.items():  # One pass: this is asked after every event.
         phase = slot.phase
         phases.add(phase)
         if phase is Phase.ACCEPTED:
-            scores.append(_score(view.nodes[slot.accepted or ""]))
+            scores.append(_score(nodes[slot.accepted or ""]))
             continue
         budget = graph.budgets[step]
         rest += 0 if budget.deterministic else budget.happy
@@ -103,19 +105,22 @@ def standing_of(view: State) -> Standing:
             if phase is Phase.FAILED or phase is Phase.AGAIN:
                 doubts.append(_score(newest))
         busy = busy or (phase in _WORKING and (cause is None or step != cause.step))
-    layer, begun = _layer(view)
-    waiting = Phase.ASKED in phases or any(branch_of(node) == view.branch for node in view.reviews)
+    layer, begun = _layer(graph, progress)
+    waiting = Phase.ASKED in phases or (
+        bool(view.reviews) and any(branch_of(node) == view.branch for node in view.reviews)
+    )
+    halted = Phase.STUCK in phases  # While such a branch waits for an answer, nothing more is spent on it.
     return Standing(
         branch=view.branch,
         parent=view.parent,
         done=phases == {Phase.ACCEPTED},
-        stuck=Phase.STUCK in phases and not waiting,
+        stuck=halted and not waiting,
         back=cause is not None,
         waiting=waiting,
         busy=busy,
         begun=begun,
         own=layer == 0 or any(_own(view, step) for step in graph.layers[layer - 1]),
-        mendable=cause is not None and can_retry(graph, view.progress, cause.step),
+        mendable=cause is not None and can_retry(graph, progress, cause.step),
         calls=view.calls,
         path_calls=view.inherited + view.calls,
         layer=layer,
@@ -123,6 +128,9 @@ def standing_of(view: State) -> Standing:
         score=sum(scores) / len(scores) if scores else 0.0,
         promise=min(doubts, default=1.0),
         made=() if begun else tuple(_text(view, step) for above in graph.layers[:layer] for step in above),
+        failed=Phase.FAILED in phases,
+        halted=halted,
+        ready=() if phases.isdisjoint(UNSET) else tuple(ready(graph, progress)),
     )
 
 
@@ -134,15 +142,13 @@ def _score(node: Node) -> float:
     return 0.0 if node.verdict is None else node.verdict.score
 
 
-def _layer(view: State) -> tuple[int, bool]:
+def _layer(graph: Graph, progress: Progress) -> tuple[int, bool]:
     """Return how many layers are accepted as a whole, from the top, and whether the next one has been begun."""
-    assert view.config is not None
-    layers = view.config.graph.layers
-    for number, layer in enumerate(layers):
-        phases = [view.progress[step].phase for step in layer]
-        if any(phase is not Phase.ACCEPTED for phase in phases):
-            return number, any(phase is not Phase.IDLE for phase in phases)
-    return len(layers), False
+    for number, layer in enumerate(graph.layers):
+        for step in layer:
+            if progress[step].phase is not Phase.ACCEPTED:
+                return number, any(progress[step].phase is not Phase.IDLE for step in layer)
+    return len(graph.layers), False
 
 
 def _own(view: State, step: str) -> bool:

@@ -37,8 +37,8 @@ class Node:
     """A search node: one attempt at one step (S35).
 
     `status` is its artifact's; `used` what its tries, and a classification of its rejection, cost together. `told` is
-    what prompts tell of its rejection. `cleared` are the steps that its rejection sent the search back over; `cycle` are
-    the rejections of the visit that it ended so, itself included, oldest first.
+    what prompts tell of its rejection. `cleared` are the steps that its rejection sent the search back over; `cycle`
+    are the rejections of the visit that it ended so, itself included, oldest first.
     """
 
     node: str

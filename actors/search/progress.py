@@ -28,7 +28,7 @@ class Phase(StrEnum):
     ACCEPTED = "accepted"
 
 
-_UNSET = (Phase.IDLE, Phase.AGAIN)
+UNSET = (Phase.IDLE, Phase.AGAIN)
 """Where the next attempt may be made; a constant, because it is asked for every step after every event."""
 
 
@@ -73,7 +73,7 @@ def ready(graph: Graph, progress: Progress) -> list[str]:
     """Return the steps that an attempt can be made at now, in file order (S3)."""
     found = []
     for step, slot in progress.items():
-        if slot.phase in _UNSET:
+        if slot.phase in UNSET:
             for parent in graph.requires[step]:
                 if progress[parent].phase is not Phase.ACCEPTED:
                     break

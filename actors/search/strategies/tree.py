@@ -5,7 +5,7 @@ branches, prunes them, and says which of them may ask for an attempt; what happe
 and policy (`actors.search.moves`), as in a run that has only one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
@@ -31,8 +31,10 @@ class Standing:
     has been made or is under way; `own` whether an artifact of the last accepted one was made in this branch. `rest`
     is the least number of calls to the goal. `score` is the mean score of the verdicts that count now, `promise` the
     worst of the rejections that are to be mended, 1 without any; `mendable` says that such a step has attempts left.
-    `made` are the texts of the accepted layers. A branch is `stuck` when nothing is left to try in it, `spent` when its
-    slice of the calls is used up, `back` when a decision would send it back, `waiting` when a person has to answer.
+`made` are the texts of the accepted layers. `failed` says that a rejection is to be decided about, `halted`
+    that nothing is asked for because a step is stuck; `ready` are the steps that an attempt can be made at. A branch is
+    `stuck` when nothing is left to try in it, `spent` when its slice of the calls is used up, `back` when a decision
+    would send it back, `waiting` when a person has to answer.
     """
 
     branch: int
@@ -54,6 +56,9 @@ class Standing:
     score: float = 0.0
     promise: float = 1.0
     made: tuple[str, ...] = ()
+    failed: bool = False
+    halted: bool = False
+    ready: tuple[str, ...] = ()
 
     @property
     def rank(self) -> tuple[int, float, int]:
@@ -63,21 +68,23 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """All branches in the order in which they were opened; `calls` is the limit of the run, `left` what is free."""
+    """All branches in the order in which they were opened; `calls` is the limit of the run, `left` what is free.
+
+    `live` are the branches that are not pruned, and `front` those of them that could go on now: not done, and waiting
+    for nobody.
+    """
 
     branches: tuple[Standing, ...]
     calls: int
     left: int
+    live: list[Standing] = field(init=False, compare=False)
+    front: list[Standing] = field(init=False, compare=False)
 
-    @property
-    def live(self) -> list[Standing]:
-        """The branches that are not pruned."""
-        return [one for one in self.branches if one.live]
-
-    @property
-    def front(self) -> list[Standing]:
-        """The live branches that could go on now: not done, and waiting for nobody."""
-        return [one for one in self.branches if one.live and not one.done and not one.waiting]
+    def __post_init__(self) -> None:
+        """Sort the branches once: every question to the tree is about some of them."""
+        live = [one for one in self.branches if one.live]
+        object.__setattr__(self, "live", live)
+        object.__setattr__(self, "front", [one for one in live if not one.done and not one.waiting])
 
 
 @dataclass(frozen=True, slots=True)
