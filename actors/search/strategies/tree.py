@@ -31,7 +31,7 @@ class Standing:
     has been made or is under way; `own` whether an artifact of the last accepted one was made in this branch. `rest`
     is the least number of calls to the goal. `score` is the mean score of the verdicts that count now, `promise` the
     worst of the rejections that are to be mended, 1 without any; `mendable` says that such a step has attempts left.
-`made` are the texts of the accepted layers. `failed` says that a rejection is to be decided about, `halted`
+    `made` are the texts of the accepted layers. `failed` says that a rejection is to be decided about, `halted`
     that nothing is asked for because a step is stuck; `ready` are the steps that an attempt can be made at. A branch is
     `stuck` when nothing is left to try in it, `spent` when its slice of the calls is used up, `back` when a decision
     would send it back, `waiting` when a person has to answer.
