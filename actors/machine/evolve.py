@@ -63,12 +63,16 @@ from runtime.values import changed
 V = TypeVar("V")
 
 
+_DATED = (Told, RunFinished)
+"""The events that say when they happened."""
+
+
 def evolve(state: State, event: PlanningEvent) -> State:
     """Return the state after the event, with the books of active time kept."""
     if state.branches:
         state = focus(state, branch_at(state, event))
     now, wall = state.now, state.wall
-    if isinstance(event, Told | RunFinished) and event.at is not None:
+    if isinstance(event, _DATED) and event.at is not None:
         wall = event.at
         now = max(now, wall)  # A clock that was set back does not turn the run's time back.
     after = _evolve(state, event)

@@ -145,11 +145,9 @@ class Alternatives(World):
     """
 
     def __init__(self, search, seed, many=2):
-        self.dice, self.many, self.drawn, self.passing = random.Random(seed), many, {}, {}
-        self.odds, self.length = (
-            self.dice.choice((0.3, 0.5, 0.7)),
-            1 + seed % 3 % 2 if many_samples(search) else 1 + seed % 3,
-        )
+        dice = random.Random(seed)
+        self.odds, self.many, self.length = dice.choice((0.3, 0.5, 0.7)), many, 1 + seed % 3
+        self.drawn, self.passing, self.key = {}, {}, dice.getrandbits(64)
         super().__init__(chain(search, self.length, many), judge=self.verdict, author=self.write)
         self.limits = Limits(calls=10_000)
 
@@ -167,7 +165,7 @@ class Alternatives(World):
 
     def passes(self, path):
         if path not in self.passing:  # By the path, not by the order in which paths are tried.
-            self.passing[path] = random.Random(f"{self.odds} {self.dice.getstate()[1][0]} {path}").random() < self.odds
+            self.passing[path] = random.Random(f"{self.key} {path}").random() < self.odds
         return self.passing[path]
 
     def solvable(self, path=()):
@@ -176,11 +174,6 @@ class Alternatives(World):
             return True
         longer = [(*path, number) for number in range(self.many)]
         return any(self.passes(one) and self.solvable(one) for one in longer)
-
-
-def many_samples(search):
-    """Whether a search needs a sample for each path: its worlds are shorter, so that it has enough of them."""
-    return search.startswith(("restart", "best_of"))
 
 
 @cache
