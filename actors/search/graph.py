@@ -75,13 +75,21 @@ class Graph:
 
     def upward(self, step: str, least: int) -> list[str]:
         """Return the ancestors at distance `least` or more: nearest first, ties later in the file first."""
-        found = [upper for upper in self.above[step] if self.distance(upper, step) >= least]
-        return sorted(found, key=lambda upper: (self.distance(upper, step), -self.steps.index(upper)))
+        return [upper for upper, distance in self._nearest_first[step] if distance >= least]
 
     def nearer(self, step: str, than: int) -> list[str]:
         """Return the ancestors nearer than `than`: farthest first, ties later in the file first."""
         found = [upper for upper in self.above[step] if self.distance(upper, step) < than]
         return sorted(found, key=lambda upper: (-self.distance(upper, step), -self.steps.index(upper)))
+
+    @cached_property
+    def _nearest_first(self) -> Mapping[str, tuple[tuple[str, int], ...]]:
+        """The ancestors of each step with their distances, in the order of `upward`."""
+        found: dict[str, tuple[tuple[str, int], ...]] = {}
+        for step in self.steps:
+            above = ((upper, self.distance(upper, step)) for upper in reversed(self.above[step]))
+            found[step] = tuple(sorted(above, key=lambda pair: pair[1]))
+        return found
 
     def _ordered(self, steps: Collection[str]) -> tuple[str, ...]:
         return tuple(step for step in self.steps if step in steps)
