@@ -44,7 +44,18 @@ def focus(state: State, number: int) -> State:
     return changed(state, branch=number, **vars(branches.pop(number)), branches=branches)
 
 
-def standing_still(before: State, after: State) -> bool:
+def stood(before: State, event: PlanningEvent, after: State) -> State:
+    """Return the state after an event with where its branches stand, for a search that has a strategy."""
+    if after.config is None or after.config.strategy is None or _stands_still(before, after):
+        return after
+    if not (isinstance(event, Revised) and event.new_round):
+        return placed(after)
+    for number in (*after.branches, after.branch):  # The one in focus comes last, and so stays in focus.
+        after = placed(focus(after, number))
+    return after
+
+
+def _stands_still(before: State, after: State) -> bool:
     """Tell whether an event has left alone all that the standing of the branch in focus follows from."""
     return (
         after.progress is before.progress
@@ -60,14 +71,6 @@ def standing_still(before: State, after: State) -> bool:
 def placed(state: State) -> State:
     """Return the state with the standing of the branch in focus as it is now."""
     return changed(state, standing=standing_of(state))
-
-
-def all_placed(state: State) -> State:
-    """Return the state with the standings of all branches as they are now."""
-    numbers = (*state.branches, state.branch)
-    for number in numbers:
-        state = placed(focus(state, number))
-    return state
 
 
 def branch_at(state: State, event: PlanningEvent) -> int:

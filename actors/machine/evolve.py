@@ -7,18 +7,7 @@ from typing import TypeVar, assert_never
 from actors.artifacts import Artifact
 from actors.guards import review
 from actors.machine import heard
-from actors.machine.branches import (
-    all_placed,
-    branch_at,
-    drop_work,
-    focus,
-    in_new_round,
-    opened,
-    placed,
-    pruned,
-    standing_still,
-    used_elsewhere,
-)
+from actors.machine.branches import branch_at, drop_work, focus, in_new_round, opened, pruned, stood, used_elsewhere
 from actors.machine.context import explain
 from actors.machine.decided import Decided
 from actors.machine.events import (
@@ -75,9 +64,7 @@ def evolve(state: State, event: PlanningEvent) -> State:
     if isinstance(event, _DATED) and event.at is not None:
         wall = event.at
         now = max(now, wall)  # A clock that was set back does not turn the run's time back.
-    after = _evolve(state, event)
-    if after.config is not None and after.config.strategy is not None and not standing_still(state, after):
-        after = all_placed(after) if isinstance(event, Revised) and event.new_round else placed(after)
+    after = stood(state, event, _evolve(state, event))
     ledger = after.ledger.interrupted(state.now, now) if isinstance(event, RunResumed) else after.ledger
     working = bool(after.generations or after.judgements) and after.finished is None
     ledger = ledger.busy(now, working=working)
