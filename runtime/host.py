@@ -169,6 +169,9 @@ class Host:
         self._tell("failed", run, f"{type(error).__name__}: {error}")
         try:
             await self._bury(run, error)
+        except ReplanError as reason:  # The lease of a driver that has died, or the journal: it will be possible.
+            self._leave_alone(run, reason)
+            self._tell("not_here", run, f"its end cannot be recorded: {reason}")
         except Exception as again:  # noqa: BLE001 - not even its end can be written; nobody else shall suffer
             self._unable[run] = float("inf")
             self._tell("not_here", run, f"its end cannot be recorded: {type(again).__name__}: {again}")

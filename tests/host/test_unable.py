@@ -55,13 +55,26 @@ async def test_a_run_whose_row_cannot_be_read_after_a_good_drive_is_not_left_alo
     assert stage.row("a") == ("finished", "success")
 
 
-def _let_fail(journal, name, times):
+async def test_a_run_whose_end_by_a_bug_cannot_be_written_yet_is_tried_again_soon(autojump_clock):
+    """The lease of a driver that has died may last a while; then the end can be written, if it is still one."""
+    stage = Stage()
+    async with stage.engine() as engine:
+        await engine.admit(job("one"), run="a")
+        _let_fail(engine.journal, "read", 1, ZeroDivisionError)
+        _let_fail(engine.journal, "claim", 1)
+        async with stage.hosting(engine):
+            await trio.sleep(10)
+    assert [event for event, _ in stage.events("a")] == ["failed", "not_here", "taken_up", "finished"]
+    assert stage.times("taken_up") == [1]
+
+
+def _let_fail(journal, name, times, error=JournalError):
     """Let an operation of a journal fail so often."""
     operation, failures = getattr(journal, name), ["busy"] * times
 
     async def troubled(*arguments, **named):
         if failures:
-            raise JournalError(failures.pop())
+            raise error(failures.pop())
         return await operation(*arguments, **named)
 
     setattr(journal, name, troubled)

@@ -24,7 +24,10 @@ EVERY = 6
 POLL_SECONDS = 1.0
 """How often a host asks here whether anything was committed: more often would only take longer."""
 SOON, LATER = POLL_SECONDS + 2.0, LOOK_SECONDS + 3.0
-"""How long a run whose turn it is may lie: where the host was told of it, and where it has to look by itself."""
+"""How long a run whose turn it is may lie: where the host was told of it, and where it has to look by itself.
+
+Where a look fails or the clock is set, it is the next look that counts.
+"""
 FAR = 120.0
 
 
@@ -44,7 +47,7 @@ class Lodger(World):
         self.clock, self.store, self.budget = home.clock, home.store, home.budget
         self.troubles = replace(self.troubles, jump=0.0)
         self.books.rationed = self.budget != HomeBudget(waits=self.budget.waits)
-        self.alone, self.lease_end, self.lying = self.dice.random() < 0.3, 0.0, 0
+        self.alone, self.lying, self.free = self.dice.random() < 0.3, 0, 0
 
     def is_dead(self, owner):
         """Whether an owner is certainly gone."""
@@ -98,7 +101,9 @@ class Lodger(World):
     def settled(self):
         """Tell whether nothing more can come of the run."""
         held = self.store.runs.get(self.run)
-        if held is None or not held.rows or (held.owner is not None and held.summary.status != "finished"):
+        if held is None or not held.rows:
+            return False
+        if held.owner is not None and held.lease_end > self.clock.now() and held.summary.status != "finished":
             return False
         match held.summary.status:
             case "finished":
@@ -264,10 +269,10 @@ class Home:
             for run in self.runs:
                 able = [one for one in self.hosts if one.able(run.run)]
                 run.lying = run.lying + 1 if able and run.waits_for_a_host() else 0
-                told = self.store.runs[run.run].owner is None if run.lying else False
+                run.free = run.free + 1 if run.lying and self.store.runs[run.run].owner is None else 0
                 upset = max(self.set_at, *(one.troubled for one in able), -1e9) > now - LATER
-                bound = SOON if told and not upset else LATER
-                self.holds(run.lying <= bound, f"{run.run} lies there while {[one.owner for one in able]} could go on")
+                late = run.lying > LATER + LOOK_SECONDS if upset else run.lying > LATER or run.free > SOON
+                self.holds(not late, f"{run.run} lies there while {[one.owner for one in able]} could go on")
 
     # The end.
 
