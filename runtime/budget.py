@@ -53,18 +53,28 @@ class Account:
 
     @property
     def share(self) -> Amount:
-        """The calls and money that the run has added to its day. What an earlier day reserved gives it nothing back."""
+        """The calls and money that the run has added to its day."""
         added = self.total - self.before
         return Amount(calls=max(0, added.calls), micro_usd=max(0, added.micro_usd))
 
 
-def book(account: Account, committed: Amount, now: float) -> tuple[Account, Amount]:
-    """Return a run's account once it has committed so much, and what that adds to its day (or takes from it)."""
+def book(account: Account, committed: Amount, reserved: Amount, now: float) -> tuple[Account, Amount]:
+    """Return a run's account once it has committed so much, and what that adds to its day (or takes from it).
+
+    What is `reserved` of it when a day begins is booked on the new day too. Else a reply that costs less than its
+    request had reserved the day before would make room that this day does not have.
+    """
     day = day_of(now)
-    if account.day < day:  # A clock that was set back books on the day that it came from.
-        account = Account(account.total, day, account.total)
-    after = Account(committed, account.day, account.before)
-    return after, after.share - account.share
+    if account.day >= day:  # A clock that was set back books on the day that it came from.
+        after = Account(committed, account.day, account.before)
+        return after, after.share - account.share
+    after = Account(committed, day, _less(account.total, committed - reserved))
+    return after, after.share
+
+
+def _less(one: Amount, other: Amount) -> Amount:
+    calls, money = min(one.calls, other.calls), min(one.micro_usd, other.micro_usd)
+    return Amount(calls, one.tokens, money)
 
 
 def day_of(now: float) -> int:

@@ -6,7 +6,7 @@ of its state (`outstanding`), so resuming, cancelling and pruning are all the sa
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from runtime.errors import MachineRunsAway
@@ -51,6 +51,7 @@ class Summary:
 
     Times are UTC seconds since 1970; `detail` is the outcome, or the open question's id; `next_wake` is when a clock
     brings the run on, where nothing else will before a person does; `committed` is all that counts against its limits.
+    `reserved` is the part of it that open requests may still give back: for whoever writes the row, not part of it.
     """
 
     status: str
@@ -58,6 +59,7 @@ class Summary:
     waiting_since: float | None = None
     next_wake: float | None = None
     committed: Amount = ZERO
+    reserved: Amount = field(default=ZERO, compare=False)
 
     @property
     def due(self) -> float | None:

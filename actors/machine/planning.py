@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import assert_never
 
 from actors.artifacts import Artifact, Context
@@ -25,7 +26,7 @@ from actors.machine.pinned import Pinned
 from actors.machine.state import Open, State
 from actors.policy.cause import CLASSIFIER
 from actors.prompting.render import Rendered
-from runtime.ledger import ZERO, Limits
+from runtime.ledger import ZERO, Ledger, Limits
 from runtime.machine import Refused, Summary, Work
 
 CLOCK = "clock"
@@ -142,18 +143,22 @@ class PlanningMachine:
 
     def summary(self, state: State) -> Summary:
         """Return the run's status row."""
-        committed = ZERO if state.child else state.ledger.committed  # A child's is what its parent has reserved.
+        # What a child uses is what the run above has reserved. What an earlier driver has reserved nobody gives back.
+        books = Ledger(state.ledger.limits) if state.child else state.ledger
+        open_now = [name for name, opened in state.generations.items() if _carried_out(state, opened)]
+        reserved = sum((books.reserved.get(name, ZERO) for name in open_now), ZERO)
+        row = partial(Summary, committed=books.committed, reserved=reserved)
         if state.finished is not None:
-            return Summary("finished", str(state.finished.outcome), committed=committed)
+            return row("finished", str(state.finished.outcome))
         if state.child:  # The run above goes on with it, and nobody else.
-            return Summary("parked")
-        rests = not (state.judgements or any(_carried_out(state, opened) for opened in state.generations.values()))
+            return row("parked")
+        rests = not (state.judgements or open_now)
         wake = min((wait.until for wait in state.waits.values()), default=None) if rests else None
         if state.questions and rests:
-            return Summary("waiting", next(iter(state.questions)), state.asked_at, wake, committed)
+            return row("waiting", next(iter(state.questions)), state.asked_at, wake)
         if state.parked:
-            return Summary("running" if state.handover else "parked", state.parked_why, committed=committed)
-        return Summary("running", next_wake=wake, committed=committed)
+            return row("running" if state.handover else "parked", state.parked_why)
+        return row("running", next_wake=wake)
 
 
 def _carried_out(state: State, opened: Open) -> bool:

@@ -156,7 +156,7 @@ class _MemoryJournal(Generic[E]):
             if held.tip.seq != after:
                 raise SequenceConflict(run, after, held.tip.seq)
             consumed = _consumed(run, held, entries)
-            self._book(held, summary.committed, now, overdraw=overdraw)
+            self._book(held, summary, now, overdraw=overdraw)
             held.consumed |= consumed
             rows = extend(run, held.tip, epoch, now, entries)
             for entry in entries:
@@ -230,8 +230,8 @@ class _MemoryJournal(Generic[E]):
         await trio.lowlevel.checkpoint()
         return result
 
-    def _book(self, held: _Run, committed: Amount, now: float, *, overdraw: bool) -> None:
-        account, change = book(held.account, committed, now)
+    def _book(self, held: _Run, summary: Summary, now: float, *, overdraw: bool) -> None:
+        account, change = book(held.account, summary.committed, summary.reserved, now)
         day = self._store.days.get(account.day, ZERO) + change
         if not overdraw and (limit := self._budget.shortfall(day, change)):
             raise HomeBudgetSpent(limit, self._budget.again(now), self._budget)

@@ -157,7 +157,7 @@ class _SqliteJournal(Generic[E]):
             held = statements.driven(connection, run, epoch)
             if held.tip.seq != after:
                 raise SequenceConflict(run, after, held.tip.seq)
-            account, change = book(held.account, summary.committed, now)
+            account, change = book(held.account, summary.committed, summary.reserved, now)
             if change.calls or change.micro_usd:
                 day = statements.add_spending(connection, account.day, change)
                 if not overdraw and (limit := self._budget.shortfall(day, change)):

@@ -9,15 +9,16 @@ from runtime.machine import Summary
 from tests.contracts.toys import counted, driven, events
 
 
-def committed(calls, micro_usd=0):
-    return Summary("running", committed=Amount(calls, 10 * calls, micro_usd))
+def committed(calls, micro_usd=0, reserved=0):
+    return Summary("running", committed=Amount(calls, 10 * calls, micro_usd), reserved=Amount(micro_usd=reserved))
 
 
 class BudgetContract:
     """A part of `tests.contracts.journal.JournalContract`."""
 
-    async def book(self, journal, run, epoch, after, *arguments, **named):
-        await journal.append(run, after=after, epoch=epoch, facts=counted(1), summary=committed(*arguments), **named)
+    async def book(self, journal, run, epoch, after, *arguments, reserved=0, **named):
+        summary = committed(*arguments, reserved=reserved)
+        await journal.append(run, after=after, epoch=epoch, facts=counted(1), summary=summary, **named)
 
     async def test_what_a_run_commits_is_kept_with_it_and_added_to_the_day(self, journal):
         assert await journal.spent_today() == ZERO
@@ -67,8 +68,23 @@ class BudgetContract:
             clock.time += DAY_SECONDS
             await self.book(journal, "a", epoch, 1, 2, 100)  # Reserved yesterday, settled for less today.
             assert await journal.spent_today() == ZERO
-            await self.book(journal, "a", epoch, 2, 6, 350)
-            assert await journal.spent_today() == Amount(calls=3, micro_usd=50)
+            await self.book(journal, "a", epoch, 2, 5, 350)
+            assert await journal.spent_today() == Amount(calls=3, micro_usd=250)
+
+    async def test_what_is_reserved_over_midnight_makes_no_room_in_the_new_day_when_it_costs_less(
+        self, open_journal, clock
+    ):
+        """Of ten a day, six are reserved before midnight, and one is paid after it: that leaves nine, not fourteen."""
+        async with open_journal(budget=HomeBudget(micro_usd=10)) as journal:
+            epoch = await driven(journal, "a")
+            await self.book(journal, "a", epoch, 0, 1, 6, reserved=6)
+            clock.time += DAY_SECONDS
+            await self.book(journal, "a", epoch, 1, 2, 10, reserved=10)
+            await self.book(journal, "a", epoch, 2, 2, 5, reserved=4)
+            assert await journal.spent_today() == Amount(calls=1, micro_usd=5)
+            with pytest.raises(HomeBudgetSpent):
+                await self.book(journal, "a", epoch, 3, 3, 11, reserved=6)
+            await self.book(journal, "a", epoch, 3, 3, 10, reserved=5)
 
     async def test_the_budget_holds_over_all_that_have_the_home_open(self, open_journal):
         budget = HomeBudget(calls=3)
