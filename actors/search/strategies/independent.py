@@ -11,13 +11,12 @@ from actors.search.strategies.tree import Change, Open, Prune, PruneCause, Stand
 
 
 @dataclass(frozen=True, slots=True)
-class BestOf:
-    """All samples at once; the best plan wins. `linear_calls` is the worst case of one sample."""
+class _Samples:
+    """What both have in common. `linear_calls` is the worst case of one sample."""
 
     samples: int
     linear_calls: int
     moves: Search = Search.LINEAR
-    picks_best: bool = True
 
     @property
     def branches_max(self) -> int:
@@ -28,6 +27,17 @@ class BestOf:
     def calls_worst(self) -> int:
         """Every sample at its worst."""
         return self.samples * self.linear_calls
+
+    def may_ask(self, tree: Tree, one: Standing, layer: int) -> bool:  # noqa: ARG002 -- the port's signature
+        """No sample waits for another."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class BestOf(_Samples):
+    """All samples at once; the best plan wins."""
+
+    picks_best: bool = True
 
     def change(self, tree: Tree) -> Change | None:
         """Open every sample that the calls can pay a first attempt of; end those that are stuck."""
@@ -35,33 +45,16 @@ class BestOf:
             return Open(None, "a sample of its own")
         return hopeless(tree)
 
-    def may_ask(self, tree: Tree, one: Standing, layer: int) -> bool:  # noqa: ARG002 -- the port's signature
-        """No sample waits for another."""
-        return True
-
     def slice_of(self, calls: int) -> int | None:
         """An equal share for each."""
         return calls // self.samples
 
 
 @dataclass(frozen=True, slots=True)
-class Restart:
-    """One sample after the other, each from nothing, until one brings a plan. `linear_calls` is the worst of one."""
+class Restart(_Samples):
+    """One sample after the other, each from nothing, until one brings a plan."""
 
-    samples: int
-    linear_calls: int
-    moves: Search = Search.LINEAR
     picks_best: bool = False
-
-    @property
-    def branches_max(self) -> int:
-        """One for each sample."""
-        return self.samples
-
-    @property
-    def calls_worst(self) -> int:
-        """Every sample at its worst."""
-        return self.samples * self.linear_calls
 
     def change(self, tree: Tree) -> Change | None:
         """Begin again where a sample is stuck. One that has called no model would only be repeated."""
@@ -71,10 +64,6 @@ class Restart:
         if last.stuck and last.calls and len(tree.branches) < self.samples:
             return Prune(last.branch, PruneCause.STUCK, "nothing is left to try in it")
         return None
-
-    def may_ask(self, tree: Tree, one: Standing, layer: int) -> bool:  # noqa: ARG002 -- the port's signature
-        """There is only one."""
-        return True
 
     def slice_of(self, calls: int) -> int | None:  # noqa: ARG002 -- the port's signature
         """All is for the one that is under way."""
