@@ -9,6 +9,7 @@ import json
 
 import bench_branches
 import bench_host
+import bench_lab
 import bench_scale
 import bench_startup
 import bench_steps
@@ -21,6 +22,7 @@ BENCHMARKS = {
     "host": bench_host,
     "branches": bench_branches,
     "startup": bench_startup,
+    "lab": bench_lab,
 }
 BEGIN, END = "<!-- measured: benchmarks/page.py writes this -->", "<!-- end -->"
 
