@@ -14,8 +14,9 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from actors.simulated.model import load_profile
 from common import HERE, commit, machine, table, today, versions, write
+
+from actors.simulated.model import load_profile
 from replan.data import data_root
 from replan.experiments.lab import Bench, play
 from replan.experiments.preparing import Place, prepare
