@@ -304,7 +304,7 @@ class Engine:
             child_run(state.run, name) for name, node in state.nodes.items() if state.config.child_of(node.step)
         ]
         for child in children:
-            with suppress(RunNotFound):
+            with suppress(RunNotFound, Held):  # Whoever holds one finds that nobody waits for it.
                 await self.finish_cancelled(child)
 
     def _supervisor(

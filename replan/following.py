@@ -5,6 +5,7 @@ import trio
 from actors.machine.state import State
 from replan.engine import Engine, OnRecord
 from replan.result import Result
+from runtime.driving import Stop
 from runtime.news import Polling
 from runtime.process import is_dead
 
@@ -40,6 +41,15 @@ class Follower:
             with trio.move_on_after(AT_LEAST_SECONDS):
                 await changed()
 
+    async def follow_until(self, stop: Stop) -> Result | None:
+        """Do the same until a stop is wished for; that ends the following alone, with what there is so far."""
+        result = None
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_cancel_at, stop.park, nursery.cancel_scope)
+            result = await self.follow()
+            nursery.cancel_scope.cancel()
+        return await self._engine.result(self._run) if result is None and stop.park.is_set() else result
+
     async def _catch_up(self) -> None:
         for record in await self._engine.journal.read(self._run, self._seq):
             self._state = self._engine.machine.evolve(self._state, record.event)
@@ -48,5 +58,12 @@ class Follower:
                 self._on_record(record, self._state)
 
     async def _unread(self) -> bool:
-        """Tell whether a message was posted that the run has not taken in: then it does not rest for long."""
-        return self._state.finished is None and bool(await self._engine.journal.inbox(self._run, self._read))
+        """Tell whether a message was posted that a run which waits has not taken in: then it does not rest for long."""
+        if self._state.finished is not None or self._state.parked:
+            return False
+        return bool(await self._engine.journal.inbox(self._run, self._read))
+
+
+async def _cancel_at(wish: trio.Event, scope: trio.CancelScope) -> None:
+    await wish.wait()
+    scope.cancel()

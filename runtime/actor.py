@@ -15,6 +15,7 @@ import trio
 
 from runtime import logs
 from runtime.clock import Clock
+from runtime.errors import JournalError
 from runtime.machine import Work
 from runtime.messages import Crashed
 from runtime.redact import Redactor, secrets_in
@@ -93,6 +94,8 @@ class Actor(Generic[M]):
                     return answer
                 with trio.CancelScope() as envelope.scope:
                     return cast("M", await answer)
+            except JournalError:
+                raise  # The journal of a run below failed, as the run's own might: whoever drives next goes on.
             except Exception as error:  # noqa: BLE001 - the one place where an actor's bug becomes a message
                 logs.get_logger("actor").exception(
                     "actor.crashed", actor=self.address, request=envelope.work.request_id

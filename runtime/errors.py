@@ -38,11 +38,15 @@ class UsageProblem(ReplanError):
 
 
 class JournalError(ReplanError):
-    """Base of all journal errors."""
+    """Base of all journal errors. `passing` ones may soon be over: the journal is busy, or a lease is held."""
+
+    passing = True
 
 
 class RunNotFound(JournalError):
     """There is no run with this id; `cause` says it where any run would have done."""
+
+    passing = False
 
     def __init__(self, run: str, *, cause: str = "") -> None:
         self.run = run
@@ -51,6 +55,8 @@ class RunNotFound(JournalError):
 
 class RunExists(JournalError):
     """The run id is taken."""
+
+    passing = False
 
     def __init__(self, run: str) -> None:
         self.run = run
@@ -69,6 +75,8 @@ class Held(JournalError):
 class Fenced(JournalError):
     """This driver's epoch is older than the run's: another has taken over."""
 
+    passing = False
+
     def __init__(self, run: str, epoch: int, current: int) -> None:
         self.run, self.epoch, self.current = run, epoch, current
         super().__init__(f"run {run!r} was taken over (epoch {epoch}, now {current}); nothing was written")
@@ -76,6 +84,8 @@ class Fenced(JournalError):
 
 class SequenceConflict(JournalError):
     """An append named a last record that is not the last record."""
+
+    passing = False
 
     def __init__(self, run: str, after: int, last: int) -> None:
         self.run, self.after, self.last = run, after, last
@@ -85,6 +95,8 @@ class SequenceConflict(JournalError):
 class JournalDamaged(JournalError):
     """A record, a text or the file itself does not verify."""
 
+    passing = False
+
     def __init__(self, where: str, cause: str) -> None:
         self.where, self.cause = where, cause
         super().__init__(f"{where}: {cause}; restore a copy, nothing was changed")
@@ -92,6 +104,8 @@ class JournalDamaged(JournalError):
 
 class JournalNewer(JournalError):
     """The journal was written by a newer release."""
+
+    passing = False
 
     def __init__(self, where: str, found: int, known: int) -> None:
         self.where, self.found, self.known = where, found, known

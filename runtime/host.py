@@ -14,7 +14,7 @@ import trio
 from runtime import logs
 from runtime.clock import Clock
 from runtime.driving import Ending, Stop
-from runtime.errors import Fenced, Held, JournalDamaged, JournalError, JournalNewer, ReplanError, RunNotFound
+from runtime.errors import Bug, Fenced, Held, JournalDamaged, JournalError, JournalNewer, ReplanError, RunNotFound
 from runtime.journal.port import Dead, Journal
 from runtime.machine import Summary
 from runtime.news import Bell, News, Polling
@@ -137,6 +137,8 @@ class Host:
         except (Held, Fenced, RunNotFound):
             if taken:  # Else another host was faster, and tells of it.
                 self._tell("left", run, "another process drives it")
+        except Bug as error:
+            await self._fail(run, error)
         except ReplanError as error:
             self._leave_alone(run, error)
             self._tell("not_here", run, str(error))
@@ -157,7 +159,7 @@ class Host:
 
     def _leave_alone(self, run: str, error: ReplanError) -> None:
         """Set when the run is tried again: soon at first, where the journal may have been busy or out of reach."""
-        passing = isinstance(error, JournalError) and not isinstance(error, JournalDamaged | JournalNewer)
+        passing = isinstance(error, JournalError) and error.passing
         last = self._pauses.pop(run, SOON_SECONDS / 2)
         pause = min(2 * last, AGAIN_SECONDS) if passing else AGAIN_SECONDS
         if passing:

@@ -9,7 +9,6 @@ could wait for the very actor that waits for the inbox.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 import trio
@@ -19,7 +18,7 @@ from runtime.actor import Actor, Delivery, Envelope, Mailbox
 from runtime.clock import Clock
 from runtime.crash import reached
 from runtime.driving import Ending, Lease, Stop, root_cause
-from runtime.errors import HomeBudgetSpent, StorageFull
+from runtime.errors import HomeBudgetSpent, JournalError, StorageFull
 from runtime.events import Record
 from runtime.journal.port import Fact, Journal
 from runtime.ledger import ZERO
@@ -370,8 +369,12 @@ class Supervisor(Generic[S, E, M]):
         while True:
             await trio.sleep(self._lease.ttl / 3)
             reached("renew.before")
-            with suppress(StorageFull):  # The next time there may be room; until then others may take the run.
+            try:
                 await self._journal.renew(self.run, self._epoch, self._lease.ttl)
+            except JournalError as error:
+                if not error.passing:
+                    raise
+                # The next time it may work; until then others may take the run.
 
     async def _watch_stop(self) -> None:
         await self._stop.park.wait()

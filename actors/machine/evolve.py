@@ -244,8 +244,9 @@ def _failed(state: State, event: GenerationFailed) -> State:
     request, refunded = state.generations[event.request_id].request, event.fault.kind.refunded
     ledger = ledger.refund(event.request_id) if refunded else ledger.forfeit(event.request_id)
     earlier = state.faulted.get(event.call)
+    unsent = refunded and state.parked  # It was held back for the parking, which is no try of the provider's.
     tries = Tries(
-        count=1 if earlier is None else earlier.count + 1,
+        count=(0 if earlier is None else earlier.count) + (not unsent),
         waited=0.0 if earlier is None else earlier.waited,
         failed=event,
         request=request,

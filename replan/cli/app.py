@@ -13,7 +13,7 @@ from typing import IO, Any, NoReturn, cast
 
 import click
 
-from replan.cli.exits import MEANING, Exit, error_object, exit_of_error, line_of_error
+from replan.cli.exits import MEANING, Exit, error_object, exit_of_error, line_of_crash, line_of_error
 from replan.cli.options import Invocation, common
 from replan.release import release
 from runtime.errors import ReplanError
@@ -178,7 +178,7 @@ def _crashed(error: BaseException, invocation: Invocation) -> int:
         with contextlib.suppress(OSError):
             click.echo(json.dumps(error_object(error)))
     place = write_traceback(error)
-    _say(f"internal error: {type(error).__name__}: {error}{f' (details in {place})' if place else ''}")
+    _say(f"internal error: {line_of_crash(error)}{f' (details in {place})' if place else ''}")
     if invocation.debug:
         import traceback
 

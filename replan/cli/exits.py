@@ -1,5 +1,6 @@
 """Exit codes: what each means, and which one an error or a result has. The contract that scripts branch on."""
 
+import os
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -94,10 +95,17 @@ def line_of_error(error: ReplanError) -> str:
     return f"{error}{hint}"
 
 
+def line_of_crash(error: BaseException) -> str:
+    """Return the line about an error that nobody expected; a plug-in may have put a key into it."""
+    from runtime.redact import Redactor, secrets_in
+
+    return Redactor(secrets_in(os.environ)).text(f"{type(error).__name__}: {error}")
+
+
 def error_object(error: BaseException) -> dict[str, object]:
     """Return what `--json` prints for an error: one object with the key `error`."""
     known = isinstance(error, ReplanError)
-    message = line_of_error(error) if isinstance(error, ReplanError) else f"{type(error).__name__}: {error}"
+    message = line_of_error(error) if isinstance(error, ReplanError) else line_of_crash(error)
     shown: dict[str, object] = {
         "exit_code": int(exit_of_error(error)),
         "kind": type(error).__name__ if known else "InternalError",

@@ -63,14 +63,13 @@ class Going:
 
     async def _follow(self, stop: Stop) -> Result | None:
         """Follow the run; None when no host has it any more. A stop ends only the following."""
-        self.following, result = True, None
+        self.following = True
         follower = Follower(self._engine, self._run, self._on_record, after=self._seq)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(_cancel_at, stop.park, nursery.cancel_scope)
             nursery.start_soon(self._wonder)
-            result = await follower.follow()
+            result = await follower.follow_until(stop)
             nursery.cancel_scope.cancel()
-        return await self._engine.result(self._run) if result is None and stop.park.is_set() else result
+        return result
 
     async def _wonder(self) -> None:
         await trio.sleep(TAKEN_UP_SECONDS)
@@ -89,8 +88,3 @@ class Going:
             message = self._asked.message(self._run, self._title)
             self._hooks.start_soon(self._engine.hook.call, message)
         return result
-
-
-async def _cancel_at(wish: trio.Event, scope: trio.CancelScope) -> None:
-    await wish.wait()
-    scope.cancel()

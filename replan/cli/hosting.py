@@ -1,6 +1,7 @@
 """Serving a home from the command line: a line for each thing that happens, and two signals to stop."""
 
 import json
+import os
 import shlex
 import signal
 import sys
@@ -21,6 +22,7 @@ from runtime.collector import tune
 from runtime.host import Tell
 from runtime.journal.home import locate_home
 from runtime.program import program
+from runtime.redact import Redactor, secrets_in
 from runtime.supervisor import Stop
 from runtime.terminal import clean
 
@@ -36,8 +38,10 @@ def serve(invocation: Invocation, *, as_json: bool) -> int:
 
 async def _serve(invocation: Invocation, as_json: bool) -> int:
     stop, stdout = Stop(handover=True), cast("IO[str]", Lossy(sys.stdout))
+    redactor = Redactor(secrets_in(os.environ))
 
     def tell(event: str, run: str, detail: str) -> None:
+        detail = redactor.text(detail)  # It may be the text of an error of somebody's plug-in.
         said = _as_json(event, run, detail) if as_json else _as_line(event, run, detail)
         click.echo(said, file=stdout)
 

@@ -2,8 +2,8 @@
 
 Left to itself SQLite copies as far as readers let it, and syncs the file only once it has come to the log's end. If
 that sync fails, Linux forgets what it could not write, the pages of earlier goes too. SQLite then copies the last part
-again, has it synced, and deletes the log: what the earlier goes had copied is nowhere. So readers are waited for. They
-are quick; behind one that stands still for longer than `busy_seconds` SQLite goes as far as it can.
+again, has it synced, and deletes the log: what the earlier goes had copied is nowhere. So readers are waited for. It is
+not for long, as nobody else can write meanwhile: behind one that stands still SQLite goes as far as it can.
 """
 
 import apsw
@@ -12,13 +12,15 @@ from runtime import logs
 
 PAGES_MAX = 1000
 """How long the log may grow before it is brought into the file; SQLite's own default."""
+WAIT_MS = 500
+"""How long readers are waited for: a read takes milliseconds, and the other processes of a home wait for this."""
 
 
 class Log:
     """The write-ahead log behind a connection that writes."""
 
-    def __init__(self, connection: apsw.Connection, busy_ms: int) -> None:
-        self._busy_ms, self._pages, self._due = busy_ms, 0, PAGES_MAX
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._pages, self._due = 0, PAGES_MAX
         connection.set_wal_hook(self._grown)  # It takes the place of SQLite's own.
 
     @property
@@ -28,7 +30,7 @@ class Log:
 
     def bring_in(self, connection: apsw.Connection) -> None:
         """Copy the log into the file. If that fails nothing is lost, and it is tried again when the log has grown."""
-        connection.set_busy_timeout(self._busy_ms)
+        connection.set_busy_timeout(WAIT_MS)
         try:
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)
             self._due = PAGES_MAX

@@ -65,7 +65,7 @@ class Writer:
         self._token = trio.lowlevel.current_trio_token()
         self._committing, self._due = False, False
         self._idle: trio.Event | None = None
-        self._log = Log(connection, self._busy_ms)
+        self._log = Log(connection)
         connection.set_busy_timeout(0)
 
     async def do(self, work: Callable[[apsw.Connection], T]) -> T:

@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from runtime.models.faults import error_of, provider_text
 from runtime.models.port import Fault, FaultKind, Reply, Usage
 
+TOKENS_MAX = 10**9
+"""More than any call takes. A server that reports more makes no sense, and no journal could hold the sums."""
 _ENDED_EARLY = frozenset({"length", "content_filter"})
 
 
@@ -26,8 +28,8 @@ class _Choice(_Lenient):
 
 
 class _Usage(_Lenient):
-    prompt_tokens: Annotated[int, Field(ge=0)]
-    completion_tokens: Annotated[int, Field(ge=0)] = 0
+    prompt_tokens: Annotated[int, Field(ge=0, le=TOKENS_MAX)]
+    completion_tokens: Annotated[int, Field(ge=0, le=TOKENS_MAX)] = 0
 
 
 class _Completion(_Lenient):

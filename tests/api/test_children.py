@@ -15,7 +15,7 @@ from replan.job import Asked, make_job
 from replan.plugins import registry
 from replan.settings import Choice, UserConfig
 from runtime.clock import SystemClock
-from runtime.errors import UsageProblem
+from runtime.errors import JournalError, UsageProblem
 from runtime.journal.memory import open_memory
 from runtime.journal.port import RunFilter
 from runtime.models.spec import parse_model_spec
@@ -147,6 +147,23 @@ async def test_a_parked_run_parks_its_child_and_both_go_on_where_they_were(journ
     assert (result.outcome, result.plan, result.calls) == ("success", plan(), 3)
     assert len(await home.events("top", GenerationRequested)) == 2
     assert len(await home.events(child, ArtifactProduced)) == 2
+
+
+async def test_a_journal_that_fails_within_a_child_ends_neither_run(journal, tmp_path):
+    """It may be busy for a moment. The driver leaves, as it would if the run's own append had failed."""
+    home = Home(journal, tmp_path, answers(plan()))
+    child, append, failures = child_run("top", "g_plan/v1.a1"), journal.append, ["busy"]
+
+    async def busy(run, **named):
+        if run == child and failures:
+            raise JournalError(failures.pop())
+        return await append(run, **named)
+
+    journal.append = busy
+    with pytest.raises(JournalError, match="busy"):
+        await home.engine.begin(home.job, run="top")
+    result = await home.engine.resume("top")
+    assert (result.outcome, result.plan) == ("success", plan())
 
 
 async def test_a_child_that_has_finished_is_taken_and_not_asked_again(journal, tmp_path):

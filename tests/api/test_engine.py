@@ -9,6 +9,7 @@ import trio.lowlevel
 from actors.hands.generators import FunctionGenerator
 from actors.hands.team import Registry
 from replan.engine import CODEC, Engine
+from replan.following import Follower
 from replan.job import Job
 from replan.show.outcome import outcome_lines
 from runtime.clock import TrioClock
@@ -66,6 +67,21 @@ async def parked(one, work, after=2.0):
         nursery.cancel_scope.cancel()
     assert result.status == "parked"
     return result
+
+
+async def test_a_parked_run_is_no_longer_followed_though_a_message_lies_there(autojump_clock):
+    """Its user wants it to rest, so nobody takes the message up."""
+
+    async def slow(context):
+        await trio.sleep(100)
+        return await made(context)
+
+    async with engine(toys(mine=slow)) as one:
+        await parked(one, job({"a": {"generator": "mine"}}))
+        await one.tell("first", "it is urgent")
+        result = await Follower(one, "first", lambda record, state: None).follow()
+    assert result is not None
+    assert result.status == "parked"
 
 
 async def test_a_run_is_not_resumed_without_its_plug_ins(autojump_clock):

@@ -3,6 +3,8 @@
 import pytest
 
 import replan
+from replan.engine import Engine
+from runtime.errors import Held
 
 THIN = "Make it better, please."
 
@@ -38,6 +40,27 @@ async def test_under_trio_the_names_begin_with_an_a(tmp_path):
     assert (await replan.adecline(result.question["id"], home=tmp_path)).result == "conflict"
     with pytest.raises(replan.UsageProblem, match="atell"):
         replan.tell(result.run_id, "x", home=tmp_path)
+
+
+async def test_a_host_that_hears_the_answer_first_is_followed(tmp_path, monkeypatch):
+    """The run is driven once, and its records are told all the same."""
+    resume, faster = Engine.resume, ["a host"]
+
+    async def late(engine, run, **named):
+        if not faster:
+            return await resume(engine, run, **named)
+        await resume(engine, run)
+        raise Held(run, faster.pop(), 0.0)
+
+    monkeypatch.setattr(Engine, "resume", late)
+    monkeypatch.setattr(Engine, "hosted", property(lambda engine: True))
+    async with replan.start(THIN, model="rules", home=tmp_path, ask=lambda question: "It fails.") as run:
+        records = [record async for record in run]
+        result = await run.result()
+    assert not faster
+    assert [record.seq for record in records] == [*range(1, len(records) + 1)]
+    assert any(record.event.kind == "clarification_answered" for record in records)
+    assert result.run_id == run.run_id
 
 
 def test_what_cannot_be_taken_is_a_usage_problem(waiting):

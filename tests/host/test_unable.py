@@ -2,7 +2,7 @@
 
 import trio
 
-from runtime.errors import JournalError
+from runtime.errors import JournalError, MachineRunsAway
 from tests.host.stage import Stage, job
 
 
@@ -66,6 +66,17 @@ async def test_a_run_whose_end_by_a_bug_cannot_be_written_yet_is_tried_again_soo
             await trio.sleep(10)
     assert [event for event, _ in stage.events("a")] == ["failed", "not_here", "taken_up", "finished"]
     assert stage.times("taken_up") == [1]
+
+
+async def test_a_run_that_goes_round_in_circles_is_ended_as_a_bug_and_not_tried_for_ever(autojump_clock):
+    stage = Stage()
+    async with stage.engine() as engine:
+        await engine.admit(job("one"), run="a")
+        _let_fail(engine.journal, "read", 1, MachineRunsAway)
+        async with stage.hosting(engine):
+            await trio.sleep(10)
+    assert [event for event, _ in stage.events("a")] == ["failed"]
+    assert stage.row("a") == ("finished", "failed")
 
 
 def _let_fail(journal, name, times, error=JournalError):

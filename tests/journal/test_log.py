@@ -48,7 +48,7 @@ def in_the_log(connection):
 
 
 def test_a_log_that_has_grown_is_brought_in(writing):
-    kept = Log(writing, 0)
+    kept = Log(writing)
     grow(writing, 2)
     assert not kept.long
     grow(writing, 1)
@@ -58,12 +58,13 @@ def test_a_log_that_has_grown_is_brought_in(writing):
     assert in_the_log(writing) == (3, 3)
 
 
-def test_a_reader_is_waited_for_and_then_the_whole_log_is_in_the_file(writing, reading):
+def test_a_reader_is_waited_for_and_then_the_whole_log_is_in_the_file(writing, reading, monkeypatch):
     """SQLite alone would copy what the reader lets it, without a sync, and count that as done."""
-    kept = Log(writing, 10_000)
+    kept = Log(writing)
     grow(writing, 2)
     look(reading)
     grow(writing, 2)
+    monkeypatch.setattr(log, "WAIT_MS", 10_000)
     leaving = threading.Timer(0.2, reading.execute, ["COMMIT"])
     leaving.start()
     kept.bring_in(writing)
@@ -72,7 +73,7 @@ def test_a_reader_is_waited_for_and_then_the_whole_log_is_in_the_file(writing, r
 
 
 def test_a_reader_that_does_not_leave_is_told_of_and_the_next_try_waits_for_a_longer_log(writing, reading, caplog):
-    kept = Log(writing, 10)
+    kept = Log(writing)
     grow(writing, 2)
     look(reading)
     grow(writing, 2)

@@ -171,12 +171,13 @@ async def test_a_refusal_is_the_reply():
     [
         ({"prompt_tokens": 3, "completion_tokens": 4}, Usage(input_tokens=3, output_tokens=4)),
         ({"prompt_tokens": -3, "completion_tokens": 4}, None),
+        ({"prompt_tokens": 2**63}, None),
         ({"prompt_tokens": None}, None),
         ({}, None),
     ],
 )
 async def test_usage_is_believed_only_if_it_makes_sense(reported, usage):
-    """Negative usage would give budget back; a missing one is not zero."""
+    """Negative usage would give budget back, and no journal could hold an absurd one; a missing one is not zero."""
     async with wired(Answer.say(TEXT, usage=reported)) as (_, model):
         reply = await model.complete(request())
     assert isinstance(reply, Reply)

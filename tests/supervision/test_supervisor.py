@@ -9,7 +9,7 @@ import trio
 from runtime.actor import Envelope
 from runtime.clock import TrioClock
 from runtime.crash import install
-from runtime.errors import Fenced, Held, JournalError
+from runtime.errors import Fenced, Held, JournalDamaged, JournalError
 from runtime.journal.memory import open_memory
 from runtime.journal.port import Journal
 from runtime.supervisor import Ending, Stop, Supervisor
@@ -248,7 +248,7 @@ async def test_an_error_with_work_in_flight_ends_the_supervisor_at_once(
 
     def gone(operation: str, when: str) -> None:
         if (operation, when) == ("renew", "before"):
-            raise JournalError("the disk is gone")
+            raise JournalDamaged("journal", "the disk is gone")
 
     async with open_memory(CODEC, TrioClock(), fault=gone if how == "gone" else None) as journal:
         await journal.create("run", "haggling")
@@ -266,9 +266,27 @@ async def test_an_error_with_work_in_flight_ends_the_supervisor_at_once(
                 with trio.move_on_after(5):
                     await driver.drive(Start(4))
             else:
-                with pytest.raises(Fenced if how == "fenced" else JournalError):
+                with pytest.raises(Fenced if how == "fenced" else JournalDamaged):
                     await driver.drive(Start(4))
         assert trio.current_time() < 40
+
+
+async def test_a_lease_that_cannot_be_renewed_for_a_while_ends_nothing(autojump_clock: trio.testing.MockClock) -> None:
+    """The journal may be busy. What is in flight has been paid for, and others may take the run only when it lapses."""
+    failures = ["busy", "busy"]
+
+    async def slow(envelope: Envelope) -> Offer:
+        await trio.sleep(1000)
+        return Offer(envelope.work.request_id, 10)
+
+    def busy(operation: str, when: str) -> None:
+        if (operation, when) == ("renew", "before") and failures:
+            raise JournalError(failures.pop())
+
+    async with open_memory(CODEC, TrioClock(), fault=busy) as journal:
+        await journal.create("run", "haggling")
+        assert await supervisor(journal, slow, slow).drive(Start(4)) is Ending.FINISHED
+    assert not failures
 
 
 async def test_a_stop_does_not_wait_for_work_that_costs_nothing_to_repeat(
