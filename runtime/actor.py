@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, cast
 
 import trio
+from trio.lowlevel import checkpoint_if_cancelled
 
 from runtime import logs
 from runtime.clock import Clock
@@ -37,6 +38,8 @@ class Envelope:
     work: Work
     context: Any
     trace: dict[str, str] = field(default_factory=dict)
+    make_sure: Callable[[], Awaitable[None]] = checkpoint_if_cancelled
+    """To be awaited before something is paid for: raises where the run is another driver's by now."""
     withdrawn: bool = False
     parked: bool = False
     """Whether the run is being parked: work that costs something, and has not begun, should not begin any more."""

@@ -18,7 +18,7 @@ from runtime.actor import Actor, Delivery, Envelope, Mailbox
 from runtime.clock import Clock
 from runtime.crash import reached
 from runtime.driving import Ending, Lease, Stop, root_cause
-from runtime.errors import HomeBudgetSpent, JournalError, StorageFull
+from runtime.errors import HomeBudgetSpent, StorageFull
 from runtime.events import Record
 from runtime.journal.port import Fact, Journal
 from runtime.ledger import ZERO
@@ -26,6 +26,7 @@ from runtime.machine import Machine, Refused, Work, settle
 from runtime.messages import Mailed, Parking, Resumed
 from runtime.news import News, Polling
 from runtime.rationing import Part, parts, saving
+from runtime.tenure import Tenure
 
 __all__ = ["GRACE_SECONDS", "Ending", "Lease", "Stop", "Supervisor"]
 
@@ -66,7 +67,8 @@ class Supervisor(Generic[S, E, M]):
         many seconds at least, is left to it (`Ending.WAITING`), and one that is not due any more is left alone.
         """
         self.run = run
-        self._machine, self._journal, self._clock, self._lease = machine, journal, clock, lease
+        self._machine, self._journal, self._clock = machine, journal, clock
+        self._tenure = Tenure(journal, run, lease)
         self._actors = {actor.address: actor for actor in actors}
         self._stop, self._may_stop = stop or Stop(), stop is not None
         self._on_record = on_record
@@ -78,7 +80,6 @@ class Supervisor(Generic[S, E, M]):
         self._state = machine.initial()
         self._summary = machine.summary(self._state)
         self._seq = 0
-        self._epoch = 0
         self._mail_seen = 0
         self._early: list[Mailed] = []
         self._patience = trio.CancelScope()
@@ -96,9 +97,8 @@ class Supervisor(Generic[S, E, M]):
         `first` is the message that starts a run whose journal is empty. Raises `Held`, `RunNotFound`, `JournalDamaged`
         before anything is done, and `Fenced` if another driver takes over.
         """
-        lease = self._lease
         with trio.CancelScope(shield=True):  # Else a lease could be taken and never given back.
-            self._epoch = await self._journal.claim(self.run, lease.owner, lease.ttl, dead=lease.dead)
+            await self._tenure.claim()
         try:
             reached("claim.after")
             with self._all:
@@ -111,13 +111,13 @@ class Supervisor(Generic[S, E, M]):
             raise root_cause(group) from group
         finally:
             with trio.CancelScope(shield=True):
-                await self._journal.release(self.run, self._epoch)
+                await self._tenure.release()
         return ending
 
     async def _work(self, first: Any) -> Ending:
         async with trio.open_nursery() as nursery:
             try:
-                nursery.start_soon(self._keep_lease)
+                nursery.start_soon(self._tenure.keep)
                 self._mailboxes = {
                     address: Mailbox(actor, nursery, self._deliver, self._clock)
                     for address, actor in self._actors.items()
@@ -171,7 +171,7 @@ class Supervisor(Generic[S, E, M]):
             if opening:
                 await self._record_only(first)
         elif not self._finished():
-            await self._step(first if opening else Resumed(self._epoch, self._clock.now()))
+            await self._step(first if opening else Resumed(self._tenure.epoch, self._clock.now()))
             for mail in self._early:
                 await self._take(mail)
 
@@ -309,7 +309,7 @@ class Supervisor(Generic[S, E, M]):
         self._all.shield = True  # A scope for each append would cost more than the rest of this function.
         try:
             records = await self._journal.append(
-                self.run, after=self._seq, epoch=self._epoch, facts=facts, summary=summary, overdraw=overdraw
+                self.run, after=self._seq, epoch=self._tenure.epoch, facts=facts, summary=summary, overdraw=overdraw
             )
         finally:
             self._all.shield = False
@@ -332,7 +332,7 @@ class Supervisor(Generic[S, E, M]):
         for request_id, work in outstanding.items():
             if request_id not in self._running and work.address in self._mailboxes:
                 trace = {"run_id": self.run, **self._trace(work.request)}
-                envelope = Envelope(work, self._machine.brief(self._state, work), trace=trace)
+                envelope = Envelope(work, self._machine.brief(self._state, work), trace, self._tenure.make_sure)
                 self._running[request_id] = envelope
                 self._mailboxes[work.address].put(envelope)
 
@@ -364,17 +364,6 @@ class Supervisor(Generic[S, E, M]):
             await self._send.send(delivery)
         except trio.BrokenResourceError:
             return  # The supervisor has left: nobody may write any more, and the next driver asks again.
-
-    async def _keep_lease(self) -> None:
-        while True:
-            await trio.sleep(self._lease.ttl / 3)
-            reached("renew.before")
-            try:
-                await self._journal.renew(self.run, self._epoch, self._lease.ttl)
-            except JournalError as error:
-                if not error.passing:
-                    raise
-                # The next time it may work; until then others may take the run.
 
     async def _watch_stop(self) -> None:
         await self._stop.park.wait()

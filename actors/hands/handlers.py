@@ -28,7 +28,9 @@ async def generate(generator: Generator, clock: Clock, turn: Turn, envelope: Env
     brief: GenerationBrief = envelope.context
     with suppress(NoTurn):
         async with turn():
-            if not envelope.parked:  # It may have waited in the mailbox, or for its turn.
+            reached("send.before")
+            await envelope.make_sure()
+            if not envelope.parked:  # It may have waited in the mailbox, for its turn, or for the journal.
                 return await _generate(generator, clock, brief)
     unsent = Fault(kind=FaultKind.REFUSED_CONNECTION, message="not sent, since the process is about to stop")
     return Faulted(brief.request.request_id, clock.now(), 0.0, unsent)
@@ -36,7 +38,6 @@ async def generate(generator: Generator, clock: Clock, turn: Turn, envelope: Env
 
 async def _generate(generator: Generator, clock: Clock, brief: GenerationBrief) -> Generated | Faulted:
     request_id, started = brief.request.request_id, clock.now()
-    reached("send.before")
     answer: Reply | Fault = Fault(kind=FaultKind.TIMEOUT, message=f"no reply in {brief.request.timeout_seconds:g} s")
     with trio.move_on_after(brief.request.timeout_seconds):
         answer = await generator.generate(brief)

@@ -41,7 +41,9 @@ SCRIPT: dict[str, Any] = {
     "g_plan": [plan(needs_missing_token="licence_granted"), *[plan()] * 40],
 }
 RANDOM_KILLS = int(os.environ.get("REPLAN_KILLS", "20"))
-"""More of them in a soak, which also kills each time that a label is reached, not at the first and the fourth only."""
+"""More of them in a soak, in two parts (`REPLAN_KILLS_FROM`); it also kills each time that a label is reached, and not
+at the first and the fourth only.
+"""
 PLACES = range(1, 40) if RANDOM_KILLS > 20 else (1, 4)
 TTL = 0.06
 """Seconds: short, so that the lease is renewed within a run of this length."""
@@ -198,7 +200,7 @@ def by_cause(script: dict[str, Any]) -> Handler:
     )
 
 
-@pytest.mark.parametrize("seed", range(RANDOM_KILLS))
+@pytest.mark.parametrize("seed", range(int(os.environ.get("REPLAN_KILLS_FROM", "0")), RANDOM_KILLS))
 def test_two_kills_at_random_moments(seed: int, tmp_path: Path, forker: Zygote) -> None:
     """Each first kill hits a run in progress: the moment is drawn again until one does."""
     dice, slow = (

@@ -202,7 +202,7 @@ class ResumesUnderTheOldEpoch(Supervisor):
 class WritesBeforeItHasTheRun(Supervisor):
     async def _load(self):
         await super()._load()
-        self._epoch -= 1
+        self._tenure.epoch -= 1
 
 
 class LeavesWithoutLooking(Supervisor):

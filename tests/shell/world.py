@@ -280,7 +280,7 @@ class World:
         for seq, record in self.acknowledged.items():
             kept = seq <= len(self.records) and self.records[seq - 1].hash == record.hash
             books.holds(kept, f"record {seq} was acknowledged, and is lost")
-        ended = books.finished is not None or ending in ON_ITS_OWN or books.parked_why
+        ended = held.summary.status in ON_ITS_OWN or ending in ON_ITS_OWN  # It may rest though its driver has died.
         books.holds(ended, f"neither ended, waiting nor parked: {self.endings}")
         if self.troubles.willing and self.troubles.patient and not books.parked_why:
             books.holds(
