@@ -113,7 +113,7 @@ def _say_posted(said: str, row: RunRow, *, hosted: bool, left: int = 0) -> None:
     """Say what was posted, how many questions are left, and how the run goes on if nobody drives it."""
     err().print(line(f"replan: {said}"))
     _say_more(row.run, left)
-    if row.owner is None and not hosted:
+    if row.owner is None and not hosted and row.summary.status != "finished":
         err().print(line(f"replan: go on with: {program()} resume {row.run}"))
 
 

@@ -3,6 +3,7 @@
 from rich.text import Text
 
 from actors.answers import TEXT, wanted
+from actors.findings import Code
 from replan.result import Result
 from replan.show.advice import provider_advice
 from replan.show.console import Row, line
@@ -28,6 +29,7 @@ _FLAGS = {
     "the deadline has passed": "--deadline",
 }
 """The flag of the limit that ran out, by what the run says at its end."""
+_PER_CALL = ("no tokens left", "no money left")
 
 
 def outcome_lines(result: Result) -> list[Row]:
@@ -74,7 +76,10 @@ def _advice(result: Result) -> str:
     if result.outcome == "backtrack_ceiling" and not result.goes_back:
         return f"use a search that goes back, such as depth_first, or another model; {tree}"
     if result.outcome == "budget_exhausted":
-        return f"run it again with more {_FLAGS.get(result.why, 'time or calls')}; {tree}"
+        alone = "the first call alone may take more; " if not result.calls and result.why in _PER_CALL else ""
+        return f"{alone}run it again with more {_FLAGS.get(result.why, 'time or calls')}; {tree}"
+    if any(one.code == Code.REVIEW_UNANSWERED for one in result.findings):
+        return f"run it again, and approve the artifact or say what is wrong with it; {tree}"
     return f"{_NEXT[result.outcome]}; {tree}"
 
 

@@ -103,6 +103,12 @@ def test_tokens_and_time_are_limits_too(replan, problem, scripted, limit):
     assert limit[0] in replan("show", json.loads(done.stdout)["run_id"]).stdout
 
 
+def test_too_few_tokens_for_a_single_call_are_called_that(replan, problem):
+    done = replan("run", problem, "-m", "rules", "--max-tokens", "100")
+    assert done.exit_code == 5
+    assert "the first call alone may take more; run it again with more --max-tokens" in " ".join(done.stdout.split())
+
+
 def test_active_time_is_a_limit_in_seconds(replan, problem, scripted):
     """What it does is told in tests/api/test_engine.py."""
     done = replan("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", "single", "--active-time", "30m", "--json")

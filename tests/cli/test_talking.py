@@ -223,6 +223,18 @@ def test_a_review_shows_the_artifact_and_its_rejection_is_feedback(replan, probl
     assert (shown["outcome"], shown["plan"]) == ("success", better)
 
 
+def test_a_declined_review_says_what_the_reviewer_can_do(replan, problem, scripted, tmp_path):
+    workflow = tmp_path / "reviewed.yaml"
+    workflow.write_text(REVIEWED)
+    run = json.loads(replan("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", workflow, "--json").stdout)[
+        "run_id"
+    ]
+    assert replan("answer", f"{run}/q1", "--decline").exit_code == 0
+    done = replan("resume", run)
+    assert done.exit_code == 3
+    assert "Next: run it again, and approve the artifact" in done.stdout
+
+
 def test_a_workflow_with_a_review_is_looked_at_like_any_other(replan, tmp_path):
     workflow = tmp_path / "reviewed.yaml"
     workflow.write_text(REVIEWED)
