@@ -16,7 +16,7 @@ from actors.config.yamlfile import read_document
 from runtime.budget import HomeBudget
 from runtime.errors import UsageProblem
 from runtime.models.prices import MICRO
-from runtime.models.spec import ModelSpec, parse_model_spec
+from runtime.models.spec import ModelSpec, Scripted, parse_model_spec
 
 MTOK = 1_000_000
 
@@ -94,6 +94,14 @@ def read_user_config(path: Path) -> UserConfig:
         raise explain(error, document) from None
 
 
+def _wherever(text: str, spec: ModelSpec) -> Choice:
+    """Return the choice as it is written down: a script is found from every folder, since a host may drive the run."""
+    if isinstance(spec, Scripted):
+        spec = Scripted(str(Path(spec.path).absolute()))
+        text = f"scripted:{spec.path}"
+    return Choice(text, spec)
+
+
 def choose_model(flag: str | None, environment: Mapping[str, str], config: UserConfig) -> Choice:
     """Return the model to use: the flag's, `REPLAN_MODEL`'s, the config's, or the built-in `rules`.
 
@@ -106,7 +114,7 @@ def choose_model(flag: str | None, environment: Mapping[str, str], config: UserC
         (config.model, "config.yaml model"),
     ):
         if text is not None:
-            return Choice(text.strip(), parse_model_spec(text, place=place))
+            return _wherever(text.strip(), parse_model_spec(text, place=place))
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         if environment.get(name):
             hint = "set REPLAN_MODEL to the model's name, or pass -m rules for the built-in one"

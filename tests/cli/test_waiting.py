@@ -1,6 +1,7 @@
 """Runs that wait for the user: questions, answers, resuming and cancelling, each perhaps in another process."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -52,6 +53,19 @@ def test_an_answer_lets_the_run_go_on(replan, waiting, text):
     assert done.exit_code == 0
     assert json.loads(done.stdout)["plan"] == PLAN
     assert json.loads(replan("questions", "--json").stdout) == {"questions": []}
+
+
+def test_a_script_named_from_one_folder_is_found_from_another(replan, problem, scripted, tmp_path, monkeypatch):
+    """So a host can drive the run as well, wherever it was started."""
+    script = Path(scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]}).removeprefix("scripted:"))
+    monkeypatch.chdir(script.parent)
+    run = json.loads(replan("run", problem, "-m", f"scripted:{script.name}", "-w", "option_a", "--json").stdout)[
+        "run_id"
+    ]
+    assert replan("answer", f"{run}/q1", "3.12").exit_code == 0
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert replan("resume", run).exit_code == 0
 
 
 def test_the_same_answer_twice_is_fine_and_another_one_is_not(replan, waiting):
