@@ -27,7 +27,7 @@ ITEMS_MAX = 20
 """Items of a list, or fields of a mapping, that an outline shows; a larger one is shown as its size."""
 
 _PRODUCT = "replan"
-_JOURNAL = f"{_PRODUCT}.journal"
+_JOURNAL = logging.getLogger(f"{_PRODUCT}.journal")
 _RESERVED = frozenset({"event", "level", "logger", "timestamp", "exception", "exc_info", "stack_info", "run_id", "seq"})
 _CHATTY = ("anyio", "asyncio", "httpcore2", "httpx2", "hypercorn", "mcp", "openai")
 _IDENTIFIER = re.compile(r"[\w.:/@+-]{1,96}")
@@ -118,7 +118,7 @@ def log_record(record: Record[Any], **fields: Any) -> None:
 
     `fields` (such as `branch`) are bound beside them. Costs next to nothing while `INFO` is off.
     """
-    if not logging.getLogger(_JOURNAL).isEnabledFor(logging.INFO):
+    if not _JOURNAL.isEnabledFor(logging.INFO):
         return
     event = record.event
     shown = outline(event.model_dump(mode="json")) if isinstance(event, Event) else {}

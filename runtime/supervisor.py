@@ -83,7 +83,6 @@ class Supervisor(Generic[S, E, M]):
         self._mail_seen = 0
         self._early: list[Mailed] = []
         self._patience = trio.CancelScope()
-        self._all = trio.CancelScope()
         self._parked = False
 
     @property
@@ -97,16 +96,14 @@ class Supervisor(Generic[S, E, M]):
         `first` is the message that starts a run whose journal is empty. Raises `Held`, `RunNotFound`, `JournalDamaged`
         before anything is done, and `Fenced` if another driver takes over.
         """
-        with trio.CancelScope(shield=True):  # Else a lease could be taken and never given back.
-            await self._tenure.claim()
+        await self._tenure.claim()
         try:
             reached("claim.after")
-            with self._all:
-                await self._load()
-                if await self._ended_by_mail():
-                    ending = Ending.FINISHED
-                else:
-                    ending = Ending.WAITING if await self._overtaken() else await self._work(first)
+            await self._load()
+            if await self._ended_by_mail():
+                ending = Ending.FINISHED
+            else:
+                ending = Ending.WAITING if await self._overtaken() else await self._work(first)
         except BaseExceptionGroup as group:
             raise root_cause(group) from group
         finally:
@@ -306,13 +303,9 @@ class Supervisor(Generic[S, E, M]):
         facts = [Fact(event, inbox if place == 0 else None) for place, event in enumerate(events)]
         summary = self._machine.summary(state)
         reached("append.before")
-        self._all.shield = True  # A scope for each append would cost more than the rest of this function.
-        try:
-            records = await self._journal.append(
-                self.run, after=self._seq, epoch=self._tenure.epoch, facts=facts, summary=summary, overdraw=overdraw
-            )
-        finally:
-            self._all.shield = False
+        records = await self._journal.append(
+            self.run, after=self._seq, epoch=self._tenure.epoch, facts=facts, summary=summary, overdraw=overdraw
+        )
         reached("append.after")
         self._state, self._summary, self._seq = state, summary, records[-1].seq
         for record in records:

@@ -221,13 +221,13 @@ class _MemoryJournal(Generic[E]):
         return self._store.version
 
     async def _commit(self, operation: str, commit: Callable[[], T]) -> T:
-        # Cancelled at the first checkpoint, nothing was written; at the second, everything: as with a real disk.
+        # Cancelled before it is written, nothing is; afterwards, whoever writes hears of it: as with a real disk.
         await trio.lowlevel.checkpoint()
         self._fault(operation, "before")
         result = commit()
         self._store.version += 1
         self._fault(operation, "after")
-        await trio.lowlevel.checkpoint()
+        await trio.lowlevel.cancel_shielded_checkpoint()
         return result
 
     def _book(self, held: _Run, summary: Summary, now: float, *, overdraw: bool) -> None:

@@ -2,7 +2,7 @@
 
 Order of duty for a driver: `claim` (an epoch), `read`, then `append` again and again, each naming the last record it
 knows; `renew` before the lease ends; `release` at the end. People and other processes use `post` at any time.
-A cancelled call may still have taken effect: cancelled does not mean unwritten.
+A call that is cancelled has written nothing: once a write is handed to the store, its caller waits for the end of it.
 """
 
 from collections.abc import Callable, Sequence

@@ -168,10 +168,12 @@ def add_spending(connection: apsw.Connection, day: int, change: Amount) -> Amoun
     """Add to what a day has cost, and return the new total."""
     statement = (
         "INSERT INTO spending VALUES (?, ?, ?) ON CONFLICT (day) DO UPDATE"
-        " SET calls = calls + excluded.calls, micro_usd = micro_usd + excluded.micro_usd"
+        " SET calls = calls + excluded.calls, micro_usd = micro_usd + excluded.micro_usd RETURNING calls, micro_usd"
     )
-    connection.execute(statement, (day, change.calls, change.micro_usd))
-    return spending(connection, day)
+    total: Any
+    (total,) = connection.execute(statement, (day, change.calls, change.micro_usd)).fetchall()
+    calls, micro_usd = total
+    return Amount(calls=calls, micro_usd=micro_usd)
 
 
 def spending(connection: apsw.Connection, day: int) -> Amount:

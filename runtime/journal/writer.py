@@ -71,19 +71,19 @@ class Writer:
     async def do(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run the job in a transaction and return its result once that is committed; raise its error otherwise.
 
-        A caller that is cancelled while it waits does not take the job back.
+        Once it is handed in, the caller waits for it, cancelled or not: whoever writes knows what was written.
         """
         await trio.lowlevel.checkpoint_if_cancelled()
         if self._idle is not None:
             raise JournalError("the journal is closed")
-        done = trio.Event()
-        job = Job(work, lambda _: done.set())
+        task = trio.lowlevel.current_task()
+        job = Job(work, lambda _: trio.lowlevel.reschedule(task))
         self._waiting.append(job)
         if not (self._committing or self._due):
             # Soon, and not now: whoever else is about to write in this pass of the scheduler joins the group.
             self._due = True
             self._token.run_sync_soon(self._write)
-        await done.wait()
+        await trio.lowlevel.wait_task_rescheduled(_to_the_end)
         return job.outcome()
 
     async def stop(self) -> None:
@@ -143,6 +143,11 @@ class Writer:
     def _go_on(self) -> None:
         self._committing = False
         self._write()
+
+
+def _to_the_end(_raise_cancel: object) -> trio.lowlevel.Abort:
+    """Let no wait for a commit be cancelled."""
+    return trio.lowlevel.Abort.FAILED
 
 
 def _end(failure: Exception | None, connection: apsw.Connection) -> Exception | None:

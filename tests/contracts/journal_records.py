@@ -111,6 +111,22 @@ class RecordsContract:
         assert [event.number for event in await events(journal, "a")] == written
         assert len(written) == 1
 
+    async def test_whoever_is_cancelled_in_a_write_hears_what_was_written(self, journal):
+        epoch, heard = await driven(journal, "a"), list[int]()
+
+        async def append(after: int) -> None:
+            records = await journal.append("a", after=after, epoch=epoch, facts=counted(after), summary=RUNNING)
+            heard.append(records[0].seq)
+
+        for moment in range(6):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(append, len(heard))
+                for _ in range(moment):
+                    await trio.lowlevel.checkpoint()
+                nursery.cancel_scope.cancel()
+            assert [record.seq for record in await journal.read("a")] == heard
+        assert heard
+
     async def test_many_runs_append_at_once_and_each_stays_whole(self, journal):
         async def drive(run: str) -> None:
             epoch = await driven(journal, run)

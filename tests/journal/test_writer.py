@@ -184,13 +184,29 @@ async def test_a_closing_that_fails_is_told_and_leaves_nothing(tmp_path):
     assert threading.enumerate() == before
 
 
-async def test_a_job_whose_caller_was_cancelled_is_done_all_the_same(opener):
-    async with opener() as writer:
+async def test_a_caller_that_is_cancelled_hears_of_its_job_all_the_same(opener):
+    heard, scope = [], trio.CancelScope()
+
+    async def ask():
+        with scope:
+            heard.append(await writer.do(partial(insert, 1)))
+
+    async with opener() as writer, trio.open_nursery() as nursery:
         gate = Gate(writer)
-        with trio.move_on_after(0.01):
-            await writer.do(partial(insert, 1))
+        nursery.start_soon(ask)
+        await trio.testing.wait_all_tasks_blocked()
+        scope.cancel()
+        await trio.testing.wait_all_tasks_blocked()
         gate.opened.set()
-        assert await writer.do(numbers) == [1]
+    assert heard == [1]
+
+
+async def test_a_caller_that_was_cancelled_before_hands_nothing_in(opener):
+    async with opener() as writer:
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await writer.do(partial(insert, 1))
+        assert await writer.do(numbers) == []
 
 
 async def test_what_was_handed_in_is_done_before_the_end(opener, tmp_path):
@@ -209,15 +225,13 @@ async def test_a_job_that_waits_right_before_the_end_is_done(opener, tmp_path):
         await trio.sleep(0.02)
         gate.opened.set()
 
-    async with trio.open_nursery() as outer, opener() as writer:
+    async with trio.open_nursery() as callers, opener() as writer:
         gate = Gate(writer)
-        async with trio.open_nursery() as callers:
-            callers.start_soon(writer.do, nothing)
-            await trio.testing.wait_all_tasks_blocked()
-            callers.start_soon(writer.do, partial(insert, 1))
-            await trio.testing.wait_all_tasks_blocked()
-            callers.cancel_scope.cancel()
-        outer.start_soon(open_later, gate)
+        callers.start_soon(writer.do, nothing)
+        await trio.testing.wait_all_tasks_blocked()
+        callers.start_soon(writer.do, partial(insert, 1))
+        await trio.testing.wait_all_tasks_blocked()
+        callers.start_soon(open_later, gate)
     assert numbers(apsw.Connection(str(tmp_path / "db"))) == [1]
 
 

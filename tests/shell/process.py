@@ -29,7 +29,7 @@ class Died(BaseException):
 
 
 class SlowJournal:
-    """A journal whose operations take up to `seconds` before their commit, and again after it."""
+    """A journal whose operations take up to `seconds` before their commit, and again until their caller hears of it."""
 
     def __init__(self, journal, dice, seconds):
         self._journal, self._dice, self._seconds = journal, dice, seconds
@@ -41,7 +41,8 @@ class SlowJournal:
     async def _slowly(self, operation, *arguments, **named):
         await trio.sleep(self._dice.random() * self._seconds)
         result = await operation(*arguments, **named)
-        await trio.sleep(self._dice.random() * self._seconds)
+        with trio.CancelScope(shield=True):
+            await trio.sleep(self._dice.random() * self._seconds)
         return result
 
 
