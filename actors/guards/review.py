@@ -50,6 +50,12 @@ def needed(guard: str | Composite, verdict: Verdict | None) -> bool:
     return not verdict.passed and not verdict.fatal and 2 * (passes + 1) > len(set(guard.members))
 
 
+def left_open(guard: str | Composite, verdict: Verdict) -> bool:
+    """Tell whether a verdict is only what the other guards say, and a person is still to judge."""
+    own = verdict.guard == NAME or any(part.guard == NAME for part in verdict.parts)
+    return reviewed(guard) and not own and needed(guard, verdict)
+
+
 def answered(answer: str) -> Verdict:
     """Return the person's verdict. Only `approve` passes; what else there is is the reason for a rejection."""
     if answer == APPROVE:

@@ -1,6 +1,7 @@
 """Reading runs out of the journal: the list, one run in several views, and its records as they come."""
 
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import trio
@@ -8,6 +9,7 @@ from rich.text import Text
 
 from actors.machine.decided import Decided
 from actors.machine.events import PlanningEvent
+from actors.machine.pinned import Pinned
 from actors.machine.state import State
 from replan.cli.exits import Exit
 from replan.cli.mail import say_how_to_answer
@@ -94,7 +96,7 @@ async def _show_run(invocation: Invocation, wanted: str | None, view: str, as_js
         case "tree":
             _print_tree(row, state, records, status, as_json=as_json)
         case "events":
-            _print_events(run, records, as_json=as_json)
+            _print_events(engine, run, records, as_json=as_json)
         case _:
             result = result_of(run, state, status, heard)
             _print_result(result, state, view, as_json=as_json)
@@ -117,13 +119,11 @@ def _print_tree(row: RunRow, state: State, records: list[Record[PlanningEvent]],
             out().print(text, soft_wrap=True)
 
 
-def _print_events(run: str, records: list[Record[PlanningEvent]], *, as_json: bool) -> None:
+def _print_events(engine: Engine, run: str, records: list[Record[PlanningEvent]], *, as_json: bool) -> None:
     if as_json:
         print_json({"run_id": run, "events": [_record_to_json(record) for record in records]})
         return
-    console = out()
-    for record in records:
-        console.print(record_line(record))
+    _Lines(engine).print(records)
 
 
 def _print_result(result: Result, state: State, view: str, *, as_json: bool) -> None:
@@ -161,12 +161,13 @@ def log_run(invocation: Invocation, wanted: str | None, *, follow: bool) -> int:
 async def _log_run(invocation: Invocation, wanted: str | None, follow: bool) -> int:
     async with opened(invocation) as engine:
         run = await _wanted(engine, wanted)
-        seen = await _print_new(engine, run, 0)
+        lines = _Lines(engine)
+        lines.print(await engine.journal.read(run))
         while follow and status_of(await engine.journal.row(run), hosted=engine.hosted) == "running":
             await trio.sleep(FOLLOW_SECONDS)
-            seen = await _print_new(engine, run, seen)
+            lines.print(await engine.journal.read(run, lines.seen))
         if follow:
-            await _print_new(engine, run, seen)
+            lines.print(await engine.journal.read(run, lines.seen))
     return Exit.OK
 
 
@@ -174,17 +175,26 @@ DERIVED = ("request_id", "node", "step")
 """What an event's ids say, beside what is stored: readers of the JSON should not have to take ids apart."""
 
 
-async def _print_new(engine: Engine, run: str, seen: int) -> int:
-    console = out()
-    for record in await engine.journal.read(run, seen):
-        console.print(record_line(record))
-        seen = record.seq
-    return seen
+class _Lines:
+    """Prints the records of one run, from the first on, which says what the run is pinned to."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._machine, self._console = engine.machine, out()
+        self._config: Pinned | None = None
+        self.seen = 0
+
+    def print(self, records: Iterable[Record[PlanningEvent]]) -> None:
+        """Print the records that follow on those before: number, time, what happened."""
+        for record in records:
+            if self._config is None:
+                self._config = self._machine.evolve(self._machine.initial(), record.event).config
+            self._console.print(record_line(record, self._config))
+            self.seen = record.seq
 
 
-def record_line(record: Record[PlanningEvent]) -> Text:
-    """Return a record as one line: its number, its time, what happened."""
-    return columns(f"{record.seq:>4}", stamp(record.at), line(line_of(record.event)))
+def record_line(record: Record[PlanningEvent], config: Pinned | None) -> Text:
+    """Return a record as one line; `config` is what its run is pinned to."""
+    return columns(f"{record.seq:>4}", stamp(record.at), line(line_of(record.event, config)))
 
 
 def _record_to_json(record: Record[PlanningEvent]) -> dict[str, Any]:

@@ -28,8 +28,8 @@ class Attempt:
     """One attempt. `parent` is the attempt that it hangs under; `wasted` is what a backtrack made void, with itself.
 
     `late` is what replies cost that came after their request was withdrawn, `unknown` what is charged for tries whose
-    bill nobody knows. `child` is the run that it is, if it is one. `over` says that the run has finished, so that a
-    verdict which is missing will not come; `rests` that nobody drives it now.
+    bill nobody knows. `child` is the run that it is, if it is one. `reviewed` says that a person is to judge it, `over`
+    that the run has finished, so that a verdict which is missing will not come; `rests` that nobody drives it now.
     """
 
     node: Node
@@ -39,6 +39,7 @@ class Attempt:
     cost_known: bool = False
     late: Amount = ZERO
     unknown: Amount = ZERO
+    reviewed: bool = False
     over: bool = False
     rests: bool = False
     child: str | None = None
@@ -121,6 +122,7 @@ def attempts(
             cost_known=known,
             late=late.get(node.node, ZERO),
             unknown=unknown.get(node.node, ZERO),
+            reviewed=node.node in state.reviews,
             over=state.finished is not None,
             rests=rests,
             child=child_run(state.run, node.node) if state.config and state.config.child_of(node.step) else None,

@@ -74,9 +74,9 @@ class Silence:
 class Lines(Silence):
     """Prints a line for each event that is news."""
 
-    def on_record(self, record: Record[PlanningEvent], state: State) -> None:  # noqa: ARG002 -- the port's signature
+    def on_record(self, record: Record[PlanningEvent], state: State) -> None:
         """Print the event's line."""
-        news = news_of(record.event)
+        news = news_of(record.event, state.config)
         if news:
             err().print(line(f"{clock(record.at)} {news}"))
 

@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from actors.guards.review import left_open
 from actors.machine.decided import Decided
 from actors.machine.events import (
     ArtifactProduced,
@@ -32,6 +33,8 @@ from actors.machine.events import (
     WaitEnded,
     WaitRequested,
 )
+from actors.machine.ids import step_of
+from actors.machine.pinned import Pinned
 from actors.machine.state import HOME_BUDGET
 from actors.policy.table import BacktrackLevel
 from replan.show.tree import finding_line
@@ -51,8 +54,8 @@ _FAR = (BacktrackLevel.PARTIAL_REPLAN, BacktrackLevel.FULL_REPLAN)
 """Decisions that the next lines do not say themselves."""
 
 
-def news_of(event: PlanningEvent) -> str:
-    """Return the line that progress shows for an event, or nothing."""
+def news_of(event: PlanningEvent, config: Pinned | None) -> str:
+    """Return the line that progress shows for an event, or nothing; `config` is what its run is pinned to."""
     if isinstance(event, _SILENT):
         return ""
     if isinstance(event, WaitRequested) and event.node is None and event.request_id != HOME_BUDGET:
@@ -61,11 +64,11 @@ def news_of(event: PlanningEvent) -> str:
         return ""
     if isinstance(event, RunFinished):
         return f"finished: {event.outcome}"  # Why is part of the result.
-    return line_of(event)
+    return line_of(event, config)
 
 
-def line_of(event: PlanningEvent) -> str:
-    """Return what happened, in one line of text that is not yet sanitised."""
+def line_of(event: PlanningEvent, config: Pinned | None) -> str:
+    """Return what happened, in one line of text that is not yet sanitised; `config` is what its run is pinned to."""
     match event:
         case RunStarted():
             return f"run {event.run} started, {counted(event.limits.calls, 'call')} at most"
@@ -90,7 +93,7 @@ def line_of(event: PlanningEvent) -> str:
         case JudgementRequested():
             return f"{event.node} goes to {event.guard}"
         case VerdictReached():
-            return _verdict(event)
+            return _verdict(event, config)
         case Decided():
             return _decision(event)
         case Revised():
@@ -156,8 +159,10 @@ def _branch(event: BranchOpened | BranchPruned) -> str:
             assert_never(event)
 
 
-def _verdict(event: VerdictReached) -> str:
+def _verdict(event: VerdictReached, config: Pinned | None) -> str:
     verdict = event.verdict
+    if config is not None and left_open(config.workflow.effective_guard(step_of(event.node)), verdict):
+        return f"{event.node} left to a person's review"
     if verdict.passed:
         return f"{event.node} accepted by {verdict.guard}"
     first = finding_line(verdict.errors[0]) if verdict.errors else "no reason given"

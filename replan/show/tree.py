@@ -61,6 +61,8 @@ def _said(attempt: Attempt) -> str:
     node = attempt.node
     if node.status == "pending" and attempt.over:
         return "without a verdict"
+    if attempt.reviewed:
+        return "left to a person's review"
     if node.status == "pending" and attempt.rests:
         return "interrupted" if node.artifact is None else "not judged yet"
     if node.status == "superseded" and node.verdict is None:
