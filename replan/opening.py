@@ -23,7 +23,7 @@ from runtime.errors import UsageProblem
 from runtime.journal.port import Journal
 from runtime.models.address import OPENAI_URL, check_base_url
 from runtime.models.port import Fault, Model, Reply
-from runtime.models.spec import ModelSpec, Named, Replay, Rules, Scripted, Simulated, parse_model_spec
+from runtime.models.spec import ModelSpec, Named, Replay, Rules, Scripted, Simulated, near_built_in, parse_model_spec
 
 
 @asynccontextmanager
@@ -104,7 +104,9 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str]) -> None:
     """Check what can be checked before anything is written. Raises `UsageProblem` if the model cannot be had."""
     match spec:
         case Named(name) if not environment.get("OPENAI_API_KEY") and not environment.get("OPENAI_BASE_URL"):
-            hint = "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, or pass -m rules"
+            near = near_built_in(name)
+            hint = "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own"
+            hint = f"did you mean {near}? else {hint}" if near else f"{hint}, or pass -m rules"
             raise UsageProblem(f"model {name!r} needs a key", place="OPENAI_API_KEY", hint=hint)
         case Named() if environment.get("OPENAI_BASE_URL"):
             check_base_url(environment["OPENAI_BASE_URL"])

@@ -1,11 +1,13 @@
-"""What `doctor` looks at: versions, the home, the journal, the model and who chose it, the terminal."""
+"""What `doctor` looks at: versions, the home, its settings and journal, the model and who chose it, the terminal."""
 
 import os
 import platform
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import apsw
@@ -34,6 +36,9 @@ from runtime.models.address import OPENAI_URL, check_base_url
 from runtime.models.prices import MICRO
 
 REACH_SECONDS = 5.0
+
+_NEEDS = {"budget": {"config", "journal"}, "notify": {"config"}, "model": {"config"}}
+"""What else has to be right before there is anything to be said of a thing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +79,20 @@ def _all(environment: Mapping[str, str], model: str | None, *, online: bool) -> 
         ("data", lambda: f"{data_root()}, {len(shipped_workflows(data_root()))} workflows"),
         ("plug-ins", _plugins),
         ("home", lambda: _home(environment)),
+        ("config", lambda: _config(environment)),
         ("journal", lambda: trio.run(_journal, environment)),
         ("budget", lambda: trio.run(_budget, environment)),
         ("hosts", lambda: _hosts(environment)),
+        ("notify", lambda: _notify(environment)),
         ("model", lambda: _model(environment, model)),
         ("key", lambda: _key(environment)),
         ("server", lambda: _server(environment, online=online)),
         ("terminal", lambda: _terminal(environment)),
     ]
-    wrong = set()
+    wrong: set[str] = set()
     for name, check in checks:
-        if name == "budget" and "journal" in wrong:
-            continue  # What is spent stands in the journal, which is told of already.
+        if _NEEDS.get(name, set()) & wrong:
+            continue
         try:
             yield Looked(name, check())
         except (ReplanError, OSError, PackageNotFoundError) as error:
@@ -109,6 +116,12 @@ def _home(environment: Mapping[str, str]) -> str:
     if not locate_home(environment).folder.exists():
         return f"{locate_home(environment).folder} ({source}; made by the first run)"
     return f"{open_home(environment).folder} ({source})"
+
+
+def _config(environment: Mapping[str, str]) -> str:
+    path = locate_home(environment).config
+    read_user_config(path)
+    return str(path) if path.exists() else f"none ({path})"
 
 
 async def _journal(environment: Mapping[str, str]) -> str:
@@ -140,6 +153,21 @@ async def _budget(environment: Mapping[str, str]) -> str:
 def _hosts(environment: Mapping[str, str]) -> str:
     found = Bells(locate_home(environment).hosts).ring()
     return f"{counted(found, 'host')} {'serves' if found == 1 else 'serve'} this home" if found else "none"
+
+
+def _notify(environment: Mapping[str, str]) -> str:
+    """Say which program hears that a run waits. Raises `UsageProblem` where there is none that could be started."""
+    path = locate_home(environment).config
+    arguments = read_user_config(path).notify
+    if not arguments:
+        return "none"
+    found = shutil.which(arguments[0])
+    if found is None:
+        there = Path(arguments[0]).exists()
+        cause = f"{arguments[0]!r} {'may not be run' if there else 'is no program that is found'}"
+        hint = "make it executable" if there else "name one on PATH, or give its whole path"
+        raise UsageProblem(cause, place=f"{path} notify", hint=hint)
+    return found  # Without its arguments, which may hold a key.
 
 
 def _model(environment: Mapping[str, str], model: str | None) -> str:

@@ -131,16 +131,32 @@ def prepare(path: Path, where: Place, *, skip_broken: bool = False) -> Prepared:
     """Return the experiment in a file. Raises `UsageProblem` for the first thing that is wrong, with its place."""
     experiment, document = load_experiment(path)
     problems, notices = read_problems(experiment.problems, document, skip_broken=skip_broken)
+    authors = {model: _author(model, number, document, where) for number, model in enumerate(experiment.models)}
     arms = []
     for arm in experiment.arms():
         place = ("pipelines", experiment.pipelines.index(arm.pipeline))
         _check_search(arm, experiment, document)
         try:
-            arms.append(_ready(arm, experiment, problems[0], where, path.parent))
+            arms.append(_ready(arm, authors[arm.model], experiment, problems[0], where, path.parent))
         except UsageProblem as wrong:
-            named = f"{wrong.place}: " if wrong.place else ""
-            raise document.problem(f"{arm.name}: {named}{wrong.cause}", place, wrong.hint) from None
+            raise document.problem(f"{arm.name}: {_told(wrong)}", place, wrong.hint) from None
     return Prepared(experiment, problems, arms, tuple(notices))
+
+
+def _told(wrong: UsageProblem) -> str:
+    return f"{wrong.place}: {wrong.cause}" if wrong.place else wrong.cause
+
+
+def _author(model: str, number: int, document: Document, where: Place) -> tuple[Choice, Profile | None]:
+    """Return the model with this number, and its profile if it is simulated. Raises `UsageProblem` at its line."""
+    try:
+        spec = parse_model_spec(model, place="")
+        if isinstance(spec, Simulated):
+            return Choice(model, spec), load_profile(spec.profile, where.root, place="")
+        check_model(spec, where.environment)
+    except UsageProblem as wrong:
+        raise document.problem(_told(wrong), ("models", number), wrong.hint) from None
+    return Choice(model, spec), None
 
 
 def _check_search(arm: Arm, experiment: Experiment, document: Document) -> None:
@@ -155,12 +171,15 @@ def _check_search(arm: Arm, experiment: Experiment, document: Document) -> None:
         raise document.problem(str(problem), place, hint) from None
 
 
-def _ready(arm: Arm, experiment: Experiment, problem: Problem, where: Place, folder: Path) -> Ready:
-    choice = Choice(arm.model, parse_model_spec(arm.model, place="models"))
-    profile = None
-    if isinstance(choice.spec, Simulated):
-        profile = load_profile(choice.spec.profile, where.root, place="models")
-    check_model(choice.spec, where.environment)
+def _ready(
+    arm: Arm,
+    author: tuple[Choice, Profile | None],
+    experiment: Experiment,
+    problem: Problem,
+    where: Place,
+    folder: Path,
+) -> Ready:
+    choice, profile = author
     if arm.pipeline.lensed and profile is None:
         hint = "a real guard shows what it finds"
         raise UsageProblem("feedback and guard errors are set for a simulated author only", hint=hint)

@@ -49,6 +49,7 @@ GRAMMAR = "NAME, rules, simulated:PROFILE[?seed=N], scripted:FILE or replay:RUN"
 NAME_MAX = 200
 
 _PREFIXES = ("simulated", "scripted", "replay")
+_BUILT_IN = {form.partition(":")[0]: form for form in ("rules", "simulated:PROFILE", "scripted:FILE", "replay:RUN")}
 _SIMULATED = re.compile(r"(?P<profile>[a-z][a-z0-9_-]{0,63})(?:\?seed=(?P<seed>[0-9]{1,18}))?")
 _RUN = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")  # as the journal's `create` has it
 
@@ -78,6 +79,12 @@ def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
     if colon and (near := difflib.get_close_matches(prefix, _PREFIXES, n=1, cutoff=0.8)):
         raise UsageProblem(f"unknown kind of model `{prefix}:`", place=place, hint=f"did you mean {near[0]}:?")
     return Named(text)
+
+
+def near_built_in(name: str) -> str:
+    """Return the form of the model without a server whose name is near to this one, or nothing."""
+    near = difflib.get_close_matches(name.lower(), _BUILT_IN, n=1, cutoff=0.75)
+    return _BUILT_IN[near[0]] if near else ""
 
 
 def _prefixed(prefix: str, rest: str, place: str) -> ModelSpec:

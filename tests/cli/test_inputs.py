@@ -90,7 +90,12 @@ FLAGS = {
     ("-m", ""): "names no model",
     ("-m", "scripted:missing.yaml"): "missing.yaml: cannot be read",
     ("-m", "simulated:typical"): "--model: unknown profile",
-    ("-m", "gpt-test"): "needs a key",
+    ("-m", "gpt-test"): "needs a key (set OPENAI_API_KEY",
+    ("-m", "rulez"): "needs a key (did you mean rules? else set OPENAI_API_KEY",
+    ("-m", "RULES"): "did you mean rules?",
+    ("-m", "simulted"): "did you mean simulated:PROFILE?",
+    ("-m", "script"): "did you mean scripted:FILE?",
+    ("-m", "replays"): "did you mean replay:RUN?",
     ("-m", "nobody-knows-this-model", "--max-cost", "1"): "prices",
 }
 

@@ -84,6 +84,34 @@ def test_the_doctor_names_what_is_wrong_and_hides_the_key(replan, home, monkeypa
     assert "WRONG" in replan("doctor").stdout
 
 
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [(0o755, "{program}"), (0o644, "notify: '{program}' may not be run"), (None, "is no program that is found")],
+)
+def test_the_doctor_finds_the_notify_program_or_says_why_it_cannot_be_started(replan, home, tmp_path, mode, said):
+    program = tmp_path / "tell-me"
+    home.mkdir(mode=0o700)
+    (home / "config.yaml").write_text(json.dumps({"notify": [str(program), "--token=secret"]}))
+    if mode is not None:
+        program.write_text("#!/bin/sh\n")
+        program.chmod(mode)
+    done = replan("doctor", "--json")
+    (notify,) = [one for one in json.loads(done.stdout)["checks"] if one["name"] == "notify"]
+    assert (notify["ok"], done.exit_code) == ((True, 0) if mode == 0o755 else (False, 1))
+    assert said.format(program=program) in notify["found"]
+    assert "secret" not in done.stdout
+
+
+def test_the_doctor_tells_of_a_wrong_config_file_once(replan, home):
+    home.mkdir(mode=0o700)
+    (home / "config.yaml").write_text("notfy: [tell-me]\n")
+    done = replan("doctor", "--json")
+    wrong = [one for one in json.loads(done.stdout)["checks"] if not one["ok"]]
+    assert done.exit_code == 1
+    assert [one["name"] for one in wrong] == ["config"]
+    assert "did you mean 'notify'?" in wrong[0]["found"]
+
+
 @pytest.mark.parametrize(("status", "code", "said"), [(200, 0, "takes the key"), (401, 1, "refuses the key")])
 def test_the_doctor_asks_the_server_only_when_told_to(replan, monkeypatch, status, code, said):
     seen = []

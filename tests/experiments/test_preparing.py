@@ -40,6 +40,15 @@ def test_what_is_wrong_with_an_experiment_is_told_in_one_line(prepared, changes,
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("model", ["simulated:nobody", "simulated:", "scripted:nowhere.yaml", "gpt-5-mini"])
+def test_what_is_wrong_with_a_model_is_told_at_its_line(prepared, model):
+    """And not at that of a pipeline, which is the same for all models."""
+    with pytest.raises(UsageProblem) as caught:
+        prepared(models=["simulated:base", model])
+    assert caught.value.place.endswith("models[1]")
+    assert "pipelines" not in str(caught.value)
+
+
 def test_one_broken_line_of_a_thousand_is_named_and_left_out_only_when_asked_to(prepared, tmp_path):
     lines = [
         json.dumps({"id": f"p{n}", "problem": f"Fix the parser, case {n}.", "category": "bug_fix"}) for n in range(1000)
