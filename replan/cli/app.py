@@ -6,8 +6,9 @@ import importlib
 import io
 import json
 import os
+import select
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NoReturn, cast
 
@@ -37,6 +38,18 @@ _COMMANDS = {
 """Where each command is, and its line in the list: so that the list costs no imports."""
 
 
+class BrokenPipe(Exception):
+    """A `BrokenPipeError` under a name that click does not know: it would exit with a code of its own."""
+
+
+@contextlib.contextmanager
+def _own_broken_pipes() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise BrokenPipe from error
+
+
 class App(click.Group):
     """The group. Commands are imported when they are used."""
 
@@ -60,6 +73,16 @@ class App(click.Group):
             return super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand:
             raise click.exceptions.NoSuchCommand(args[0], possibilities=_COMMANDS, ctx=ctx) from None
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Read the command line; `--help` and `--version` are printed meanwhile."""
+        with _own_broken_pipes():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        with _own_broken_pipes():
+            return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the list of commands."""
@@ -87,7 +110,7 @@ class App(click.Group):
         try:
             extra |= {"standalone_mode": False, "obj": invocation, "prog_name": "replan"}
             code = super().main(args=arguments, **extra)
-            sys.stdout.flush()
+            _end_output()
         except BaseException as error:  # noqa: BLE001 -- the last place where anything can be told to the user
             sys.exit(_failed(leaf(error), invocation))
         sys.exit(int(code or 0))
@@ -108,11 +131,11 @@ def leaf(error: BaseException) -> BaseException:
 
 def _failed(error: BaseException, invocation: Invocation) -> int:
     match error:
+        case BrokenPipe() | BrokenPipeError() if _unread():
+            _leave_stdout()
+            return Exit.UNREAD
         case SystemExit():
             return int(error.code or 0)
-        case BrokenPipeError():
-            _leave_stdout()  # Whoever read the output has left: nobody is there to be told.
-            return Exit.INTERNAL
         case OSError() if error.errno in _NO_ROOM or _stdout_fails():
             from runtime.program import program
 
@@ -129,7 +152,7 @@ def _failed(error: BaseException, invocation: Invocation) -> int:
             return _misused(error, invocation)
         case ReplanError():
             if invocation.json:
-                click.echo(json.dumps(error_object(error)))
+                _print_error(error_object(error))
             _say(line_of_error(error))
             return exit_of_error(error)
         case _:
@@ -138,6 +161,23 @@ def _failed(error: BaseException, invocation: Invocation) -> int:
 
 # The journal and the log say themselves what they have no room for, so that this is about the result.
 _NO_ROOM = dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "no space left")
+
+
+def _end_output() -> None:
+    """Write what is held of the output. The work is done: that nobody reads the rest of it is no failure any more."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _leave_stdout()
+
+
+def _unread() -> bool:
+    """Tell whether whoever read the output has left."""
+    with contextlib.suppress(OSError):
+        looking = select.poll()
+        looking.register(sys.stdout.fileno(), 0)
+        return any(what & (select.POLLERR | select.POLLHUP) for _, what in looking.poll(0))
+    return False
 
 
 def _stdout_fails() -> bool:
@@ -166,7 +206,7 @@ def _misused(error: click.UsageError, invocation: Invocation) -> int:
     text = f"{' '.join(error.format_message().split()).rstrip('.')} (`{command} --help` explains)"
     if invocation.json:
         shown = {"exit_code": int(Exit.USAGE), "kind": "UsageProblem", "message": text}
-        click.echo(json.dumps({"error": shown}))
+        _print_error({"error": shown})
     _say(text)
     return Exit.USAGE
 
@@ -175,8 +215,7 @@ def _crashed(error: BaseException, invocation: Invocation) -> int:
     from replan.cli.logfile import write_traceback
 
     if invocation.json:
-        with contextlib.suppress(OSError):
-            click.echo(json.dumps(error_object(error)))
+        _print_error(error_object(error))
     place = write_traceback(error)
     _say(f"internal error: {line_of_crash(error)}{f' (details in {place})' if place else ''}")
     if invocation.debug:
@@ -184,6 +223,13 @@ def _crashed(error: BaseException, invocation: Invocation) -> int:
 
         traceback.print_exception(error)
     return Exit.INTERNAL
+
+
+def _print_error(shown: Mapping[str, object]) -> None:
+    """Print an error's object on stdout, if that takes it: stderr has the line all the same."""
+    from replan.show.console import Lossy
+
+    click.echo(json.dumps(shown), file=cast("IO[str]", Lossy(sys.stdout)))
 
 
 def _say(text: str) -> None:

@@ -22,7 +22,7 @@ from replan.opening import check_model
 from replan.plugins import registry
 from replan.result import Result
 from replan.settings import choose_model, read_user_config
-from replan.show.console import err, line, out, print_json, show
+from replan.show.console import as_far_as_read, err, line, out, print_json, show
 from replan.show.outcome import outcome_lines
 from replan.show.progress import Progress, progress
 from runtime.bells import Bells
@@ -114,10 +114,11 @@ async def _detach(engine: Engine, run: str, job: Job, manner: Manner) -> int:
     """Leave a new run to a host. Nothing has been asked yet, so all that is left to say is how to look after it."""
     await engine.admit(job, run=run)
     manner.invocation.run = run
-    if manner.as_json:
-        print_json((await engine.result(run)).to_json())
-    else:
-        out().print(line(run))
+    with as_far_as_read():
+        if manner.as_json:
+            print_json((await engine.result(run)).to_json())
+        else:
+            out().print(line(run))
     _say_where(run)
     return Exit.OK
 
@@ -179,10 +180,11 @@ async def _tick(shown: Progress) -> None:
 
 
 def _print(result: Result, *, as_json: bool) -> None:
-    if as_json:
-        print_json(result.to_json())
-        return
-    show(outcome_lines(result))
+    with as_far_as_read():  # How the run ended, the exit code says all the same.
+        if as_json:
+            print_json(result.to_json())
+        else:
+            show(outcome_lines(result))
 
 
 def _leave(result: Result, signals: Signals, *, hosted: bool) -> int:

@@ -137,7 +137,7 @@ def prepare(path: Path, where: Place, *, skip_broken: bool = False) -> Prepared:
         place = ("pipelines", experiment.pipelines.index(arm.pipeline))
         _check_search(arm, experiment, document)
         try:
-            arms.append(_ready(arm, authors[arm.model], experiment, problems[0], where, path.parent))
+            arms.append(_ready(arm, authors[arm.model], experiment, problems[0], where=where, folder=path.parent))
         except UsageProblem as wrong:
             raise document.problem(f"{arm.name}: {_told(wrong)}", place, wrong.hint) from None
     return Prepared(experiment, problems, arms, tuple(notices))
@@ -176,6 +176,7 @@ def _ready(
     author: tuple[Choice, Profile | None],
     experiment: Experiment,
     problem: Problem,
+    *,
     where: Place,
     folder: Path,
 ) -> Ready:

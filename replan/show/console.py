@@ -5,7 +5,8 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TextIO, cast
 
@@ -18,7 +19,19 @@ from runtime.terminal import clean
 WIDE = 10_000
 """Columns where no terminal limits them: a line in a pipe is never folded."""
 
-__all__ = ["Lossy", "Row", "columns", "err", "line", "out", "plain_terminal", "print_json", "show", "silence"]
+__all__ = [
+    "Lossy",
+    "Row",
+    "as_far_as_read",
+    "columns",
+    "err",
+    "line",
+    "out",
+    "plain_terminal",
+    "print_json",
+    "show",
+    "silence",
+]
 
 
 def out() -> Console:
@@ -74,6 +87,16 @@ def silence(stream: TextIO) -> None:
         os.close(nowhere)
 
 
+@contextmanager
+def as_far_as_read() -> Iterator[None]:
+    """Print on stdout as far as somebody reads it: the rest is lost, and the command goes on."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence(sys.stdout)
+
+
 def plain_terminal(stream: TextIO | Lossy) -> bool:
     """Tell whether nothing but lines of text may be written: no terminal, or one that can do no more."""
     return not stream.isatty() or os.environ.get("TERM") == "dumb"
@@ -121,9 +144,17 @@ def columns(*parts: Text | str) -> Text:
     return Text("  ").join([Text(part) if isinstance(part, str) else part for part in parts])
 
 
+class _Piped(Console):
+    """A console that tells its caller when nobody reads it any more, rather than end the program."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the `BrokenPipeError` that is being handled."""
+        raise  # noqa: PLE0704 -- the console calls this where it has caught it
+
+
 def _console(stream: TextIO | Lossy) -> Console:
     plain, width = plain_terminal(stream), width_of(stream)
-    return Console(
+    return _Piped(
         file=cast("TextIO", stream),
         force_terminal=not plain,
         color_system=None if plain or os.environ.get("NO_COLOR") else "auto",

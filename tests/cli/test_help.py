@@ -75,6 +75,7 @@ def test_the_exit_codes_are_those_of_the_contract():
         "NOT_FOUND": 8,
         "JOURNAL": 9,
         "INTERRUPTED": 130,
+        "UNREAD": 141,
         "TERMINATED": 143,
     }
 

@@ -118,17 +118,6 @@ def test_log_follows_a_run_of_another_process(shell, replan, problem, scripted):
     assert "finished: success" in done.stdout.splitlines()[-1]
 
 
-def test_a_reader_that_leaves_is_no_crash(shell, problem):
-    process = shell("run", problem, "-m", "rules")
-    process.stdout.close()
-    error = process.stderr.read().decode()
-    process.stderr.close()
-    process.stdin.close()
-    assert process.wait(timeout=PATIENCE) == 1
-    assert "Traceback" not in error
-    assert "internal error" not in error
-
-
 @pytest.mark.parametrize("options", [(), ("-v",), ("--json",)])
 def test_whoever_reads_only_the_progress_may_leave(shell, replan, problem, options):
     """The progress is lost, the run goes on, and the plan is printed."""
@@ -158,6 +147,44 @@ def test_a_full_stdout_is_one_line_and_the_run_is_kept(shell, replan, problem, o
     kept = f"{sys.executable} -m replan show {run_id(replan)}"
     assert said_so == f"replan: stdout: no space left (the run is kept: {kept})"
     assert b"Traceback" not in err
+
+
+@pytest.fixture
+def unread():
+    """The end to write to of a pipe that nobody reads any more."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    yield writer
+    os.close(writer)
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_run_whose_result_nobody_reads_has_its_own_exit_code_and_says_how_to_go_on(
+    shell, replan, scripted, unread, options
+):
+    model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
+    problem = "configs/problems/login_timeout.md"
+    with shell("run", problem, "-m", model, "-w", "option_a", *options, stdout=unread) as process:
+        _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 6, err
+    assert f"answer with: {sys.executable} -m replan answer {run_id(replan)}/q1 TEXT" in err.decode()
+    assert b"Traceback" not in err
+
+
+@pytest.mark.parametrize("command", [["log", "--last"], ["show", "--last"], ["workflow", "schema"], ["--help"]])
+def test_a_command_whose_output_nobody_reads_ends_quietly_as_others_do(replan, shell, problem, unread, command):
+    replan("run", problem, "-m", "rules")
+    with shell(*command, stdout=unread) as process:
+        _, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err) == (141, b"")
+
+
+@pytest.mark.parametrize("command", [["show", "nosuchrun"], ["show", "--odd"]])
+def test_an_error_that_nobody_reads_on_stdout_is_one_line_on_stderr(shell, unread, command):
+    with shell(*command, "--json", stdout=unread) as process:
+        _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == {"nosuchrun": 8, "--odd": 2}[command[1]]
+    assert re.fullmatch(rb"replan: [Nn]o .*\n", err)
 
 
 def test_an_encoding_without_the_letters_is_no_crash(shell, replan, problem, scripted, monkeypatch):

@@ -223,25 +223,24 @@ def test_a_review_shows_the_artifact_and_its_rejection_is_feedback(replan, probl
     assert (shown["outcome"], shown["plan"]) == ("success", better)
 
 
-@pytest.mark.parametrize("guard", ["all_of: [plan_medium, human_review]", "majority: [plan_medium, analysis_valid, human_review]"])
+@pytest.mark.parametrize("others", ["all_of: [", "majority: [analysis_valid, "])
 def test_what_a_person_is_still_to_judge_reads_neither_accepted_nor_rejected(
-    replan, problem, scripted, tmp_path, guard
+    replan, problem, scripted, tmp_path, others
 ):
     workflow = tmp_path / "reviewed.yaml"
-    workflow.write_text(REVIEWED.replace("all_of: [plan_medium, human_review]", guard))
-    kind = guard.partition(":")[0]
+    workflow.write_text(REVIEWED.replace("all_of: [", others))
     run = replan("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", workflow)
     name = run_id(replan)
-    before = "g_plan/v1.a1 left to a person's review"
-    for said in (run.stderr, replan("log", name).stdout, replan("show", name, "--events").stdout):
-        assert before in said
-        assert "accepted" not in said
-        assert "rejected" not in said
+    before, after = "g_plan/v1.a1 left to a person's review", f"g_plan/v1.a1 accepted by {others.partition(':')[0]}"
+    for shown in (run.stderr, replan("log", name).stdout, replan("show", name, "--events").stdout):
+        assert before in shown
+        assert "accepted" not in shown
+        assert "rejected" not in shown
     assert "g_plan/v1.a1  left to a person's review" in replan("show", name, "--tree").stdout
     replan("answer", f"{name}/q1", "approve")
-    assert f"g_plan/v1.a1 accepted by {kind}" in replan("resume", name).stderr
-    verdicts = [line for line in replan("log", name).stdout.splitlines() if "accepted" in line or "review" in line]
-    assert [before in verdicts[0], f"accepted by {kind}" in verdicts[-1]] == [True, True]
+    assert after in replan("resume", name).stderr
+    log = replan("log", name).stdout
+    assert log.index(before) < log.index(after)
 
 
 def test_a_declined_review_says_what_the_reviewer_can_do(replan, problem, scripted, tmp_path):
