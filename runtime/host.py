@@ -14,7 +14,7 @@ import trio
 from runtime import logs
 from runtime.clock import Clock
 from runtime.driving import Ending, Stop
-from runtime.errors import Bug, Fenced, Held, JournalDamaged, JournalError, JournalNewer, ReplanError, RunNotFound
+from runtime.errors import Bug, Fenced, Held, JournalDamaged, JournalError, JournalNewer, ReplanError
 from runtime.journal.port import Dead, Journal
 from runtime.machine import Summary
 from runtime.news import Bell, News, Polling
@@ -63,6 +63,7 @@ class Host:
         self._unable: dict[str, float] = {}  # Until when, in trio's time, which nobody can set.
         self._pauses: dict[str, float] = {}
         self._bell = Bell()
+        self._trouble = ""
 
     def ring(self) -> None:
         """Say that the journal is worth a look."""
@@ -73,9 +74,8 @@ class Host:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._watch)
             nursery.start_soon(self._heed_stop)
-            following: float | None = None
             while not self._stop.park.is_set():
-                following = await self._look(nursery, following)
+                following = await self._look(nursery)
                 with trio.move_on_after(self._patience(following)):
                     await self._bell()
             while self._active:
@@ -100,8 +100,8 @@ class Host:
         await self._stop.park.wait()
         self.ring()
 
-    async def _look(self, nursery: trio.Nursery, following: float | None) -> float | None:
-        """Take up what nobody drives, as far as there is room, and ring for mail; return when to look again."""
+    async def _look(self, nursery: trio.Nursery) -> float | None:
+        """Take up what nobody drives, as far as there is room; ring for mail; return when to look again, if known."""
         now = trio.current_time()
         self._unable = {run: until for run, until in self._unable.items() if until > now}
         room = self._runs_max - len(self._active)
@@ -111,8 +111,11 @@ class Host:
         except (JournalDamaged, JournalNewer):
             raise
         except JournalError as error:
-            self._tell("trouble", "", str(error))
-            return following
+            if self._trouble != str(error):  # Once is enough, however often it is met.
+                self._tell("trouble", "", str(error))
+            self._trouble = str(error)
+            return None
+        self._trouble = ""
         for run in due.mail & self._active.keys():
             self._active[run].ring()
         for run in [run for run in due.runs if run not in self._active and run not in self._unable][:room]:
@@ -134,7 +137,7 @@ class Host:
             self._pauses.pop(run, None)
             if taken:
                 await self._tell_rest(run, ending)
-        except (Held, Fenced, RunNotFound):
+        except (Held, Fenced):
             if taken:  # Else another host was faster, and tells of it.
                 self._tell("left", run, "another process drives it")
         except Bug as error:

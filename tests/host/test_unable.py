@@ -1,9 +1,11 @@
 """Runs that a host cannot drive: when it tries them again, and that nobody else suffers."""
 
+from dataclasses import replace
+
 import trio
 
 from runtime.errors import JournalError, MachineRunsAway
-from tests.host.stage import Stage, job
+from tests.host.stage import START, Stage, job
 
 
 async def test_a_run_that_cannot_be_driven_here_disturbs_nobody_and_is_tried_again(autojump_clock):
@@ -79,6 +81,30 @@ async def test_a_run_that_goes_round_in_circles_is_ended_as_a_bug_and_not_tried_
     assert stage.row("a") == ("finished", "failed")
 
 
+async def test_a_replay_of_a_run_that_is_not_there_is_said_and_not_tried_at_every_moment(autojump_clock):
+    """The run itself is there: that another one cannot be found must not pass for a host that was faster."""
+    stage, work = Stage(), job("one")
+    lost = replace(work, pinned=work.pinned.model_copy(update={"model": "replay:lost"}))
+    async with stage.engine() as engine:
+        await engine.admit(lost, run="a")
+        async with stage.hosting(engine):
+            await trio.sleep(90)
+    assert stage.events("a") == [("not_here", "no run 'lost'")] * 2
+
+
+async def test_a_journal_that_cannot_be_asked_what_is_due_is_asked_again_at_a_steady_pace(autojump_clock):
+    """Also where a clock was to wake a run meanwhile; and what holds the host up is told once, not at every look."""
+    stage = Stage(reject=["requirements.missing"])
+    async with stage.engine() as engine:
+        await engine.admit(job("one", deadline=START + 30.0), run="a")
+        async with stage.hosting(engine):
+            await trio.sleep(3)
+            looks = _let_fail(engine.journal, "due", 1000)
+            await trio.sleep(100)
+            assert [event for event, _, _ in stage.told].count("trouble") == 1
+            assert len(looks) > 950
+
+
 def _let_fail(journal, name, times, error=JournalError):
     """Let an operation of a journal fail so often."""
     operation, failures = getattr(journal, name), ["busy"] * times
@@ -89,3 +115,4 @@ def _let_fail(journal, name, times, error=JournalError):
         return await operation(*arguments, **named)
 
     setattr(journal, name, troubled)
+    return failures
