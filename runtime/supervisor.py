@@ -68,7 +68,7 @@ class Supervisor(Generic[S, E, M]):
         """
         self.run = run
         self._machine, self._journal, self._clock = machine, journal, clock
-        self._tenure = Tenure(journal, run, lease)
+        self._tenure = Tenure(journal, run, lease, clock)
         self._actors = {actor.address: actor for actor in actors}
         self._stop, self._may_stop = stop or Stop(), stop is not None
         self._on_record = on_record

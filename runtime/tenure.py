@@ -4,47 +4,69 @@ from typing import Any
 
 import trio
 
+from runtime import logs
+from runtime.clock import Clock
 from runtime.crash import reached
 from runtime.driving import Lease
 from runtime.errors import JournalError
 from runtime.journal.port import Journal
 
+AGAIN_SECONDS = 1.0
+"""How long a call waits before it asks again whose the run is, where the journal could not say."""
+
 
 class Tenure:
-    """One driver's lease of one run, under an epoch."""
+    """One driver's lease of one run, under an epoch. A journal that is in trouble for a while does not end it."""
 
-    def __init__(self, journal: Journal[Any], run: str, lease: Lease) -> None:
-        self._journal, self._run, self._lease = journal, run, lease
+    def __init__(self, journal: Journal[Any], run: str, lease: Lease, clock: Clock) -> None:
+        self._journal, self._run, self._lease, self._clock = journal, run, lease, clock
         self.epoch = 0
-        self._until = 0.0  # In trio's time, which goes on while a process is stopped.
+        self._end = (0.0, 0.0)
 
     async def claim(self) -> None:
         """Take the run. Raises `Held`, `RunNotFound`."""
-        until = trio.current_time() + self._lease.ttl
+        end = self._end_from_now()
         self.epoch = await self._journal.claim(self._run, self._lease.owner, self._lease.ttl, dead=self._lease.dead)
-        self._until = until
+        self._end = end
 
     async def keep(self) -> None:
         """Renew the lease for as long as this is let run. Raises `Fenced` if another driver has taken over."""
         while True:
             await trio.sleep(self._lease.ttl / 3)
             reached("renew.before")
-            try:
-                await self._renew()
-            except JournalError as error:
-                if not error.passing:  # Else it may work the next time; until then others may take the run.
-                    raise
+            await self._renewed()  # If not, it may be the next time; until then others may take the run.
 
     async def make_sure(self) -> None:
         """Return if the run is still this driver's, which it may not know after it has stood still. Raises `Fenced`."""
-        if trio.current_time() > self._until:
-            await self._renew()
+        while self._may_be_over() and not await self._renewed():  # noqa: ASYNC110 - nobody tells
+            await trio.sleep(AGAIN_SECONDS)
 
     async def release(self) -> None:
-        """Give the run back, if it is still this driver's."""
-        await self._journal.release(self._run, self.epoch)
+        """Give the run back, if it is still this driver's. What has come of it stands also where that cannot be."""
+        try:
+            await self._journal.release(self._run, self.epoch)
+        except JournalError as error:
+            if not error.passing:
+                raise
+            logs.get_logger("run").warning("lease.kept", run_id=self._run, reason=str(error))
 
-    async def _renew(self) -> None:
-        until = trio.current_time() + self._lease.ttl
-        await self._journal.renew(self._run, self.epoch, self._lease.ttl)
-        self._until = until
+    async def _renewed(self) -> bool:
+        end = self._end_from_now()
+        try:
+            await self._journal.renew(self._run, self.epoch, self._lease.ttl)
+        except JournalError as error:
+            if not error.passing:
+                raise
+            return False
+        self._end = end
+        return True
+
+    def _end_from_now(self) -> tuple[float, float]:
+        """Return when a lease that begins now ends: by trio's clock, and by the one that rivals go by.
+
+        The first goes on while a process is stopped and cannot be set, the second while the machine is suspended.
+        """
+        return trio.current_time() + self._lease.ttl, self._clock.now() + self._lease.ttl
+
+    def _may_be_over(self) -> bool:
+        return trio.current_time() > self._end[0] or self._clock.now() > self._end[1]

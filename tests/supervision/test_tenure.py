@@ -1,0 +1,107 @@
+"""A driver's hold on a run, in the moments that matter: before a call is sent, and when it gives the run back."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+
+from runtime.clock import TrioClock
+from runtime.driving import Ending
+from runtime.errors import Fenced, JournalDamaged, JournalError, StorageFull
+from runtime.journal.memory import Fault, open_memory
+from runtime.journal.port import Journal
+from runtime.tenure import Tenure
+from tests.supervision.haggling import LEASE, player, supervisor
+from tests.support.negotiation import CODEC, NegotiationEvent, Start
+
+
+class Jumping(TrioClock):
+    """A clock that can be set."""
+
+    ahead = 0.0
+
+    def now(self) -> float:
+        return super().now() + self.ahead
+
+
+@asynccontextmanager
+async def held(
+    clock: TrioClock | None = None, fault: Fault | None = None
+) -> AsyncIterator[tuple[Journal[NegotiationEvent], Tenure]]:
+    """Open a journal with a run, and hold that."""
+    clock = clock or TrioClock()
+    async with open_memory(CODEC, clock, fault=fault) as journal:
+        await journal.create("run", "haggling")
+        tenure = Tenure(journal, "run", LEASE, clock)
+        await tenure.claim()
+        yield journal, tenure
+
+
+async def test_a_lease_that_goes_on_is_not_asked_about_before_a_call(autojump_clock: trio.testing.MockClock) -> None:
+    asked: list[str] = []
+    async with held(fault=lambda operation, _: asked.append(operation)) as (_, tenure):
+        await trio.sleep(LEASE.ttl - 1)
+        await tenure.make_sure()
+        assert "renew" not in asked
+        await trio.sleep(2)
+        await tenure.make_sure()
+        assert "renew" in asked
+
+
+@pytest.mark.parametrize("back", [False, True])
+async def test_a_driver_whose_machine_was_suspended_hears_of_its_rival_before_it_sends(
+    autojump_clock: trio.testing.MockClock, back: bool
+) -> None:
+    """While a machine sleeps, trio's time stands still; the clock that rivals go by does not, unless it is set back."""
+    clock = Jumping()
+    async with held(clock) as (journal, tenure):
+        clock.ahead = 3600.0
+        await journal.claim("run", "rival", 30.0)
+        if back:
+            clock.ahead = 0.0
+            await trio.sleep(31)
+        with pytest.raises(Fenced):
+            await tenure.make_sure()
+
+
+@pytest.mark.parametrize("error", [JournalError("busy"), StorageFull("disk")])
+async def test_a_call_waits_until_it_is_sure_whose_the_run_is(
+    autojump_clock: trio.testing.MockClock, error: JournalError
+) -> None:
+    """Else a full disk, which holds a run up and loses nothing, would end it with replies in hand."""
+
+    def trouble(operation: str, when: str) -> None:
+        if (operation, when) == ("renew", "before") and trio.current_time() < 100:
+            raise error
+
+    async with held(fault=trouble) as (_, tenure):
+        await trio.sleep(40)
+        await tenure.make_sure()
+        assert 100 <= trio.current_time() < 110
+
+
+async def test_a_run_that_cannot_be_given_back_has_ended_all_the_same(
+    autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nobody waits for it any more than until its lease ends."""
+
+    def busy(operation: str, when: str) -> None:
+        if (operation, when) == ("release", "before"):
+            raise JournalError("busy")
+
+    async with open_memory(CODEC, TrioClock(), fault=busy) as journal:
+        await journal.create("run", "haggling")
+        assert await supervisor(journal, player(10, 10), player(50, -10)).drive(Start(20)) is Ending.FINISHED
+    assert "lease.kept" in caplog.text
+
+
+async def test_a_damaged_journal_is_said_also_when_a_run_is_given_back(autojump_clock: trio.testing.MockClock) -> None:
+    def damaged(operation: str, when: str) -> None:
+        if (operation, when) == ("release", "before"):
+            raise JournalDamaged("journal", "its row is gone")
+
+    async with open_memory(CODEC, TrioClock(), fault=damaged) as journal:
+        await journal.create("run", "haggling")
+        with pytest.raises(JournalDamaged):
+            await supervisor(journal, player(10, 10), player(50, -10)).drive(Start(20))
