@@ -231,8 +231,8 @@ async def start(
             finally:
                 run.park()
     except BaseExceptionGroup as group:
-        # Only the block itself can fail in here, and its author knows nothing of our nurseries.
-        raise _innermost(group) from None
+        # Only the block itself can fail in here, and its author knows nothing of our nursery.
+        raise group.exceptions[0] if len(group.exceptions) == 1 else group from None
 
 
 def _answer(answer: object) -> str:
@@ -243,13 +243,6 @@ def _answer(answer: object) -> str:
         cause = f"an answer is text, or None for none, not {type(answer).__name__}"
         raise UsageProblem(cause, place="ask", hint=f"the run waits; `{program()} answer` goes on with it")
     return answer.strip()
-
-
-def _innermost(error: BaseException) -> BaseException:
-    """Return the error that groups of one are about."""
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    return error
 
 
 def _check_kinds(**given: object) -> None:

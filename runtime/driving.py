@@ -1,11 +1,10 @@
-"""What driving a run is arranged with: the lease that it is held under, the wish to stop, how it ended, and of what."""
+"""What driving a run is arranged with: the lease that it is held under, the wish to stop, and how it ended."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 import trio
 
-from runtime.errors import Fenced
 from runtime.journal.port import Dead, nobody
 
 
@@ -40,16 +39,3 @@ class Stop:
     handover: bool = False
     park: trio.Event = field(default_factory=trio.Event)
     now: trio.Event = field(default_factory=trio.Event)
-
-
-def root_cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the one error that matters out of a nursery's group: a fence first, then the first one."""
-    found: list[BaseException] = []
-    rest: list[BaseException] = [group]
-    while rest:
-        error = rest.pop()
-        if isinstance(error, BaseExceptionGroup):
-            rest.extend(error.exceptions)
-        else:
-            found.append(error)
-    return next((error for error in found if isinstance(error, Fenced)), found[0])

@@ -17,9 +17,10 @@ from runtime import logs
 from runtime.actor import Actor, Delivery, Envelope, Mailbox
 from runtime.clock import Clock
 from runtime.crash import reached
-from runtime.driving import Ending, Lease, Stop, root_cause
+from runtime.driving import Ending, Lease, Stop
 from runtime.errors import HomeBudgetSpent, StorageFull
 from runtime.events import Record
+from runtime.groups import root_cause
 from runtime.journal.port import Fact, Journal
 from runtime.ledger import ZERO
 from runtime.machine import Machine, Refused, Work, settle

@@ -18,6 +18,7 @@ from replan.cli.exits import MEANING, Exit, error_object, exit_of_error, line_of
 from replan.cli.options import Invocation, common
 from replan.release import release
 from runtime.errors import ReplanError
+from runtime.groups import root_cause
 
 _COMMANDS = {
     "run": ("replan.cli.running", "run", "Plan a problem."),
@@ -112,21 +113,8 @@ class App(click.Group):
             code = super().main(args=arguments, **extra)
             _end_output()
         except BaseException as error:  # noqa: BLE001 -- the last place where anything can be told to the user
-            sys.exit(_failed(leaf(error), invocation))
+            sys.exit(_failed(root_cause(error), invocation))
         sys.exit(int(code or 0))
-
-
-def leaf(error: BaseException) -> BaseException:
-    """Return the error that a nursery's group is about: one of ours first, else the first one."""
-    found: list[BaseException] = []
-    rest = [error]
-    while rest:
-        one = rest.pop(0)
-        if isinstance(one, BaseExceptionGroup):
-            rest = [*one.exceptions, *rest]
-        else:
-            found.append(one)
-    return next((one for one in found if isinstance(one, ReplanError)), found[0])
 
 
 def _failed(error: BaseException, invocation: Invocation) -> int:

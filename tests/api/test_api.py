@@ -266,6 +266,15 @@ def test_errors_come_as_they_are_and_not_in_groups(scripted, tmp_path, home):
         trio.run(failing)
 
 
+@pytest.mark.parametrize("errors", [[ZeroDivisionError()], [ZeroDivisionError(), ValueError()]])
+async def test_a_group_of_the_block_s_own_comes_as_it_is_too(scripted, errors):
+    group = ExceptionGroup("its own", errors)
+    with pytest.raises(ExceptionGroup) as raised:
+        async with replan.start(PROBLEM, model=scripted({"g_plan": [PLAN]}), workflow="single", home=replan.MEMORY):
+            raise group
+    assert (raised.value.message, raised.value.exceptions) == (group.message, group.exceptions)
+
+
 async def test_cancelling_asolve_leaves_a_run_that_can_be_resumed(scripted, tmp_path, monkeypatch):
     from replan.home import open_home
 
