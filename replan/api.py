@@ -23,7 +23,7 @@ from actors.machine.events import PlanningEvent
 from actors.machine.state import State
 from replan.data import data_root
 from replan.engine import CODEC, Engine, new_run_id
-from replan.following import Follower
+from replan.going import Going
 from replan.home import open_home
 from replan.job import Asked, Job, make_job
 from replan.opening import check_model
@@ -31,7 +31,7 @@ from replan.plugins import registry
 from replan.result import Result
 from replan.settings import UserConfig, choose_model, read_user_config
 from runtime.clock import SystemClock
-from runtime.errors import Held, UsageProblem
+from runtime.errors import UsageProblem
 from runtime.events import Record
 from runtime.journal.home import locate_home
 from runtime.journal.memory import open_memory
@@ -149,27 +149,17 @@ class Run:
         self._news.set()
         self._news = trio.Event()
 
-    async def _go_on(self, engine: Engine) -> Result:
-        """Resume the run, or follow it where a host has heard the answer first."""
-        try:
-            return await engine.resume(self.run_id, stop=self.stop, on_record=self._take)
-        except Held:
-            if not engine.hosted:
-                raise
-        follower = Follower(engine, self.run_id, self._take, after=len(self._records))
-        result = await follower.follow_until(self.stop)
-        return await self._go_on(engine) if result is None else result
-
     async def _drive(self, engine: Engine, job: Job, ask: Ask | None) -> None:
+        going = Going(engine, self.run_id, self._take)
         try:
-            result = await engine.begin(job, run=self.run_id, stop=self.stop, on_record=self._take)
+            result = await going.begin(job, self.stop)  # Here, since no host may have what was passed to it.
             while ask is not None and result.status == "waiting" and result.question is not None:
                 answer = ask(result.question)
                 text = _answer(await answer if inspect.isawaitable(answer) else answer)
                 if not text:
                     break
                 await engine.answer(str(result.question["id"]), text)
-                result = await self._go_on(engine)
+                result = await going.drive(self.stop)
             self._result = result
         except Exception as error:  # noqa: BLE001 -- kept for `result`, which raises it where it is awaited
             self._error = error

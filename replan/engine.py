@@ -64,7 +64,7 @@ OnRecord = Callable[[Record[PlanningEvent], State], None]
 Notice = Callable[[str], None]
 
 
-def _unheard(_: str) -> None:
+def unheard(_: object) -> None:
     """Tell nobody."""
 
 
@@ -74,9 +74,13 @@ class Manner:
 
     stop: Stop | None = None
     on_record: OnRecord | None = None
-    notice: Notice = _unheard
+    notice: Notice = unheard
     news: News | None = None
     rest_after: float | None = None
+
+
+ALONE = Manner()
+"""Without anybody who hears of it or may stop it."""
 
 
 @dataclass(frozen=True)
@@ -109,35 +113,16 @@ class Engine:
         why = Redactor(secrets_in(self.environment)).text(line)
         await record(self.machine, self.journal, run, _lease(), Crashed("", self.clock.now(), why))
 
-    async def begin(
-        self,
-        job: Job,
-        *,
-        run: str | None = None,
-        stop: Stop | None = None,
-        on_record: OnRecord | None = None,
-        notice: Notice = _unheard,
-    ) -> Result:
+    async def begin(self, job: Job, manner: Manner = ALONE, *, run: str | None = None) -> Result:
         """Admit a new run and drive it to its end, a question, or a stop."""
         name = run or new_run_id()
         async with self._model(job.pinned.model, {}) as model:
             await self.journal.create(name, job.title)
             first, known = self._first(name, job), State(config=job.pinned)
-            return await self._drive(name, known, model, first, Manner(stop, on_record, notice))
+            return await self._drive(name, known, model, first, manner)
 
-    async def resume(
-        self,
-        run: str,
-        *,
-        stop: Stop | None = None,
-        on_record: OnRecord | None = None,
-        notice: Notice = _unheard,
-        news: News | None = None,
-        rest_after: float | None = None,
-    ) -> Result:
+    async def resume(self, run: str, manner: Manner = ALONE) -> Result:
         """Go on with a run where its journal ends. A finished run's result is returned as it is.
-
-        `notice`, `news` and `rest_after` are as `runtime.supervisor.Supervisor` takes them; the last two are a host's.
 
         Raises `RunNotFound`, `Held`, `JournalDamaged`, and `UsageProblem` for a run that never began or that needs a
         plug-in which is not there.
@@ -154,7 +139,7 @@ class Engine:
             raise UsageProblem(f"this run needs the plug-in {' and '.join(missing)}", place=run, hint=hint)
         used = Counter(_purpose(one.event) for one in records if isinstance(one.event, Replied))
         async with self._model(state.config.model, used) as model:
-            return await self._drive(run, state, model, None, Manner(stop, on_record, notice, news, rest_after))
+            return await self._drive(run, state, model, None, manner)
 
     async def load(self, run: str) -> tuple[State, list[Record[PlanningEvent]]]:
         """Return a run's state and its records. Raises `RunNotFound`, `JournalDamaged`."""
@@ -238,7 +223,7 @@ class Engine:
         if state.config is None or state.finished is not None:
             return await self.result(run)
         await self.cancel(run)
-        supervisor = self._supervisor(run, [], Manner())
+        supervisor = self._supervisor(run, [], ALONE)
         ending = await supervisor.drive()
         await self._cancel_children(supervisor.state)
         return result_of(run, supervisor.state, _STATUS[ending])

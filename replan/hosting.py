@@ -8,10 +8,10 @@ import trio
 
 from actors.machine.events import PlanningEvent
 from actors.machine.state import State
-from replan.engine import Engine
-from replan.notify import Asked
+from replan.engine import Engine, Manner
+from replan.notify import Notifier
 from replan.opening import Shared
-from runtime.errors import JournalError, UsageProblem
+from runtime.errors import UsageProblem
 from runtime.events import Record
 from runtime.host import Host, Tell
 from runtime.news import News
@@ -53,31 +53,21 @@ class _Drive:
         self._engine, self._hooks, self._tell = engine, hooks, tell
 
     async def __call__(self, run: str, stop: Stop, news: News, take: Callable[[], None]) -> Ending:
-        asked, taken = Asked(), False
+        notifier, taken = Notifier(self._engine.hook, self._hooks), False
 
         def notice(text: str) -> None:
             self._tell("trouble", run, text)
 
-        def on_record(record: Record[PlanningEvent], _: State) -> None:
+        def on_record(record: Record[PlanningEvent], state: State) -> None:
             nonlocal taken
             if not taken:  # The first record that this host has written: no other one drives the run.
                 taken = True
                 take()
-            asked.take(record.event)
+            notifier.take(record.event, state)
 
-        result = await self._engine.resume(
-            run, stop=stop, on_record=on_record, notice=notice, news=news, rest_after=REST_SECONDS
-        )
-        if result.question is not None and asked.ids:
-            self._hooks.start_soon(self._engine.hook.call, asked.message(run, await self._title(run)))
+        result = await self._engine.resume(run, Manner(stop, on_record, notice, news, REST_SECONDS))
+        notifier.tell(result)
         return Ending(result.status)
-
-    async def _title(self, run: str) -> str:
-        """Return the run's title, or nothing where it cannot be read: the person is to hear of the question even so."""
-        try:
-            return (await self._engine.journal.row(run)).title
-        except JournalError:
-            return ""
 
 
 @asynccontextmanager

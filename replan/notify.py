@@ -1,23 +1,32 @@
-"""What the notify hook is told: that a run waits for a person, by ids and titles only."""
+"""Telling the notify hook that a run waits for a person, by ids and titles only."""
 
-from dataclasses import dataclass, field
-from typing import Any
+import trio
 
 from actors.machine.events import ClarificationRequested
+from actors.machine.state import State
+from replan.job import title_of
+from replan.result import Result
+from runtime.hook import Hook
 
 
-@dataclass
-class Asked:
-    """The questions that were asked while a run was driven."""
+class Notifier:
+    """Hears what a run asks while it is driven. The hook's calls run in `tasks`, so that nothing waits for them."""
 
-    ids: list[str] = field(default_factory=list)
+    def __init__(self, hook: Hook, tasks: trio.Nursery) -> None:
+        self._hook, self._tasks = hook, tasks
+        self._ids: list[str] = []
+        self._title = ""
 
-    def take(self, event: object) -> None:
-        """Take in an event."""
+    def take(self, event: object, state: State) -> None:
+        """Take in an event, with the state after it."""
         if isinstance(event, ClarificationRequested):
-            self.ids.append(event.question_id)
+            self._ids.append(event.question_id)
+            self._title = title_of(state.specification)
 
-    def message(self, run: str, title: str) -> dict[str, Any]:
-        """Return the message, and begin anew."""
-        ids, self.ids = self.ids, []
-        return {"event": "waiting", "run_id": run, "title": title, "questions": [f"{run}/{name}" for name in ids]}
+    def tell(self, result: Result) -> None:
+        """Call the hook if the run has asked something since the last call, and waits for an answer."""
+        if result.question is None or not self._ids:
+            return
+        ids, self._ids = [f"{result.run_id}/{name}" for name in self._ids], []
+        message = {"event": "waiting", "run_id": result.run_id, "title": self._title, "questions": ids}
+        self._tasks.start_soon(self._hook.call, message)

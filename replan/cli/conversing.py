@@ -4,10 +4,10 @@ from typing import Any
 
 import trio
 
-from replan.cli.going import Going
 from replan.cli.session import Signals
 from replan.cli.terminal import ask_on_terminal, drop_typed
 from replan.engine import Engine
+from replan.going import Going
 from replan.result import Result
 from replan.show.progress import Progress
 from runtime.errors import UsageProblem

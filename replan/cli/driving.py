@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import trio
 
+from actors.machine.events import PlanningEvent
+from actors.machine.state import State
 from replan.cli.conversing import converse
 from replan.cli.dryrun import print_dry_run
 from replan.cli.exits import Exit, exit_of_result
-from replan.cli.going import Going
 from replan.cli.inputs import read_problem
 from replan.cli.mail import say_how_to_answer
 from replan.cli.options import Invocation
@@ -17,7 +18,9 @@ from replan.cli.session import Signals, newest_run, opened, run_named
 from replan.cli.terminal import may_ask
 from replan.data import data_root
 from replan.engine import Engine, new_run_id
+from replan.going import Going
 from replan.job import Asked, Job, make_job
+from replan.notify import Notifier
 from replan.opening import check_model
 from replan.plugins import registry
 from replan.result import Result
@@ -29,6 +32,7 @@ from runtime.bells import Bells
 from runtime.clock import SystemClock
 from runtime.collector import tune
 from runtime.errors import UsageProblem
+from runtime.events import Record
 from runtime.journal.home import locate_home
 from runtime.program import program
 from runtime.supervisor import Stop
@@ -105,7 +109,10 @@ async def _run(manner: Manner, job: Job) -> int:
             return await _detach(engine, name, job, manner)
 
         async def start(going: Going, stop: Stop) -> Result:
-            return await going.begin(job, stop)
+            if not engine.hosted:
+                return await going.begin(job, stop)
+            await engine.admit(job, run=name)
+            return await going.go_on(stop)
 
         return await _drive(engine, name, job.title, start, manner)
 
@@ -146,7 +153,14 @@ async def _drive(engine: Engine, run: str, title: str, start: Start, manner: Man
     silent = manner.as_json or manner.invocation.verbose > 0 or manner.invocation.log_json
     with progress(f"{run}: {title}", silent=silent) as shown:
         async with trio.open_nursery() as hooks, trio.open_nursery() as nursery:
-            wishes, going = _Wishes(engine, run, nursery), Going(engine, run, title, shown, hooks)
+            wishes, notifier = _Wishes(engine, run, nursery), Notifier(engine.hook, hooks)
+
+            def on_record(record: Record[PlanningEvent], state: State) -> None:
+                if not going.following:  # Else the host tells.
+                    notifier.take(record.event, state)
+                shown.on_record(record, state)
+
+            going = Going(engine, run, on_record, shown.note, notifier.tell)
             nursery.start_soon(signals.heed, shown.note, wishes.cancel, lambda: going.following)
             nursery.start_soon(_tick, shown)
             result = await start(going, signals.stop)

@@ -140,7 +140,7 @@ async def test_a_parked_run_parks_its_child_and_both_go_on_where_they_were(journ
         if isinstance(record.event, GenerationRequested) and record.event.step == "g_plan":
             stop.park.set()
 
-    result = await home.engine.begin(home.job, run="top", stop=stop, on_record=park)
+    result = await home.engine.begin(home.job, Manner(stop, park), run="top")
     child = child_run("top", "g_plan/v1.a1")
     assert result.status == "parked"
     result = await home.engine.resume("top")
@@ -175,7 +175,7 @@ async def test_a_child_that_has_finished_is_taken_and_not_asked_again(journal, t
             if isinstance(record.event, GenerationRequested) and record.event.step == "g_plan":
                 killed.cancel()
 
-        await home.engine.begin(home.job, run="top", on_record=kill)
+        await home.engine.begin(home.job, Manner(on_record=kill), run="top")
     state, _ = await home.engine.load("top")
     [opened] = state.generations.values()
     [work] = home.engine.machine.outstanding(state).values()

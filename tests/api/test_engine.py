@@ -8,7 +8,7 @@ import trio.lowlevel
 
 from actors.hands.generators import FunctionGenerator
 from actors.hands.team import Registry
-from replan.engine import CODEC, Engine
+from replan.engine import CODEC, Engine, Manner
 from replan.following import Follower
 from replan.job import Job
 from replan.show.outcome import outcome_lines
@@ -63,7 +63,7 @@ async def parked(one, work, after=2.0):
             await trio.sleep(after)
             stop.park.set()
 
-        result = await one.begin(work, run="first", stop=stop)
+        result = await one.begin(work, Manner(stop), run="first")
         nursery.cancel_scope.cancel()
     assert result.status == "parked"
     return result

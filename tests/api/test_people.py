@@ -3,7 +3,8 @@
 import pytest
 
 import replan
-from replan.engine import Engine
+from replan.engine import Engine, Manner
+from runtime.driving import Stop
 from runtime.errors import Held
 
 THIN = "Make it better, please."
@@ -42,15 +43,18 @@ async def test_under_trio_the_names_begin_with_an_a(tmp_path):
         replan.tell(result.run_id, "x", home=tmp_path)
 
 
-async def test_a_host_that_hears_the_answer_first_is_followed(tmp_path, monkeypatch):
-    """The run is driven once, and its records are told all the same."""
+@pytest.mark.parametrize("still_there", [True, False])
+async def test_what_a_host_writes_that_hears_the_answer_first_is_told_all_the_same(tmp_path, monkeypatch, still_there):
+    """The run is driven once, and its records come in their order, whether the host still has it or has left it."""
     resume, faster = Engine.resume, ["a host"]
 
-    async def late(engine, run, **named):
-        if not faster:
-            return await resume(engine, run, **named)
-        await resume(engine, run)
-        raise Held(run, faster.pop(), 0.0)
+    async def late(engine, run, *manner):
+        if faster:
+            await resume(engine, run)
+            host = faster.pop()
+            if still_there:
+                raise Held(run, host, 0.0)
+        return await resume(engine, run, *manner)
 
     monkeypatch.setattr(Engine, "resume", late)
     monkeypatch.setattr(Engine, "hosted", property(lambda engine: True))
@@ -59,8 +63,29 @@ async def test_a_host_that_hears_the_answer_first_is_followed(tmp_path, monkeypa
         result = await run.result()
     assert not faster
     assert [record.seq for record in records] == [*range(1, len(records) + 1)]
-    assert any(record.event.kind == "clarification_answered" for record in records)
-    assert result.run_id == run.run_id
+    assert records[-1].event.kind == "run_finished"
+    assert result.succeeded
+
+
+async def test_a_run_that_is_taken_and_left_while_it_is_about_to_be_driven_is_told_without_a_gap(tmp_path, monkeypatch):
+    """Another driver's records, of the moment before this one has the run, come before this one's own."""
+    load, faster = Engine.load, ["another"]
+
+    async def late(engine, run):
+        loaded = await load(engine, run)
+        if loaded[0].questions and faster and await engine.journal.inbox(run):
+            stop = Stop()
+            stop.park.set()
+            faster.pop()
+            await engine.resume(run, Manner(stop))
+        return loaded
+
+    monkeypatch.setattr(Engine, "load", late)
+    async with replan.start(THIN, model="rules", home=tmp_path, ask=lambda question: "It fails.") as run:
+        records = [record async for record in run]
+    assert not faster
+    assert [record.seq for record in records] == [*range(1, len(records) + 1)]
+    assert records[-1].event.kind == "run_finished"
 
 
 def test_what_cannot_be_taken_is_a_usage_problem(waiting):

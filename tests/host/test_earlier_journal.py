@@ -9,7 +9,7 @@ import trio
 
 from actors.hands.generators import FunctionGenerator
 from actors.hands.team import Registry
-from replan.engine import CODEC, Engine
+from replan.engine import CODEC, Engine, Manner
 from runtime.clock import SystemClock
 from runtime.journal import schema, statements
 from runtime.journal.chain import GENESIS, Tip
@@ -65,7 +65,7 @@ async def interrupted(engine, run, act):
             if record.event.kind == "generation_requested":
                 act(stop, scope)
 
-        await engine.begin(job("a", "b"), run=run, stop=stop, on_record=on_record)
+        await engine.begin(job("a", "b"), Manner(stop, on_record), run=run)
 
 
 def write_as(version, source, target):

@@ -4,6 +4,7 @@ import pytest
 import trio
 
 from replan.cli.exits import Exit, exit_of_result
+from replan.engine import Manner
 from replan.show.outcome import outcome_lines
 from runtime.budget import DAY_SECONDS, HomeBudget
 from runtime.ledger import Amount
@@ -15,7 +16,7 @@ MINUTE = 60
 async def test_a_run_waits_for_the_next_day_when_the_budget_is_used_up(autojump_clock):
     stage, notices = Stage(), []
     async with stage.engine(budget=HomeBudget(calls=2)) as engine:
-        result = await engine.begin(job("a", "b", "c"), run="first", notice=notices.append)
+        result = await engine.begin(job("a", "b", "c"), Manner(notice=notices.append), run="first")
         assert (result.outcome, result.calls) == ("success", 3)
         assert [at for at in stage.calls if at < MINUTE] == stage.calls[:2]
         assert MINUTE <= stage.calls[2] < 2 * MINUTE
@@ -45,7 +46,7 @@ async def test_steps_side_by_side_share_several_days_where_one_day_does_not_allo
     """What fits goes ahead; the rest is asked for when its replies are here, and waits for the next day only then."""
     stage, notices = Stage(), []
     async with stage.engine(budget=HomeBudget(calls=2)) as engine:
-        result = await engine.begin(job(*"abcd", chained=False), run="first", notice=notices.append)
+        result = await engine.begin(job(*"abcd", chained=False), Manner(notice=notices.append), run="first")
     assert (result.outcome, result.calls) == ("success", 4)
     assert [int((at - MINUTE) // DAY_SECONDS) for at in stage.calls] == [-1, -1, 0, 0]
     assert len(notices) == 1
@@ -64,7 +65,7 @@ async def test_money_that_a_reply_gives_back_pays_for_the_next_call_of_the_same_
 async def test_a_run_whose_next_call_no_day_can_pay_is_parked_and_says_why(autojump_clock):
     stage, notices, reserved = Stage(), [], await _reserved()
     async with stage.engine(budget=HomeBudget(micro_usd=reserved - 1)) as engine:
-        result = await engine.begin(job("a"), run="first", notice=notices.append)
+        result = await engine.begin(job("a"), Manner(notice=notices.append), run="first")
         assert (result.status, result.cause, stage.calls) == ("parked", "home_budget", [])
         assert "a request may take 1 call and $" in result.why
         assert notices == [f"{result.why}; the run is parked"]

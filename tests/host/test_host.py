@@ -3,6 +3,7 @@
 import pytest
 import trio
 
+from replan.engine import Manner
 from runtime.clock import TrioClock
 from runtime.errors import JournalError
 from runtime.journal.port import Due
@@ -155,7 +156,7 @@ async def test_a_run_that_its_user_parked_is_left_alone(autojump_clock):
                 await trio.sleep(1)
                 stop.park.set()
 
-            await engine.begin(job("a", "b"), run="first", stop=stop)
+            await engine.begin(job("a", "b"), Manner(stop), run="first")
         async with stage.hosting(engine):
             await trio.sleep(60)
         assert stage.row("first") == ("parked", "")
@@ -266,7 +267,7 @@ async def test_a_host_that_hears_too_late_of_a_run_that_rests_again_leaves_it_as
         if parked:
             stop = Stop()
             stop.park.set()
-            await engine.resume("first", stop=stop)
+            await engine.resume("first", Manner(stop))
         else:
             async with stage.hosting(engine):
                 await trio.sleep(5)

@@ -49,7 +49,7 @@ async def test_a_run_whose_row_cannot_be_read_after_a_good_drive_is_not_left_alo
         await engine.admit(job("one"), run="a")
         async with stage.hosting(engine):
             await trio.sleep(0.5)
-            _let_fail(engine.journal, "row", 2)  # For the hook, and for what is told.
+            _let_fail(engine.journal, "row", 1)
             await trio.sleep(1.5)
             assert [event for event, _ in stage.events("a")] == ["taken_up", "trouble"]
             await engine.answer("a/q1", "it is this")

@@ -13,7 +13,7 @@ import yaml
 from actors.machine.decided import Decided
 from actors.machine.events import BranchOpened, FailureClassified, GenerationFailed, Revised, VerdictReached
 from replan.data import data_root
-from replan.engine import CODEC, Engine
+from replan.engine import CODEC, Engine, Manner
 from replan.job import Asked, make_job
 from replan.plugins import registry
 from replan.result import Result
@@ -55,7 +55,8 @@ async def run_against(
                 environment=environment,
                 now=time.now(),
             )
-            result = await engine.begin(job, run="run-1", on_record=lambda record, _: events.append(record.event))
+            heard = Manner(on_record=lambda record, _: events.append(record.event))
+            result = await engine.begin(job, heard, run="run-1")
             yield result, server, events
 
 

@@ -1,0 +1,110 @@
+"""Taking a run on: driving it in this process, or following it while a host has it, whoever was faster."""
+
+from collections.abc import Callable
+
+import trio
+
+from actors.machine.events import PlanningEvent
+from actors.machine.state import State
+from replan.engine import Engine, Manner, Notice, OnRecord, unheard
+from replan.following import Follower
+from replan.job import Job
+from replan.result import Result
+from runtime.driving import Stop
+from runtime.errors import Held
+from runtime.events import Record
+from runtime.groups import root_cause
+
+TAKEN_UP_SECONDS = 5.0
+"""How long a host may take to take a run up before the user is told that it has not."""
+
+
+class Going:
+    """One run, as its user goes on with it. `following` says that a host has it: a stop then ends only the following.
+
+    `on_record` hears of its records in their order, each once, whoever has written them: of a new run from the first
+    one on, else from the first one that is written now. `note` gets a line when something holds the run up, `rested`
+    what came of driving it here.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        run: str,
+        on_record: OnRecord,
+        note: Notice = unheard,
+        rested: Callable[[Result], None] = unheard,
+    ) -> None:
+        self._engine, self._run = engine, run
+        self._on_record, self._note, self._rested = on_record, note, rested
+        self._follower = Follower(engine, run, self._tell)
+        self._told: int | None = None
+        self.following = False
+
+    async def begin(self, job: Job, stop: Stop) -> Result:
+        """Drive a new run here."""
+        result = await self._engine.begin(job, Manner(stop, self._tell, self._note), run=self._run)
+        self._rested(result)
+        return result
+
+    async def go_on(self, stop: Stop) -> Result:
+        """Take on a run that a host may have."""
+        if self._engine.hosted:
+            result = await self._follow(stop)
+            if result is not None:
+                return result
+            self._note("the host has left; going on here")
+        return await self.drive(stop)
+
+    async def drive(self, stop: Stop) -> Result:
+        """Drive the run here, unless a host was faster."""
+        await self._catch_up()
+        self.following = False
+        try:
+            result = await self._engine.resume(self._run, Manner(stop, self._tell, self._note))
+        except Held:
+            if not self._engine.hosted:
+                raise
+            if self._told is None:
+                self._told = (await self._engine.journal.row(self._run)).last_seq
+            return await self.go_on(stop)
+        await self._catch_up()
+        self._rested(result)
+        return result
+
+    async def _follow(self, stop: Stop) -> Result | None:
+        """Follow the run until a stop; None when no host has it any more."""
+        self.following, result = True, None
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_cancel_at, stop.park, nursery.cancel_scope)
+                nursery.start_soon(self._wonder)
+                result = await self._follower.follow()
+                nursery.cancel_scope.cancel()
+        except BaseExceptionGroup as group:
+            raise root_cause(group) from group
+        return await self._engine.result(self._run) if result is None and stop.park.is_set() else result
+
+    async def _wonder(self) -> None:
+        await trio.sleep(TAKEN_UP_SECONDS)
+        row = await self._engine.journal.row(self._run)
+        if row.owner is None and row.summary.status == "running" and row.summary.next_wake is None:
+            self._note("the host has not taken the run up: it is busy, or says why it cannot")
+
+    async def _catch_up(self) -> None:
+        """Tell what another driver has written. Where nothing was told yet, nothing can have been missed."""
+        if self._told is not None:
+            await self._follower.catch_up()
+
+    def _tell(self, record: Record[PlanningEvent], state: State) -> None:
+        """Tell of the next record. What comes after a gap is told with what is in the gap, when that has been read."""
+        if self._told is None:
+            self._told = record.seq - 1
+        if record.seq == self._told + 1:
+            self._told = record.seq
+            self._on_record(record, state)
+
+
+async def _cancel_at(wish: trio.Event, scope: trio.CancelScope) -> None:
+    await wish.wait()
+    scope.cancel()
