@@ -17,12 +17,11 @@ from replan.opening import check_script
 from replan.settings import Choice, UserConfig
 from runtime.errors import UsageProblem
 from runtime.ledger import Limits
-from runtime.models.prices import MICRO, Price, price_of
+from runtime.models.prices import Price, micro_limit, price_of
 from runtime.models.spec import Named, Simulated
 
 PROBLEM_BYTES_MAX = 1024 * 1024
 """A problem is a text that a person can have written; a prompt holds a fifth of this at most."""
-MTOK = 1_000_000
 LIMIT_MOST: Mapping[str, float] = {
     "max_tokens": 10**12,
     "max_cost_usd": 10**9,
@@ -96,7 +95,7 @@ def make_job(
     limits = Limits(
         calls=workflow.max_total_calls,
         tokens=asked.max_tokens,
-        micro_usd=None if asked.max_cost_usd is None else max(1, int(asked.max_cost_usd * MICRO)),
+        micro_usd=None if asked.max_cost_usd is None else micro_limit(asked.max_cost_usd),
         active_seconds=asked.active_seconds,
         deadline=None if asked.deadline_seconds is None else now + asked.deadline_seconds,
     )
@@ -184,21 +183,13 @@ def _check_limits(asked: Asked) -> None:
 
 def _price(choice: Choice, config: UserConfig, environment: Mapping[str, str], now: float, root: Path) -> Price | None:
     own = {
-        name: Price(
-            input_per_token_usd=entry.input_usd_per_mtok / MTOK,
-            output_per_token_usd=entry.output_usd_per_mtok / MTOK,
-            source="config.yaml",
-        )
+        name: Price.per_mtok(entry.input_usd_per_mtok, entry.output_usd_per_mtok, "config.yaml")
         for name, entry in config.prices.items()
     }
     if isinstance(choice.spec, Simulated):
         from actors.simulated.model import load_profile  # noqa: PLC0415 - few runs need it
 
         cost = load_profile(choice.spec.profile, root).cost
-        return Price(
-            input_per_token_usd=cost.input_usd_per_mtok / MTOK,
-            output_per_token_usd=cost.output_usd_per_mtok / MTOK,
-            source="simulated",
-        )
+        return Price.per_mtok(cost.input_usd_per_mtok, cost.output_usd_per_mtok, "simulated")
     url = environment.get("OPENAI_BASE_URL") if isinstance(choice.spec, Named) else None
     return price_of(choice.spec, base_url=url, own=own, at=now)

@@ -15,10 +15,8 @@ from actors.config.explain import Config, complaint, explain
 from actors.config.yamlfile import read_document
 from runtime.budget import HomeBudget
 from runtime.errors import UsageProblem
-from runtime.models.prices import MICRO
+from runtime.models.prices import micro_limit
 from runtime.models.spec import ModelSpec, Scripted, parse_model_spec
-
-MTOK = 1_000_000
 
 
 class PriceEntry(Config):
@@ -38,7 +36,7 @@ class HomeBudgetEntry(Config):
     @property
     def budget(self) -> HomeBudget:
         """The budget, as the journal keeps it."""
-        micro_usd = None if self.usd is None else max(1, int(self.usd * MICRO))
+        micro_usd = None if self.usd is None else micro_limit(self.usd)
         return HomeBudget(self.calls, micro_usd, waits=self.when_spent == "wait")
 
 

@@ -8,6 +8,7 @@ that would take the day past its limit is refused with all that goes with it, wh
 from dataclasses import dataclass
 
 from runtime.ledger import ZERO, Amount
+from runtime.models.prices import MICRO
 
 DAY_SECONDS = 86_400
 
@@ -89,4 +90,4 @@ def next_day(now: float) -> float:
 
 def _dollars(micro: int) -> str:
     """Return an amount in words, exact also where it is a fraction of a cent."""
-    return f"${micro / 1_000_000:,.{2 if micro % 10_000 == 0 else 6}f}"
+    return f"${micro / MICRO:,.{2 if micro % 10_000 == 0 else 6}f}"

@@ -14,11 +14,16 @@ from runtime.models.spec import ModelSpec, Named, Replay, Rules, Scripted, Simul
 MICRO = 1_000_000
 """Micro-dollars in a dollar. Money is counted in whole ones, so that sums are exact."""
 
-TOKENS_PER_PRICE = 1_000_000
-"""Price lists are per million tokens."""
+MTOK = 1_000_000
+"""The tokens that price lists give prices for."""
 
 PROMPT_TOKENS_MAX = 100_000
 """Price tiers that begin at more input tokens than this do not count: no prompt of this program is that long."""
+
+
+def micro_limit(usd: float) -> int:
+    """Return a limit in dollars as whole micro-dollars, rounded down; one is the least that a limit may be."""
+    return max(1, int(usd * MICRO))
 
 
 class Price(Value):
@@ -30,6 +35,11 @@ class Price(Value):
     input_per_token_usd: float = Field(ge=0, allow_inf_nan=False)
     output_per_token_usd: float = Field(ge=0, allow_inf_nan=False)
     source: str = ""
+
+    @classmethod
+    def per_mtok(cls, input_usd: float, output_usd: float, source: str) -> "Price":
+        """Return the price that a list says, in dollars per million tokens."""
+        return cls(input_per_token_usd=input_usd / MTOK, output_per_token_usd=output_usd / MTOK, source=source)
 
     def micro_usd(self, input_tokens: int, output_tokens: int) -> int:
         """Return the price of a call in whole micro-dollars, rounded up."""
@@ -80,11 +90,8 @@ def find_price(
     out = max((price for price in outputs if price is not None), default=None)
     if into is None or out is None:
         return None
-    return Price(
-        input_per_token_usd=into / TOKENS_PER_PRICE,
-        output_per_token_usd=out / TOKENS_PER_PRICE,
-        source=f"genai-prices {genai_prices.__version__}: {found.provider.id}/{found.model.id}",
-    )
+    source = f"genai-prices {genai_prices.__version__}: {found.provider.id}/{found.model.id}"
+    return Price.per_mtok(into, out, source)
 
 
 def _dearest(price: Any) -> float | None:
