@@ -9,6 +9,7 @@ could wait for the very actor that waits for the inbox.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import trio
@@ -18,7 +19,7 @@ from runtime.actor import Actor, Delivery, Envelope, Mailbox
 from runtime.clock import Clock
 from runtime.crash import reached
 from runtime.driving import Ending, Lease, Stop
-from runtime.errors import HomeBudgetSpent, StorageFull
+from runtime.errors import HomeBudgetSpent, JournalError, StorageFull
 from runtime.events import Record
 from runtime.groups import root_cause
 from runtime.journal.port import Fact, Journal
@@ -35,8 +36,8 @@ S = TypeVar("S")
 E = TypeVar("E")
 M = TypeVar("M")
 
-STORAGE_SECONDS = 5.0
-"""How long a run waits on a full disk before it tries to write again."""
+AGAIN_SECONDS = 5.0
+"""How long a run waits before it tries again to write on a full disk, or to read mail that was out of reach."""
 
 GRACE_SECONDS = 10.0
 """How long a stop waits for replies in flight, before it cancels them (they stay charged as unknown)."""
@@ -297,7 +298,7 @@ class Supervisor(Generic[S, E, M]):
                     logs.get_logger("run").warning("storage.full", run_id=self.run)
                     self._notice(f"{full.where}: no room left to write; the run goes on when there is some")
                 told = True
-            with trio.move_on_after(STORAGE_SECONDS):
+            with trio.move_on_after(AGAIN_SECONDS):
                 await self._stop.park.wait()
 
     async def _append(self, state: S, events: Sequence[E], inbox: int | None, *, overdraw: bool = False) -> None:
@@ -366,10 +367,17 @@ class Supervisor(Generic[S, E, M]):
         self._patience.cancel()
 
     async def _watch_mail(self) -> None:
+        until = self._news
         while True:
-            await self._news()
-            for mail in await self._new_mail():
-                await self._pass_on(mail)
+            try:
+                await until()
+                mail, until = await self._new_mail(), self._news
+            except JournalError as error:
+                if not error.passing:
+                    raise
+                mail, until = [], partial(trio.sleep, AGAIN_SECONDS)  # What is in flight is worth the patience.
+            for item in mail:
+                await self._pass_on(item)
 
     async def _collect_mail(self) -> bool:
         """Take what lies in the inbox at once; say whether there was anything."""

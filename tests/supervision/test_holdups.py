@@ -1,11 +1,13 @@
 """What holds a run up from outside, and how a driver in a host hears of its mail."""
 
+from typing import Any
+
 import pytest
 import trio
 
 from runtime.actor import Actor
 from runtime.clock import TrioClock
-from runtime.errors import StorageFull
+from runtime.errors import JournalDamaged, JournalError, StorageFull
 from runtime.journal.memory import open_memory
 from runtime.news import Bell
 from runtime.supervisor import Ending, Stop, Supervisor
@@ -54,6 +56,49 @@ async def test_a_stop_on_a_full_disk_leaves_the_run_to_be_resumed(autojump_clock
         assert trio.current_time() < 21
         await trio.sleep(100)
         assert await supervisor(journal, player(10, 10), player(50, -10)).drive() is Ending.FINISHED
+
+
+@pytest.mark.parametrize("read", ["version", "inbox"])
+async def test_mail_that_cannot_be_read_for_a_while_ends_nothing_and_is_heard_later(
+    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch, read: str
+) -> None:
+    """What is in flight has been paid for; and a message waits for no further commit of the run that it is for."""
+    async with table() as journal:
+        reading = getattr(journal, read)
+
+        async def troubled(*arguments: Any) -> Any:
+            if 2.0 < trio.current_time() < 50.0:
+                raise JournalError("out of reach")
+            return await reading(*arguments)
+
+        monkeypatch.setattr(journal, read, troubled)
+        driver = supervisor(journal, player(10, 0, 1000.0), player(50, 0))
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def person() -> None:
+                await trio.sleep(5.0)
+                await journal.post("run", "cancel", "called off")
+
+            assert await driver.drive(Start(4)) is Ending.FINISHED
+        assert driver.state.ended == "called off"
+        assert trio.current_time() < 60.0
+
+
+async def test_a_damaged_inbox_ends_its_driver(
+    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with table() as journal:
+        reading = journal.inbox
+
+        async def damaged(*arguments: Any) -> Any:
+            if trio.current_time() > 2.0:
+                raise JournalDamaged("run 'run'", "a message does not match its hash")
+            return await reading(*arguments)
+
+        monkeypatch.setattr(journal, "inbox", damaged)
+        with pytest.raises(JournalDamaged):
+            await supervisor(journal, player(10, 0, 3.0), player(50, 0)).drive(Start(4))
 
 
 async def test_a_bell_tells_a_driver_of_its_mail_without_any_polling(autojump_clock: trio.testing.MockClock) -> None:
