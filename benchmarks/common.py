@@ -38,11 +38,19 @@ class Contestant:
 
     def ask(self, case, **arguments):
         """Return what the worker's case answers."""
+        self.start(case, **arguments)
+        return self.finish()
+
+    def start(self, case, **arguments):
+        """Have the worker begin with a case."""
         self._process.stdin.write(json.dumps({"case": case, "arguments": arguments}) + "\n")
         self._process.stdin.flush()
+
+    def finish(self):
+        """Return what the case that was started answers."""
         answer = self._hear()
         if "error" in answer:
-            sys.exit(f"{case}: {answer['error']}")
+            sys.exit(answer["error"])
         return answer["result"]
 
     def close(self):

@@ -11,6 +11,7 @@ import bench_branches
 import bench_host
 import bench_lab
 import bench_scale
+import bench_shared
 import bench_startup
 import bench_steps
 from common import HERE, RESULTS
@@ -18,6 +19,7 @@ from common import HERE, RESULTS
 PAGE = HERE.parent / "docs" / "explanation" / "performance.md"
 BENCHMARKS = {
     "steps": bench_steps,
+    "shared": bench_shared,
     "scale": bench_scale,
     "host": bench_host,
     "branches": bench_branches,

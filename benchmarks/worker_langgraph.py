@@ -92,20 +92,23 @@ def alone(scratch, steps, text_bytes, history=False):
     return {"seconds": seconds, "steps": steps, "bytes": path.stat().st_size}
 
 
-async def many(scratch, runs, steps, text_bytes):
-    """Return the seconds of concurrent runs with the asynchronous saver."""
+async def many(scratch, runs, steps, text_bytes, first=0):
+    """Return the seconds of concurrent runs with the asynchronous saver; they are numbered from `first`."""
     async with AsyncSqliteSaver.from_conn_string(str(Path(scratch) / "checkpoints.sqlite")) as saver:
         await saver.conn.execute("PRAGMA synchronous=FULL")
         await saver.setup()
         built = graph(Newest, make_async, check_async, saver)
-        first = {"done": 0, "wanted": steps, "size": text_bytes, "text": "", "passed": False}
+        start = {"done": 0, "wanted": steps, "size": text_bytes, "text": "", "passed": False}
         before = time.perf_counter()
         ends = await asyncio.gather(
-            *(built.ainvoke(first, settings(f"run-{number}", steps), durability="sync") for number in range(runs))
+            *(
+                built.ainvoke(start, settings(f"run-{number}", steps), durability="sync")
+                for number in range(first, first + runs)
+            )
         )
-        seconds = time.perf_counter() - before
+        after = time.perf_counter()
     assert all(last["done"] == steps for last in ends)
-    return {"seconds": seconds, "steps": runs * steps}
+    return {"seconds": after - before, "began": before, "ended": after, "steps": runs * steps}
 
 
 if __name__ == "__main__":

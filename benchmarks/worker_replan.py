@@ -28,10 +28,12 @@ from replan.data import data_root
 from replan.engine import CODEC
 from runtime.clock import SystemClock
 from runtime.collector import tune
+from runtime.host import POLL_SECONDS
 from runtime.journal.port import RunFilter
 from runtime.journal.sqlite import open_sqlite
 from runtime.ledger import Limits
 from runtime.models.port import Reply, Usage
+from runtime.news import Bell, Polling
 from runtime.supervisor import Ending, Lease, Supervisor
 
 PROBLEM = "Logins time out after the upgrade; the session store answers late.\n" * 6
@@ -86,8 +88,17 @@ def pinned(steps, rmax):
     return Pinned(workflow=workflow, policy=load_policy("default", root), prompts=prompts, model="instant")
 
 
-async def drive(journal, run, config, model, guard):
-    """Drive one run from its start to its end."""
+async def watch(journal, bells):
+    """Look after the mail of all runs, as a host does: one look for all of them, whenever something was committed."""
+    changed = Polling(journal, POLL_SECONDS)
+    while True:
+        await changed()
+        for run in (await journal.due(0)).mail & bells.keys():
+            bells[run].ring()
+
+
+async def drive(journal, run, config, model, guard, *, news=None):
+    """Drive one run from its start to its end. Without `news` it looks into its inbox by itself."""
     clock = SystemClock()
     await journal.create(run, "benchmark")
     actors = team(config, model, Registry(guards={"instant": lambda _: guard}), clock)
@@ -98,6 +109,7 @@ async def drive(journal, run, config, model, guard):
         actors=actors,
         clock=clock,
         lease=Lease(owner="benchmark"),
+        news=news,
     )
     limits = Limits(calls=config.workflow.max_total_calls)
     ending = await supervisor.drive(Begin(clock.now(), run, PROBLEM, config.model_dump_json(), limits))
@@ -105,20 +117,36 @@ async def drive(journal, run, config, model, guard):
     assert str(supervisor.state.finished.outcome) == "success", supervisor.state.finished
 
 
-async def chains(scratch, runs, steps, text_bytes, seen_through=lambda journal: journal):
-    """Return the seconds that `runs` concurrent runs of `steps` accepted steps take, admission to last record."""
+async def chains(scratch, runs, steps, text_bytes, *, first=0, seen_through=lambda journal: journal):
+    """Return the seconds that `runs` concurrent runs of `steps` accepted steps take, admission to last record.
+
+    They are numbered from `first`: other processes may drive others in the same file at the same time. `began` and
+    `ended` are by a clock that all processes share.
+    """
     config, model = pinned(steps, 1), InstantModel(text_bytes)
     path = Path(scratch) / "journal.sqlite3"
     async with open_sqlite(path, CODEC, SystemClock()) as opened:
         journal = seen_through(opened)
+        bells = {f"run-{number:06}": Bell() for number in range(first, first + runs)}
         before = time.perf_counter()
-        async with trio.open_nursery() as nursery:
-            for number in range(runs):
-                nursery.start_soon(drive, journal, f"run-{number:06}", config, model, lambda *_: ACCEPTED)
-        seconds = time.perf_counter() - before
-        rows = await journal.runs(RunFilter(status="finished", limit=runs + 1))
-        assert len(rows) == runs, len(rows)
-    return {"seconds": seconds, "steps": runs * steps, "bytes": path.stat().st_size}
+        async with trio.open_nursery() as host:
+            host.start_soon(watch, journal, bells)
+            async with trio.open_nursery() as nursery:
+                for run, bell in bells.items():
+                    one = partial(drive, journal, run, config, model, lambda *_: ACCEPTED)
+                    nursery.start_soon(partial(one, news=bell) if runs > 1 else one)
+            host.cancel_scope.cancel()
+        after = time.perf_counter()
+        rows = await journal.runs(RunFilter(status="finished", limit=first + 2 * runs))
+        finished = bells.keys() & {row.run for row in rows}
+        assert len(finished) == runs, len(finished)
+    return {
+        "seconds": after - before,
+        "began": before,
+        "ended": after,
+        "steps": runs * steps,
+        "bytes": path.stat().st_size,
+    }
 
 
 class Watched:
@@ -141,9 +169,8 @@ class Watched:
 async def crowd(scratch, runs, steps, text_bytes):
     """Return what `chains` does, with the events and the latencies of the appends (median and 99th percentile)."""
     watched = []
-    answer = await chains(
-        scratch, runs, steps, text_bytes, lambda journal: watched.append(Watched(journal)) or watched[0]
-    )
+    watch = lambda journal: watched.append(Watched(journal)) or watched[0]  # noqa: E731
+    answer = await chains(scratch, runs, steps, text_bytes, seen_through=watch)
     (journal,) = watched
     cuts = statistics.quantiles(journal.seconds, n=100)
     return answer | {"events": journal.events, "append_median": cuts[49], "append_p99": cuts[98]}

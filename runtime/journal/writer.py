@@ -9,6 +9,7 @@ A job that fails spoils only itself, for each has a savepoint; when the storage 
 log has grown long, it is brought into the file between two groups, and nobody whose job is committed waits for that.
 """
 
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -26,6 +27,10 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 BEGIN = "BEGIN IMMEDIATE"
+
+BUSY_SECONDS = 0.001
+"""Between two looks whether another process still writes. SQLite's own pauses grow to 0.1 s: of two busy processes one
+then waits for a third of a second, while the other writes again and again."""
 
 
 @asynccontextmanager
@@ -60,7 +65,7 @@ class Writer:
         group_max: int,
     ) -> None:
         self._thread, self._connection, self._explain = thread, connection, explain
-        self._busy_ms, self._group_max = int(busy_seconds * 1000), group_max
+        self._busy_seconds, self._group_max = busy_seconds, group_max
         self._waiting: deque[Job[Any]] = deque()
         self._token = trio.lowlevel.current_trio_token()
         self._committing, self._due = False, False
@@ -107,9 +112,10 @@ class Writer:
             self._attempt(group, failure)
 
     def _begin_patiently(self, connection: apsw.Connection) -> Exception | None:
-        connection.set_busy_timeout(self._busy_ms)
+        until = time.monotonic() + self._busy_seconds
+        connection.set_busy_handler(lambda _tries: _pause_before(until))
         failure = _failure_of(connection.execute, BEGIN)
-        connection.set_busy_timeout(0)
+        connection.set_busy_handler(None)
         return failure
 
     def _attempt(self, group: Sequence[Job[Any]], failure: Exception | None) -> None:
@@ -143,6 +149,12 @@ class Writer:
     def _go_on(self) -> None:
         self._committing = False
         self._write()
+
+
+def _pause_before(until: float) -> bool:
+    """Wait a little, and say whether to try again."""
+    time.sleep(BUSY_SECONDS)
+    return time.monotonic() < until
 
 
 def _to_the_end(_raise_cancel: object) -> trio.lowlevel.Abort:
