@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from actors.findings import Finding
-from actors.machine.advance import hopeless
+from actors.machine.advance import given_up
 from actors.machine.questions import Question
 from actors.machine.state import Node, Said, State
 from actors.search.moves import Search
@@ -119,7 +119,7 @@ def result_of(run: str, state: State, status: str, heard: State | None = None) -
         why=finished.why if finished else held,
         cause=finished.cause if finished else "home_budget" if held else "",
         goes_back=state.config is None or state.config.search is not Search.LINEAR,
-        fault=_last_fault(state) if finished and finished.cause == "provider" else None,
+        fault=given_up(state) if finished and finished.cause == "provider" else None,
         calls=charged.calls,
         tokens=charged.tokens,
         cost_usd=charged.micro_usd / MICRO if known else None,
@@ -133,12 +133,6 @@ def result_of(run: str, state: State, status: str, heard: State | None = None) -
         open_questions=tuple(question_name(run, one) for one in questions),
         messages=heard.said,
     )
-
-
-def _last_fault(state: State) -> Fault | None:
-    """Return the fault that no further try was made after."""
-    given_up = (tries.failed.fault for tries in state.faulted.values() if tries.phase == "failed" and hopeless(tries))
-    return next(given_up, None)
 
 
 def question_name(run: str, question: Question) -> str:

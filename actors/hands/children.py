@@ -10,8 +10,9 @@ import orjson
 from actors.artifacts import Artifact, Context
 from actors.findings import Code, Finding, Verdict
 from actors.guards.port import AnyGuard
+from actors.machine.advance import given_up
 from actors.machine.events import Outcome
-from actors.machine.messages import Generated
+from actors.machine.messages import Faulted, Generated
 from actors.machine.planning import ChildBrief
 from actors.machine.state import State
 from runtime.actor import Envelope
@@ -37,14 +38,21 @@ class Child:
     drive: Drive
     clock: Clock
 
-    async def generate(self, envelope: Envelope) -> Generated | None:
-        """Return what the run has brought and what it has cost, or None when it was parked."""
+    async def generate(self, envelope: Envelope) -> Generated | Faulted | None:
+        """Return what the run has brought and what it has cost, or None when it was parked.
+
+        A provider that the run below has given up is given up by the run above as well: it would be asked the same way.
+        """
         brief: ChildBrief = envelope.context
         started = self.clock.now()
         state = await self.drive(brief)
         if state is None:
             return None
         now = self.clock.now()
+        fault = given_up(state)
+        if fault is not None and state.finished is not None and state.finished.cause == "provider":
+            told = fault.model_copy(update={"message": f"run {brief.run}: {fault.message}"})
+            return Faulted(brief.request_id, now, now - started, told, state.ledger.committed)
         reply = Reply(text=brought(brief.run, state), usage=None, model=brief.pinned.model)
         return Generated(brief.request_id, now, now - started, reply, state.ledger.committed)
 

@@ -135,13 +135,16 @@ def _faulted(state: State, message: Faulted) -> PlanningEvent | None:
     opened = state.generations.get(message.request_id)
     if opened is None:
         # Withdrawn work stays charged as unknown, unless the provider has certainly refused it.
-        late = message.request_id in state.ledger.forfeited and message.fault.kind.refunded
-        return Settled(request_id=message.request_id, at=message.at, used=ZERO) if late else None
+        cost = ZERO if message.cost is None and message.fault.kind.refunded else message.cost
+        if cost is None or message.request_id not in state.ledger.forfeited:
+            return None
+        return Settled(request_id=message.request_id, at=message.at, used=cost)
     return GenerationFailed(
         request_id=message.request_id,
         at=message.at,
         elapsed=message.elapsed,
         fault=message.fault.model_copy(update={"message": storable(message.fault.message)}),
+        used=message.cost,
     )
 
 

@@ -30,6 +30,7 @@ from actors.policy.doubt import in_doubt
 from actors.search.progress import Phase, cleared, done, first, next_attempt, ready
 from actors.search.strategies.tree import Strategy, Tree
 from runtime.ledger import Limit
+from runtime.models.port import Fault
 
 TRIES_MAX = 5
 """Transport tries of one attempt (docs/explanation/budgets.md)."""
@@ -243,7 +244,8 @@ def _after_fault(state: State) -> PlanningEvent | None:
             continue
         if hopeless(tries):
             fault = tries.failed.fault
-            which = "" if fault.kind.final else f" (try {tries.count} of {TRIES_MAX})"
+            last = fault.kind.final or tries.failed.used is not None
+            which = "" if last else f" (try {tries.count} of {TRIES_MAX})"
             return RunFinished(outcome=Outcome.FAILED, why=f"{fault.kind}: {fault.message}{which}", cause="provider")
         if not state.parked:
             request, until = tries.request, tries.failed.at + _pause(tries)
@@ -256,7 +258,13 @@ def _after_fault(state: State) -> PlanningEvent | None:
 def hopeless(tries: Tries) -> bool:
     """Tell whether no further try is made: none could help, or all that an attempt may have are used up."""
     over = tries.count >= TRIES_MAX or tries.waited + _pause(tries) > BACKOFF_TOTAL_MAX
-    return tries.failed.fault.kind.final or over
+    return tries.failed.fault.kind.final or tries.failed.used is not None or over
+
+
+def given_up(state: State) -> Fault | None:
+    """Return the fault that no further try was made after."""
+    last = (tries.failed.fault for tries in state.faulted.values() if tries.phase == "failed" and hopeless(tries))
+    return next(last, None)
 
 
 def _pause(tries: Tries) -> float:

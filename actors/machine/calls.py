@@ -136,12 +136,16 @@ class FailureClassified(Replied):
 
 
 class GenerationFailed(Told):
-    """A try of a generation or of a classification brought no reply."""
+    """A try of a generation or of a classification brought no reply.
+
+    `used` is what a run below had taken when it gave its provider up: it has made all tries, so none follows.
+    """
 
     kind: Literal["generation_failed"] = "generation_failed"
     request_id: str
     elapsed: Seconds
     fault: Fault
+    used: Amount | None = None
 
     @property
     def call(self) -> str:

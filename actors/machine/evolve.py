@@ -240,9 +240,9 @@ def _classified(state: State, event: FailureClassified) -> State:
 
 
 def _failed(state: State, event: GenerationFailed) -> State:
-    ledger = state.ledger
-    request, refunded = state.generations[event.request_id].request, event.fault.kind.refunded
-    ledger = ledger.refund(event.request_id) if refunded else ledger.forfeit(event.request_id)
+    request = state.generations[event.request_id].request
+    refunded = event.used is None and event.fault.kind.refunded
+    taken = request.calls if event.used is None else event.used.calls
     earlier = state.faulted.get(event.call)
     unsent = refunded and state.parked  # It was held back for the parking, which is no try of the provider's.
     tries = Tries(
@@ -253,11 +253,18 @@ def _failed(state: State, event: GenerationFailed) -> State:
     )
     return changed(
         state,
-        ledger=ledger,
-        calls=state.calls - request.calls if refunded else state.calls,
+        ledger=_charged(state.ledger, event, refunded=refunded),
+        calls=state.calls - request.calls + (0 if refunded else taken),
         generations=_without(state.generations, event.request_id),
         faulted={**state.faulted, event.call: tries},
     )
+
+
+def _charged(ledger: Ledger, event: GenerationFailed, *, refunded: bool) -> Ledger:
+    """Return the books after a fault: what is known to have been used, nothing, or all that was reserved."""
+    if event.used is not None:
+        return ledger.settle(event.request_id, event.used)
+    return ledger.refund(event.request_id) if refunded else ledger.forfeit(event.request_id)
 
 
 def _judged(state: State, event: VerdictReached) -> State:

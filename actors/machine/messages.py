@@ -33,12 +33,13 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Faulted:
-    """A generator's try brought no reply."""
+    """A generator's try brought no reply. `cost` is what a run below had taken when its provider was given up."""
 
     request_id: str
     at: float
     elapsed: float
     fault: Fault
+    cost: Amount | None = None
 
 
 @dataclass(frozen=True, slots=True)

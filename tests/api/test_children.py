@@ -9,6 +9,7 @@ import yaml
 from actors.config.check import DEPTH_MAX, check_workflow
 from actors.machine.events import ArtifactProduced, Decided, GenerationRequested, VerdictReached
 from actors.machine.ids import child_run, is_child
+from replan.cli.exits import Exit, exit_of_result
 from replan.data import data_root
 from replan.engine import CODEC, Engine, Manner
 from replan.job import Asked, make_job
@@ -113,6 +114,16 @@ async def test_a_run_without_success_is_a_rejection_that_names_its_outcome_and_t
     assert (await home.events("top", Decided))[0].rule == "otherwise"
     second, _ = await home.engine.load(child_run("top", "g_plan/v1.a2"))
     assert "backtrack_ceiling" in second.specification, "the next run reads why the last one was rejected"
+
+
+async def test_a_provider_that_a_run_below_gives_up_is_given_up_above_and_what_was_taken_is_charged(journal, tmp_path):
+    home = Home(journal, tmp_path, answers({"fault": "auth", "message": "no such key"}))
+    result = await home.engine.begin(home.job, run="top")
+    assert (result.outcome, result.calls, result.fault.kind) == ("failed", 2, "auth")
+    assert exit_of_result(result) == Exit.PROVIDER
+    child = child_run("top", "g_plan/v1.a1")
+    assert result.why == f"auth: run {child}: no such key"
+    assert len(await home.events("top", GenerationRequested)) == 2, "nothing is asked again"
 
 
 async def test_a_run_gets_no_more_calls_than_are_left(journal, tmp_path):

@@ -4,7 +4,7 @@
     limits [calls=N tokens=N cost=MICRO_USD active=S deadline=S]
     begin                           start the run
     reply NODE ["text"] [tokens=N] [took=CALLS]  the generator's   accept NODE    the guard passes it
-    reject NODE [CODE[@WHERE][:KIND] ...] [tag=TAG] [fatal]        fault REQUEST KIND [retry_after=S]
+    reject NODE [CODE[@WHERE][:KIND] ...] [tag=TAG] [fatal]        fault REQUEST KIND [retry_after=S] [took=CALLS]
     classify REQUEST CODE|"text"    the classifier's reply
     ok NODE                         reply and accept               bad NODE ...   reply and reject
     reach NODE                      ok for all that is asked for until NODE is; its lines are left out
@@ -152,9 +152,10 @@ class Stage:
             self.accept(opened.request.node)
         return []
 
-    def fault(self, request, kind, retry_after=None):
+    def fault(self, request, kind, retry_after=None, took=None):
         fault = Fault(kind=FaultKind(kind), message=f"{kind} happened", retry_after=retry_after)
-        return self.send(Faulted(request, self.tick(), 1.0, fault))
+        cost = None if took is None else Amount(calls=took)
+        return self.send(Faulted(request, self.tick(), 1.0, fault, cost))
 
     def wake(self, request):
         wait = self.state.waits.get(request)

@@ -52,7 +52,9 @@ class Transcript:
         return f"made      {event.node}{repeats}"
 
     def _generation_failed(self, event):
-        return f"fault     {event.request_id}: {event.fault.kind}, {'free' if event.fault.kind.refunded else 'charged'}"
+        charged = "charged" if event.used is None else f"took {event.used.calls}"
+        free = event.used is None and event.fault.kind.refunded
+        return f"fault     {event.request_id}: {event.fault.kind}, {'free' if free else charged}"
 
     def _judgement_requested(self, event):
         return f"judge     {event.node} by {event.guard}"
