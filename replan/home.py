@@ -9,7 +9,7 @@ from actors.hands.team import Registry
 from replan.data import data_root
 from replan.engine import CODEC, Engine
 from replan.plugins import registry as installed
-from replan.settings import read_user_config
+from replan.settings import UserConfig, read_user_config
 from runtime.bells import Bells
 from runtime.clock import Clock, SystemClock
 from runtime.hook import Hook
@@ -25,14 +25,15 @@ async def open_home(
     clock: Clock | None = None,
     root: Path | None = None,
     environment: Mapping[str, str] = os.environ,
+    config: UserConfig | None = None,
 ) -> AsyncIterator[Engine]:
     """Open `$REPLAN_HOME` (made if missing) and yield the engine over its journal, with the user's limits.
 
-    Raises `UsageProblem` for a folder that is not safe or cannot be written and for a config file that is wrong,
-    `JournalDamaged`, `JournalNewer`.
+    `config` takes the place of the home's own config file, which is then not read. Raises `UsageProblem` for a folder
+    that is not safe or cannot be written and for a config file that is wrong, `JournalDamaged`, `JournalNewer`.
     """
     home, time = prepare_home(environment), clock or SystemClock()
-    config = read_user_config(home.config)
+    config = read_user_config(home.config) if config is None else config
     limits = config.host
     async with open_sqlite(home.journal, CODEC, time, budget=config.home_budget.budget) as journal:
         yield Engine(

@@ -14,7 +14,7 @@ from actors.machine.state import State
 from replan.cli.exits import Exit
 from replan.cli.mail import say_how_to_answer
 from replan.cli.options import Invocation
-from replan.cli.session import ALL, newest_run, opened, run_named
+from replan.cli.session import ALL, newest_run, opened_to_read, run_named
 from replan.engine import Engine, status_of
 from replan.result import Result, result_of
 from replan.show.attempts import attempts
@@ -44,7 +44,7 @@ def list_runs(invocation: Invocation, *, waiting: bool, older_than: float | None
 async def _list_runs(invocation: Invocation, waiting: bool, older_than: float | None, as_json: bool) -> int:
     before = None if older_than is None else time.time() - older_than
     which = RunFilter(status="waiting" if waiting else None, waiting_since_before=before, limit=ALL.limit)
-    async with opened(invocation) as engine:
+    async with opened_to_read(invocation) as engine:
         rows = await engine.rows(which)
     if as_json:
         print_json({"runs": [row_to_json(row, status) for row, status in rows]})
@@ -85,7 +85,7 @@ def show_run(invocation: Invocation, wanted: str | None, view: str, *, as_json: 
 
 
 async def _show_run(invocation: Invocation, wanted: str | None, view: str, as_json: bool) -> int:
-    async with opened(invocation) as engine:
+    async with opened_to_read(invocation) as engine:
         run = await _wanted(engine, wanted)
         state, records = await engine.load(run)
         row = await engine.journal.row(run)
@@ -159,7 +159,7 @@ def log_run(invocation: Invocation, wanted: str | None, *, follow: bool) -> int:
 
 
 async def _log_run(invocation: Invocation, wanted: str | None, follow: bool) -> int:
-    async with opened(invocation) as engine:
+    async with opened_to_read(invocation) as engine:
         run = await _wanted(engine, wanted)
         lines = _Lines(engine)
         lines.print(await engine.journal.read(run))

@@ -10,7 +10,7 @@ from actors.machine.state import State
 from replan.cli.exits import Exit
 from replan.cli.inputs import ANSWER_BYTES_MAX, TOLD_BYTES_MAX, read_stdin
 from replan.cli.options import Invocation
-from replan.cli.session import all_runs, opened, run_named
+from replan.cli.session import all_runs, opened, opened_to_read, run_named
 from replan.engine import Engine
 from replan.result import Result, question_json
 from replan.show.asked import question_rows
@@ -34,7 +34,7 @@ def list_questions(invocation: Invocation, wanted: str | None, *, as_json: bool)
 
 
 async def _list_questions(invocation: Invocation, wanted: str | None, as_json: bool) -> int:
-    async with opened(invocation) as engine:
+    async with opened_to_read(invocation) as engine:
         if wanted is None:
             # Not only the runs that wait: a question may be open while other steps go on.
             names = [row.run for row in await all_runs(engine) if row.summary.status != "finished"]

@@ -13,7 +13,10 @@ from replan.cli.logfile import logging_to
 from replan.cli.options import Invocation
 from replan.engine import Engine, find_run
 from replan.home import open_home
-from runtime.errors import RunNotFound
+from replan.settings import UserConfig, read_user_config
+from replan.show.console import err, line
+from runtime.errors import RunNotFound, UsageProblem
+from runtime.journal.home import locate_home
 from runtime.journal.port import RunFilter, RunRow
 from runtime.program import program
 from runtime.supervisor import Stop
@@ -26,6 +29,19 @@ ALL = RunFilter(limit=1_000_000)
 async def opened(invocation: Invocation) -> AsyncIterator[Engine]:
     """Open the home and its log, and yield the engine."""
     async with open_home() as engine:
+        with logging_to(invocation):
+            yield engine
+
+
+@asynccontextmanager
+async def opened_to_read(invocation: Invocation) -> AsyncIterator[Engine]:
+    """Do the same for a command that only reads: it needs no settings, so that wrong ones are only warned of."""
+    try:
+        config = read_user_config(locate_home().config)
+    except UsageProblem as wrong:
+        err().print(line(f"replan: warning: {wrong}"))
+        config = UserConfig()
+    async with open_home(config=config) as engine:
         with logging_to(invocation):
             yield engine
 

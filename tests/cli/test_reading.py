@@ -54,6 +54,25 @@ def test_the_result_is_shown_as_run_printed_it(replan, finished):
     assert "Plan p1" in replan("show", finished).stdout
 
 
+READING = [["runs"], ["show", "--last", "--json"], ["log", "--last"], ["questions", "--json"]]
+
+
+@pytest.mark.parametrize("command", READING, ids=lambda command: command[0])
+def test_wrong_settings_are_a_warning_for_a_command_that_only_reads(replan, finished, home, command):
+    before = replan(*command)
+    (home / "config.yaml").write_text("modle: rules\n")
+    done = replan(*command)
+    assert (done.exit_code, done.stdout) == (0, before.stdout)
+    (warning,) = done.stderr.splitlines()
+    assert warning.startswith(f"replan: warning: {home}/config.yaml:1")
+
+
+@pytest.mark.parametrize("command", [["resume"], ["tell", "It is slow"], ["cancel"]], ids=lambda command: command[0])
+def test_wrong_settings_stop_a_command_that_moves_a_run(replan, finished, home, command):
+    (home / "config.yaml").write_text("modle: rules\n")
+    refused(replan(command[0], finished, *command[1:]), "config.yaml:1", "did you mean 'model'?")
+
+
 def test_the_tree_explains_the_step_back(replan, finished):
     text = replan("show", finished, "--tree").stdout
     for part in (
