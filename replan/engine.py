@@ -37,12 +37,12 @@ from replan.talking import Heard, post_answer, post_decline, post_told, split
 from runtime.actor import Actor
 from runtime.bells import Bells
 from runtime.clock import Clock, SystemClock
-from runtime.errors import Held, RunExists, RunNotFound, UsageProblem
+from runtime.errors import Held, ReplanError, RunExists, RunNotFound, UsageProblem
 from runtime.events import Codec, Record
 from runtime.hook import Hook
 from runtime.journal.port import Journal, Posted, RunFilter, RunRow
 from runtime.machine import Refused, fold
-from runtime.messages import Crashed, Mailed
+from runtime.messages import Crashed, Mailed, Parking
 from runtime.news import News
 from runtime.process import identity, is_dead
 from runtime.program import program
@@ -56,6 +56,8 @@ CODEC: Codec[PlanningEvent] = Codec(EVENTS)
 
 HELD_SECONDS = 0.5
 """How long a run waits before it looks again whether a run below it is free."""
+WHY_MAX = 500
+"""The letters that a run keeps of the reason why it cannot be driven."""
 CANCEL = "cancel"
 """The key of the wish to cancel in a run's inbox: there is one, however often it is said."""
 
@@ -112,6 +114,11 @@ class Engine:
         line = f"driver: {type(error).__name__}: {error}".splitlines()[0]
         why = Redactor(secrets_in(self.environment)).text(line)
         await record(self.machine, self.journal, run, _lease(), Crashed("", self.clock.now(), why))
+
+    async def set_aside(self, run: str, problem: ReplanError) -> None:
+        """Record why a run that nobody drives cannot be driven here, once, for whoever waits for it."""
+        why = Redactor(secrets_in(self.environment)).text(f"the host cannot drive it: {problem}")[:WHY_MAX]
+        await record(self.machine, self.journal, run, _lease(), Parking(self.clock.now(), handover=True, why=why))
 
     async def begin(self, job: Job, manner: Manner = ALONE, *, run: str | None = None) -> Result:
         """Admit a new run and drive it to its end, a question, or a stop."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import trio
 
-from actors.machine.events import PlanningEvent
+from actors.machine.events import PlanningEvent, RunParked
 from actors.machine.state import State
 from replan.engine import Engine, Manner, Notice, OnRecord, unheard
 from replan.following import Follower
@@ -14,6 +14,7 @@ from runtime.driving import Stop
 from runtime.errors import Held
 from runtime.events import Record
 from runtime.groups import root_cause
+from runtime.program import program
 
 TAKEN_UP_SECONDS = 5.0
 """How long a host may take to take a run up before the user is told that it has not."""
@@ -88,8 +89,15 @@ class Going:
     async def _wonder(self) -> None:
         await trio.sleep(TAKEN_UP_SECONDS)
         row = await self._engine.journal.row(self._run)
-        if row.owner is None and row.summary.status == "running" and row.summary.next_wake is None:
-            self._note("the host has not taken the run up: it is busy, or says why it cannot")
+        held = bool(row.summary.detail) if row.summary.status == "running" else not row.unread
+        if row.owner is None and row.summary.next_wake is None and not held:
+            self._note("the host has not taken the run up yet: it is busy; Ctrl-C leaves the run to it")
+
+    def _tell_why(self, event: RunParked) -> None:
+        """Tell why no host drives the run, and what to do about it."""
+        self._note(event.why)
+        here = f"{program()} resume {self._run}"
+        self._note(f"mend that and start the host again, or leave it (Ctrl-C) and go on here with: {here}")
 
     async def _catch_up(self) -> None:
         """Tell what another driver has written. Where nothing was told yet, nothing can have been missed."""
@@ -102,6 +110,8 @@ class Going:
             self._told = record.seq - 1
         if record.seq == self._told + 1:
             self._told = record.seq
+            if self.following and isinstance(record.event, RunParked) and record.event.why:
+                self._tell_why(record.event)
             self._on_record(record, state)
 
 

@@ -1,7 +1,7 @@
 """Hosting planning runs: the runtime's host, with models that runs share, the notify hook, and a bell in the home."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 
 import trio
@@ -11,7 +11,7 @@ from actors.machine.state import State
 from replan.engine import Engine, Manner
 from replan.notify import Notifier
 from replan.opening import Shared
-from runtime.errors import UsageProblem
+from runtime.errors import ReplanError, RunNotFound, UsageProblem
 from runtime.events import Record
 from runtime.host import Host, Tell
 from runtime.news import News
@@ -65,7 +65,12 @@ class _Drive:
                 take()
             notifier.take(record.event, state)
 
-        result = await self._engine.resume(run, Manner(stop, on_record, notice, news, REST_SECONDS))
+        try:
+            result = await self._engine.resume(run, Manner(stop, on_record, notice, news, REST_SECONDS))
+        except (UsageProblem, RunNotFound) as problem:
+            with suppress(ReplanError):  # Who follows the run shall know; but it is told here all the same.
+                await self._engine.set_aside(run, problem)
+            raise
         notifier.tell(result)
         return Ending(result.status)
 

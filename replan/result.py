@@ -111,13 +111,13 @@ def result_of(run: str, state: State, status: str, heard: State | None = None) -
     plans = [node for node in path if _is_plan(state, node)]
     questions = [one for one in heard.asked.values() if one.open]
     known = state.config is not None and state.config.price is not None
-    held = state.parked_why if status == "parked" else ""
+    held = state.parked_why if status in ("parked", "running") else ""
     return Result(
         run_id=run,
         status=status,
         outcome=str(finished.outcome) if finished else "",
         why=finished.why if finished else held,
-        cause=finished.cause if finished else "home_budget" if held else "",
+        cause=finished.cause if finished else "home_budget" if held and not state.handover else "",
         goes_back=state.config is None or state.config.search is not Search.LINEAR,
         fault=given_up(state) if finished and finished.cause == "provider" else None,
         calls=charged.calls,

@@ -15,11 +15,13 @@ class Resumed:
 class Parking:
     """The driver is about to stop: nothing new may be asked of models or tools until the run is resumed.
 
-    `handover` says that whoever drives next shall go on with it, and needs no person's word.
+    `handover` says that whoever drives next shall go on with it, and needs no person's word; `why` is one line, where
+    no person wished for the stop.
     """
 
     at: float
     handover: bool = False
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,8 +49,7 @@ def accept(state: State, message: PlanningMessage) -> PlanningEvent | Refused | 
         case Resumed():
             return _unless_finished(state, RunResumed(at=message.at, epoch=message.epoch))
         case Parking():
-            parked = RunParked(at=message.at, handover=message.handover)
-            return None if state.parked else _unless_finished(state, parked)
+            return _parked(state, message)
         case Crashed():
             crash = RunFinished(outcome=Outcome.FAILED, why=storable(message.error[:500]), cause="bug", at=message.at)
             return _unless_finished(state, crash)
@@ -77,6 +76,15 @@ def _begin(state: State, message: Begin) -> PlanningEvent | Refused | None:
 
 def _unless_finished(state: State, event: PlanningEvent) -> PlanningEvent | None:
     return event if state.finished is None else None
+
+
+def _parked(state: State, message: Parking) -> PlanningEvent | None:
+    """Park once. Where drivers come by themselves, it is news too why none of them can go on."""
+    told = bool(message.why) and message.why != state.parked_why and state.handover
+    if state.parked and not told:
+        return None
+    parked = RunParked(at=message.at, handover=message.handover, why=storable(message.why))
+    return _unless_finished(state, parked)
 
 
 def _generated(state: State, message: Generated) -> PlanningEvent | None:

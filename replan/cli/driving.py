@@ -205,11 +205,11 @@ def _leave(result: Result, signals: Signals, *, hosted: bool) -> int:
     """Say on stderr how to go on, and return the exit code."""
     console = err()
     say_how_to_answer(result)
-    if result.status == "running":
+    if result.status == "running" and not result.why:
         _say_where(result.run_id)
     elif result.status == "waiting" and hosted:
         console.print(line(f"replan: the run then goes on in its host: {program()} log {result.run_id} --follow"))
-    elif result.status in ("waiting", "parked"):
+    elif result.status != "finished":
         then = "then go" if result.status == "waiting" else "go"
         console.print(line(f"replan: {then} on with: {program()} resume {result.run_id}"))
     if result.status != "finished" and signals.code is not None:

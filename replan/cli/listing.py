@@ -51,12 +51,22 @@ async def _list_runs(invocation: Invocation, waiting: bool, older_than: float | 
         return Exit.OK
     console, now = out(), time.time()
     for row, status in rows:
-        state = row.summary.detail if status == "finished" else status
-        text = columns(line(row.run), f"{state:<17}", f"{ago(now - row.updated):>4}", line(row.title))
+        text = columns(line(row.run), f"{_standing(row, status):<17}", f"{ago(now - row.updated):>4}", line(row.title))
         console.print(text, no_wrap=True, overflow="ellipsis")
     if not rows:
         console.print(line("no run waits" if waiting else f"no runs yet: `{program()} run PROBLEM` starts one", "dim"))
     return Exit.OK
+
+
+def _standing(row: RunRow, status: str) -> str:
+    """Return a word for how a run stands: its outcome, its status, or that no host can drive it."""
+    match status:
+        case "finished":
+            return row.summary.detail
+        case "running" if row.summary.status == "running" and row.summary.detail:
+            return "held up"
+        case _:
+            return status
 
 
 def row_to_json(row: RunRow, status: str) -> dict[str, Any]:
@@ -65,7 +75,7 @@ def row_to_json(row: RunRow, status: str) -> dict[str, Any]:
     shown: dict[str, Any] = {"run_id": row.run, "status": status, "title": row.title}
     if status == "finished":
         shown["outcome"] = summary.detail
-    if status == "parked" and summary.detail:
+    if status == summary.status and status in ("parked", "running") and summary.detail:
         shown["why"] = summary.detail
     if summary.waiting_since is not None:
         shown |= {"waiting_since": stamp(summary.waiting_since), "question": f"{row.run}/{summary.detail}"}
@@ -141,7 +151,7 @@ def _print_result(result: Result, state: State, view: str, *, as_json: bool) -> 
 def _say_next(result: Result) -> None:
     """Say on stderr how an unfinished run that nobody drives goes on."""
     say_how_to_answer(result)
-    if result.status == "parked":
+    if result.status == "parked" or (result.status == "running" and result.why):
         err().print(line(f"replan: go on with: {program()} resume {result.run_id}"))
 
 

@@ -38,7 +38,8 @@ def outcome_lines(result: Result) -> list[Row]:
         return [*_artifacts(result), *_warnings(result), _used(result)]
     if result.succeeded:
         return [*plan_lines(result.plan), _blank(), *_warnings(result), _proof(result), _used(result)]
-    title = {"waiting": "Waiting for you", "parked": "Parked", "running": "Running"}.get(result.status, "No plan")
+    running = "Held up" if result.why else "Running"
+    title = {"waiting": "Waiting for you", "parked": "Parked", "running": running}.get(result.status, "No plan")
     rows = [Row(line(f"{title}{f': {result.outcome}' if result.outcome else ''}", "bold"))]
     if result.why and not any(one.message[:100] in result.why for one in result.findings):
         rows.append(Row(line(result.why)))

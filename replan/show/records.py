@@ -60,6 +60,8 @@ def news_of(event: PlanningEvent, config: Pinned | None) -> str:
         return ""
     if isinstance(event, WaitRequested) and event.node is None and event.request_id != HOME_BUDGET:
         return ""
+    if isinstance(event, RunParked) and event.handover and event.why:
+        return ""  # Whoever follows the run is told apart, with what to do.
     if isinstance(event, Decided) and event.decision.level not in _FAR:
         return ""
     if isinstance(event, RunFinished):

@@ -126,6 +126,34 @@ def test_ctrl_c_only_leaves_a_run_that_a_host_drives(shell, hosting, problem, sc
         assert host.until("finished")["outcome"] == "success"
 
 
+def test_whoever_follows_a_run_that_the_host_cannot_drive_is_told_why_and_what_to_do(
+    replan, shell, hosting, monkeypatch
+):
+    problem, why = "configs/problems/login_timeout.md", "the host cannot drive it: OPENAI_API_KEY: model 'gpt-x' needs"
+    with hosting():
+        monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")  # The host was started without.
+        with shell("run", problem, "-m", "gpt-x") as process:
+            lines = []
+            while not (lines and "resume" in lines[-1]):
+                lines.append(process.stderr.readline().decode())
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=PATIENCE)
+        run = json.loads(replan("runs", "--json").stdout)["runs"][0]
+        here = f"{sys.executable} -m replan resume {run['run_id']}"
+        assert process.returncode == 130
+        assert lines[1].startswith(f"replan: {why}")
+        assert lines[2] == (
+            f"replan: mend that and start the host again, or leave it (Ctrl-C) and go on here with: {here}\n"
+        )
+        assert out.decode().splitlines()[0] == "Held up"
+        assert err.decode() == f"replan: go on with: {here}\n"
+        assert (run["status"], run["why"][: len(why)]) == ("running", why)
+        assert "  held up  " in replan("runs").stdout
+        shown = replan("show", run["run_id"])
+        assert why in shown.stdout
+        assert "resume" in shown.stderr
+
+
 def test_a_killed_hosts_runs_are_taken_up_at_once_by_the_next(replan, hosting, problem, scripted):
     model = scripted({"g_plan": [said(plan, seconds=1) for plan in distinct(PLAN, 2)]})
     with hosting() as host:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import trio
 
-from runtime.errors import JournalError, MachineRunsAway
+from runtime.errors import JournalError, MachineRunsAway, UsageProblem
 from tests.host.stage import START, Stage, job
 
 
@@ -30,6 +30,33 @@ async def test_a_run_that_cannot_be_driven_here_is_tried_again_when_its_minute_i
         async with stage.hosting(bare):
             await trio.sleep(130)
     assert stage.times("not_here") == [0, 60, 120]
+
+
+async def test_why_a_run_cannot_be_driven_stands_in_its_journal_once_until_somebody_drives_it(autojump_clock):
+    stage = Stage()
+    async with stage.engine() as engine, stage.engine(plugged=False) as bare:
+        await engine.admit(job("one"), run="a")
+        async with stage.hosting(bare):
+            await trio.sleep(130)
+            (parked,) = [record.event for record in await engine.journal.read("a") if record.event.kind == "run_parked"]
+            assert parked.handover
+            assert parked.why == stage.row("a")[1]
+            assert parked.why.startswith("the host cannot drive it: a: this run needs the plug-in generator 'made'")
+            assert (await engine.result("a")).why == parked.why
+            async with stage.hosting(engine):
+                await trio.sleep(0.5)
+                assert stage.row("a") == ("running", "")
+                assert (await engine.result("a")).why == ""
+
+
+async def test_why_a_run_cannot_be_driven_holds_no_secret_and_has_its_limit(autojump_clock):
+    stage = Stage()
+    async with stage.engine() as engine:
+        keyed = replace(engine, environment={"OPENAI_API_KEY": "sk-very-secret"})
+        await engine.admit(job("one"), run="a")
+        await keyed.set_aside("a", UsageProblem("no sk-very-secret " + "x" * 1000))
+    assert "very-secret" not in stage.row("a")[1]
+    assert len(stage.row("a")[1]) == 500
 
 
 async def test_a_run_whose_journal_is_out_of_reach_is_tried_again_soon_and_then_less_often(autojump_clock):
