@@ -1,6 +1,7 @@
 """Reading runs: the list, the result, the tree with its reasons, the plan, the drawing, the records."""
 
 import json
+import re
 import shutil
 import time
 
@@ -9,7 +10,7 @@ from click.testing import CliRunner
 
 from replan.cli.app import app
 from replan.show.words import clock, stamp
-from tests.cli.cases import BACKTRACKS, LOST, PLAN, PROBLEM, RESULT_KEYS, distinct, write_script
+from tests.cli.cases import BACKTRACKS, LOST, PLAN, PROBLEM, RESULT_KEYS, distinct, said, write_script
 from tests.cli.test_inputs import refused
 
 
@@ -84,6 +85,17 @@ def test_the_tree_explains_the_step_back(replan, finished):
         "g_plan/v2.a2  accepted",
     ):
         assert part in text
+
+
+def test_the_tree_says_what_an_attempt_used_and_what_a_step_back_threw_away(replan, problem, scripted):
+    """As docs/how-to/limit-spending.md has it."""
+    script = {step: [said(reply, tokens=1200) for reply in replies] for step, replies in BACKTRACKS.items()}
+    replan("run", problem, "-m", scripted(script))
+    lines = replan("show", "--last", "--tree").stdout.splitlines()
+    assert all(line.endswith("(1,200 tokens, $0.00)") for line in lines if re.search(r"g_\w+/v\d\.a\d  ", line))
+    assert [line.partition("thrown away: ")[2] for line in lines if "thrown away" in line] == [
+        "2 calls, 2,400 tokens, $0.00"
+    ]
 
 
 def test_the_tree_as_data_says_the_same(replan, finished):

@@ -2,7 +2,7 @@
 
     ```sh test            run by bash in the page's own folder; must end with exit code 0
     ```sh exit=6          the same with another exit code
-    ```text output        lines that the block before has printed; `...` stands for others
+    ```text output        lines that the block before has printed one after the other; `...` stands for others
     ```yaml file=NAME     written into the folder; so for any language
     ```python test        executed in the folder; must raise nothing
 

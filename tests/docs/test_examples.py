@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,8 @@ from tests.docs.warm import warm_commands
 
 RUN_ID = "k7m2x9qa"
 """The run id that examples show; in its place stands the newest run's."""
-VARIES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|\d\d:\d\d:\d\d")
-"""What differs from run to run: points in time."""
+VARIES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|\d\d:\d\d:\d\d|[\d,]+(?= tokens at most)")
+"""What differs from run to run, points in time, and with every word of a prompt: what is reserved for it."""
 
 WITH_EXAMPLES = [page for page in pages() if any(block.exit is not None for block in blocks(page))]
 
@@ -28,9 +29,25 @@ def commands():
         yield path
 
 
+REST = "..."
+"""On a line of its own, lines that are left out; at the end of one, words."""
+
+
 def same(line):
     """Return a line without what varies; how columns are aligned does not count."""
     return " ".join(VARIES.sub("*", line).split())
+
+
+def matches(shown, printed):
+    """Tell whether lines of a page are these lines of the output; the order of steps that run at once is not fixed."""
+    left = list(printed)
+    for line in sorted(shown, key=lambda line: line.endswith(REST)):
+        start = line.removesuffix(REST)
+        found = next((one for one in left if one == line or (start != line and one.startswith(start))), None)
+        if found is None:
+            return False
+        left.remove(found)
+    return True
 
 
 class Reader:
@@ -98,17 +115,15 @@ class Reader:
             self.output = out.read()
 
     def compare(self, block):
-        """Each line that the page shows was printed; the order of steps that run at once is not fixed."""
+        """What the page shows was printed so, and nothing between its lines; only `...` leaves something out."""
         output = self.output.replace(self.newest(), RUN_ID) if RUN_ID in block.body else self.output
-        printed = {same(line) for line in output.splitlines()}
-        for line in block.body.splitlines():
-            shown = same(line)
-            if shown in ("", "..."):
-                continue
-            if shown.endswith("..."):
-                assert any(one.startswith(shown[:-3]) for one in printed), f"line {block.line}: {line!r}\n{self.output}"
-            else:
-                assert shown in printed, f"line {block.line}: {line!r} not in\n{self.output}"
+        printed = [same(line) for line in output.splitlines() if line.strip()]
+        shown = [same(line) for line in block.body.splitlines() if line.strip()]
+        for rest, lines in groupby(shown, key=REST.__eq__):
+            part = list(lines)
+            starts = range(len(printed) - len(part) + 1)
+            there = rest or any(matches(part, printed[start : start + len(part)]) for start in starts)
+            assert there, f"line {block.line}: not printed one after the other: {part}\n{self.output}"
 
 
 @pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -129,6 +144,15 @@ def test_the_front_page_shows_what_make_run_prints(commands, tmp_path):
     reader.follow(Block("sh", ("test",), recipe.replace("$(PROBLEM)", problem), 0))
     shown = next(block for block in blocks(ROOT / "README.md") if "output" in block.words)
     reader.compare(shown)
+
+
+def test_the_tree_on_the_front_page_is_the_one_that_the_tutorial_has_printed():
+    trees = [
+        [block.body for block in blocks(ROOT / page) if "thrown away" in block.body]
+        for page in ("README.md", "docs/tutorial/first-plan.md")
+    ]
+    assert trees[0] == trees[1]
+    assert len(trees[0]) == 1
 
 
 def test_the_pages_that_teach_have_examples():
