@@ -93,9 +93,9 @@ class Going:
         if row.owner is None and row.summary.next_wake is None and not held:
             self._note("the host has not taken the run up yet: it is busy; Ctrl-C leaves the run to it")
 
-    def _tell_why(self, event: RunParked) -> None:
+    def _tell_why(self, why: str) -> None:
         """Tell why no host drives the run, and what to do about it."""
-        self._note(event.why)
+        self._note(why)
         here = f"{program()} resume {self._run}"
         self._note(f"mend that and start the host again, or leave it (Ctrl-C) and go on here with: {here}")
 
@@ -110,8 +110,11 @@ class Going:
             self._told = record.seq - 1
         if record.seq == self._told + 1:
             self._told = record.seq
-            if self.following and isinstance(record.event, RunParked) and record.event.why:
-                self._tell_why(record.event)
+            match record.event:
+                case RunParked(handover=True, why=why) if why and self.following:
+                    self._tell_why(why)
+                case _:
+                    pass
             self._on_record(record, state)
 
 

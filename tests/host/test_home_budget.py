@@ -4,9 +4,11 @@ import pytest
 import trio
 
 from replan.cli.exits import Exit, exit_of_result
-from replan.engine import Manner
+from replan.engine import Engine, Manner
+from replan.going import Going
 from replan.show.outcome import outcome_lines
 from runtime.budget import DAY_SECONDS, HomeBudget
+from runtime.driving import Stop
 from runtime.ledger import Amount
 from tests.host.stage import START, Stage, job
 
@@ -92,6 +94,18 @@ async def test_a_host_parks_what_no_day_can_pay_and_says_why(autojump_clock):
     told = [event for event, _ in stage.events("first")]
     assert sorted(told) == ["parked", "taken_up", "trouble"]
     assert dict(stage.events("first"))["parked"] == stage.row("first")[1]
+
+
+async def test_whoever_follows_what_a_host_parks_for_good_is_not_told_to_mend_the_host(autojump_clock, monkeypatch):
+    """What to do stands in the result; nothing is wrong with the host."""
+    stage, notes = Stage(), []
+    monkeypatch.setattr(Engine, "hosted", True)
+    async with stage.engine(budget=HomeBudget(micro_usd=1)) as engine:
+        await engine.admit(job("a"), run="first")
+        async with stage.hosting(engine):
+            result = await Going(engine, "first", lambda record, state: None, notes.append).go_on(Stop())
+    assert (result.status, result.cause) == ("parked", "home_budget")
+    assert notes == []
 
 
 async def test_a_call_that_a_dead_driver_had_open_waits_for_the_next_day_with_its_run(autojump_clock):
