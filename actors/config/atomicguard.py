@@ -11,13 +11,21 @@
 | `policy: any_pass`, nested composites | refused: no guard here means that |
 | `escalate_feedback_by_guard` with class names (`TestRedGuard`) | guard names (`test_red`), with a notice |
 | a step without `generator`, in a `.json` file | `model`, with a notice: the default is a model there too |
+| `plan_source: NAME` of a `PlanGenerator` | `plan: plans/NAME.json`; a `defect` is not planted, with a notice |
+| `phases` with `dependencies` and `retry_budget` (one example has them) | `action_pairs`, `requires`, `rmax` |
 | `model`, `provider`, `specification` and the like | nothing, with a notice that says where it is set here |
+| any other key that only they have, in a file that `is_foreign` | nothing, with a notice |
 """
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from actors.config.explain import keys_of, near
+from actors.config.pair import ActionPair
+from actors.config.plan_files import PLAN
+from actors.config.workflow import FREE_GENERATORS, Workflow
 from actors.config.yamlfile import Document, KeyPath
 
 _MODEL = "the model is chosen with --model or REPLAN_MODEL"
@@ -42,6 +50,15 @@ _STEP_IGNORED = {
     "human_prompt_title": _UNREAD,
     "metadata": _UNREAD,
 }
+_WORKFLOW_KEYS, _STEP_KEYS = keys_of(Workflow), keys_of(ActionPair)
+_OURS = _WORKFLOW_KEYS - {"name", "description", "constraints", "rmax", "r_patience", "e_max", "action_pairs"}
+"""The keys that only a workflow here has."""
+_OURS_STEP = _STEP_KEYS - {
+    *("generator", "generator_config", "guard", "guard_config", "requires", "description"),
+    *("rmax", "r_patience", "e_max", "escalate_feedback_to", "escalate_feedback_by_guard"),
+}
+"""The keys that only a step here has."""
+_PHASES = {"dependencies": "requires", "retry_budget": "rmax"}
 _CLASS_NAME = re.compile(r"(?:[A-Z][a-z0-9]*)+Guard")
 _COMPOSITES = {
     ("sequential", "all_pass"): "first_failure",
@@ -49,6 +66,17 @@ _COMPOSITES = {
     ("sequential", "majority_pass"): "majority",
     ("parallel", "majority_pass"): "majority",
 }
+
+
+def is_foreign(document: Document) -> bool:
+    """Tell whether a file is AtomicGuard's: a `.json` with steps, and without any key that only we have.
+
+    A translated document is still what it was.
+    """
+    steps = document.value.get("action_pairs")
+    if not document.source.endswith(".json") or not isinstance(steps, dict) or _OURS & document.value.keys():
+        return False
+    return not any(_OURS_STEP & pair.keys() for pair in steps.values() if isinstance(pair, dict))
 
 
 def translate(document: Document) -> tuple[Document, tuple[str, ...]]:
@@ -59,54 +87,104 @@ def translate(document: Document) -> tuple[Document, tuple[str, ...]]:
     Raises:
         UsageProblem: a composite guard that has no equal here.
     """
-    notices: list[str] = []
-    value = _without(document, (), document.value, _WORKFLOW_IGNORED, notices)
-    steps = value.get("action_pairs")
-    if isinstance(steps, dict):
-        value["action_pairs"] = {step: _step(document, step, pair, notices) for step, pair in steps.items()}
-    return Document(document.source, value, document.lines), tuple(notices)
+    return _Translation(_without_phases(document)).whole()
 
 
-def _without(
-    document: Document, path: KeyPath, value: Mapping[str, Any], ignored: Mapping[str, str], notices: list[str]
-) -> dict[str, Any]:
-    notices.extend(f"{document.place((*path, key))}: ignored; {ignored[key]}" for key in value if ignored.get(key))
-    return {key: item for key, item in value.items() if key not in ignored}
+def _without_phases(document: Document) -> Document:
+    """Return a document whose phases are steps; any other stays as it is."""
+    phases = document.value.get("phases")
+    if "action_pairs" in document.value or not isinstance(phases, dict) or not document.source.endswith(".json"):
+        return document
+    value = {key: item for key, item in document.value.items() if key != "phases"}
+    value["action_pairs"] = {
+        step: {_PHASES.get(key, key): item for key, item in pair.items()} if isinstance(pair, dict) else pair
+        for step, pair in phases.items()
+    }
+    moved: dict[KeyPath, int] = {
+        ("action_pairs", *path[1:2], *(_PHASES.get(str(key), key) for key in path[2:3]), *path[3:]): line
+        for path, line in document.lines.items()
+        if path[:1] == ("phases",)
+    }
+    return Document(document.source, value, {**document.lines, **moved})
 
 
-def _step(document: Document, step: str, pair: Any, notices: list[str]) -> Any:
-    if not isinstance(pair, dict):
+@dataclass(frozen=True, slots=True)
+class _Translation:
+    """A document on its way; `notices` grow as it is read."""
+
+    document: Document
+    notices: list[str] = field(default_factory=list)
+
+    def whole(self) -> tuple[Document, tuple[str, ...]]:
+        value = self._without((), self.document.value, _WORKFLOW_IGNORED, _WORKFLOW_KEYS)
+        steps = value.get("action_pairs")
+        if isinstance(steps, dict):
+            value["action_pairs"] = {step: self._step(step, pair) for step, pair in steps.items()}
+        return Document(self.document.source, value, self.document.lines), tuple(self.notices)
+
+    def _tell(self, path: KeyPath, what: str) -> None:
+        self.notices.append(f"{self.document.place(path)}: {what}")
+
+    def _without(
+        self, path: KeyPath, value: Mapping[str, Any], ignored: Mapping[str, str], known: frozenset[str]
+    ) -> dict[str, Any]:
+        """Return a mapping without the keys that are ignored; in a foreign file that is all that nobody knows."""
+        unknown = value.keys() - known if is_foreign(self.document) else set()
+        for key in value:
+            if why := ignored.get(key, _UNREAD if key in unknown else ""):
+                hint = near(key, known) if key in unknown - ignored.keys() else ""
+                self._tell((*path, key), "; ".join(filter(None, ("ignored", why, hint))))
+        return {key: item for key, item in value.items() if key not in ignored and key not in unknown}
+
+    def _step(self, step: str, pair: Any) -> Any:
+        if not isinstance(pair, dict):
+            return pair
+        path: KeyPath = ("action_pairs", step)
+        pair = dict(pair)
+        if pair.get("guard") == "composite" and "guards" in pair:
+            pair["guard"] = self._composite((*path, "guards"), pair.pop("guards"))
+        pair = self._without(path, pair, _STEP_IGNORED, _STEP_KEYS)
+        if self.document.source.endswith(".json"):
+            self._generator(path, pair)
+        routes = pair.get("escalate_feedback_by_guard")
+        if isinstance(routes, dict):
+            pair["escalate_feedback_by_guard"] = {
+                self._guard_name((*path, "escalate_feedback_by_guard", name), name): targets
+                for name, targets in routes.items()
+            }
         return pair
-    path: KeyPath = ("action_pairs", step)
-    pair = _without(document, path, pair, _STEP_IGNORED, notices)
-    if document.source.endswith(".json") and "generator" not in pair:
-        pair["generator"] = "model"
-        notices.append(f"{document.place(path)}: names no generator; the model is asked")
-    if pair.get("guard") == "composite" and "guards" in pair:
-        pair["guard"] = _composite(document, (*path, "guards"), pair.pop("guards"))
-    routes = pair.get("escalate_feedback_by_guard")
-    if isinstance(routes, dict):
-        pair["escalate_feedback_by_guard"] = {
-            _guard_name(document, (*path, "escalate_feedback_by_guard", name), name, notices): targets
-            for name, targets in routes.items()
-        }
-    return pair
 
+    def _generator(self, path: KeyPath, pair: dict[str, Any]) -> None:
+        """Put in the generator that a step leaves out, and the plan file that a plan generator's source means."""
+        if "generator" not in pair:
+            pair["generator"] = "model"
+            self._tell(path, "names no generator; the model is asked")
+        config = pair.get("generator_config")
+        if pair["generator"] not in FREE_GENERATORS or not isinstance(config, dict):
+            return
+        if config.get("defect") is not None:
+            self._tell((*path, "generator_config", "defect"), "ignored; the plan is handed on without a defect")
+        kept = {key: value for key, value in config.items() if key not in ("plan_source", "defect")}
+        source = config.get("plan_source")
+        if isinstance(source, str):
+            source = source if source.endswith(".json") else f"plans/{source}.json"
+        pair["generator_config"] = {PLAN: source, **kept} if "plan_source" in config else kept
 
-def _composite(document: Document, path: KeyPath, guards: Any) -> Any:
-    plan = guards if isinstance(guards, dict) else {"guards": guards}
-    members = plan.get("guards")
-    kind = _COMPOSITES.get((str(plan.get("compose", "sequential")), str(plan.get("policy", "all_pass"))))
-    if kind is None or set(plan) - {"compose", "policy", "guards"}:
-        raise document.problem("no guard here combines its members like this", path, "use all_pass or majority_pass")
-    if not isinstance(members, list) or not all(isinstance(member, str) for member in members):
-        raise document.problem("a composite guard takes guard names here", path, "move settings into guard_config")
-    return {kind: members}
+    def _composite(self, path: KeyPath, guards: Any) -> Any:
+        plan = guards if isinstance(guards, dict) else {"guards": guards}
+        members = plan.get("guards")
+        kind = _COMPOSITES.get((str(plan.get("compose", "sequential")), str(plan.get("policy", "all_pass"))))
+        if kind is None or set(plan) - {"compose", "policy", "guards"}:
+            hint = "use all_pass or majority_pass"
+            raise self.document.problem("no guard here combines its members like this", path, hint)
+        if not isinstance(members, list) or not all(isinstance(member, str) for member in members):
+            hint = "move settings into guard_config"
+            raise self.document.problem("a composite guard takes guard names here", path, hint)
+        return {kind: members}
 
-
-def _guard_name(document: Document, path: KeyPath, name: str, notices: list[str]) -> str:
-    if not _CLASS_NAME.fullmatch(name):
-        return name
-    snake = re.sub(r"(?<!^)(?=[A-Z])", "_", name.removesuffix("Guard")).lower()
-    notices.append(f"{document.place(path)}: read as the guard {snake!r}")
-    return snake
+    def _guard_name(self, path: KeyPath, name: str) -> str:
+        if not _CLASS_NAME.fullmatch(name):
+            return name
+        snake = re.sub(r"(?<!^)(?=[A-Z])", "_", name.removesuffix("Guard")).lower()
+        self._tell(path, f"read as the guard {snake!r}")
+        return snake

@@ -4,7 +4,7 @@ Models of configuration derive from `Config`, which names the nearest valid key 
 raise `complaint(...)`, which says where it stands. `explain` translates the first problem and counts the others.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
@@ -38,10 +38,14 @@ FORMS = {
 def nearest(name: str, known: Iterable[str], *, kind: str = "known") -> str:
     """Return a hint: the nearest known name, or all of them when none is near."""
     names = sorted(known)
-    close = get_close_matches(name, names, n=1)
-    if close:
-        return f"did you mean {close[0]!r}?"
-    return f"{kind}: {', '.join(names[:_NAMES_MAX])}" if names else ""
+    listed = f"{kind}: {', '.join(names[:_NAMES_MAX])}" if names else ""
+    return near(name, names) or listed
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """Return a hint: the nearest known name, or nothing when none is near."""
+    close = get_close_matches(name, sorted(known), n=1)
+    return f"did you mean {close[0]!r}?" if close else ""
 
 
 def complaint(cause: str, path: KeyPath = (), hint: str = "") -> PydanticCustomError:
@@ -61,20 +65,20 @@ class Config(Value):
     @classmethod
     def _known_keys(cls, data: Any) -> Any:
         if isinstance(data, dict):
-            known = _keys(cls)
+            known = keys_of(cls)
             for key in data:
                 if key not in known:
                     raise complaint(f"unknown key {key!r}", (key,), nearest(str(key), known, kind="valid keys"))
         return data
 
 
-def _keys(model: type[Value]) -> Collection[str]:
+def keys_of(model: type[Value]) -> frozenset[str]:
     """Return every spelling that a model's fields have in a file."""
     names: set[str] = set()
     for name, field in model.model_fields.items():
         alias = field.validation_alias
         names.update(str(choice) for choice in alias.choices) if isinstance(alias, AliasChoices) else names.add(name)
-    return names
+    return frozenset(names)
 
 
 def explain(error: ValidationError, document: Document) -> UsageProblem:

@@ -1,4 +1,4 @@
-"""Reads the plan files that a template selector's `templates` name, once, when the workflow is loaded.
+"""Reads the plan files that a template selector's settings name, once, when the workflow is loaded.
 
 Afterwards the plans themselves stand in `generator_config`. So a run pins their content, `workflow_ref` changes with
 it, and a relative path counts from the workflow's file, wherever the run is resumed.
@@ -14,10 +14,12 @@ from actors.config.yamlfile import Document, KeyPath, read_document
 from actors.plans.plan import read_plan
 from runtime.errors import UsageProblem
 
-__all__ = ["read_templates", "with_plan_files"]
+__all__ = ["PLAN", "TEMPLATES", "read_settings", "with_plan_files"]
 
 TEMPLATES = "templates"
-"""The one setting of a template selector: a plan, or a plan file's path, by problem type."""
+"""The setting of a template selector that has a plan, or a plan file's path, by problem type."""
+PLAN = "plan"
+"""The setting that has one for every other problem type."""
 
 Complain = Callable[[str, KeyPath, str], UsageProblem]
 """Makes the problem of (cause, keys within the settings, hint)."""
@@ -37,35 +39,40 @@ def with_plan_files(workflow: Workflow, document: Document, folder: Path) -> Wor
             def complain(cause: str, keys: KeyPath, hint: str, path: KeyPath = path) -> UsageProblem:
                 return document.problem(cause, (*path, *keys), hint)
 
-            plans = read_templates(pair.generator_config, folder, complain)
-            pairs[step] = pair.model_copy(update={"generator_config": {TEMPLATES: plans}})
+            settings = read_settings(pair.generator_config, folder, complain)
+            pairs[step] = pair.model_copy(update={"generator_config": settings})
     return workflow.model_copy(update={"action_pairs": pairs})
 
 
-def read_templates(config: Mapping[str, Any], folder: Path, complain: Complain) -> dict[str, dict[str, Any]]:
-    """Return a template selector's own plans by problem type; a plan that stands in the settings stays as it is.
+def read_settings(config: Mapping[str, Any], folder: Path, complain: Complain) -> dict[str, Any]:
+    """Return a template selector's settings with its own plans in them; a plan that stands there stays as it is.
 
     Raises:
         UsageProblem: as `with_plan_files`.
     """
     for key in config:
-        if key != TEMPLATES:
-            raise complain(f"unknown setting {key!r}", (key,), nearest(str(key), [TEMPLATES], kind="settings"))
-    named = config.get(TEMPLATES, {})
-    if not isinstance(named, Mapping):
-        raise complain(f"should be a mapping of problem types to plan files, not {named!r}", (TEMPLATES,), "")
-    plans: dict[str, dict[str, Any]] = {}
-    for kind, said in named.items():
-        keys: KeyPath = (TEMPLATES, kind)
-        if isinstance(said, str) and said.strip():
-            plans[kind] = _plan_of(folder / Path(said).expanduser(), keys, complain)
-        elif isinstance(said, Mapping):
-            plans[kind] = dict(said)
-            if fault := _fault(plans[kind]):
-                raise complain(": ".join(fault), keys, "")
-        else:
-            raise complain(f"should be the path of a plan file, not {said!r}", keys, "")
-    return plans
+        if key not in (TEMPLATES, PLAN):
+            raise complain(f"unknown setting {key!r}", (key,), nearest(str(key), [TEMPLATES, PLAN], kind="settings"))
+    settings: dict[str, Any] = {}
+    if TEMPLATES in config:
+        named = config[TEMPLATES]
+        if not isinstance(named, Mapping):
+            raise complain(f"should be a mapping of problem types to plan files, not {named!r}", (TEMPLATES,), "")
+        settings[TEMPLATES] = {kind: _plan(said, (TEMPLATES, kind), folder, complain) for kind, said in named.items()}
+    if PLAN in config:
+        settings[PLAN] = _plan(config[PLAN], (PLAN,), folder, complain)
+    return settings
+
+
+def _plan(said: Any, keys: KeyPath, folder: Path, complain: Complain) -> dict[str, Any]:
+    """Return the plan that a setting is, or names."""
+    if isinstance(said, str) and said.strip():
+        return _plan_of(folder / Path(said).expanduser(), keys, complain)
+    if not isinstance(said, Mapping):
+        raise complain(f"should be the path of a plan file, not {said!r}", keys, "")
+    if fault := _fault(said):
+        raise complain(": ".join(fault), keys, "")
+    return dict(said)
 
 
 def _plan_of(path: Path, keys: KeyPath, complain: Complain) -> dict[str, Any]:

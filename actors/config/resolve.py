@@ -2,18 +2,19 @@
 
 Shipped data lies under a root folder that the caller knows: `configs/workflows/NAME.yaml` and `prompts/NAME.yaml`. What
 has a path separator or one of the suffixes is a path; a shipped name comes before a file of the same name. A relative
-path to prompts counts from the workflow's own folder.
+path to prompts counts from the workflow's own folder. A `.json` workflow that names no prompts takes the `prompts.json`
+beside it, as AtomicGuard's own examples do.
 """
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from actors.config.atomicguard import translate
+from actors.config.atomicguard import is_foreign, translate
 from actors.config.explain import explain, nearest
 from actors.config.plan_files import with_plan_files
 from actors.config.workflow import Workflow
@@ -35,7 +36,8 @@ _PROMPTS_SHARED = "planning"
 class LoadedWorkflow:
     """A workflow with its prompts: `source` is its file, `notices` a line each for a user, `document` has the lines.
 
-    `children` are the workflows that steps run (`generator: workflow:NAME`), by name, once they are checked.
+    `children` are the workflows that steps run (`generator: workflow:NAME`), by name, once they are checked. `missing`
+    is what a file of AtomicGuard needs before it can run: a phrase for each prompt entry that is not there.
     """
 
     workflow: Workflow
@@ -44,6 +46,7 @@ class LoadedWorkflow:
     notices: tuple[str, ...]
     document: Document
     children: Mapping[str, tuple["LoadedWorkflow", Policy]] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
 
     def resolved(self, policy: Mapping[str, Any]) -> dict[str, Any]:
         """Return all that a run pins, as plain data for `content_ref`; the order of steps counts, so it is a list."""
@@ -85,29 +88,39 @@ def load_workflow(name_or_path: str, root: Path) -> LoadedWorkflow:
 
 def with_prompts(workflow: Workflow, document: Document, notices: tuple[str, ...], root: Path) -> LoadedWorkflow:
     """Return what `load_workflow` does, for a workflow that has been read."""
-    folder = Path(document.source).parent
-    path = find_named(workflow.prompts, root / "prompts", "prompts", document)
-    book, more = load_prompts(path, root / "prompts" / f"{_PROMPTS_SHARED}.yaml")
-    beside = folder / "prompts.json"
-    if "prompts" not in document.value and document.source.endswith(".json") and beside.is_file():
-        unused = f"{document.source}: {beside} is not used; the key `prompts: prompts.json` would name it"
-        notices = (*notices, unused)
-    workflow = with_plan_files(workflow, document, folder)
-    loaded = LoadedWorkflow(workflow, book, document.source, (*notices, *more), document)
+    book, told = _book(workflow, document, root)
+    workflow = with_plan_files(workflow, document, Path(document.source).parent)
+    loaded = LoadedWorkflow(workflow, book, document.source, (*notices, *told), document)
     for step in workflow.order():
         if not workflow.is_deterministic(step):
-            _check_entry(loaded, step)
+            loaded = _with_entry(loaded, step)
     if workflow.classifications_max and CLASSIFIER not in book.entries:
         cause, hint = f"no prompt entry {CLASSIFIER!r}", nearest(CLASSIFIER, book.entries, kind="entries")
         raise document.problem(cause, ("classifications_max",), hint)
     return loaded
 
 
-def _check_entry(loaded: LoadedWorkflow, step: str) -> None:
+def _book(workflow: Workflow, document: Document, root: Path) -> tuple[PromptBook, tuple[str, ...]]:
+    """Return a workflow's prompts and notices."""
+    shared = root / "prompts" / f"{_PROMPTS_SHARED}.yaml"
+    book, notices = load_prompts(find_named(workflow.prompts, root / "prompts", "prompts", document), shared)
+    beside = Path(document.source).parent / "prompts.json"
+    if "prompts" in document.value or not document.source.endswith(".json") or not beside.is_file():
+        return book, notices
+    own, told = load_prompts(beside, shared)
+    used = f"{document.source}: {beside} is used, and the shipped prompts where it has none"
+    return own.model_copy(update={"entries": {**book.entries, **own.entries}}), (*notices, used, *told)
+
+
+def _with_entry(loaded: LoadedWorkflow, step: str) -> LoadedWorkflow:
+    """Return the workflow if it has a step's prompt, or says that it misses it. Raises `UsageProblem`."""
     try:
         loaded.prompts.entry_for(loaded.workflow, step)
     except UsageProblem as problem:
+        if is_foreign(loaded.document):
+            return replace(loaded, missing=(*loaded.missing, f"a prompt for {step!r}"))
         raise loaded.document.problem(problem.cause, ("action_pairs", step), problem.hint) from None
+    return loaded
 
 
 def find_named(wanted: str, shipped: Path, kind: str, document: Document) -> Path:

@@ -5,7 +5,7 @@
 of these names exist is checked by `validate_names`, since plug-ins decide that.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -28,6 +28,7 @@ __all__ = [
     "GuardLevel",
     "Search",
     "Workflow",
+    "unknown_names",
     "validate_names",
 ]
 
@@ -267,15 +268,23 @@ def validate_names(
     """
     found = document or Document(workflow.name, {})
     for step, pair in workflow.action_pairs.items():
-        path = ("action_pairs", step)
-        if pair.child is None and pair.generator not in generators:
-            hint = nearest(pair.generator, generators, kind="generators")
-            raise found.problem(f"unknown generator {pair.generator!r}", (*path, "generator"), hint)
         if pair.deterministic and pair.generator in MODEL_GENERATORS:
             cause = f"generator {pair.generator!r} asks a model, which always counts"
-            raise found.problem(cause, (*path, "deterministic"), "leave it out")
+            raise found.problem(cause, ("action_pairs", step, "deterministic"), "leave it out")
+    for kind, name, path in unknown_names(workflow, guards, generators):
+        hint = nearest(name, guards if kind == "guard" else generators, kind=f"{kind}s")
+        raise found.problem(f"unknown {kind} {name!r}", path, hint)
+
+
+def unknown_names(
+    workflow: Workflow, guards: Collection[str], generators: Collection[str]
+) -> Iterator[tuple[Literal["generator", "guard"], str, KeyPath]]:
+    """Yield every use of a generator or guard that is not one of the known names, with its place."""
+    for step, pair in workflow.action_pairs.items():
+        path = ("action_pairs", step)
+        if pair.child is None and pair.generator not in generators:
+            yield "generator", pair.generator, (*path, "generator")
         for key, names in (("guard", pair.guards), ("escalate_by_guard", tuple(pair.escalate_by_guard))):
             for name in names:
                 if name not in guards:
-                    hint = nearest(name, guards, kind="guards")
-                    raise found.problem(f"unknown guard {name!r}", (*path, key), hint)
+                    yield "guard", name, (*path, key)

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import trio
 
-from actors.config.plan_files import read_templates
+from actors.config.plan_files import PLAN, TEMPLATES, read_settings
 from actors.config.workflow import TEMPLATE_SELECTOR
 from actors.hands.generators import material
 from actors.machine.planning import GenerationBrief
@@ -25,10 +25,10 @@ __all__ = ["TemplateSelectorGenerator"]
 class TemplateSelectorGenerator:
     """Makes the plan of a template: deterministic, without a model call, so never tried twice.
 
-    The problem type is what the accepted analysis says. The workflow's own plan for that type (`config["templates"]`)
-    is handed on as it is; otherwise the shipped template in `folder` is filled from the problem's text and the accepted
-    recon. A type that neither knows, or no analysis at all, falls back to the type that the rules read from the text
-    (S132), which is always one of the shipped ones.
+    The problem type is what the accepted analysis says. The workflow's own plan for that type (`config["templates"]`),
+    or for any other (`config["plan"]`), is handed on as it is; otherwise the shipped template in `folder` is filled
+    from the problem's text and the accepted recon. A type that nobody knows, or no analysis at all, falls back to the
+    type that the rules read from the text (S132), which is always one of the shipped ones.
 
     Raises:
         UsageProblem: a setting, a plan file or a shipped template cannot be used.
@@ -36,7 +36,9 @@ class TemplateSelectorGenerator:
 
     def __init__(self, folder: Path, config: Mapping[str, Any]) -> None:
         self._rules = _rules(folder)
-        self._own = read_templates(config, Path(), _problem)
+        settings = read_settings(config, Path(), _problem)
+        self._own: Mapping[str, Mapping[str, Any]] = settings.get(TEMPLATES, {})
+        self._rest: Mapping[str, Any] | None = settings.get(PLAN)
 
     async def generate(self, brief: GenerationBrief) -> Reply | Fault:
         """Return the plan as JSON text, with a usage of no tokens."""
@@ -52,9 +54,10 @@ class TemplateSelectorGenerator:
     def plan(self, reading: Reading) -> Mapping[str, Any]:
         """Return the plan for a request that was read."""
         said = reading.dependency("analysis").get("problem_type")
-        kind = said if isinstance(said, str) and said in self._own else kind_of(reading, self._rules)
-        own = self._own.get(kind)
-        return own if own is not None else template_plan(self._rules.templates[kind], reading, self._rules)
+        if not isinstance(said, str) or (said not in self._own and self._rest is None):
+            said = kind_of(reading, self._rules)
+        own = self._own.get(said, self._rest)
+        return own if own is not None else template_plan(self._rules.templates[said], reading, self._rules)
 
 
 @cache

@@ -151,17 +151,19 @@ def load_prompts(path: Path, shared: Path) -> tuple[PromptBook, tuple[str, ...]]
 
     AtomicGuard's older `prompts.json` files know no `escalation_feedback_wrapper`. They load unchanged: entries of a
     JSON file that lack it, and only it, take the one of `shared`, with a notice. It is still data, never code (S100).
+    An entry of a JSON file that is one text is left out, with a notice: there is no telling a role from a task in it.
 
     Raises:
         UsageProblem: a file cannot be read, a text is missing, empty or too long, or a slot is missing or doubled.
     """
-    document, borrowed = _complete(read_document(path), shared)
+    document, told = _without_texts(read_document(path))
+    document, borrowed = _complete(document, shared)
     file = _parse(document)
     sections = file.sections or _parse(read_document(shared)).sections
     if sections is None:
         raise UsageProblem("missing key 'sections'", place=str(shared))
     entries = file.__pydantic_extra__
-    if not entries:
+    if not entries and not told:
         raise document.problem("there is no prompt entry in this file")
     notices = tuple(
         f"{document.place((name, key))}: {slot} stays as it stands: slots are in the wrappers only"
@@ -169,7 +171,17 @@ def load_prompts(path: Path, shared: Path) -> tuple[PromptBook, tuple[str, ...]]
         for key in ("role", "constraints", "task")
         for slot in _FOREIGN_SLOT.findall(getattr(entry, key))
     )
-    return PromptBook(entries=entries, sections=sections), (*borrowed, *notices)
+    return PromptBook(entries=entries, sections=sections), (*told, *borrowed, *notices)
+
+
+def _without_texts(document: Document) -> tuple[Document, tuple[str, ...]]:
+    """Return a JSON document without the entries that are one text."""
+    texts = [name for name, entry in document.value.items() if isinstance(entry, str) and name != "$schema"]
+    if not texts or not document.source.endswith(".json"):
+        return document, ()
+    value = {name: entry for name, entry in document.value.items() if name not in texts}
+    notices = tuple(f"{document.place((name,))}: ignored; an entry has a role, constraints, a task" for name in texts)
+    return replace(document, value=value), notices
 
 
 def _complete(document: Document, shared: Path) -> tuple[Document, tuple[str, ...]]:

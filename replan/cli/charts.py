@@ -46,7 +46,7 @@ def list_workflows(*, as_json: bool) -> int:
 def show_workflow(name: str, *, as_json: bool) -> int:
     """Print a workflow, resolved."""
     known = registry()
-    loaded, _ = check_workflow(name, data_root(), frozenset(known.guards), known.generator_names)
+    loaded, _ = check_workflow(name, data_root(), frozenset(known.guards), known.generator_names, to_run=False)
     for notice in loaded.notices:
         err().print(line(f"replan: {notice}"))
     value = loaded.workflow.model_dump(mode="json", exclude_none=True)

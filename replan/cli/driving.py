@@ -53,7 +53,7 @@ _FLAGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Style:
+class Manner:
     """How the user wants it: asked on the terminal or not, and an object or text at the end."""
 
     invocation: Invocation
@@ -62,7 +62,17 @@ class Style:
     detach: bool = False
 
 
-def run_problem(style: Style, problem: str, asked: Asked, model: str | None, *, dry_run: bool) -> int:
+def run_problem(
+    invocation: Invocation,
+    problem: str,
+    asked: Asked,
+    model: str | None,
+    *,
+    dry_run: bool,
+    detach: bool,
+    no_input: bool,
+    as_json: bool,
+) -> int:
     """Plan a problem; everything is checked before anything is written. Return the exit code."""
     text, config = read_problem(problem), read_user_config(locate_home().config)
     choice = choose_model(model, os.environ, config)
@@ -82,21 +92,21 @@ def run_problem(style: Style, problem: str, asked: Asked, model: str | None, *, 
     for notice in filter(None, (choice.notice, *job.notices)):
         err().print(line(f"replan: {notice}"))
     if dry_run:
-        print_dry_run(job, as_json=style.as_json)
+        print_dry_run(job, as_json=as_json)
         return Exit.OK
     check_model(choice.spec, os.environ)
-    if style.detach and not Bells(locate_home().hosts).ring():
+    if detach and not Bells(locate_home().hosts).ring():
         hint = f"start one with `{program()} host`, or leave --detach out"
         raise UsageProblem("no host is running", place="--detach", hint=hint)
     tune()
-    return trio.run(_run, style, job)
+    return trio.run(_run, Manner(invocation, no_input, as_json, detach), job)
 
 
-async def _run(style: Style, job: Job) -> int:
+async def _run(manner: Manner, job: Job) -> int:
     name = new_run_id()
-    async with opened(style.invocation) as engine:
-        if style.detach:
-            return await _detach(engine, name, job, style)
+    async with opened(manner.invocation) as engine:
+        if manner.detach:
+            return await _detach(engine, name, job, manner)
 
         async def start(going: Going, stop: Stop) -> Result:
             if not engine.hosted:
@@ -104,15 +114,15 @@ async def _run(style: Style, job: Job) -> int:
             await engine.admit(job, run=name)
             return await going.go_on(stop)
 
-        return await _drive(engine, name, job.title, start, style)
+        return await _drive(engine, name, job.title, start, manner)
 
 
-async def _detach(engine: Engine, run: str, job: Job, style: Style) -> int:
+async def _detach(engine: Engine, run: str, job: Job, manner: Manner) -> int:
     """Leave a new run to a host. Nothing has been asked yet, so all that is left to say is how to look after it."""
     await engine.admit(job, run=run)
-    style.invocation.run = run
+    manner.invocation.run = run
     with as_far_as_read():
-        if style.as_json:
+        if manner.as_json:
             print_json((await engine.result(run)).to_json())
         else:
             out().print(line(run))
@@ -120,27 +130,27 @@ async def _detach(engine: Engine, run: str, job: Job, style: Style) -> int:
     return Exit.OK
 
 
-def resume_run(style: Style, run: str | None) -> int:
+def resume_run(invocation: Invocation, run: str | None, *, no_input: bool, as_json: bool) -> int:
     """Go on with a run, or with the newest unfinished one. Return the exit code."""
     tune()
-    return trio.run(_resume, style, run)
+    return trio.run(_resume, Manner(invocation, no_input, as_json), run)
 
 
-async def _resume(style: Style, wanted: str | None) -> int:
-    async with opened(style.invocation) as engine:
+async def _resume(manner: Manner, wanted: str | None) -> int:
+    async with opened(manner.invocation) as engine:
         run = await newest_run(engine, unfinished=True) if wanted is None else await run_named(engine, wanted)
         row = await engine.journal.row(run)
 
         async def start(going: Going, stop: Stop) -> Result:
             return await going.drive(stop)
 
-        return await _drive(engine, run, row.title, start, style)
+        return await _drive(engine, run, row.title, start, manner)
 
 
-async def _drive(engine: Engine, run: str, title: str, start: Start, style: Style) -> int:
+async def _drive(engine: Engine, run: str, title: str, start: Start, manner: Manner) -> int:
     signals = Signals()
     # With -v the log says it all, a line at a time; the two would only get into each other's way.
-    silent = style.as_json or style.invocation.verbose > 0 or style.invocation.log_json
+    silent = manner.as_json or manner.invocation.verbose > 0 or manner.invocation.log_json
     with progress(f"{run}: {title}", silent=silent) as shown:
         async with trio.open_nursery() as hooks, trio.open_nursery() as nursery:
             wishes, notifier = _Wishes(engine, run, nursery), Notifier(engine.hook, hooks)
@@ -154,13 +164,13 @@ async def _drive(engine: Engine, run: str, title: str, start: Start, style: Styl
             nursery.start_soon(signals.heed, shown.note, wishes.cancel, lambda: going.following)
             nursery.start_soon(_tick, shown)
             result = await start(going, signals.stop)
-            if may_ask() and not style.no_input:
+            if may_ask() and not manner.no_input:
                 result = await converse(engine, going, result, signals, shown)
             nursery.cancel_scope.cancel()
     if wishes.cancelled and result.status != "finished" and not going.following:
         result = await engine.finish_cancelled(run)
-    style.invocation.run = run
-    _print(result, as_json=style.as_json)
+    manner.invocation.run = run
+    _print(result, as_json=manner.as_json)
     return _leave(result, signals, hosted=engine.hosted)
 
 

@@ -63,7 +63,7 @@ def run(
     """
     if detach and dry_run:
         raise UsageProblem("a dry run starts nothing that could be detached", place="--detach", hint="leave one out")
-    from replan.cli.driving import Style, run_problem
+    from replan.cli.driving import run_problem
     from replan.job import Asked
 
     asked = Asked(
@@ -75,8 +75,9 @@ def run(
         deadline_seconds=deadline,
         active_seconds=active_time,
     )
-    style = Style(invocation, no_input=no_input, as_json=as_json, detach=detach)
-    return run_problem(style, problem, asked, model, dry_run=dry_run)
+    return run_problem(
+        invocation, problem, asked, model, dry_run=dry_run, detach=detach, no_input=no_input, as_json=as_json
+    )
 
 
 @click.command(epilog=_RESUME, short_help="Go on with a run.")
@@ -92,6 +93,6 @@ def resume(invocation: Invocation, run_id: str | None, *, last: bool, no_input: 
     Nothing that was paid for is asked again. The result of a finished run is printed as it is.
     """
     one_run("resume", run_id, last=last)
-    from replan.cli.driving import Style, resume_run
+    from replan.cli.driving import resume_run
 
-    return resume_run(Style(invocation, no_input=no_input, as_json=as_json), run_id)
+    return resume_run(invocation, run_id, no_input=no_input, as_json=as_json)

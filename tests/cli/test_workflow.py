@@ -140,3 +140,23 @@ def test_the_doctor_asks_the_server_only_when_told_to(replan, monkeypatch, statu
     assert done.exit_code == code
     assert said in done.stdout
     assert "sk-test-key" not in done.output
+
+
+def test_a_file_of_atomicguard_is_shown_and_its_run_refused_for_what_is_not_here(replan, tmp_path):
+    """Every notice, and the one problem, is a line on stderr."""
+    theirs = {"generator": "CoderGenerator", "guard": "tests_pass", "output_type": "Code"}
+    path = tmp_path / "workflow.json"
+    path.write_text(json.dumps({"name": "Theirs", "tests_min": 3, "action_pairs": {"g_code": theirs}}))
+    shown = replan("workflow", "show", str(path), "--json")
+    assert shown.exit_code == 0
+    assert json.loads(shown.stdout)["action_pairs"]["g_code"]["generator"] == "CoderGenerator"
+    lacking = "not here: generator 'CoderGenerator', guard 'tests_pass', a prompt for 'g_code'"
+    assert [line.partition("workflow.json")[2].partition(" (plug-ins")[0] for line in shown.stderr.splitlines()] == [
+        ":1 tests_min: ignored; nothing here reads it",
+        ":1 action_pairs.g_code.output_type: ignored; nothing here reads it",
+        f": {lacking}",
+    ]
+    ended = replan("run", "-", "-w", str(path), "-m", "rules", input="Login fails with a timeout in src/login.py.")
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    assert lacking in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1

@@ -5,10 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from actors.config.check import check_workflow
 from actors.config.pair import Composite
 from actors.config.resolve import load_workflow, read_workflow
-from actors.config.workflow import validate_names
+from actors.config.workflow import MODEL_GENERATORS, validate_names
+from actors.guards.catalogue import BUILT_IN
+from replan.plugins import BUILT_IN_GENERATORS
 from runtime.errors import UsageProblem
+from tests.support.artifacts import plan
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -52,6 +56,9 @@ PIPELINES = {
         ),
     },
 }
+
+
+ENTRY = {"role": "You write.", "constraints": "Briefly.", "task": "Write.", "feedback_wrapper": "No: {feedback}"}
 
 
 def write(folder, pairs, **more):
@@ -131,9 +138,93 @@ def test_keys_without_a_meaning_here_are_told_with_their_line(tmp_path):
     assert len(notices) == 4
 
 
-def test_a_key_that_nobody_knows_is_still_refused(tmp_path):
+EXAMPLE = {
+    "g_gates": {"output_type": "Gates", "guard": "gates_found", "guard_config": {"gates_min": 3}},
+    "g_tests": {"guard": "composite", "guards": ["test_syntax", "test_names"], "requires": ["g_gates"], "rmx": 4},
+    "g_code": step("CoderGenerator", "test_syntax", "g_tests"),
+}
+"""An example of theirs: guards and a generator that are classes over there, and keys that its own script reads."""
+
+
+def test_a_key_that_only_they_know_is_told_with_its_line_and_ignored(tmp_path):
+    """At the top and in a step; what may be a slip for one of ours is said."""
+    path = write(tmp_path, EXAMPLE, gates_min=3)
+    workflow, _, notices = read_workflow(str(path), ROOT)
+    assert list(workflow.action_pairs) == list(EXAMPLE)
+    lines = path.read_text().splitlines()
+    top = lines.index('\t"gates_min": 3') + 1
+    inner = next(number for number, text in enumerate(lines, 1) if '"rmx"' in text)
+    assert f"{path}:{top} gates_min: ignored; nothing here reads it" in notices
+    slip = f"{path}:{inner} action_pairs.g_tests.rmx: ignored; nothing here reads it; did you mean 'rmax'?"
+    assert slip in notices
+
+
+@pytest.mark.parametrize("ours", [{"search": "beam"}, {"action_pairs": {**EXAMPLE, "g": step("G", "h", role="plan")}}])
+def test_a_key_that_nobody_knows_is_refused_in_a_file_with_any_key_of_ours(tmp_path, ours):
+    with pytest.raises(UsageProblem, match=r"unknown key 'modle'|unknown key 'rmx' \(did you mean 'rmax'\?\)"):
+        read_workflow(str(write(tmp_path, **{"pairs": EXAMPLE, "modle": "x", **ours})), ROOT)
+
+
+def test_a_key_that_nobody_knows_is_refused_in_yaml(tmp_path):
+    path = tmp_path / "theirs.yaml"
+    path.write_text(write(tmp_path, PIPELINES["parallel analysis"], modle="x").read_text().replace("\t", " "))
     with pytest.raises(UsageProblem, match="unknown key 'modle'"):
-        read_workflow(str(write(tmp_path, PIPELINES["parallel analysis"], modle="x")), ROOT)
+        read_workflow(str(path), ROOT)
+
+
+def test_what_their_file_names_and_is_not_here_is_one_notice_and_one_problem_of_a_run(tmp_path):
+    """It loads and can be looked at; a run says all that is missing at once, and writes nothing."""
+    path = write(tmp_path, EXAMPLE)
+    missing = (
+        f"{path}: not here: guard 'gates_found', guard 'test_syntax', guard 'test_names', generator 'CoderGenerator', "
+        "a prompt for 'g_gates', a prompt for 'g_tests', a prompt for 'g_code' "
+        "(plug-ins add guards and generators, a prompts.json beside the file adds prompts)"
+    )
+    loaded, _ = check_workflow(str(path), ROOT, BUILT_IN, MODEL_GENERATORS, to_run=False)
+    assert loaded.notices[-1] == missing
+    with pytest.raises(UsageProblem) as caught:
+        check_workflow(str(path), ROOT, BUILT_IN, MODEL_GENERATORS)
+    assert str(caught.value) == missing
+
+
+def test_what_their_file_lacks_can_be_added(tmp_path):
+    """Plug-ins of the names, and a prompts.json with an entry for each step."""
+    path = write(tmp_path, EXAMPLE)
+    (tmp_path / "prompts.json").write_text(json.dumps(dict.fromkeys(EXAMPLE, ENTRY)))
+    guards = {"gates_found", "test_syntax", "test_names"}
+    loaded, _ = check_workflow(str(path), ROOT, guards, {*MODEL_GENERATORS, "CoderGenerator"})
+    assert loaded.missing == ()
+    assert loaded.prompts.entry_for(loaded.workflow, "g_code").role == "You write."
+
+
+def test_phases_are_steps(tmp_path):
+    path = tmp_path / "workflow.json"
+    first = {"name": "First", "generator": "G", "guard": "h", "dependencies": [], "retry_budget": 5}
+    second = {**first, "dependencies": ["g_one"], "retry_budget": "7"}
+    text = {"name": "w", "total_retry_budget": 12, "phases": {"g_one": first, "g_two": {**second, "retry_budget": 7}}}
+    path.write_text(json.dumps(text, indent=1))
+    workflow, _, notices = read_workflow(str(path), ROOT)
+    assert [(pair.requires, pair.rmax) for pair in workflow.action_pairs.values()] == [((), 5), (("g_one",), 7)]
+    assert f"{path}:3 total_retry_budget: ignored; nothing here reads it" in notices
+    assert f"{path}:6 action_pairs.g_one.name: ignored; nothing here reads it" in notices
+    path.write_text(json.dumps({**text, "phases": {"g_one": first, "g_two": second}}, indent=1))
+    with pytest.raises(UsageProblem, match=rf"{path}:19 action_pairs\.g_two\.rmax: "):
+        read_workflow(str(path), ROOT)
+
+
+def test_a_plan_out_of_their_catalogue_is_handed_on_for_every_problem(tmp_path):
+    """`plan_source` names a file in `plans` beside the workflow; a defect is not planted, and that is told."""
+    (tmp_path / "plans").mkdir()
+    (tmp_path / "plans" / "small.json").write_text(json.dumps(plan()))
+    for defect, told in ((None, []), ("cycle", ["ignored; the plan is handed on without a defect"])):
+        config = {"plan_source": "small", "defect": defect}
+        path = write(tmp_path, {"g_plan": step("PlanGenerator", "plan_medium", generator_config=config)})
+        loaded, _ = check_workflow(str(path), ROOT, BUILT_IN, BUILT_IN_GENERATORS)
+        assert loaded.workflow.action_pairs["g_plan"].generator_config == {"plan": plan()}
+        assert [notice.partition("defect: ")[2] for notice in loaded.notices] == told
+    (tmp_path / "plans" / "small.json").unlink()
+    with pytest.raises(UsageProblem, match=r"generator_config.*small\.json: no such file"):
+        load_workflow(str(path), ROOT)
 
 
 def test_a_step_without_a_generator_asks_the_model_in_their_format_only(tmp_path):
@@ -164,8 +255,21 @@ def test_the_shipped_prompts_serve_the_seeds_pipelines(tmp_path):
         )
 
 
-def test_prompts_beside_a_workflow_are_not_passed_over_in_silence(tmp_path):
-    path = write(tmp_path, PIPELINES["classify, then plan"])
-    (tmp_path / "prompts.json").write_text("{}")
-    notices = load_workflow(str(path), ROOT).notices
-    assert notices == (f"{path}: {tmp_path}/prompts.json is not used; the key `prompts: prompts.json` would name it",)
+def test_the_prompts_beside_a_workflow_are_used_over_the_shipped_ones(tmp_path):
+    path, beside = write(tmp_path, PIPELINES["classify, then plan"]), tmp_path / "prompts.json"
+    beside.write_text(json.dumps({"g_analysis": ENTRY, "g_other": "all in one text"}))
+    loaded = load_workflow(str(path), ROOT)
+    assert loaded.prompts.entry_for(loaded.workflow, "g_analysis").role == "You write."
+    assert loaded.prompts.entry_for(loaded.workflow, "g_plan") == loaded.prompts.entries["plan"]
+    assert loaded.notices == (
+        f"{path}: {beside} is used, and the shipped prompts where it has none",
+        f"{beside}:1 g_other: ignored; an entry has a role, constraints, a task",
+        f"{beside}:1 g_analysis: no escalation_feedback_wrapper: the shipped one is used",
+    )
+
+
+def test_prompts_that_a_workflow_names_are_the_only_ones(tmp_path):
+    path = write(tmp_path, PIPELINES["classify, then plan"], prompts="prompts.json")
+    (tmp_path / "prompts.json").write_text(json.dumps({"g_analysis": ENTRY}))
+    with pytest.raises(UsageProblem, match="no prompt entry 'g_plan' or 'plan'"):
+        load_workflow(str(path), ROOT)

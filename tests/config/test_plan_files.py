@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.config.plan_files import read_templates
+from actors.config.plan_files import read_settings
 from actors.config.reference import content_ref
 from actors.config.resolve import load_workflow
 from actors.config.workflow import Workflow
@@ -75,6 +75,8 @@ def test_other_generators_keep_their_settings(tmp_path):
     ("config", "line"),
     [
         ({"template": {}}, "template: unknown setting 'template' (did you mean 'templates'?)"),
+        ({"plan_source": "a"}, "plan_source: unknown setting 'plan_source' (settings: plan, templates)"),
+        ({"plan": 3}, "plan: should be the path of a plan file, not 3"),
         ({"templates": ["a"]}, "templates: should be a mapping of problem types to plan files, not ['a']"),
         ({"templates": {"bug_fix": 3}}, "templates.bug_fix: should be the path of a plan file, not 3"),
         ({"templates": {"bug_fix": " "}}, "templates.bug_fix: should be the path of a plan file, not ' '"),
@@ -115,6 +117,6 @@ def test_settings_that_were_read_are_read_again_as_they_are():
     def complain(cause, keys, hint):
         raise AssertionError((cause, keys, hint))
 
-    once = {"templates": {"bug_fix": plan()}}
-    assert {"templates": read_templates(once, Path("nowhere"), complain)} == once
-    assert read_templates({}, Path("nowhere"), complain) == {}
+    once = {"templates": {"bug_fix": plan()}, "plan": plan(plan_id="other")}
+    assert read_settings(once, Path("nowhere"), complain) == once
+    assert read_settings({}, Path("nowhere"), complain) == {}

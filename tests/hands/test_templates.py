@@ -80,6 +80,19 @@ async def test_a_plan_of_ones_own_is_handed_on_as_it_is():
     assert await selected(context(SLOW, analysis=audit), performance=mine) == mine, "the fallback takes it, too"
 
 
+async def test_a_plan_for_every_other_type():
+    """`plan` serves what `templates` does not name: a type that is not shipped, and a text that nobody has analysed."""
+    mine, rest = plan(plan_id="mine"), plan(plan_id="rest")
+    author = TemplateSelectorGenerator(TEMPLATES, {"templates": {"bug_fix": mine}, "plan": rest})
+    for given, wanted in (
+        (context(analysis=ANALYSIS), mine),
+        (context(analysis={**ANALYSIS, "problem_type": "audit"}), rest),
+        (context(SLOW), rest),
+    ):
+        reply = await author.generate(SimpleNamespace(context=given))
+        assert json.loads(reply.text) == wanted
+
+
 @pytest.mark.parametrize(
     ("config", "line"),
     [
