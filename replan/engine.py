@@ -56,6 +56,8 @@ CODEC: Codec[PlanningEvent] = Codec(EVENTS)
 
 HELD_SECONDS = 0.5
 """How long a run waits before it looks again whether a run below it is free."""
+START_MIN = 6
+"""The characters of a run's id that name it, where no other id begins so."""
 WHY_MAX = 500
 """The letters that a run keeps of the reason why it cannot be driven."""
 CANCEL = "cancel"
@@ -352,14 +354,16 @@ def new_run_id() -> str:
 
 
 def find_run(rows: list[RunRow], wanted: str) -> str:
-    """Return the run that an id or an unambiguous start of one (six characters or more) names.
+    """Return the run that an id or an unambiguous start of one (`START_MIN` characters or more) names.
 
     Raises `RunNotFound`, and `UsageProblem` when several match.
     """
     if wanted in [row.run for row in rows]:
         return wanted
     names = [row.run for row in rows if "." in wanted or not is_child(row.run)]
-    near = [name for name in names if name.startswith(wanted)] if len(wanted) >= 6 else []
+    near = [name for name in names if name.startswith(wanted)]
+    if near and len(wanted) < START_MIN:
+        raise RunNotFound(wanted, cause=f"{wanted!r} is too short: a run is named by {START_MIN} characters at least")
     if not near:
         raise RunNotFound(wanted)
     if len(near) > 1:

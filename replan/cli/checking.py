@@ -15,14 +15,26 @@ _CHECK = examples(
 
 @click.command(epilog=_CHECK)
 @click.argument("files", metavar="PLAN...", nargs=-1, required=True)
-@click.option("--level", type=click.Choice(["minimal", "medium", "expansive"]), default="medium", show_default=True)
+@click.option(
+    "--level",
+    type=click.Choice(["minimal", "medium", "expansive"]),
+    default="medium",
+    show_default=True,
+    help="The form; the run in which nothing fails; all traces of failures.",
+)
 @click.option(
     "--assurance",
     type=click.Choice(["strong", "strong_cyclic", "weak"]),
     help="What expansive asks of the traces that do not escalate; default: strong_cyclic.",
 )
 @click.option("--r-max", type=click.IntRange(min=1), default=100, show_default=True, help="The largest total budget.")
-@click.option("--guard", "guards", multiple=True, metavar="NAME", help="A guard name that steps may use beside the 17.")
+@click.option(
+    "--guard",
+    "guards",
+    multiple=True,
+    metavar="NAME",
+    help="A guard name that steps may use beside the 17 default ones.",
+)
 @click.option("--json", "as_json", is_flag=True, help="An object for one plan, else an array of them.")
 @click.option("--jsonl", "as_jsonl", is_flag=True, help="An object per line and plan.")
 @common

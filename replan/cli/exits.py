@@ -49,7 +49,7 @@ MEANING = {
     Exit.NOT_FOUND: "no such run, or another process drives it",
     Exit.JOURNAL: "the journal is damaged, or written by a newer release",
     Exit.INTERRUPTED: "interrupted by Ctrl-C; the run is parked and can be resumed",
-    Exit.UNREAD: "whoever read the output left before its end; nothing is lost but the rest of it",
+    Exit.UNREAD: "whoever read the output left before its end",
     Exit.TERMINATED: "ended by SIGTERM; the run is parked and can be resumed",
 }
 """One line for each, as `replan --help` shows them."""

@@ -49,7 +49,9 @@ async def _list_questions(invocation: Invocation, wanted: str | None, as_json: b
         console.print(line(f"{question['id']}  {question['why']}, asked {question['asked']}", "bold"))
         for row in question_rows(question):
             console.print(line(row))
-    if not found:
+    if found:
+        err().print(line(f"replan: answer with: {program()} answer {shlex.quote(found[0]['id'])} TEXT"))
+    else:
         console.print(line("no open questions", "dim"))
     return Exit.OK
 

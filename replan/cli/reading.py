@@ -33,7 +33,7 @@ def runs(invocation: Invocation, *, waiting: bool, older_than: float | None, as_
 
 
 @click.command(epilog=_SHOW)
-@click.argument("run_id", metavar="RUN", required=False)
+@click.argument("run_id", metavar="RUN|--last", required=False)
 @click.option("--last", is_flag=True, help="The newest run.")
 @click.option("--tree", is_flag=True, help="Every attempt, and the reason of every step back.")
 @click.option("--plan", is_flag=True, help="The proved plan alone.")
@@ -60,7 +60,7 @@ def show(ctx: click.Context, /, run_id: str | None, *, last: bool, as_json: bool
 
 
 @click.command(epilog=examples("replan log k7m2x9qa", "replan log --last --follow"))
-@click.argument("run_id", metavar="RUN", required=False)
+@click.argument("run_id", metavar="RUN|--last", required=False)
 @click.option("--last", is_flag=True, help="The newest run.")
 @click.option("-f", "--follow", is_flag=True, help="Go on until the run comes to rest.")
 @common

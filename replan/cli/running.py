@@ -81,7 +81,7 @@ def run(
 
 
 @click.command(epilog=_RESUME, short_help="Go on with a run.")
-@click.argument("run_id", metavar="RUN", required=False)
+@click.argument("run_id", metavar="RUN|--last", required=False)
 @click.option("--last", is_flag=True, help="The newest run that has not finished.")
 @no_input_option
 @json_option

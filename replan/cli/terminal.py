@@ -36,7 +36,11 @@ async def ask_on_terminal(question: dict[str, Any]) -> str | None:
     drop_typed()
     while True:
         console.print("> ", end="")
-        typed = await _answer()
+        try:
+            typed = await _answer()
+        except trio.Cancelled:
+            console.print()  # What is said next begins a line of its own.
+            raise
         if typed is None:
             console.print()
             return None

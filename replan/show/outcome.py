@@ -108,7 +108,7 @@ def _messages(result: Result) -> list[Row]:
 
 def _path(result: Result) -> list[Row]:
     if not result.path:
-        return [Row(line("No step was accepted."))]
+        return [*([_blank()] if result.messages else []), Row(line("No step was accepted."))]
     rows = [_blank(), Row(line("Accepted so far", "bold"))]
     for step in result.path:
         text = Text("   ").append_text(line(step.node))

@@ -293,6 +293,7 @@ def test_a_question_may_be_left_open(home, problem, scripted, key, code):
     terminal.read_until("> $")
     terminal.type(key)
     assert terminal.end() == code
+    assert re.search(r"> (\^C)?\r\n(\x1b\[[0-9;]*m)*Waiting for you", terminal.text), "begins a line of its own"
     assert "replan answer" in terminal.text
     assert "replan resume" in terminal.text
 

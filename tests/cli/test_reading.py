@@ -150,7 +150,7 @@ def test_a_run_without_a_plan_has_none_to_show(replan, problem, scripted):
 @pytest.mark.parametrize("command", [["show"], ["log"], ["resume"], ["cancel"], ["questions"]])
 def test_an_unknown_run_is_exit_8(replan, command, finished):
     refused(replan(*command, "zzzzzzzz"), "no run 'zzzzzzzz'", "replan runs", code=8)
-    refused(replan(*command, finished[:5]), "no run", code=8)
+    refused(replan(*command, finished[:5]), "is too short: a run is named by 6 characters at least", code=8)
 
 
 def test_a_run_is_named_by_six_characters(replan, finished):

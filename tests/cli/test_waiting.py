@@ -41,7 +41,16 @@ def test_questions_are_listed_for_all_runs_and_for_one(replan, waiting):
         shown = json.loads(replan("questions", *arguments, "--json").stdout)
         assert [one["id"] for one in shown["questions"]] == [f"{waiting}/q1"]
         assert "Which version is it?" in shown["questions"][0]["text"]
-    assert f"{waiting}/q1" in replan("questions").stdout
+    listed = replan("questions")
+    assert f"{waiting}/q1" in listed.stdout
+    assert listed.stderr == f"replan: answer with: replan answer {waiting}/q1 TEXT\n"
+
+
+def test_what_the_user_said_stands_apart_from_what_was_accepted(replan, waiting):
+    replan("tell", waiting, "It is slow")
+    lines = replan("show", waiting).stdout.splitlines()
+    place = lines.index("No step was accepted.")
+    assert lines[place - 3 : place] == ["You said", "   note: It is slow (not yet seen)", ""]
 
 
 @pytest.mark.parametrize("text", ["3.12", "-"])
