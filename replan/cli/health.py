@@ -131,7 +131,8 @@ async def _journal(environment: Mapping[str, str]) -> str:
     async with open_sqlite(path, CODEC, SystemClock()) as journal:
         rows = await journal.runs(RunFilter(limit=1_000_000))
     waiting = sum(row.summary.status == "waiting" for row in rows)
-    return f"schema {VERSION}, {counted(len(rows), "run")}, {waiting} waiting ({path.stat().st_size:,} bytes)"
+    runs = counted(len(rows), "run")
+    return f"schema {VERSION}, {runs}, {waiting} waiting ({path.stat().st_size:,} bytes)"
 
 
 async def _budget(environment: Mapping[str, str]) -> str:

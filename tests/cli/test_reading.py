@@ -49,6 +49,10 @@ def test_an_empty_home_says_how_to_begin(replan):
     assert "no open questions" in replan("questions").stdout
 
 
+def test_the_doctor_counts_the_runs(replan, finished):
+    assert ", 1 run, 0 waiting (" in replan("doctor").stdout
+
+
 def test_the_result_is_shown_as_run_printed_it(replan, finished):
     shown = json.loads(replan("show", finished, "--json").stdout)
     assert set(shown) == {*RESULT_KEYS, "outcome", "why"}
