@@ -7,6 +7,7 @@ import trio
 from runtime.driving import Lease
 from runtime.journal.port import Fact, Journal
 from runtime.machine import Machine, Refused, fold
+from runtime.tenure import give_back
 
 S = TypeVar("S")
 E = TypeVar("E")
@@ -29,5 +30,5 @@ async def record(machine: Machine[S, E, Any], journal: Journal[E], run: str, lea
             summary = machine.summary(machine.evolve(state, accepted))
             await journal.append(run, after=len(records), epoch=epoch, facts=[Fact(accepted)], summary=summary)
         finally:
-            await journal.release(run, epoch)
+            await give_back(journal, run, epoch)
     return True

@@ -42,13 +42,8 @@ class Tenure:
             await trio.sleep(AGAIN_SECONDS)
 
     async def release(self) -> None:
-        """Give the run back, if it is still this driver's. What has come of it stands also where that cannot be."""
-        try:
-            await self._journal.release(self._run, self.epoch)
-        except JournalError as error:
-            if not error.passing:
-                raise
-            logs.get_logger("run").warning("lease.kept", run_id=self._run, reason=str(error))
+        """Give the run back, if it is still this driver's."""
+        await give_back(self._journal, self._run, self.epoch)
 
     async def _renewed(self) -> bool:
         end = self._end_from_now()
@@ -70,3 +65,13 @@ class Tenure:
 
     def _may_be_over(self) -> bool:
         return trio.current_time() > self._end[0] or self._clock.now() > self._end[1]
+
+
+async def give_back(journal: Journal[Any], run: str, epoch: int) -> None:
+    """Release a run. If that fails for a while the lease ends by itself, and what was written stands all the same."""
+    try:
+        await journal.release(run, epoch)
+    except JournalError as error:
+        if not error.passing:
+            raise
+        logs.get_logger("run").warning("lease.kept", run_id=run, reason=str(error))

@@ -11,9 +11,10 @@ from runtime.driving import Ending
 from runtime.errors import Fenced, JournalDamaged, JournalError, StorageFull
 from runtime.journal.memory import Fault, open_memory
 from runtime.journal.port import Journal
+from runtime.recording import record
 from runtime.tenure import Tenure
 from tests.supervision.haggling import LEASE, player, supervisor
-from tests.support.negotiation import CODEC, NegotiationEvent, Start
+from tests.support.negotiation import CODEC, Negotiation, NegotiationEvent, Start
 
 
 class Jumping(TrioClock):
@@ -94,6 +95,20 @@ async def test_a_run_that_cannot_be_given_back_has_ended_all_the_same(
         await journal.create("run", "haggling")
         assert await supervisor(journal, player(10, 10), player(50, -10)).drive(Start(20)) is Ending.FINISHED
     assert "lease.kept" in caplog.text
+
+
+async def test_a_run_that_is_recorded_and_cannot_be_given_back_is_recorded(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Else a run that its hosts will drive would pass for one that could not be admitted."""
+
+    def busy(operation: str, when: str) -> None:
+        if (operation, when) == ("release", "before"):
+            raise JournalError("busy")
+
+    async with open_memory(CODEC, TrioClock(), fault=busy) as journal:
+        await journal.create("run", "haggling")
+        assert await record(Negotiation(), journal, "run", LEASE, Start(20))
 
 
 async def test_a_damaged_journal_is_said_also_when_a_run_is_given_back(autojump_clock: trio.testing.MockClock) -> None:
