@@ -42,7 +42,7 @@ def context_for(state: State, step: str) -> Context:
         escalation=escalation_feedback(state, causes, answered.union(feedback.node for feedback in retry), window),
         clarifications=state.clarifications,
         notes=state.told("note"),
-        settings={**state.config.settings[step], "escalations": len(causes)},
+        settings={**state.config.settings(step), "escalations": len(causes)},
     )
 
 

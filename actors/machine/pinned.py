@@ -84,18 +84,17 @@ class Pinned(Value):
         order, pairs = self.workflow.order(), self.workflow.action_pairs
         return {step: tuple(upper for upper in order if upper in pair.requires) for step, pair in pairs.items()}
 
-    @cached_property
-    def settings(self) -> dict[str, dict[str, Any]]:
-        """What each step's generator and guard are told of the configuration."""
+    def settings(self, step: str) -> dict[str, Any]:
+        """Return what a step's generator and guard are told of the configuration, as values that nobody else holds."""
         workflow = self.workflow
-        shared = {
+        return {
+            "role": self.roles[step],
             "roles": dict(self.roles),
             "target_guard_level": workflow.target_guard_level,
             "assurance": workflow.assurance,
             "r_max": workflow.r_max,
             "guard_catalog": list(workflow.guard_catalog),
         }
-        return {step: {"role": role, **shared} for step, role in self.roles.items()}
 
     def escalation(self, step: str) -> Escalation:
         """Return a step's escalation settings, with the workflow's where it has none."""

@@ -171,3 +171,13 @@ def test_later_failures_are_told_in_the_order_in_which_they_happened():
         world.answer(name)
     (told,) = context_for(world.state, "end").escalation
     assert told.node == "slow/v1.a1"
+
+
+def test_what_a_plug_in_does_to_its_settings_is_told_to_nobody_else():
+    """They are its own copy, down to the lists: the configuration serves all runs of the process."""
+    state = until(World(pinned(SEEDS), judge=lambda *_: passed()), "g_analysis/v1.a1")
+    before = json.dumps(context_for(state, "g_plan").settings)
+    rude = context_for(state, "g_plan").settings
+    rude["guard_catalog"].append("anything_goes")
+    rude["roles"].clear()
+    assert json.dumps(context_for(state, "g_plan").settings) == before
