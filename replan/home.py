@@ -30,7 +30,8 @@ async def open_home(
     """Open `$REPLAN_HOME` (made if missing) and yield the engine over its journal, with the user's limits.
 
     `config` takes the place of the home's own config file, which is then not read. Raises `UsageProblem` for a folder
-    that is not safe or cannot be written and for a config file that is wrong, `JournalDamaged`, `JournalNewer`.
+    that is not safe or cannot be written and for a config file that is wrong, `JournalDamaged`, `JournalNewer`,
+    `JournalUnreadable`.
     """
     home, time = prepare_home(environment), clock or SystemClock()
     config = read_user_config(home.config) if config is None else config

@@ -10,6 +10,7 @@ ReplanError                     a cause, a place and a next step, in one line
 │   ├── SequenceConflict        an append did not follow the last record
 │   ├── JournalDamaged          a record does not verify (exit 9)
 │   ├── JournalNewer            written by a newer release (exit 9)
+│   ├── JournalUnreadable       it is there, but cannot be opened, read or written (exit 9)
 │   ├── StorageFull             the disk took no more; nothing of the append was written
 │   └── HomeBudgetSpent         the home's budget for the day does not allow it; nothing was written
 └── Bug
@@ -112,6 +113,17 @@ class JournalNewer(JournalError):
         super().__init__(
             f"{where}: written by a newer release (schema {found}, this one knows {known}); upgrade replan"
         )
+
+
+class JournalUnreadable(JournalError):
+    """The journal is there, but is no file, or one that cannot be opened, read or written; `hint` is the next step.
+
+    It may pass: permissions are given back, and disks come back.
+    """
+
+    def __init__(self, where: str, cause: str, hint: str) -> None:
+        self.where, self.cause, self.hint = where, cause, hint
+        super().__init__(f"{where}: {cause} ({hint})")
 
 
 class StorageFull(JournalError):

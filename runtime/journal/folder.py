@@ -11,12 +11,15 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from runtime.errors import JournalError, ReplanError, StorageFull, UsageProblem
+from runtime.errors import JournalError, JournalUnreadable, ReplanError, StorageFull, UsageProblem
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 """What the system says when there is no room left, or none left for this user."""
+
+YOURS = "make it and the files beside it yours to write, or set REPLAN_HOME to another folder"
+"""What to do about a journal that is there, but that this user may not open."""
 
 
 def prepare_folder(folder: Path) -> None:
@@ -38,7 +41,9 @@ def prepare_folder(folder: Path) -> None:
 
 
 def prepare_file(path: Path) -> None:
-    """Make the file, empty, if it is missing; and make it private. Raises `UsageProblem`, `StorageFull`.
+    """Make the file, empty, if it is missing; and make it private.
+
+    Raises `JournalUnreadable` for what lies in its place; `UsageProblem`, `StorageFull` where it cannot be made.
 
     A file that is there is never opened: closing it would drop the locks that SQLite holds on it in this process, and
     another process could then take the write-ahead log away.
@@ -47,14 +52,18 @@ def prepare_file(path: Path) -> None:
         if not os.path.lexists(path):
             _make_file(path)
         mode = path.lstat().st_mode
-        if stat.S_ISLNK(mode):
-            raise UsageProblem("a symbolic link is not safe as a journal", place=str(path), hint="move it away")
-        if not stat.S_ISREG(mode):
-            raise UsageProblem("this is not a file", place=str(path), hint="move it away")
-        if stat.S_IMODE(mode) != FILE_MODE:
-            path.chmod(FILE_MODE)
     except OSError as error:
         raise explain(error, path) from error
+    if stat.S_ISLNK(mode):
+        raise JournalUnreadable(str(path), "a symbolic link is not safe as a journal", "put the file itself there")
+    if not stat.S_ISREG(mode):
+        raise JournalUnreadable(str(path), "this is not a file", "move it away")
+    if stat.S_IMODE(mode) != FILE_MODE:
+        try:
+            path.chmod(FILE_MODE)
+        except OSError as error:
+            cause = f"it cannot be made private: {os.strerror(error.errno or 0).lower()}"
+            raise JournalUnreadable(str(path), cause, YOURS) from error
 
 
 def _make_file(path: Path) -> None:

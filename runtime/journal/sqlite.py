@@ -52,7 +52,7 @@ async def open_sqlite(
     was written and no thread or file is left.
 
     Raises `UsageProblem` for a folder that is not safe or cannot be written, `JournalDamaged`, `JournalNewer`,
-    `StorageFull`.
+    `JournalUnreadable`, `StorageFull`.
     """
     if vfs is None:
         folder.prepare_folder(path.parent)

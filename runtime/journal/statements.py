@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import apsw
 
 from runtime.budget import Account
-from runtime.errors import Fenced, JournalDamaged, JournalError, RunExists, RunNotFound, StorageFull
+from runtime.errors import Fenced, JournalDamaged, JournalError, JournalUnreadable, RunExists, RunNotFound, StorageFull
 from runtime.journal import folder
 from runtime.journal.chain import GENESIS, Stored, Tip, seal
 from runtime.journal.entry import Entry, check_consumable
@@ -281,6 +281,11 @@ def explain(path: Path, error: Exception) -> Exception:
             return JournalDamaged(str(path), "a text in it is not UTF-8")
         case apsw.BusyError():
             return JournalError(f"{path}: another process keeps the journal busy; try again")
+        case apsw.CantOpenError() | apsw.PermissionsError() | apsw.AuthError() | apsw.ReadOnlyError():
+            return JournalUnreadable(str(path), str(error), folder.YOURS)
+        case apsw.IOError():
+            hint = "look at the disk, then try again; what was acknowledged is kept"
+            return JournalUnreadable(str(path), str(error), hint)
         case apsw.Error():
             return JournalError(f"{path}: {error}")
         case OSError():

@@ -49,6 +49,19 @@ def test_a_damaged_file_is_exit_9_and_untouched(replan, journal):
     assert journal.read_bytes() == before
 
 
+@pytest.mark.parametrize("name", ["journal.sqlite3", "journal.sqlite3-wal"])
+@pytest.mark.parametrize("command", [["runs"], ["resume", "--last"], ["run", "-", "-m", "rules"]], ids=" ".join)
+def test_a_journal_that_cannot_be_opened_is_exit_9_with_its_place_and_what_to_do(replan, home, name, command):
+    """Where the journal or its log should be there is a folder, which nobody can open, whatever their rights."""
+    assert replan("run", "-", "-m", "rules", input="Crash in app.py: KeyError 'name'").exit_code == 0
+    (home / name).unlink(missing_ok=True)
+    (home / name).mkdir()
+    done = replan(*command, input="Crash in app.py: KeyError 'name'")
+    refused(done, "journal.sqlite3: ", "(m", code=9)
+    shown = json.loads(replan("runs", "--json").stdout)["error"]
+    assert (shown["exit_code"], shown["kind"]) == (9, "JournalUnreadable")
+
+
 def test_a_record_that_does_not_verify_is_exit_9(replan, journal):
     run = json.loads(replan("runs", "--json").stdout)["runs"][0]["run_id"]
     spoil(journal, "update events set at = at + 1 where seq = 2")

@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from runtime.errors import JournalError, StorageFull, UsageProblem
+from runtime.errors import JournalError, JournalUnreadable, StorageFull, UsageProblem
 from runtime.journal import folder
 
 
@@ -66,7 +66,7 @@ def test_a_dangling_link_is_refused(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     with pytest.raises(UsageProblem, match="symbolic link"):
         folder.prepare_folder(tmp_path / "link")
-    with pytest.raises(UsageProblem, match="symbolic link"):
+    with pytest.raises(JournalUnreadable, match="symbolic link"):
         folder.prepare_file(tmp_path / "link")
     assert not (tmp_path / "nowhere").exists()
 
@@ -77,14 +77,26 @@ def test_a_file_is_no_folder_and_a_folder_no_file(tmp_path):
         folder.prepare_folder(tmp_path / "file")
     with pytest.raises(UsageProblem):
         folder.prepare_folder(tmp_path / "file" / "below")
-    with pytest.raises(UsageProblem):
+    with pytest.raises(JournalUnreadable, match=r"not a file \(move it away"):
         folder.prepare_file(tmp_path)
 
 
 def test_a_pipe_is_no_file(tmp_path):
     os.mkfifo(tmp_path / "pipe", 0o600)
-    with pytest.raises(UsageProblem, match="not a file"):
+    with pytest.raises(JournalUnreadable, match="not a file"):
         folder.prepare_file(tmp_path / "pipe")
+
+
+def test_a_file_of_another_user_that_others_may_read_is_refused(tmp_path, monkeypatch):
+    def refuse(*_arguments, **_options):
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    path = tmp_path / "journal"
+    path.touch(mode=0o644)
+    monkeypatch.setattr(os, "chmod", refuse)
+    with pytest.raises(JournalUnreadable, match="cannot be made private: operation not permitted") as caught:
+        folder.prepare_file(path)
+    assert "REPLAN_HOME" in caught.value.hint
 
 
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from runtime.errors import (
     JournalDamaged,
     JournalError,
     JournalNewer,
+    JournalUnreadable,
     UsageProblem,
 )
 from runtime.journal import schema
@@ -76,7 +77,7 @@ async def test_a_read_only_home_is_refused_in_one_clear_line(open_journal, monke
 async def test_a_symbolic_link_to_a_journal_is_refused(written, path, clock):
     link = path.parent / "link.sqlite3"
     link.symlink_to(path)
-    with pytest.raises(UsageProblem, match="symbolic link"):
+    with pytest.raises(JournalUnreadable, match="symbolic link"):
         async with open_sqlite(link, CODEC, clock):
             pass
 

@@ -9,6 +9,7 @@ import pytest
 
 from runtime.errors import (
     JournalError,
+    JournalUnreadable,
     ReplanError,
     RunNotFound,
     StorageFull,
@@ -200,7 +201,7 @@ async def test_while_the_log_is_repaired_the_version_stays_and_other_faults_are_
         await journal.create("a", "")
         assert await journal.version() == seen
         Watching.error = apsw.IOError("the disk is gone")
-        with pytest.raises(JournalError, match="the disk is gone"):
+        with pytest.raises(JournalUnreadable, match="the disk is gone"):
             await journal.version()
 
 
@@ -210,3 +211,20 @@ def test_a_log_index_without_room_is_a_full_disk_and_another_fault_is_not(path):
     assert isinstance(statements.explain(path, error), StorageFull)
     error.extendedresult = apsw.SQLITE_IOERR_FSYNC
     assert not isinstance(statements.explain(path, error), StorageFull)
+
+
+@pytest.mark.parametrize("kind", [apsw.CantOpenError, apsw.PermissionsError, apsw.AuthError, apsw.ReadOnlyError])
+def test_what_sqlite_may_not_open_is_told_with_its_place_and_what_to_do(path, kind):
+    meaning = statements.explain(path, kind("unable to open"))
+    assert isinstance(meaning, JournalUnreadable)
+    assert str(meaning).startswith(f"{path}: unable to open (make it")
+
+
+async def test_a_journal_whose_log_cannot_be_opened_is_unreadable(written, open_journal, path):
+    """A folder in the log's place stops everybody, whatever their rights."""
+    path.with_name(f"{path.name}-wal").mkdir()
+    before = path.read_bytes()
+    with pytest.raises(JournalUnreadable, match="unable to open"):
+        async with open_journal():
+            pass
+    assert path.read_bytes() == before
