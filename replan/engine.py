@@ -14,15 +14,8 @@ from typing import Any, TypeVar
 import trio
 
 from actors.hands.team import Registry, team
-from actors.machine.events import (
-    EVENTS,
-    ClassificationRequested,
-    FailureClassified,
-    GenerationRequested,
-    JudgementRequested,
-    PlanningEvent,
-    Replied,
-)
+from actors.machine.about import about
+from actors.machine.events import EVENTS, FailureClassified, PlanningEvent, Replied
 from actors.machine.ids import child_run, is_child, step_of
 from actors.machine.messages import Begin
 from actors.machine.pinned import Pinned
@@ -313,7 +306,7 @@ class Engine:
             lease=_lease(),
             stop=manner.stop,
             on_record=manner.on_record,
-            trace=_trace,
+            trace=about,
             notice=manner.notice,
             news=manner.news,
             rest_after=manner.rest_after,
@@ -374,11 +367,3 @@ def find_run(rows: list[RunRow], wanted: str) -> str:
 def _purpose(reply: Replied) -> str:
     """Return what a reply was asked for: a step, or the classification of its failure."""
     return CLASSIFIER if isinstance(reply, FailureClassified) else step_of(reply.request_id)
-
-
-def _trace(event: PlanningEvent) -> dict[str, str]:
-    match event:
-        case GenerationRequested() | ClassificationRequested() | JudgementRequested():
-            return {"step": event.step, "node": event.node}
-        case _:
-            return {}

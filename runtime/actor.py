@@ -7,7 +7,7 @@ supervisor hears `Crashed`, once, and the log has the traceback.
 
 import os
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, cast
 
@@ -37,7 +37,7 @@ class Envelope:
 
     work: Work
     context: Any
-    trace: dict[str, str] = field(default_factory=dict)
+    trace: Mapping[str, str | int] = field(default_factory=dict)
     make_sure: Callable[[], Awaitable[None]] = checkpoint_if_cancelled
     """To be awaited before something is paid for: raises where the run is another driver's by now."""
     withdrawn: bool = False

@@ -4,6 +4,7 @@ from typing import Any, TypeVar
 
 import trio
 
+from runtime import logs
 from runtime.driving import Lease
 from runtime.journal.port import Fact, Journal
 from runtime.machine import Machine, Refused, fold
@@ -28,7 +29,11 @@ async def record(machine: Machine[S, E, Any], journal: Journal[E], run: str, lea
             if accepted is None or isinstance(accepted, Refused):
                 return False
             summary = machine.summary(machine.evolve(state, accepted))
-            await journal.append(run, after=len(records), epoch=epoch, facts=[Fact(accepted)], summary=summary)
+            written = await journal.append(
+                run, after=len(records), epoch=epoch, facts=[Fact(accepted)], summary=summary
+            )
         finally:
             await give_back(journal, run, epoch)
+    for one in written:
+        logs.log_record(one)
     return True

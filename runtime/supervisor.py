@@ -57,7 +57,7 @@ class Supervisor(Generic[S, E, M]):
         lease: Lease,
         stop: Stop | None = None,
         on_record: Callable[[Record[E], S], None] | None = None,
-        trace: Callable[[E], Mapping[str, str]] = lambda _: {},
+        trace: Callable[[E], Mapping[str, str | int]] = lambda _: {},
         notice: Callable[[str], None] = lambda _: None,
         news: News | None = None,
         rest_after: float | None = None,

@@ -1,0 +1,58 @@
+"""The log of a real run: one line for each record, which says what step and branch the record is about."""
+
+import json
+import re
+
+import pytest
+
+from tests.cli.cases import PLAN
+from tests.cli.conftest import run_id
+
+NAMED = re.compile(r"([a-z]\w*)/v\d+\.a\d+(?:\.b(\d+))?")
+"""A node, by itself or within the name of a request for it."""
+
+
+@pytest.fixture
+def searched(replan, home, problem, scripted):
+    """The records of a beam search with a rejection, and the lines of its log, in their order."""
+    model = scripted({"g_plan": ["this is no plan", "nor is this", PLAN, PLAN]})
+    assert replan("run", problem, "-m", model, "-w", "single", "--search", "beam:2").exit_code == 0
+    lines = [json.loads(row) for row in (home / "log.jsonl").read_text().splitlines()]
+    records = json.loads(replan("show", run_id(replan), "--events", "--json").stdout)["events"]
+    return records, [row for row in lines if row["logger"] == "replan.journal"]
+
+
+def test_each_record_has_one_line_with_its_place(searched):
+    records, lines = searched
+    assert [(row["seq"], row["event"]) for row in lines] == [(one["seq"], one["kind"]) for one in records]
+    assert len({row["run_id"] for row in lines}) == 1
+
+
+def test_a_line_says_the_step_and_the_branch_of_each_record_that_names_a_node(searched):
+    records, lines = searched
+    kinds, branches = set(), set()
+    for record, row in zip(records, lines, strict=True):
+        named = NAMED.search(f"{record.get('node', '')} {record.get('request_id', '')}")
+        if named is not None:
+            assert (row["step"], row["branch"]) == (named[1], int(named[2] or 0)), row
+            kinds.add(record["kind"])
+            branches.add(row["branch"])
+    assert kinds >= {
+        "generation_requested", "artifact_produced", "judgement_requested", "verdict_reached", "decided"
+    }  # fmt: skip
+    assert len(branches) > 1
+
+
+def test_a_line_says_the_branch_that_a_record_is_about_as_a_whole(searched):
+    _, lines = searched
+    opened = [row["branch"] for row in lines if row["event"] == "branch_opened"]
+    assert opened == list(range(1, len(opened) + 1))
+    assert isinstance(lines[-1]["branch"], int)
+
+
+def test_a_run_that_is_only_admitted_is_logged_too(replan, home, problem, monkeypatch):
+    monkeypatch.setattr("replan.engine.Engine.hosted", True)
+    monkeypatch.setattr("runtime.bells.Bells.ring", lambda _: 1)
+    assert replan("run", problem, "-m", "rules", "--detach").exit_code == 0
+    (line,) = [json.loads(row) for row in (home / "log.jsonl").read_text().splitlines()]
+    assert (line["event"], line["seq"]) == ("run_started", 1)

@@ -1,0 +1,39 @@
+"""Every event that names a node, or a request for one, says what step and branch it is about."""
+
+import pytest
+
+from actors.machine.about import about
+from actors.machine.calls import GenerationRequested, RequestReissued, Settled
+from actors.machine.events import EVENTS, RunParked, WaitEnded
+from runtime.ledger import ZERO
+
+NODE = "g_plan/v2.a1.b3"
+PLACE = {"step": "g_plan", "node": NODE, "branch": 3}
+FIELDS = frozenset({"node", "request_id", "again"})
+
+
+@pytest.mark.parametrize("kind", [one for one in EVENTS if FIELDS & one.model_fields.keys()])
+def test_an_event_that_names_a_node_says_where_it_is(kind):
+    again = GenerationRequested(node=NODE, prompt_hash="")
+    assert about(kind.model_construct(node=NODE, request_id=f"{NODE}.t2", again=again)) == PLACE
+
+
+@pytest.mark.parametrize("name", [NODE, f"{NODE}.t2", f"{NODE}/c", f"{NODE}/c.t2", f"judge:{NODE}"])
+def test_so_does_one_that_names_any_request_for_it(name):
+    assert about(Settled(request_id=name, at=1.0, used=ZERO)) == PLACE
+
+
+@pytest.mark.parametrize("name", [f"wait:{NODE}.t2", f"rest:{NODE}"])
+def test_so_does_a_wait_for_a_node(name):
+    assert about(WaitEnded(request_id=name, at=1.0)) == PLACE
+
+
+def test_an_event_about_the_run_names_no_step():
+    assert about(WaitEnded(request_id="deadline", at=1.0)) == {}
+    assert about(WaitEnded(request_id="expires:q1", at=1.0)) == {}
+    assert about(RunParked(at=1.0)) == {}
+
+
+def test_a_request_that_is_asked_again_is_about_the_same_node():
+    again = GenerationRequested(node=NODE, prompt_hash="", try_number=2)
+    assert about(RequestReissued(replaces=NODE, again=again)) == PLACE
