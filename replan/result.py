@@ -37,13 +37,13 @@ class PathStep:
 class Result:
     """A run as its user sees it.
 
-    `outcome` is empty until it has finished, and so is `why`, unless it was parked though nobody wished it; `plan` is
-    the proved plan, else None; `path` the accepted artifacts in order: the winning path, or the best that was
-    validated; `findings` what speaks against going on (the last rejection), or the warnings on the plan; `cost_usd` is
-    None where the price is unknown. `proof` is what the guard measured on the plan: its `level`, `assurance` and
-    `escalations`. `fault` is what the provider did last, where that ended the run. `question` is the first open
-    question, `open_questions` are the ids of all of them. `goes_back` says that the search may go back to an earlier
-    step. `unknown` is the part of the calls, tokens and cost that stands for calls whose bill nobody knows.
+    `outcome` is empty until it has finished, and so is `why`, unless it was parked though nobody wished it, or its host
+    cannot drive it; `plan` is the proved plan, else None; `path` the accepted artifacts in order: the winning path, or
+    the best that was validated; `findings` what speaks against going on (the last rejection), or the warnings on the
+    plan; `cost_usd` is None where the price is unknown. `proof` is what the guard measured on the plan: its `level`,
+    `assurance` and `escalations`. `fault` is what the provider did last, where that ended the run. `question` is the
+    first open question, `open_questions` are the ids of all of them. `goes_back` says that the search may go back to an
+    earlier step. `unknown` is the part of the calls, tokens and cost that stands for calls whose bill nobody knows.
     """
 
     run_id: str
@@ -70,6 +70,11 @@ class Result:
     def succeeded(self) -> bool:
         """Whether every guard passed: there is a proved plan, or, where the workflow makes none, all that it makes."""
         return self.outcome == "success"
+
+    @property
+    def held_up(self) -> bool:
+        """Whether a host should drive the run, and cannot; `why` says why."""
+        return self.status == "running" and bool(self.why)
 
     def to_json(self) -> dict[str, Any]:
         """Return the one object that `--json` prints."""

@@ -205,7 +205,7 @@ def _leave(result: Result, signals: Signals, *, hosted: bool) -> int:
     """Say on stderr how to go on, and return the exit code."""
     console = err()
     say_how_to_answer(result)
-    if result.status == "running" and not result.why:
+    if result.status == "running" and not result.held_up:
         _say_where(result.run_id)
     elif result.status == "waiting" and hosted:
         console.print(line(f"replan: the run then goes on in its host: {program()} log {result.run_id} --follow"))

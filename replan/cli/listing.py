@@ -151,7 +151,7 @@ def _print_result(result: Result, state: State, view: str, *, as_json: bool) -> 
 def _say_next(result: Result) -> None:
     """Say on stderr how an unfinished run that nobody drives goes on."""
     say_how_to_answer(result)
-    if result.status == "parked" or (result.status == "running" and result.why):
+    if result.status == "parked" or result.held_up:
         err().print(line(f"replan: go on with: {program()} resume {result.run_id}"))
 
 

@@ -26,9 +26,9 @@ ALL = RunFilter(limit=1_000_000)
 
 
 @asynccontextmanager
-async def opened(invocation: Invocation) -> AsyncIterator[Engine]:
-    """Open the home and its log, and yield the engine."""
-    async with open_home() as engine:
+async def opened(invocation: Invocation, config: UserConfig | None = None) -> AsyncIterator[Engine]:
+    """Open the home and its log, and yield the engine; `config` as `open_home` takes it."""
+    async with open_home(config=config) as engine:
         with logging_to(invocation):
             yield engine
 
@@ -41,9 +41,8 @@ async def opened_to_read(invocation: Invocation) -> AsyncIterator[Engine]:
     except UsageProblem as wrong:
         err().print(line(f"replan: warning: {wrong}"))
         config = UserConfig()
-    async with open_home(config=config) as engine:
-        with logging_to(invocation):
-            yield engine
+    async with opened(invocation, config) as engine:
+        yield engine
 
 
 async def run_named(engine: Engine, wanted: str) -> str:

@@ -38,7 +38,7 @@ def outcome_lines(result: Result) -> list[Row]:
         return [*_artifacts(result), *_warnings(result), _used(result)]
     if result.succeeded:
         return [*plan_lines(result.plan), _blank(), *_warnings(result), _proof(result), _used(result)]
-    running = "Held up" if result.why else "Running"
+    running = "Held up" if result.held_up else "Running"
     title = {"waiting": "Waiting for you", "parked": "Parked", "running": running}.get(result.status, "No plan")
     rows = [Row(line(f"{title}{f': {result.outcome}' if result.outcome else ''}", "bold"))]
     if result.why and not any(one.message[:100] in result.why for one in result.findings):
