@@ -116,10 +116,17 @@ class Engine:
         await record(self.machine, self.journal, run, _lease(), Parking(self.clock.now(), handover=True, why=why))
 
     async def begin(self, job: Job, manner: Manner = ALONE, *, run: str | None = None) -> Result:
-        """Admit a new run and drive it to its end, a question, or a stop."""
+        """Admit a new run and drive it to its end, a question, or a stop.
+
+        A run that was admitted, and whose driver died before its first record, is as good as new. Raises `RunExists`.
+        """
         name = run or new_run_id()
         async with self._model(job.pinned.model, {}) as model:
-            await self.journal.create(name, job.title)
+            try:
+                await self.journal.create(name, job.title)
+            except RunExists:
+                if (await self.journal.row(name)).last_seq > 0:
+                    raise
             first, known = self._first(name, job), State(config=job.pinned)
             return await self._drive(name, known, model, first, manner)
 

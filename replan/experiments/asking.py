@@ -11,7 +11,7 @@ from replan.experiments.preparing import Prepared
 from replan.experiments.results import Store, Trial
 from replan.experiments.running import OnTrial, Purse, order_key
 from replan.home import open_home
-from runtime.errors import RunNotFound, UsageProblem
+from runtime.errors import RunExists, UsageProblem
 from runtime.events import text_hash
 
 RUNS = "runs"
@@ -87,11 +87,8 @@ async def _one(engine: Engine, desk: _Desk, place: int, places: trio.Semaphore) 
         return
     run = f"t{text_hash(f'{arm.name} {problem.name} {seed}')[:12]}"
     try:
-        await engine.journal.row(run)
-    except RunNotFound:
-        job = arm.job_for(problem)
-        result = await engine.begin(job, run=run)
-    else:
+        result = await engine.begin(arm.job_for(problem), run=run)
+    except RunExists:
         result = await engine.resume(run)
     if result.cause == "provider":
         raise UsageProblem(f"the provider ended it: {result.why}", place=f"{arm.name} on {problem.name}")

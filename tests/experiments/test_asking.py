@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from replan.engine import Engine
 from replan.experiments.asking import RUNS, run_asked
 from replan.experiments.results import RESULTS, Store
 from runtime.errors import UsageProblem
@@ -66,6 +67,21 @@ async def test_what_a_server_has_answered_is_not_asked_again(prepared, tmp_path)
         assert len(server.seen) == asked == 3
     assert results.read_bytes() == whole
     assert (tmp_path / "out" / RUNS).is_dir()
+
+
+async def test_a_trial_that_was_killed_before_its_first_record_is_made_after_all(prepared, tmp_path, monkeypatch):
+    class Killed(BaseException):
+        """Ends a process at once."""
+
+    async def killed(*_):
+        raise Killed
+
+    ready = prepared(models=["rules"], concurrency=1, **ASKED)
+    with monkeypatch.context() as patch:
+        patch.setattr(Engine, "_drive", killed)
+        with pytest.raises(BaseExceptionGroup):
+            await run(ready, tmp_path / "out", {})
+    assert [trial.outcome for trial in await run(ready, tmp_path / "out", {})] == ["success"] * 3
 
 
 async def test_a_budget_ends_it_before_a_trial_that_might_need_more(prepared, tmp_path):
