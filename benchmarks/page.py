@@ -8,6 +8,7 @@ Reads the results of the benchmarks named below; what stands between the two mar
 import json
 
 import bench_branches
+import bench_guards
 import bench_host
 import bench_lab
 import bench_scale
@@ -23,6 +24,7 @@ BENCHMARKS = {
     "scale": bench_scale,
     "host": bench_host,
     "branches": bench_branches,
+    "guards": bench_guards,
     "startup": bench_startup,
     "lab": bench_lab,
 }

@@ -11,27 +11,22 @@ def orphans(plan: Plan) -> list[Step]:
     A step contributes as well when a contributing step depends on it, or when it deletes something on success: what it
     clears away may be the point of it.
     """
-    makers: dict[str, list[Step]] = defaultdict(list)
+    idle = {step.step_id: step for step in plan.steps}
+    makers: dict[str, list[str]] = defaultdict(list)
     for step in plan.steps:
         for token in step.effects | step.failure_effects if step.failure_effects else step.effects:
-            makers[token].append(step)
-    by_id = {step.step_id: step for step in plan.steps}
+            makers[token].append(step.step_id)
     wanted = plan.goal_state.union(*(one.must for one in plan.invariants))
-    queue = [step for token in wanted for step in makers[token]]
-    queue += [step for step in plan.steps if step.delete_effects and not step.delete_effects <= step.effects]
-    contributing = {step.step_id for step in queue}
+    found = [maker for token in wanted for maker in makers[token]]
+    found += [step.step_id for step in plan.steps if step.delete_effects and not step.delete_effects <= step.effects]
     seen = set(wanted)
-    while queue:
-        step = queue.pop()
-        behind = [by_id[one] for one in step.dependencies]
-        for token in step.preconditions:
-            if token not in seen:
-                seen.add(token)
-                behind += makers[token]
-        for one in behind:
-            if one.step_id not in contributing:
-                contributing.add(one.step_id)
-                queue.append(one)
-    if len(contributing) == len(by_id):
-        return []
-    return sorted((step for step in plan.steps if step.step_id not in contributing), key=lambda step: step.step_id)
+    while found and idle:
+        name = found.pop()
+        if name in idle:
+            step = idle.pop(name)
+            found += step.dependencies
+            for token in step.preconditions:
+                if token not in seen:
+                    seen.add(token)
+                    found += makers[token]
+    return sorted(idle.values(), key=lambda step: step.step_id)
