@@ -18,9 +18,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from common import measured_with, table, verdict, write
+
 from actors.artifacts import Artifact, Context
 from actors.guards import plan_expansive, plan_medium, plan_minimal
-from common import measured_with, table, verdict, write
 from runtime.replies import Parsed
 
 GUARDS = {"minimal": plan_minimal, "medium": plan_medium, "expansive": plan_expansive}
