@@ -15,7 +15,7 @@ import trio
 
 from actors.hands.team import Registry, team
 from actors.machine.about import about
-from actors.machine.events import EVENTS, FailureClassified, PlanningEvent, Replied
+from actors.machine.events import EVENTS, FailureClassified, PlanningEvent, Replied, RunStarted
 from actors.machine.ids import child_run, is_child, step_of
 from actors.machine.messages import Begin
 from actors.machine.pinned import Pinned
@@ -23,6 +23,7 @@ from actors.machine.planning import ChildBrief, PlanningMachine
 from actors.machine.state import State
 from actors.policy.cause import CLASSIFIER
 from replan.data import data_root
+from replan.edited import edited
 from replan.job import Job, title_of
 from replan.opening import Shared, keeps_nothing, open_model, provider_of
 from replan.result import Result, result_of
@@ -67,13 +68,17 @@ def unheard(_: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a run is driven, as `runtime.supervisor.Supervisor` takes it."""
+    """How a run is driven, as `runtime.supervisor.Supervisor` takes it.
+
+    `compare` has a notice made of a workflow that differs from what a run that is resumed began with.
+    """
 
     stop: Stop | None = None
     on_record: OnRecord | None = None
     notice: Notice = unheard
     news: News | None = None
     rest_after: float | None = None
+    compare: bool = False
 
 
 ALONE = Manner()
@@ -146,6 +151,11 @@ class Engine:
         if missing:
             hint = "install it, or pass it as the run's start did, and resume again; nothing is lost"
             raise UsageProblem(f"this run needs the plug-in {' and '.join(missing)}", place=run, hint=hint)
+        begun = records[0].event
+        if manner.compare and isinstance(begun, RunStarted):
+            said = edited(begun, state.config, self.registry, self.root)
+            if said:
+                manner.notice(said)
         used = Counter(_purpose(one.event) for one in records if isinstance(one.event, Replied))
         async with self._model(state.config.model, used) as model:
             return await self._drive(run, state, model, None, manner)
@@ -238,7 +248,8 @@ class Engine:
         return result_of(run, supervisor.state, _STATUS[ending])
 
     def _first(self, run: str, job: Job) -> Begin:
-        return Begin(self.clock.now(), run, job.problem, job.pinned.model_dump_json(), job.limits)
+        pinned = job.pinned.model_dump_json()
+        return Begin(self.clock.now(), run, job.problem, pinned, job.limits, source=job.source, given=job.given)
 
     @asynccontextmanager
     async def _model(self, name: str, used: Mapping[str, int]) -> AsyncIterator[Any]:

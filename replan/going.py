@@ -57,12 +57,12 @@ class Going:
             self._note("the host has left; going on here")
         return await self.drive(stop)
 
-    async def drive(self, stop: Stop) -> Result:
-        """Drive the run here, unless a host was faster."""
+    async def drive(self, stop: Stop, *, compare: bool = False) -> Result:
+        """Drive the run here, unless a host was faster; `compare` as in `replan.engine.Manner`."""
         await self._catch_up()
         self.following = False
         try:
-            result = await self._engine.resume(self._run, Manner(stop, self._tell, self._note))
+            result = await self._engine.resume(self._run, Manner(stop, self._tell, self._note, compare=compare))
         except Held:
             if not self._engine.hosted:
                 raise

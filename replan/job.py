@@ -49,13 +49,18 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A run that may begin: the problem, what it is pinned to, its limits, and notices for the user."""
+    """A run that may begin: the problem, what it is pinned to, its limits, and notices for the user.
+
+    `source` and `given` say where the workflow came from, as `RunStarted` does.
+    """
 
     problem: str
     title: str
     pinned: Pinned
     limits: Limits
     notices: tuple[str, ...] = ()
+    source: str = ""
+    given: tuple[str, ...] = ()
 
 
 def make_job(
@@ -91,7 +96,7 @@ def make_job(
     if config.home_budget.usd is not None and price is None:
         hint = "give its price under prices in config.yaml, or limit home_budget by calls"
         raise UsageProblem(f"the price of {choice.text!r} is not known", place="home_budget.usd", hint=hint)
-    pinned = _pinned(replace(loaded, workflow=workflow), policy, choice.text, price)
+    pinned = pin(replace(loaded, workflow=workflow), policy, choice.text, price)
     limits = Limits(
         calls=workflow.max_total_calls,
         tokens=asked.max_tokens,
@@ -99,7 +104,14 @@ def make_job(
         active_seconds=asked.active_seconds,
         deadline=None if asked.deadline_seconds is None else now + asked.deadline_seconds,
     )
-    return Job(problem, title_of(problem), pinned, limits, loaded.notices)
+    source = _source(Path(loaded.source), root)
+    return Job(problem, title_of(problem), pinned, limits, loaded.notices, source, tuple(keys))
+
+
+def _source(path: Path, root: Path) -> str:
+    """Return how a workflow's file is found again: by its name if it is shipped, since another release is elsewhere."""
+    shipped = path.parent == root / "configs" / "workflows"
+    return path.stem if shipped else str(path.absolute())
 
 
 def _asked_for(loaded: LoadedWorkflow) -> Iterator[str]:
@@ -118,10 +130,10 @@ def _below(loaded: LoadedWorkflow) -> Iterator[LoadedWorkflow]:
         yield from _below(child)
 
 
-def _pinned(loaded: LoadedWorkflow, policy: Policy, model: str, price: Price | None) -> Pinned:
+def pin(loaded: LoadedWorkflow, policy: Policy, model: str, price: Price | None) -> Pinned:
     """Return what a run is pinned to, with the runs that its steps start. Those ask nobody: the run above does."""
     children = {
-        name: _pinned(replace(child, workflow=child.workflow.changed(questions_max=0)), its_policy, model, price)
+        name: pin(replace(child, workflow=child.workflow.changed(questions_max=0)), its_policy, model, price)
         for name, (child, its_policy) in loaded.children.items()
     }
     return Pinned(

@@ -71,6 +71,8 @@ def _begin(state: State, message: Begin) -> PlanningEvent | Refused | None:
         pinned=message.pinned,
         limits=message.limits,
         child=message.child,
+        source=storable(message.source),
+        given=message.given,
     )
 
 

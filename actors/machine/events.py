@@ -77,7 +77,9 @@ class Outcome(StrEnum):
 class RunStarted(Told):
     """The run began. `pinned` is the JSON of everything that later decisions use (`actors.machine.pinned`).
 
-    `child` says that it is a step of another run, whose books reserve and settle what it takes.
+    `child` says that it is a step of another run, whose books reserve and settle what it takes. `source` is where the
+    workflow was found, so that a user can be told when it differs: a shipped name or a file's whole path, empty where
+    there is none; `given` are its keys that were given another value than the file's.
     """
 
     texts: ClassVar[tuple[str, ...]] = ("specification", "pinned")
@@ -87,6 +89,8 @@ class RunStarted(Told):
     pinned: str
     limits: Limits
     child: bool = False
+    source: str = ""
+    given: tuple[str, ...] = ()
 
     @field_serializer("limits")
     def _all_limits(self, limits: Limits) -> dict[str, Any]:

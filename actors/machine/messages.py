@@ -10,7 +10,7 @@ from runtime.models.port import Fault, Reply
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """A user wants a plan. `pinned` is the JSON of the resolved configuration."""
+    """A user wants a plan. `pinned` is the JSON of the resolved configuration; `RunStarted` explains the rest."""
 
     at: float
     run: str
@@ -18,6 +18,8 @@ class Begin:
     pinned: str
     limits: Limits
     child: bool = False
+    source: str = ""
+    given: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,7 +142,7 @@ async def _resume(manner: Manner, wanted: str | None) -> int:
         row = await engine.journal.row(run)
 
         async def start(going: Going, stop: Stop) -> Result:
-            return await going.drive(stop)
+            return await going.drive(stop, compare=True)
 
         return await _drive(engine, run, row.title, start, manner)
 
