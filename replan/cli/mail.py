@@ -14,7 +14,7 @@ from replan.cli.session import all_runs, opened, opened_to_read, run_named
 from replan.engine import Engine
 from replan.result import Result, question_json
 from replan.show.asked import question_rows
-from replan.show.console import err, line, out, print_json
+from replan.show.console import err, line, out, print_json, spaced
 from replan.show.words import counted
 from replan.talking import split
 from runtime.errors import Held, UsageProblem
@@ -48,7 +48,7 @@ async def _list_questions(invocation: Invocation, wanted: str | None, as_json: b
     for question in found:
         console.print(line(f"{question['id']}  {question['why']}, asked {question['asked']}", "bold"))
         for row in question_rows(question):
-            console.print(line(row))
+            console.print(spaced(row))
     if found:
         err().print(line(f"replan: answer with: {program()} answer {shlex.quote(found[0]['id'])} TEXT"))
     else:

@@ -8,7 +8,7 @@ from typing import Any
 import trio
 
 from replan.show.asked import artifact_rows, choices, hint, picked
-from replan.show.console import err, line
+from replan.show.console import columns, err, line, spaced
 from runtime.terminal import clean
 
 LINE_BYTES_MAX = 4096
@@ -29,9 +29,9 @@ async def ask_on_terminal(question: dict[str, Any]) -> str | None:
     console.print()
     console.print(clean(str(question["text"])), style="bold", markup=False)
     for row in artifact_rows(question):
-        console.print(line(f"   {row}"))
+        console.print(spaced(f"   {row}"))
     for number, option in enumerate(choices(question), 1):
-        console.print(line(f"   {number}  {option}"))
+        console.print(columns(f"   {number}", line(option)))
     console.print(line(f"{hint(question)}; empty to be asked again, Ctrl-D to answer later.", "dim"))
     drop_typed()
     while True:

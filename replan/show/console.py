@@ -31,6 +31,7 @@ __all__ = [
     "print_json",
     "show",
     "silence",
+    "spaced",
 ]
 
 
@@ -105,6 +106,11 @@ def plain_terminal(stream: TextIO | Lossy) -> bool:
 def line(text: str, style: str = "") -> Text:
     """Return one line of text from anywhere, safe to show."""
     return Text(clean(text, one_line=True), style=style)
+
+
+def spaced(text: str, style: str = "") -> Text:
+    """Return one line of text from anywhere with its own white space, as in a program or JSON, safe to show."""
+    return Text(clean(text), style=style)
 
 
 @dataclass(frozen=True, slots=True)

@@ -213,7 +213,9 @@ def test_a_review_shows_the_artifact_and_its_rejection_is_feedback(replan, probl
     run = json.loads(replan("run", problem, "-m", model, "-w", workflow, "--json").stdout)["run_id"]
     (question,) = json.loads(replan("questions", "--json").stdout)["questions"]
     assert json.loads(question["artifact"]) == PLAN
-    assert "| {" in replan("questions").stdout
+    listed = replan("questions").stdout.splitlines()
+    indented = json.dumps(json.loads(question["artifact"]), indent=2).splitlines()
+    assert listed[listed.index("  | {") :][: len(indented)] == [f"  | {row}" for row in indented]
     refused(replan("answer", question["id"], "fine"), "approve, or reject")
     assert replan("answer", question["id"], "reject: no way back").exit_code == 0
     assert replan("resume", run).exit_code == 6
@@ -266,7 +268,7 @@ def test_a_workflow_with_a_review_is_looked_at_like_any_other(replan, tmp_path):
 
 def test_a_choice_is_picked_by_its_number_in_place(home, replan, problem, scripted):
     asking = Terminal("run", problem, "-m", scripted({**SCRIPT, "g_analysis": [ANALYSIS] * 5}))
-    asking.read_until("2 blue")
+    asking.read_until("   2  blue")
     asking.read_until("> $")
     asking.type("7\n")
     asking.read_until("one of: red, blue")
