@@ -22,6 +22,7 @@ from common import measured_with, table, verdict, write
 
 from actors.artifacts import Artifact, Context
 from actors.guards import plan_expansive, plan_medium, plan_minimal
+from runtime.collector import tune
 from runtime.replies import Parsed
 
 GUARDS = {"minimal": plan_minimal, "medium": plan_medium, "expansive": plan_expansive}
@@ -129,6 +130,7 @@ def best(action, budget_seconds=1.0):
 
 def main():
     """Measure, print, write."""
+    tune()  # As every process that drives runs does.
     facts = measured_with(peers=False)
     rows = [row for make, count in CASES for row in measured(make, count)]
     results = json.loads(json.dumps({**facts, "rows": rows}))

@@ -5,7 +5,7 @@ mean when the plan runs is owned by `actors.plans.semantics`.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 ESCALATE = "escalate"
 CONTINUE = "continue"
@@ -27,9 +27,8 @@ class Invariant:
     must_not: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step of a plan.
+class Step(NamedTuple):
+    """One step of a plan: a tuple, since a plan may have thousands of them, and those are made fastest.
 
     `generator` and `guard` name who does it and who checks it; `retry_budget` is its attempts (1 or more). The token
     sets say what must hold before it, and what its success or its final failure changes. `on_failure` is `escalate`,

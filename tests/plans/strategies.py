@@ -62,9 +62,8 @@ def policies(draw, steps_max=4):
     words = ["continue", "continue", "never", "escalate"]
     steps = []
     for step in plan.steps:
-        fields = {name: getattr(step, name) for name in step.__dataclass_fields__}
         word = draw(st.sampled_from([*words, step.step_id]))
-        steps.append(Step(**fields | {"dependencies": frozenset(), "repeatable": True, "on_failure": word}))
+        steps.append(step._replace(dependencies=frozenset(), repeatable=True, on_failure=word))
     fields = {name: getattr(plan, name) for name in plan.__dataclass_fields__}
     return Plan(**fields | {"steps": tuple(steps)})
 
