@@ -13,7 +13,9 @@ from replan.settings import UserConfig, read_user_config
 from runtime.bells import Bells
 from runtime.clock import Clock, SystemClock
 from runtime.hook import Hook
+from runtime.journal.home import Home, locate_home
 from runtime.journal.home import open_home as prepare_home
+from runtime.journal.memory import open_memory
 from runtime.journal.sqlite import open_sqlite
 from runtime.turns import Turns
 
@@ -26,17 +28,20 @@ async def open_home(
     root: Path | None = None,
     environment: Mapping[str, str] = os.environ,
     config: UserConfig | None = None,
+    make: bool = True,
 ) -> AsyncIterator[Engine]:
-    """Open `$REPLAN_HOME` (made if missing) and yield the engine over its journal, with the user's limits.
+    """Open `$REPLAN_HOME` and yield the engine over its journal, with the user's limits; what is missing is made.
 
-    `config` takes the place of the home's own config file, which is then not read. Raises `UsageProblem` for a folder
-    that is not safe or cannot be written and for a config file that is wrong, `JournalDamaged`, `JournalNewer`,
-    `JournalUnreadable`.
+    Without `make`, a home that has no journal is left as it is: the engine knows no runs. `config` takes the place of
+    the home's own config file, which is then not read. Raises `UsageProblem` for a folder that is not safe or cannot be
+    written and for a config file that is wrong, `JournalDamaged`, `JournalNewer`, `JournalUnreadable`.
     """
-    home, time = prepare_home(environment), clock or SystemClock()
+    home, there = _prepared(environment, make=make)
+    time = clock or SystemClock()
     config = read_user_config(home.config) if config is None else config
     limits = config.host
-    async with open_sqlite(home.journal, CODEC, time, budget=config.home_budget.budget) as journal:
+    opening = open_sqlite(home.journal, CODEC, time, budget=config.home_budget.budget)
+    async with opening if there else open_memory(CODEC, time) as journal:
         yield Engine(
             journal=journal,
             registry=registry or installed(),
@@ -47,3 +52,11 @@ async def open_home(
             bells=Bells(home.hosts),
             hook=Hook(config.notify),
         )
+
+
+def _prepared(environment: Mapping[str, str], *, make: bool) -> tuple[Home, bool]:
+    """Return the home, checked as far as it is there, and whether it has a journal or shall have one."""
+    home = locate_home(environment)
+    if make or os.path.lexists(home.folder):
+        prepare_home(environment)
+    return home, make or os.path.lexists(home.journal)

@@ -65,7 +65,7 @@ def decline(question: str, *, home: Home = None) -> Heard:
 
 async def _at(home: Home, say: Callable[[Engine], Awaitable[T]]) -> T:
     environment = os.environ if home is None else {**os.environ, "REPLAN_HOME": str(home)}
-    async with open_home(environment=environment) as engine:
+    async with open_home(environment=environment, make=False) as engine:
         return await say(engine)
 
 

@@ -104,7 +104,7 @@ def run_problem(
 
 async def _run(manner: Manner, job: Job) -> int:
     name = new_run_id()
-    async with opened(manner.invocation) as engine:
+    async with opened(manner.invocation, make=True) as engine:
         if manner.detach:
             return await _detach(engine, name, job, manner)
 

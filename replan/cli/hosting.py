@@ -45,7 +45,7 @@ async def _serve(invocation: Invocation, as_json: bool) -> int:
         said = _as_json(event, run, detail) if as_json else _as_line(event, run, detail)
         click.echo(said, file=stdout)
 
-    async with opened(invocation) as engine:
+    async with opened(invocation, make=True) as engine:
         runs_max = read_user_config(locate_home().config).host.runs_max
         async with trio.open_nursery() as nursery:
             await nursery.start(_heed, stop, tell)

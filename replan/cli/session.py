@@ -2,7 +2,7 @@
 
 import signal
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 
 import trio
@@ -26,10 +26,16 @@ ALL = RunFilter(limit=1_000_000)
 
 
 @asynccontextmanager
-async def opened(invocation: Invocation, config: UserConfig | None = None) -> AsyncIterator[Engine]:
-    """Open the home and its log, and yield the engine; `config` as `open_home` takes it."""
-    async with open_home(config=config) as engine:
-        with logging_to(invocation):
+async def opened(
+    invocation: Invocation, config: UserConfig | None = None, *, make: bool = False
+) -> AsyncIterator[Engine]:
+    """Open the home and its log, and yield the engine; `config` and `make` as `open_home` takes them.
+
+    Only a command that begins something has what is missing made. To the others there are no runs then, and they leave
+    nothing behind, not even a log.
+    """
+    async with open_home(config=config, make=make) as engine:
+        with logging_to(invocation) if locate_home().journal.exists() else nullcontext():
             yield engine
 
 
@@ -55,8 +61,8 @@ async def newest_run(engine: Engine, *, unfinished: bool) -> str:
     for row in await all_runs(engine):
         if row.last_seq > 0 and not (unfinished and row.summary.status == "finished"):
             return row.run
-    cause = "no run to resume" if unfinished else f"no runs yet (`{program()} run PROBLEM` starts one)"
-    raise RunNotFound("", cause=cause)
+    cause = "no run to resume" if unfinished else "no runs yet"
+    raise RunNotFound("", cause=f"{cause} (`{program()} run PROBLEM` starts one)")
 
 
 async def all_runs(engine: Engine) -> list[RunRow]:

@@ -1,5 +1,6 @@
 """Checking plans out of files: reading them one by one, and printing what the guards say about each."""
 
+import json
 import sys
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -108,7 +109,7 @@ def _judged(case: Case, asked: Question) -> tuple[Verdict, dict[str, Any], dict[
             )
         named, plan = plan.get("case_id"), plan["plan"]
     verdict = check(
-        plan if isinstance(value, Parsed) else case.text,
+        json.dumps(plan) if isinstance(value, Parsed) else case.text,
         level=asked.level,
         assurance=asked.assurance,
         r_max=asked.r_max,

@@ -5,7 +5,7 @@ import pytest
 import replan
 from replan.engine import Engine, Manner
 from runtime.driving import Stop
-from runtime.errors import Held
+from runtime.errors import Held, RunNotFound
 
 THIN = "Make it better, please."
 
@@ -98,3 +98,11 @@ def test_what_cannot_be_taken_is_a_usage_problem(waiting):
         replan.answer(f"{run}/q9", "x", home=home)
     with pytest.raises(replan.UsageProblem, match="RUN/ID"):
         replan.answer("q1", "x", home=home)
+
+
+def test_talking_to_a_run_that_is_not_there_makes_no_home(tmp_path):
+    with pytest.raises(RunNotFound):
+        replan.answer("zzzzzzzz/q1", "It fails.", home=tmp_path / "home")
+    with pytest.raises(RunNotFound):
+        replan.tell("zzzzzzzz", "It fails.", home=tmp_path / "home")
+    assert not (tmp_path / "home").exists()

@@ -159,3 +159,13 @@ def test_what_is_no_plan_at_all_is_called_unreadable(replan, plans):
     done = replan("check", plans / "torn.json")
     assert done.exit_code == 2
     assert done.stdout.splitlines()[0] == f"{plans / 'torn.json'}: unreadable"
+
+
+@pytest.mark.parametrize("value", ["a text", "", json.dumps(PLAN), 3, None, [], True])
+def test_json_that_is_no_object_is_read_and_rejected(replan, tmp_path, value):
+    """A text is a JSON value like the others, whatever stands in it."""
+    for name, content in (("plan.json", value), ("plans.jsonl", value), ("held.json", {"plan": value})):
+        (tmp_path / name).write_text(json.dumps(content))
+        done = replan("check", tmp_path / name, "--jsonl")
+        shown = json.loads(done.stdout)
+        assert (done.exit_code, [one["code"] for one in shown["findings"]]) == (3, ["field.not_object"])

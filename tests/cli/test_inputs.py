@@ -182,3 +182,38 @@ def test_a_problem_of_unusual_text_is_taken(replan, tmp_path):
     path.write_bytes(b"\xef\xbb\xbf" + PROBLEM.strip().encode() + b" \x1b[31mred\x07")
     done = replan("run", path, "-m", "rules", "--dry-run", "--json")
     assert json.loads(done.stdout)["workflow"] == "search"
+
+
+NOT_THERE = {
+    "show --last": 8,
+    "show zzzzzzzz": 8,
+    "log --last": 8,
+    "resume --last": 8,
+    "resume zzzzzzzz": 8,
+    "answer zzzzzzzz/q1 yes": 8,
+    "tell zzzzzzzz hello": 8,
+    "cancel zzzzzzzz": 8,
+    "questions zzzzzzzz": 8,
+    "questions": 0,
+    "runs": 0,
+}
+"""Commands about runs, and how each ends where there are none."""
+
+
+@pytest.mark.parametrize("command", NOT_THERE)
+def test_a_command_about_runs_leaves_a_fresh_home_as_it_is(replan, home, command):
+    """There was neither a home nor a journal; then there is an empty folder, and again nothing is left in it."""
+    for _ in range(2):
+        done = replan(*command.split())
+        assert done.exit_code == NOT_THERE[command], done.output
+        if done.exit_code:
+            refused(done, "(`replan ", code=8)
+        assert not home.exists() or not list(home.iterdir())
+        home.mkdir(mode=0o700, exist_ok=True)
+
+
+def test_an_empty_home_that_is_not_safe_is_refused_all_the_same(replan, home):
+    home.mkdir()
+    home.chmod(0o777)
+    refused(replan("runs"), "chmod go-w")
+    assert not list(home.iterdir())
