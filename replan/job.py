@@ -80,7 +80,10 @@ def make_job(
     """
     check_problem(problem)
     _check_limits(asked)
-    loaded, policy = check_workflow(asked.workflow, root, registry.guards, registry.generator_names)
+    try:
+        loaded, policy = check_workflow(asked.workflow, root, registry.guards, registry.generator_names)
+    except UsageProblem as wrong:  # What is wrong in a file has its place there.
+        raise UsageProblem(wrong.cause, place=wrong.place or "workflow", hint=wrong.hint) from None
     workflow, keys = loaded.workflow, _overrides(asked)
     if keys:
         workflow = _changed(workflow, keys)
@@ -168,7 +171,8 @@ def _changed(workflow: Workflow, keys: Mapping[str, Any]) -> Workflow:
         return workflow.changed(**keys)
     except UsageProblem as problem:
         place = "max_calls" if problem.place == "max_total_calls" else problem.place
-        raise UsageProblem(problem.cause, place=place, hint=problem.hint) from None
+        hint = problem.hint or "leave it out for the workflow's own"
+        raise UsageProblem(problem.cause, place=place, hint=hint) from None
 
 
 def _overrides(asked: Asked) -> dict[str, Any]:

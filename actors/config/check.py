@@ -7,7 +7,15 @@ from pathlib import Path
 from actors.config.atomicguard import is_foreign
 from actors.config.pair import CHILD
 from actors.config.policies import load_policy
-from actors.config.resolve import ALIASES, LoadedWorkflow, find_named, find_shipped, read_workflow, with_prompts
+from actors.config.resolve import (
+    ALIASES,
+    FROM_HERE,
+    LoadedWorkflow,
+    find_named,
+    find_shipped,
+    read_workflow,
+    with_prompts,
+)
 from actors.config.workflow import unknown_names, validate_names
 from actors.config.yamlfile import Document
 from actors.policy.table import Policy
@@ -79,7 +87,7 @@ class _Checking:
         except UsageProblem as problem:
             raise document.problem(problem.cause, key, problem.hint) from None
         if not path.exists():
-            raise document.problem(f"no such file {str(path)!r}", key)
+            raise document.problem(f"no such file {str(path)!r}", key, FROM_HERE)
         where = str(path.resolve())
         if where in above:
             names = [Path(one).stem for one in (*above[above.index(where) :], where)]

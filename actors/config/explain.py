@@ -129,5 +129,7 @@ def _hint(first: ErrorDetails) -> str:
         case "literal_error":
             choices = [choice.strip("' ") for choice in str(first["ctx"]["expected"]).replace(" or ", ",").split(",")]
             return nearest(str(first["input"]), choices, kind="choices")
+        case "missing":
+            return f"add `{first['loc'][-1]}: ...`"
         case _:
             return ""

@@ -27,6 +27,9 @@ from runtime.errors import UsageProblem
 ALIASES: Mapping[str, str] = {"full": "linear", "classify-then-plan": "option_a"}
 """The names that the seeds' pipelines have in their own evaluation."""
 
+FROM_HERE = "a path counts from the folder of this file"
+"""What to think of where a file that a workflow names is not there."""
+
 _SUFFIXES = (".yaml", ".yml", ".json")
 _PROMPTS_SHARED = "planning"
 """The shipped prompts file whose sections serve the files that have none."""
@@ -130,7 +133,7 @@ def find_named(wanted: str, shipped: Path, kind: str, document: Document) -> Pat
     except UsageProblem as problem:
         raise document.problem(problem.cause, (kind,), problem.hint) from None
     if not path.exists():
-        raise document.problem(f"no such file {str(path)!r}", (kind,))
+        raise document.problem(f"no such file {str(path)!r}", (kind,), FROM_HERE)
     return path
 
 

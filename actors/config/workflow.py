@@ -130,7 +130,8 @@ class Workflow(Config):
                         raise complaint(f"there is no step {target!r}", path, nearest(target, pairs, kind="steps"))
         cycle = self.graph.cycle()
         if cycle:
-            raise complaint(f"steps require each other: {' -> '.join(cycle)}", ("action_pairs", cycle[0], "requires"))
+            path, hint = ("action_pairs", cycle[0], "requires"), "take one out of `requires`"
+            raise complaint(f"steps require each other: {' -> '.join(cycle)}", path, hint)
         for step, pair in pairs.items():
             above = self.ancestors(step)
             for key, targets in _references(pair)[1:]:

@@ -75,19 +75,21 @@ def read_document(path: Path) -> Document:
         with path.open("rb") as file:
             data = file.read(FILE_BYTES_MAX + 1)
     except FileNotFoundError:
-        raise UsageProblem("no such file", place=source) from None
+        raise UsageProblem("no such file", place=source, hint="name a file that is there") from None
     except IsADirectoryError:
-        raise UsageProblem("this is a folder, not a file", place=source) from None
+        raise UsageProblem("this is a folder, not a file", place=source, hint="name the file in it") from None
     except OSError as error:
-        raise UsageProblem(f"cannot be read: {error.strerror or error}", place=source) from None
+        cause = f"cannot be read: {(error.strerror or str(error)).lower()}"
+        raise UsageProblem(cause, place=source, hint="name a file that you may read") from None
     except ValueError:  # a zero byte in the name
-        raise UsageProblem("this is not a file name", place=repr(source)) from None
+        raise UsageProblem("this is not a file name", place=repr(source), hint="name a file that is there") from None
     if len(data) > FILE_BYTES_MAX:
-        raise UsageProblem(f"the file is over {FILE_BYTES_MAX // 1024} KiB", place=source)
+        hint = "leave out what is not needed, or name another file"
+        raise UsageProblem(f"the file is over {FILE_BYTES_MAX // 1024} KiB", place=source, hint=hint)
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise UsageProblem(f"not UTF-8 text (byte {error.start})", place=source) from None
+        raise UsageProblem(f"not UTF-8 text (byte {error.start})", place=source, hint="save it as UTF-8") from None
     return parse_document(text, source)
 
 

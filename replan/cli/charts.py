@@ -1,7 +1,8 @@
 """What `workflow` prints: lists, resolved values, drawings, schemas and costs."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import yaml
 from pydantic import BaseModel
@@ -23,6 +24,7 @@ from replan.plugins import registry
 from replan.settings import choose_model, read_user_config
 from replan.show.console import Row, columns, err, line, print_json, show
 from runtime.clock import SystemClock
+from runtime.errors import UsageProblem
 from runtime.journal.home import locate_home
 from runtime.terminal import clean
 
@@ -46,7 +48,8 @@ def list_workflows(*, as_json: bool) -> int:
 def show_workflow(name: str, *, as_json: bool) -> int:
     """Print a workflow, resolved."""
     known = registry()
-    loaded, _ = check_workflow(name, data_root(), frozenset(known.guards), known.generator_names, to_run=False)
+    with _named():
+        loaded, _ = check_workflow(name, data_root(), frozenset(known.guards), known.generator_names, to_run=False)
     for notice in loaded.notices:
         err().print(line(f"replan: {notice}"))
     value = loaded.workflow.model_dump(mode="json", exclude_none=True)
@@ -63,7 +66,8 @@ def draw_workflow(name: str, form: str, *, as_plan: bool) -> int:
     if as_plan:
         print_json(plan_of(_job(name, None).pinned))
     else:
-        drawn, _, _ = read_workflow(name, data_root())
+        with _named():
+            drawn, _, _ = read_workflow(name, data_root())
         print((mermaid if form == "mermaid" else dot)(drawn), end="")  # noqa: T201 -- the result goes to stdout
     return Exit.OK
 
@@ -83,13 +87,24 @@ def print_cost(name: str, model: str | None, *, as_json: bool) -> int:
 def _job(name: str, model: str | None) -> Job:
     """Return the job of a workflow, for whatever problem."""
     config = read_user_config(locate_home().config)
-    return make_job(
-        "any problem",
-        Asked(workflow=name),
-        choose_model(model, os.environ, config),
-        config=config,
-        registry=registry(),
-        root=data_root(),
-        environment=os.environ,
-        now=SystemClock().now(),
-    )
+    with _named():
+        return make_job(
+            "any problem",
+            Asked(workflow=name),
+            choose_model(model, os.environ, config),
+            config=config,
+            registry=registry(),
+            root=data_root(),
+            environment=os.environ,
+            now=SystemClock().now(),
+        )
+
+
+@contextmanager
+def _named() -> Iterator[None]:
+    """Say of a workflow that is not known by which argument it was named."""
+    try:
+        yield
+    except UsageProblem as problem:
+        place = "NAME" if problem.place in ("", "workflow") else problem.place
+        raise UsageProblem(problem.cause, place=place, hint=problem.hint) from None

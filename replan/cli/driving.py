@@ -11,7 +11,7 @@ from actors.machine.state import State
 from replan.cli.conversing import converse
 from replan.cli.dryrun import print_dry_run
 from replan.cli.exits import Exit, exit_of_result
-from replan.cli.inputs import read_problem
+from replan.cli.inputs import place_of, read_problem
 from replan.cli.mail import say_how_to_answer
 from replan.cli.options import Invocation
 from replan.cli.session import Signals, newest_run, opened, run_named
@@ -41,7 +41,8 @@ Start = Callable[[Going, Stop], Awaitable[Result]]
 
 TICK_SECONDS = 1.0
 
-_FLAGS = {
+_PLACES = {
+    "workflow": "--workflow",
     "search": "--search",
     "max_calls": "--max-calls",
     "max_tokens": "--max-tokens",
@@ -49,7 +50,7 @@ _FLAGS = {
     "deadline_seconds": "--deadline",
     "active_seconds": "--active-time",
 }
-"""The flags for what is asked for, since a problem with it names the option in Python."""
+"""What was asked for, as the command line calls it: a problem with it names the option in Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,8 @@ def run_problem(
             now=SystemClock().now(),
         )
     except UsageProblem as wrong:
-        raise UsageProblem(wrong.cause, place=_FLAGS.get(wrong.place, wrong.place), hint=wrong.hint) from None
+        places = _PLACES | {"PROBLEM": place_of(problem)}
+        raise UsageProblem(wrong.cause, place=places.get(wrong.place, wrong.place), hint=wrong.hint) from None
     for notice in filter(None, (choice.notice, *job.notices)):
         err().print(line(f"replan: {notice}"))
     if dry_run:

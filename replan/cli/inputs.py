@@ -24,7 +24,7 @@ def read_problem(argument: str) -> str:
     if argument == "-":
         if sys.stdin.isatty():
             err().print(line("replan: reading the problem from the terminal; Ctrl-D ends it"))
-        return as_text(_capped(sys.stdin.buffer, PROBLEM_BYTES_MAX, "the problem"), "standard input")
+        return as_text(_capped(sys.stdin.buffer, PROBLEM_BYTES_MAX, "the problem"), place_of(argument))
     path = Path(argument)
     try:
         if stat.S_ISDIR(path.stat().st_mode):
@@ -33,6 +33,11 @@ def read_problem(argument: str) -> str:
             return as_text(_capped(file, PROBLEM_BYTES_MAX, argument), argument)
     except (OSError, ValueError) as error:
         raise _unread(argument, error) from None
+
+
+def place_of(argument: str) -> str:
+    """Return what a problem is called that the argument names."""
+    return "standard input" if argument == "-" else argument
 
 
 def read_stdin(limit: int) -> str:

@@ -104,7 +104,8 @@ class ScriptedModel:
         try:
             script, lines = _parse(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
-            raise UsageProblem(f"cannot be read: {error.strerror or error}", place=place) from None
+            cause = f"cannot be read: {(error.strerror or str(error)).lower()}"
+            raise UsageProblem(cause, place=place, hint="name a script that is there: scripted:FILE") from None
         except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
             mark = getattr(error, "problem_mark", None)
             where = f"{place}:{mark.line + 1}" if mark is not None else place

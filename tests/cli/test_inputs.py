@@ -37,13 +37,19 @@ def test_a_problem_that_is_no_text_is_refused(replan, home, tmp_path, kind):
     path = tmp_path / "bad.md"
     if content is not None:
         path.write_bytes(content)
-    refused(replan("run", path, "-m", "rules"), word, home=home)
+    done = replan("run", path, "-m", "rules")
+    refused(done, f"replan: {str(path)[:59]}", word, home=home)
+    assert done.stderr.endswith(")\n"), "what to do stands at the end"
 
 
 @pytest.mark.parametrize("kind", [kind for kind in BAD if kind != "missing"])
 def test_the_same_holds_for_standard_input(replan, home, kind):
     content, word = BAD[kind]
     refused(replan("run", "-", "-m", "rules", input=content), word, home=home)
+
+
+def test_an_empty_problem_is_called_by_its_name(replan, home):
+    refused(replan("run", "-", "-m", "rules", input=""), "replan: standard input: the problem is empty", home=home)
 
 
 def test_of_fifty_megabytes_only_the_cap_is_read(replan, home, tmp_path):
@@ -85,7 +91,10 @@ FLAGS = {
     ("--search", "dept_first"): "depth_first",
     ("--detach",): "no host is running",
     ("--detach", "--dry-run"): "leave one out",
-    ("-w", "serch"): "did you mean 'search'?",
+    ("-w", "serch"): "--workflow: unknown workflow 'serch' (did you mean 'search'?)",
+    ("-w", "./none.yaml"): "none.yaml: no such file (name a file",
+    ("-w", "."): "--workflow: unknown workflow '.' (shipped: ",
+    ("-w", "./"): "this is a folder, not a file (name the file in it)",
     ("-m", "scriptd:x.yaml"): "did you mean scripted:?",
     ("-m", ""): "names no model",
     ("-m", "scripted:missing.yaml"): "missing.yaml: cannot be read",
@@ -103,7 +112,9 @@ FLAGS = {
 @pytest.mark.parametrize("flags", FLAGS, ids=" ".join)
 def test_flags_that_make_no_sense_are_refused(replan, home, problem, flags):
     model = () if "-m" in flags else ("-m", "rules")
-    refused(replan("run", problem, *model, *flags), FLAGS[flags], home=home)
+    done = replan("run", problem, *model, *flags)
+    refused(done, FLAGS[flags], home=home)
+    assert done.stderr.endswith(")\n"), "what to do stands at the end"
 
 
 def test_resume_takes_a_run_or_the_last_one(replan, home):
@@ -131,9 +142,15 @@ action_pairs:
 
 WRONG = {
     "key": (WORKFLOW.replace("    requires", "    requiers"), "mine.yaml:9", "did you mean 'requires'?"),
-    "cycle": (WORKFLOW.replace("valid\n", "valid\n    requires: [g_plan]\n"), "mine.yaml:6", "require each other"),
+    "cycle": (WORKFLOW.replace("valid\n", "valid\n    requires: [g_plan]\n"), "mine.yaml:6", "-> g_analysis (take one"),
     "guard": (WORKFLOW.replace("plan_medium", "plan_mediun"), "mine.yaml:8", "did you mean 'plan_medium'?"),
     "step": (WORKFLOW.replace("[g_analysis]", "[g_analyse]"), "mine.yaml:9", "did you mean 'g_analysis'?"),
+    "missing": (
+        WORKFLOW.replace("    guard: plan_medium\n", ""),
+        "mine.yaml:6",
+        "missing key 'guard' (add `guard: ...`)",
+    ),
+    "policy": (WORKFLOW + "policy: ./mine.policy.yaml\n", "mine.yaml:10 policy: ", "(a path counts from the folder"),
     "yaml": (WORKFLOW.replace("name: mine", "name: [mine"), "mine.yaml:", ""),
 }
 

@@ -55,7 +55,7 @@ def test_the_cost_is_the_exact_worst_case(replan):
 
 def test_an_unknown_workflow_gets_the_nearest_name(replan):
     for command in ("show", "graph", "cost"):
-        refused(replan("workflow", command, "option_aa"), "option_a")
+        refused(replan("workflow", command, "option_aa"), "replan: NAME: unknown workflow", "option_a")
 
 
 def test_the_doctor_finds_a_sound_house_and_writes_nothing(replan, home):

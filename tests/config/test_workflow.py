@@ -179,10 +179,10 @@ def test_both_spellings_of_escalation_are_read():
             "w.yaml:6 action_pairs.g_a.requries: unknown key 'requries' (did you mean 'requires'?)",
         ),
         (START + "rmx: 3\n", "w.yaml:6 rmx: unknown key 'rmx' (did you mean 'rmax'?)"),
-        ("name: w\n", "w.yaml:1: missing key 'action_pairs'"),
+        ("name: w\n", "w.yaml:1: missing key 'action_pairs' (add `action_pairs: ...`)"),
         (
             "name: w\naction_pairs:\n  g_a:\n    generator: g\n",
-            "w.yaml:3 action_pairs.g_a: missing key 'guard'",
+            "w.yaml:3 action_pairs.g_a: missing key 'guard' (add `guard: ...`)",
         ),
         (
             START + "    requires: [g_bb]\n  g_b: {generator: g, guard: h}\n",
@@ -191,7 +191,7 @@ def test_both_spellings_of_escalation_are_read():
         (
             "name: w\naction_pairs:\n"
             + "".join(f"  {a}: {{generator: g, guard: h, requires: [{b}]}}\n" for a, b in ("ab", "bc", "ca")),
-            "w.yaml:3 action_pairs.a.requires: steps require each other: a -> b -> c -> a",
+            "w.yaml:3 action_pairs.a.requires: steps require each other: a -> b -> c -> a (take one out of `requires`)",
         ),
         (
             START + "    escalate_to: [g_b]\n" + SECOND,

@@ -125,22 +125,22 @@ def read_problem(path: Path) -> str:
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    assert read_problem(tmp_path / "no.yaml") == f"{tmp_path}/no.yaml: no such file"
+    assert read_problem(tmp_path / "no.yaml") == f"{tmp_path}/no.yaml: no such file (name a file that is there)"
 
 
 def test_a_folder_is_not_a_file(tmp_path):
-    assert read_problem(tmp_path) == f"{tmp_path}: this is a folder, not a file"
+    assert read_problem(tmp_path) == f"{tmp_path}: this is a folder, not a file (name the file in it)"
 
 
 def test_a_name_that_no_file_can_have():
-    assert read_problem(Path("a\0b")).endswith("this is not a file name")
+    assert "this is not a file name (" in read_problem(Path("a\0b"))
     assert "cannot be read" in read_problem(Path("a" * 5000))
 
 
 def test_a_binary_file_is_refused(tmp_path):
     path = tmp_path / "b.yaml"
     path.write_bytes(b"\x7fELF\x02\x01\xff\xfe")
-    assert read_problem(path) == f"{path}: not UTF-8 text (byte 6)"
+    assert read_problem(path) == f"{path}: not UTF-8 text (byte 6) (save it as UTF-8)"
     path.write_bytes(bytes(100))
     assert read_problem(path).startswith(f"{path}:1: not text")
 
@@ -149,7 +149,9 @@ def test_a_huge_file_is_not_read_to_its_end(tmp_path):
     path = tmp_path / "h.yaml"
     with path.open("wb") as file:
         file.truncate(50 * 1024 * 1024)
-    assert read_problem(path) == f"{path}: the file is over 1024 KiB"
+    assert (
+        read_problem(path) == f"{path}: the file is over 1024 KiB (leave out what is not needed, or name another file)"
+    )
 
 
 def test_the_size_limit_is_exact(tmp_path):

@@ -43,7 +43,10 @@ def test_a_file_in_the_seeds_format_loads_as_it_stands(tmp_path):
 def test_an_entry_without_one_of_its_texts_is_refused(tmp_path, key):
     """S100, S101: also without a wrapper."""
     texts = {other: text for other, text in TEXTS.items() if other != key}
-    assert problem(write(tmp_path, {"g_plan": texts}, "own.yaml")) == f"own.yaml:2 g_plan: missing key {key!r}"
+    assert (
+        problem(write(tmp_path, {"g_plan": texts}, "own.yaml"))
+        == f"own.yaml:2 g_plan: missing key {key!r} (add `{key}: ...`)"
+    )
 
 
 def test_an_older_file_without_the_escalation_wrapper_takes_the_shipped_one_and_says_so(tmp_path):
@@ -84,7 +87,7 @@ def test_a_wrapper_has_exactly_one_slot(tmp_path, key, text, found):
         ),
         (
             {"sections": {}, "g": TEXTS},
-            "prompts.json:2 sections: missing key 'data_note' (17 more problems in this file)",
+            "prompts.json:2 sections: missing key 'data_note' (add `data_note: ...`; 17 more problems in this file)",
         ),
         ({"sections": 3, "g": TEXTS}, "prompts.json:2 sections: should be a mapping of keys to values, not 3"),
     ],
@@ -96,7 +99,7 @@ def test_each_mistake_is_one_line(tmp_path, value, line):
 def test_shared_sections_must_be_there(tmp_path):
     path = write(tmp_path, {"g": TEXTS})
     assert problem(path, path) == "prompts.json: missing key 'sections'"
-    assert problem(path, tmp_path / "no.yaml") == "no.yaml: no such file"
+    assert problem(path, tmp_path / "no.yaml") == "no.yaml: no such file (name a file that is there)"
 
 
 def test_a_section_without_its_slot_is_refused(tmp_path):
