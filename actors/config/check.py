@@ -91,7 +91,9 @@ class _Checking:
         where = str(path.resolve())
         if where in above:
             names = [Path(one).stem for one in (*above[above.index(where) :], where)]
-            raise document.problem(f"workflows run each other: {' -> '.join(names)}", key)
+            raise document.problem(
+                f"workflows run each other: {' -> '.join(names)}", key, "let one of them ask a model"
+            )
         if len(above) >= DEPTH_MAX:
             raise document.problem(f"{CHILD}{name} would be workflow {len(above) + 1} of at most {DEPTH_MAX}", key)
         loaded, policy = self.check(where, above)

@@ -121,7 +121,12 @@ class Workflow(Config):
         """Check what holds between steps; a missing step is told before a cycle, since it may be the same slip."""
         pairs = self.action_pairs
         if not 1 <= len(pairs) <= STEPS_MAX:
-            raise complaint(f"a workflow has 1 to {STEPS_MAX} steps, this one has {len(pairs)}", ("action_pairs",))
+            hint = (
+                "leave some out, or run them as a workflow of their own" if pairs else "add one, such as `g_plan: ...`"
+            )
+            raise complaint(
+                f"a workflow has 1 to {STEPS_MAX} steps, this one has {len(pairs)}", ("action_pairs",), hint
+            )
         for step, pair in pairs.items():
             for key, targets in _references(pair):
                 for index, target in enumerate(targets):

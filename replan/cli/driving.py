@@ -34,6 +34,7 @@ from runtime.collector import tune
 from runtime.errors import UsageProblem
 from runtime.events import Record
 from runtime.journal.home import locate_home
+from runtime.models.spec import Replay
 from runtime.program import program
 from runtime.supervisor import Stop
 
@@ -101,12 +102,14 @@ def run_problem(
         hint = f"start one with `{program()} host`, or leave --detach out"
         raise UsageProblem("no host is running", place="--detach", hint=hint)
     tune()
-    return trio.run(_run, Manner(invocation, no_input, as_json, detach), job)
+    # What a replay needs is there already, or it is refused.
+    make = not isinstance(choice.spec, Replay)
+    return trio.run(_run, Manner(invocation, no_input, as_json, detach), job, make)
 
 
-async def _run(manner: Manner, job: Job) -> int:
+async def _run(manner: Manner, job: Job, make: bool) -> int:
     name = new_run_id()
-    async with opened(manner.invocation, make=True) as engine:
+    async with opened(manner.invocation, make=make) as engine:
         if manner.detach:
             return await _detach(engine, name, job, manner)
 

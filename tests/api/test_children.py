@@ -222,7 +222,7 @@ def test_workflows_that_run_each_other_are_refused_where_the_circle_closes(tmp_p
         tmp_path, above=PARENT, below=CHILD.replace("{generator: model", '{generator: "workflow:above.yaml"', 1)
     )
     said = f"{tmp_path / 'below.yaml'}:4 action_pairs.c_strategy.generator: workflows run each other"
-    assert problem(top) == f"{said}: above -> below -> above"
+    assert problem(top) == f"{said}: above -> below -> above (let one of them ask a model)"
 
 
 def test_workflows_stand_above_one_another_up_to_a_depth(tmp_path):

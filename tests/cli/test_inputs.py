@@ -150,6 +150,12 @@ WRONG = {
         "mine.yaml:6",
         "missing key 'guard' (add `guard: ...`)",
     ),
+    "no steps": ("name: mine\naction_pairs: {}\n", "mine.yaml:2 action_pairs", "(add one, such as `g_plan: ...`)"),
+    "itself": (
+        WORKFLOW.replace("model\n    guard: plan", "workflow:./mine.yaml\n    guard: plan"),
+        "mine.yaml:7 action_pairs.g_plan.generator",
+        "mine -> mine (let one of them ask",
+    ),
     "policy": (WORKFLOW + "policy: ./mine.policy.yaml\n", "mine.yaml:10 policy: ", "(a path counts from the folder"),
     "yaml": (WORKFLOW.replace("name: mine", "name: [mine"), "mine.yaml:", ""),
 }
@@ -211,6 +217,7 @@ NOT_THERE = {
     "tell zzzzzzzz hello": 8,
     "cancel zzzzzzzz": 8,
     "questions zzzzzzzz": 8,
+    "run - -m replay:zzzzzzzz": 8,
     "questions": 0,
     "runs": 0,
 }
@@ -221,7 +228,7 @@ NOT_THERE = {
 def test_a_command_about_runs_leaves_a_fresh_home_as_it_is(replan, home, command):
     """There was neither a home nor a journal; then there is an empty folder, and again nothing is left in it."""
     for _ in range(2):
-        done = replan(*command.split())
+        done = replan(*command.split(), input=PROBLEM)
         assert done.exit_code == NOT_THERE[command], done.output
         if done.exit_code:
             refused(done, "(`replan ", code=8)

@@ -228,7 +228,10 @@ def test_both_spellings_of_escalation_are_read():
                 "64 characters at most, not 'G-A'"
             ),
         ),
-        ("name: w\naction_pairs: {}\n", "w.yaml:2 action_pairs: a workflow has 1 to 64 steps, this one has 0"),
+        (
+            "name: w\naction_pairs: {}\n",
+            "w.yaml:2 action_pairs: a workflow has 1 to 64 steps, this one has 0 (add one, such as `g_plan: ...`)",
+        ),
         (
             "name: w\naction_pairs: [a]\n",
             "w.yaml:2 action_pairs: should be a mapping of keys to values, not ['a']",
