@@ -42,7 +42,7 @@ from actors.machine.events import (
 )
 from actors.machine.ids import call_of, place_of
 from actors.machine.pinned import read_pinned
-from actors.machine.state import Node, Open, Revision, State, Tries
+from actors.machine.state import HOME_BUDGET, Node, Open, Revision, State, Tries
 from actors.policy.decide import Decision, Past, places_up, signature
 from actors.policy.table import BacktrackLevel
 from actors.search.progress import Phase, accept, begin, mark, new_round, redo, start
@@ -78,7 +78,9 @@ def _evolve(state: State, event: PlanningEvent) -> State:
         case RunStarted():
             return _started(state, event)
         case RunResumed():
-            return changed(state, epoch=event.epoch, parked=False, handover=False, parked_why="")
+            # Whoever takes the run on asks anew what the day allows: the budget may have been raised.
+            waits = _without(state.waits, HOME_BUDGET)
+            return changed(state, epoch=event.epoch, parked=False, handover=False, parked_why="", waits=waits)
         case RunParked():
             return changed(state, parked=True, handover=event.handover, parked_why=event.why)
         case GenerationRequested() | ClassificationRequested():

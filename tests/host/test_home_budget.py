@@ -28,6 +28,19 @@ async def test_a_run_waits_for_the_next_day_when_the_budget_is_used_up(autojump_
         assert notices == [f"{waits[0].why}; the run waits for the next day"]
 
 
+async def test_a_run_that_waits_for_the_next_day_goes_on_when_the_budget_is_raised_and_it_is_resumed(autojump_clock):
+    stage = Stage()
+    async with stage.engine(budget=HomeBudget(calls=1)) as engine:
+        with trio.move_on_after(MINUTE / 2):
+            await engine.begin(job("a", "b"), run="first")
+        with trio.move_on_after(1):  # As long as nothing is raised, nothing is asked.
+            await engine.resume("first")
+    assert len(stage.calls) == 1
+    async with stage.engine(budget=HomeBudget(calls=2)) as engine:
+        assert (await engine.resume("first")).succeeded
+    assert max(stage.calls) < MINUTE
+
+
 async def test_a_run_begins_also_when_nothing_is_left_of_the_day(autojump_clock):
     stage = Stage()
     async with stage.engine(budget=HomeBudget(calls=1)) as engine:

@@ -4,13 +4,13 @@ from itertools import count
 
 import pytest
 
-from actors.machine.messages import Faulted
+from actors.machine.messages import Faulted, Generated, Judged
 from actors.machine.planning import GenerationBrief, JudgementBrief
 from actors.machine.state import State
 from actors.search.cost import worst_case_calls
 from runtime.ledger import Limits
 from runtime.messages import Overdrawn, Parking, Resumed, Woken
-from runtime.models.port import Fault, FaultKind
+from runtime.models.port import Fault, FaultKind, Reply
 from tests.support.worlds import SEEDS, World, passed, pinned, rejected
 
 
@@ -159,12 +159,22 @@ def test_a_run_whose_home_has_used_up_its_budget_asks_for_nothing_until_the_next
     world.begin()
     world.send(Overdrawn(1001.0, 5000.0, "used up"))
     world.send(Overdrawn(1001.5, 5000.0, "used up"))
+    assert world.state.waits["home_budget"].until == 5000.0
+    answered = Generated("a/v1.a1", 1002.0, 1.0, Reply(text="{}", usage=None, model="toy"))
+    assert [event.kind for event in world.send(answered)] == ["artifact_produced", "judgement_requested"]
+    kinds = [event.kind for event in world.send(Judged("judge:a/v1.a1", 1003.0, 0.0, rejected("field.missing")))]
+    assert kinds == ["verdict_reached", "decided"]
+    assert "generation_requested" in [event.kind for event in world.send(Woken("home_budget", 5000.0))]
+
+
+def test_whoever_resumes_a_run_that_waits_for_its_homes_next_day_has_it_ask_anew():
+    """Its budget may have been raised; if not, the journal refuses what it asks, and it waits again."""
+    world = World(pinned({"a": {}, "b": {}}), judge=lambda *_: passed())
+    world.begin()
+    world.send(Overdrawn(1001.0, 5000.0, "used up"))
     world.send(Resumed(2, 1002.0))
-    assert [(work.request_id, work.until) for work in world.machine.outstanding(world.state).values()] == [
-        ("home_budget", 5000.0)
-    ]
-    world.send(Woken("home_budget", 5000.0))
     assert sorted(world.machine.outstanding(world.state)) == ["a/v1.a1.t2", "b/v1.a1.t2"]
+    assert [event.kind for event in world.send(Overdrawn(1002.0, 5000.0, "used up"))] == ["wait_requested"]
 
 
 def test_a_run_ends_where_nobody_wants_to_wait_for_the_next_day():

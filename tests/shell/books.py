@@ -94,6 +94,7 @@ class Books:
             case "run_started":
                 self.limits, self.epoch = event.limits, record.epoch
             case "run_resumed":
+                self.waits.pop("home_budget", None)  # Whoever takes the run on asks anew.
                 self.holds(event.epoch == record.epoch, "a driver resumed under another epoch")
                 self.epoch, self.parked, self.parked_why = event.epoch, False, ""
             case "run_parked":
