@@ -40,7 +40,10 @@ CODEC = Codec(EVENTS)
 
 @dataclass
 class Run:
-    """A simulated run. `started` are the generation requests that reached the provider; `sent` all work messages."""
+    """A simulated run. `started` are the generation requests that reached the provider; `sent` all work messages.
+
+    `power_cuts` is the chance that the driver dies with a batch in hand.
+    """
 
     seed: int
     dice: random.Random = field(init=False)
@@ -52,6 +55,7 @@ class Run:
     answers: list = field(default_factory=list)
     now: float = START
     epoch: int = 1
+    power_cuts: float = 0.05
     count: int = 0
 
     def __post_init__(self):
@@ -61,17 +65,24 @@ class Run:
 
     def simulate(self):
         """Play until the run ends or only an unwilling person could go on; return the machine's last state."""
+        self.begin()
+        self.play(patient=self.dice.random() < 0.8, disturbance=self.weather.disturbance)
+        self.close()
+        return self.state
+
+    def begin(self):
+        """Let the user begin the run."""
         self.send(Begin(self.now, f"run-{self.seed}", "problem \ud800", self.config.model_dump_json(), self.limits))
-        patient = self.dice.random() < 0.8
+
+    def play(self, *, patient, disturbance):
+        """Go on to the end; a patient user answers, `disturbance` is the chance that something else comes first."""
         while self.state.finished is None:
             self.count += 1
             assert self.count < MESSAGES_MAX, "the run does not end"
-            if self.dice.random() < self.weather.disturbance:
+            if self.dice.random() < disturbance:
                 self.disturb()
             elif not self.go_on(patient=patient):
                 break
-        self.close()
-        return self.state
 
     def send(self, message):
         """Give the machine one message; write and check what follows."""
@@ -80,6 +91,9 @@ class Run:
         assert accepted == MACHINE.accept(before, message), "accept is not deterministic"
         if accepted is None or isinstance(accepted, Refused):
             return accepted
+        reply = isinstance(message, Generated | Faulted | Judged | Woken)
+        if reply and message.request_id not in MACHINE.outstanding(before):
+            assert accepted.kind == "settled", "a duplicate or a late reply is acted on"
         _, batch = settle(MACHINE, self.state, accepted)
         if self.dice.random() < 0.1:
             assert settle(MACHINE, self.state, accepted)[1] == batch, "advance is not deterministic"
@@ -93,7 +107,7 @@ class Run:
         assert MACHINE.advance(self.state) is None, "the machine was not quiet"
         self.batch = len(batch)
         self.invariants.quiet(self.state, MACHINE.outstanding(self.state))
-        if self.dice.random() < 0.05:  # Sometimes the power goes before the requests of the batch go out.
+        if self.dice.random() < self.power_cuts:  # The power goes before the requests of the batch go out.
             self.crash()
         self.start()
         return batch
@@ -201,16 +215,13 @@ class Run:
         self.now += dice.choice((0.0, 1.0))
         chance = dice.random()
         if chance < self.weather.cancel:
-            self.send(Mailed(self.count, "cancel", '{"kind": "cancel"}', self.now))
+            self.cancel()
         elif chance < 0.15 and (closed := self.closed()):
             self.answer(dice.choice(closed))
         elif chance < 0.25 and self.sent:
-            again = dice.choice(self.sent)  # A duplicate, or an answer to what an earlier driver asked for.
-            self.send(replace(again, at=self.now))
+            self.again()
         elif chance < 0.4 and self.state.ledger.forfeited:
-            late = dice.choice(sorted(self.state.ledger.forfeited))
-            if late in self.started and late not in self.refunded:
-                self.send(self.generated(late))
+            self.late()
         elif chance < 0.55:
             self.resume()
         elif chance < 0.7:
@@ -224,6 +235,20 @@ class Run:
             self.now -= dice.choice((0.5, 5_000.0))  # Somebody sets the clock.
         elif chance > 0.995:
             self.send(Crashed("x", self.now, "a bug \ud800"))
+
+    def cancel(self):
+        """Let the user cancel the run."""
+        self.send(Mailed(self.count, "cancel", '{"kind": "cancel"}', self.now))
+
+    def again(self):
+        """Send a duplicate, or an answer to what an earlier driver asked for."""
+        self.send(replace(self.dice.choice(self.sent), at=self.now))
+
+    def late(self):
+        """Let a reply come in to a request that was withdrawn."""
+        late = self.dice.choice(sorted(self.state.ledger.forfeited))
+        if late in self.started and late not in self.refunded:
+            self.send(self.generated(late))
 
     def closed(self):
         """Return the questions that are gone on without, and that may be answered all the same."""
@@ -264,14 +289,15 @@ class Run:
         paid = self.started - self.refunded
         asked = [name for name in paid if name.split("/")[0] not in free or call_of(name).endswith("/c")]
         assert len(asked) <= self.state.ledger.committed.calls, "the provider was asked more often than the books say"
-        for _ in range(3):
-            self.start_from(self.dice.randint(1, len(self.events)))
+        self.start_anywhere()
 
-    def start_from(self, length):
-        """Resume from a prefix: it must be quiet, over, or have something to wait for."""
-        state = fold(MACHINE, self.events[:length])
-        accepted = MACHINE.accept(state, Resumed(self.epoch + 1, self.now + 1.0))
-        assert (accepted is None) == (state.finished is not None)
-        if accepted is not None:
-            state, _ = settle(MACHINE, state, accepted)
-            assert state.finished is not None or MACHINE.outstanding(state), f"stuck after {length} events"
+    def start_anywhere(self):
+        """Resume from every prefix: each must be over, or have something to wait for."""
+        prefix = MACHINE.initial()
+        for length, event in enumerate(self.events, start=1):
+            prefix = MACHINE.evolve(prefix, event)
+            accepted = MACHINE.accept(prefix, Resumed(self.epoch + 1, self.now + 1.0))
+            assert (accepted is None) == (prefix.finished is not None)
+            if accepted is not None:
+                state, _ = settle(MACHINE, prefix, accepted)
+                assert state.finished is not None or MACHINE.outstanding(state), f"stuck after {length} events"
