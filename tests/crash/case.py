@@ -63,9 +63,9 @@ class Case:
         problem.write_text(PROBLEM)
         return "run", str(problem), "-m", "test-model", "--max-calls", str(calls), "--json"
 
-    def begin(self, calls: int, **more: Any) -> tuple[int, Any]:
+    def begin(self, calls: int, *argv: str, **more: Any) -> tuple[int, Any]:
         """Begin the run, and wait for its end."""
-        return self.replan(*self.beginning(calls), **more)
+        return self.replan(*self.beginning(calls), *argv, **more)
 
     @property
     def journal(self) -> Path:

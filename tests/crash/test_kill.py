@@ -8,6 +8,7 @@ import json
 import os
 import random
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,12 @@ SCRIPT: dict[str, Any] = {
     "g_plan": [plan(needs_missing_token="licence_granted"), *[plan()] * 40],
 }
 RANDOM_KILLS = int(os.environ.get("REPLAN_KILLS", "20"))
-"""More of them in a soak, in two parts (`REPLAN_KILLS_FROM`); it also kills each time that a label is reached, and not
-at the first and the fourth only.
+"""More of them in a soak, in two parts (`REPLAN_KILLS_FROM`); it also kills the long run each time that a label is
+reached, and not at the first and the fourth only. The short run is always killed each time.
 """
 PLACES = range(1, 40) if RANDOM_KILLS > 20 else (1, 4)
+SHORT: dict[str, Any] = {"g_plan": ["Here is your plan.", *[plan()] * 40]}
+"""A run of one step: its first reply is no plan, its second is."""
 TTL = 0.06
 """Seconds: short, so that the lease is renewed within a run of this length."""
 
@@ -92,12 +95,12 @@ def lost(events: list[PlanningEvent]) -> int:
     return len(opened)
 
 
-def killed_and_resumed(case: Case, calls: int, kill: dict[str, Any]) -> tuple[Result, int] | None:
+def killed_and_resumed(case: Case, calls: int, kill: dict[str, Any], *argv: str) -> tuple[Result, int] | None:
     """Begin a run, have it killed, resume it, and check; None when the run ended before it could be killed.
 
     The number is how many calls were open at the kill.
     """
-    code, _ = case.begin(calls, kill=kill, ttl=TTL)
+    code, _ = case.begin(calls, *argv, kill=kill, ttl=TTL)
     if code >= 0:
         return None
     assert code == -9
@@ -105,7 +108,7 @@ def killed_and_resumed(case: Case, calls: int, kill: dict[str, Any]) -> tuple[Re
     if events:
         case.replan("resume", "--last", "--json")
     else:
-        case.begin(calls)  # Killed before the run began: the user starts again.
+        case.begin(calls, *argv)  # Killed before the run began: the user starts again.
     return check(case, produced(events), asked, calls), lost(events)
 
 
@@ -132,6 +135,22 @@ def test_a_kill_each_time_that_a_label_is_reached(label: str, tmp_path: Path, fo
             assert wasted <= 2, "only analysis and recon are ever open together"
             assert result.outcome in ({"success"} if wasted <= spare else {"success", "budget_exhausted"})
             assert result.outcome != "success" or result.plan == plan()
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_a_kill_at_every_moment_of_a_short_run(label: str, tmp_path: Path, forker: Zygote) -> None:
+    """Wherever it is killed, a rejection and its retry come to the same plan, with one spare call."""
+    for nth in count(1):
+        folder = tmp_path / str(nth)
+        folder.mkdir()
+        with serve(by_step(SHORT)) as server:
+            after = killed_and_resumed(Case(folder, forker, server), 3, {"label": label, "nth": nth}, "-w", "single")
+        if after is None:
+            assert nth > 1
+            return
+        result, wasted = after
+        assert (result.outcome, result.plan) == ("success", plan())
+        assert wasted <= 1
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The wheel: it holds the packages and the data, and its command is safe wherever it is started."""
 
+import json
 import os
 import subprocess
 import sys
@@ -91,7 +92,11 @@ def test_data_is_found_in_an_installed_wheel(installed, hostile):
 
 
 def test_the_command_is_safe_in_a_folder_with_packages_of_our_names(installed, hostile):
+    """A whole run too, since most modules are imported late."""
     assert "Usage" in _run(installed / "replan", "--help", cwd=hostile)
+    problem = ROOT / "configs" / "problems" / "login_timeout.md"
+    ended = _run(installed / "replan", "run", problem, "-m", "rules", "--json", cwd=hostile)
+    assert json.loads(ended)["outcome"] == "success"
 
 
 def test_an_installed_wheel_imports_its_own_packages(installed, hostile):
