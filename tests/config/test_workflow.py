@@ -40,6 +40,7 @@ def test_the_defaults_are_those_of_the_design():
     assert (workflow.model_timeout_seconds, workflow.guard_timeout_seconds) == (120.0, 60.0)
     assert workflow.output_tokens_max == 4096
     assert workflow.guard_catalog == ()
+    assert {pair.backtrack_budget for pair in workflow.action_pairs.values()} == {0}
     pair = workflow.action_pairs["g_b"]
     assert (pair.backtrack_budget, pair.concurrency, pair.escalate_to, pair.prompt) == (0, 4, (), None)
 

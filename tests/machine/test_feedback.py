@@ -81,7 +81,7 @@ def test_only_the_newest_rejections_stay_in_the_window(window):
 
 
 def test_a_context_is_read_off_the_journal_alone():
-    """S91, S92, S93, S95, S97: a new process that reads the events has the same feedback, in the same order."""
+    """S93, S95, S97: a new process that reads the events has the same feedback, in the same order."""
     world = World(pinned(SEEDS), judge=failing("plan.goal_unreachable", "plan.dead_end"))
     state, codec = until(world, "g_strategy/v3.a1"), Codec(EVENTS)
     stored = [codec.encode(event) for event in world.events]

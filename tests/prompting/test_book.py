@@ -43,10 +43,10 @@ def test_a_file_in_the_seeds_format_loads_as_it_stands(tmp_path):
 def test_an_entry_without_one_of_its_texts_is_refused(tmp_path, key):
     """S100, S101: also without a wrapper."""
     texts = {other: text for other, text in TEXTS.items() if other != key}
-    assert (
-        problem(write(tmp_path, {"g_plan": texts}, "own.yaml"))
-        == f"own.yaml:2 g_plan: missing key {key!r} (add `{key}: ...`)"
-    )
+    told = f":2 g_plan: missing key {key!r} (add `{key}: ...`)"
+    assert problem(write(tmp_path, {"g_plan": texts}, "own.yaml")) == f"own.yaml{told}"
+    if key != "escalation_feedback_wrapper":
+        assert problem(write(tmp_path, {"g_plan": texts})) == f"prompts.json{told}"
 
 
 def test_an_older_file_without_the_escalation_wrapper_takes_the_shipped_one_and_says_so(tmp_path):

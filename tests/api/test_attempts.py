@@ -1,0 +1,55 @@
+"""All that was made at a step of a run is had from its journal, in memory and on disk alike."""
+
+import pytest
+
+from actors.machine.context import context_for
+from actors.machine.planning import PlanningMachine
+from replan.engine import CODEC
+from runtime.clock import TrioClock
+from runtime.journal.memory import MemoryStore, open_memory
+from runtime.journal.port import Fact
+from runtime.journal.sqlite import open_sqlite
+from runtime.machine import Summary, fold
+from tests.support.worlds import SEEDS, World, passed, pinned, rejected
+
+
+def opener(kind, folder):
+    """Return what opens the same journal each time."""
+    store, path = MemoryStore(), folder / "home" / "journal.sqlite3"
+    if kind == "memory":
+        return lambda: open_memory(CODEC, TrioClock(), store=store)
+    return lambda: open_sqlite(path, CODEC, TrioClock())
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+async def test_the_attempts_of_a_step_are_had_in_their_order_from_any_journal(kind, tmp_path):
+    """S91, S92: of this run alone, with their feedback; nothing of a step that has made nothing."""
+    left = ["plan.goal_unreachable", "plan.dead_end"]
+    world = World(
+        pinned(SEEDS),
+        judge=lambda request, _: rejected(left.pop(0)) if request.step == "g_plan" and left else passed(),
+    )
+    world.begin()
+    while "g_recon/v2.a1" not in world.state.generations:
+        world.answer(world.doable()[0])
+    other = World(pinned(SEEDS), judge=lambda *_: passed())
+    other.begin()
+    open_journal = opener(kind, tmp_path)
+    async with open_journal() as journal:
+        for run, events in (("this", world.events), ("other", other.events)):
+            await journal.create(run, "")
+            epoch = await journal.claim(run, "driver", 60.0)
+            facts = [Fact(event) for event in events]
+            await journal.append(run, after=0, epoch=epoch, facts=facts, summary=Summary("running"))
+    async with open_journal() as journal:
+        state, begun = [
+            fold(PlanningMachine(), [record.event for record in await journal.read(run)]) for run in ("this", "other")
+        ]
+    for step in SEEDS:
+        nodes = [event.node for event in world.events if event.kind == "artifact_produced"]
+        made = [node.node for node in state.of(step) if node.artifact is not None][::-1]
+        assert made == [node for node in nodes if node.startswith(f"{step}/")], "in the order of their making"
+        assert context_for(state, step) == context_for(world.state, step)
+        assert [node for node in begun.of(step) if node.artifact is not None] == []
+    assert [node.node for node in state.of("g_plan")][::-1] == ["g_plan/v1.a1", "g_plan/v2.a1"]
+    assert list(begun.of("g_plan")) == []
