@@ -13,6 +13,14 @@ from runtime.messages import Parking
 from tests.simulation.driver import Run
 
 
+class Told(Run):
+    """A run whose driver dies when it is told to, and not by chance."""
+
+    def crash(self):
+        self.power_cuts = 0.0
+        super().crash()
+
+
 class Story(RuleBasedStateMachine):
     """One run, from its beginning to its end."""
 
@@ -20,7 +28,7 @@ class Story(RuleBasedStateMachine):
 
     @initialize(seed=some.integers(0, 10_000), dice=some.randoms(use_true_random=False))
     def begin(self, seed, dice):
-        self.run = Run(seed, power_cuts=0.0)
+        self.run = Told(seed, power_cuts=0.0)
         self.run.dice = dice
         self.run.begin()
 
@@ -48,7 +56,12 @@ class Story(RuleBasedStateMachine):
     @precondition(going)
     @rule()
     def the_driver_is_killed_and_another_takes_over(self):
-        self.run.crash()
+        self.run.resume()
+
+    @precondition(going)
+    @rule()
+    def the_driver_is_killed_in_its_next_write(self):
+        self.run.power_cuts = 1.0
 
     @precondition(going)
     @rule()
