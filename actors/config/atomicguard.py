@@ -87,7 +87,8 @@ def translate(document: Document) -> tuple[Document, tuple[str, ...]]:
     Raises:
         UsageProblem: a composite guard that has no equal here.
     """
-    return _Translation(_without_phases(document)).whole()
+    document = _without_phases(document)
+    return _Translation(document, is_foreign(document)).whole()
 
 
 def _without_phases(document: Document) -> Document:
@@ -113,6 +114,7 @@ class _Translation:
     """A document on its way; `notices` grow as it is read."""
 
     document: Document
+    foreign: bool
     notices: list[str] = field(default_factory=list)
 
     def whole(self) -> tuple[Document, tuple[str, ...]]:
@@ -129,7 +131,7 @@ class _Translation:
         self, path: KeyPath, value: Mapping[str, Any], ignored: Mapping[str, str], known: frozenset[str]
     ) -> dict[str, Any]:
         """Return a mapping without the keys that are ignored; in a foreign file that is all that nobody knows."""
-        unknown = value.keys() - known if is_foreign(self.document) else set()
+        unknown = value.keys() - known if self.foreign else set()
         for key in value:
             if why := ignored.get(key, _UNREAD if key in unknown else ""):
                 hint = near(key, known) if key in unknown - ignored.keys() else ""
@@ -159,8 +161,8 @@ class _Translation:
         if "generator" not in pair:
             pair["generator"] = "model"
             self._tell(path, "names no generator; the model is asked")
-        config = pair.get("generator_config")
-        if pair["generator"] not in FREE_GENERATORS or not isinstance(config, dict):
+        generator, config = pair["generator"], pair.get("generator_config")
+        if not isinstance(generator, str) or generator not in FREE_GENERATORS or not isinstance(config, dict):
             return
         if config.get("defect") is not None:
             self._tell((*path, "generator_config", "defect"), "ignored; the plan is handed on without a defect")

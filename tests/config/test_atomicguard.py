@@ -239,10 +239,16 @@ def test_a_step_without_a_generator_asks_the_model_in_their_format_only(tmp_path
         read_workflow(str(ours), ROOT)
 
 
-@pytest.mark.parametrize("pairs", [3, [1], {"g": 3}, {"g": {"guard": "composite", "guards": None}}])
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        *(3, [1], {"g": 3}, {"g": {"guard": "composite", "guards": None}}),
+        *({"g": step([1], "h")}, {"g": step("PlanGenerator", "h", generator_config={"plan_source": ["a"]})}),
+    ],
+)
 def test_wrong_shapes_are_left_for_the_models_to_refuse(tmp_path, pairs):
     with pytest.raises(UsageProblem):
-        read_workflow(str(write(tmp_path, pairs)), ROOT)
+        load_workflow(str(write(tmp_path, pairs)), ROOT)
 
 
 def test_the_shipped_prompts_serve_the_seeds_pipelines(tmp_path):
