@@ -82,16 +82,22 @@ async def test_a_call_waits_until_it_is_sure_whose_the_run_is(
         assert 100 <= trio.current_time() < 110
 
 
+def releases_fail(error: JournalError) -> Fault:
+    """Return a fault by which no run can be given back."""
+
+    def fault(operation: str, when: str) -> None:
+        if (operation, when) == ("release", "before"):
+            raise error
+
+    return fault
+
+
 async def test_a_run_that_cannot_be_given_back_has_ended_all_the_same(
     autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nobody waits for it any more than until its lease ends."""
 
-    def busy(operation: str, when: str) -> None:
-        if (operation, when) == ("release", "before"):
-            raise JournalError("busy")
-
-    async with open_memory(CODEC, TrioClock(), fault=busy) as journal:
+    async with open_memory(CODEC, TrioClock(), fault=releases_fail(JournalError("busy"))) as journal:
         await journal.create("run", "haggling")
         assert await supervisor(journal, player(10, 10), player(50, -10)).drive(Start(20)) is Ending.FINISHED
     assert "lease.kept" in caplog.text
@@ -102,21 +108,14 @@ async def test_a_run_that_is_recorded_and_cannot_be_given_back_is_recorded(
 ) -> None:
     """Else a run that its hosts will drive would pass for one that could not be admitted."""
 
-    def busy(operation: str, when: str) -> None:
-        if (operation, when) == ("release", "before"):
-            raise JournalError("busy")
-
-    async with open_memory(CODEC, TrioClock(), fault=busy) as journal:
+    async with open_memory(CODEC, TrioClock(), fault=releases_fail(JournalError("busy"))) as journal:
         await journal.create("run", "haggling")
         assert await record(Negotiation(), journal, "run", LEASE, Start(20))
 
 
 async def test_a_damaged_journal_is_said_also_when_a_run_is_given_back(autojump_clock: trio.testing.MockClock) -> None:
-    def damaged(operation: str, when: str) -> None:
-        if (operation, when) == ("release", "before"):
-            raise JournalDamaged("journal", "its row is gone")
-
-    async with open_memory(CODEC, TrioClock(), fault=damaged) as journal:
+    damaged = JournalDamaged("journal", "its row is gone")
+    async with open_memory(CODEC, TrioClock(), fault=releases_fail(damaged)) as journal:
         await journal.create("run", "haggling")
         with pytest.raises(JournalDamaged):
             await supervisor(journal, player(10, 10), player(50, -10)).drive(Start(20))
