@@ -1,8 +1,9 @@
 """Who drives a run: a process named so that another process of the same machine can tell whether it still lives.
 
-A lease protects a run whose driver cannot be seen. Where the driver was a process of this machine and is certainly gone
-(killed, or the machine was restarted), nobody has to wait for the lease to end. Certainly means that this process sees
-the numbers that the driver's was one of: containers may share a host's name, and count processes for themselves.
+A lease protects a run whose driver cannot be seen. Where the driver was killed, nobody has to wait for the lease to end
+if it is certain. Certainly means that this process sees the numbers that the driver's was one of: under the same boot of
+the same machine, and in the same PID namespace. Machines that share a home may share a host's name too, and the number
+of their first namespace; containers count processes for themselves.
 """
 
 import os
@@ -26,11 +27,17 @@ def identity() -> str:
 
 
 def is_dead(owner: str) -> bool:
-    """Tell whether `owner` names a process of this machine that is certainly gone; False when in doubt."""
+    """Tell whether `owner` names a process that this one could see, and that is certainly gone; False when in doubt.
+
+    One of another boot is in doubt: this machine was restarted, or it is another machine. Its lease is short.
+    """
     parts = parts_of(owner)
-    if parts is None or parts[:2] != [socket.gethostname(), _namespace()]:
+    if parts is None:
         return False
-    pid, birth = int(parts[2]), parts[3]
+    host, namespace, number, birth = parts
+    if (host, namespace, _boot_of(birth)) != (socket.gethostname(), _namespace(), _boot()):
+        return False
+    pid = int(number)
     if pid == 0:
         return False  # Not a process, but all of this process's group.
     try:
@@ -52,11 +59,23 @@ def _namespace() -> str:
 
 
 def _birth(pid: int) -> str:
-    """Return when a process started, in ticks since a boot that is named too; empty where the system does not say."""
+    """Return `BOOT.TICKS`, when a process started since which boot; empty where the system does not say."""
     try:
-        return f"{_BOOT.read_text().strip()[:8]}.{_stat(pid)[19]}"
+        return f"{_boot()}.{_stat(pid)[19]}"
     except (OSError, IndexError):
         return ""
+
+
+def _boot() -> str:
+    """Return what this boot of this machine is known by, and no other; empty where the system does not say."""
+    try:
+        return _BOOT.read_text().strip()[:8]
+    except OSError:
+        return ""
+
+
+def _boot_of(birth: str) -> str:
+    return birth.partition(".")[0]
 
 
 def _ended(pid: int) -> bool:

@@ -12,6 +12,10 @@ from runtime.owner import describe
 from runtime.process import identity, is_dead
 
 
+EARLIER = f"{process._boot()}.1"
+"""When no process of today was born: as this system started."""
+
+
 def named(pid=None, *, birth=None, namespace=None, host=None):
     """Return an owner that differs from this process in some parts."""
     parts = identity().rsplit("/", 3)
@@ -55,7 +59,7 @@ def test_a_process_that_nobody_has_waited_for_is_gone_all_the_same(child):
 
 
 def test_a_number_that_another_process_has_now_proves_the_death():
-    assert is_dead(named(birth="00000000.1"))
+    assert is_dead(named(birth=EARLIER))
 
 
 def test_a_number_of_another_machine_or_container_proves_nothing(child):
@@ -65,12 +69,21 @@ def test_a_number_of_another_machine_or_container_proves_nothing(child):
     assert not is_dead(named(child.pid, host="elsewhere"))
     assert not is_dead(named(child.pid, namespace="1"))
     assert not is_dead(named(child.pid, namespace=""))
-    assert not is_dead(named(birth="00000000.1", namespace="1"))
+    assert not is_dead(named(birth=EARLIER, namespace="1"))
+
+
+@pytest.mark.parametrize("birth", ["00000000.1", ""])
+def test_a_number_under_another_boot_proves_nothing(child, birth):
+    """Two machines may have one name and the same first namespace, as clones have; and share a home."""
+    end(child)
+    assert is_dead(named(child.pid))
+    assert not is_dead(named(child.pid, birth=birth))
+    assert not is_dead(named(birth=birth))
 
 
 def test_what_cannot_be_read_proves_nothing(monkeypatch, tmp_path):
     """Out of file descriptors, for one: the process is there, and only its birth is not known."""
-    other = named(birth="00000000.1")
+    other = named(birth=EARLIER)
     assert not is_dead(named(birth=""))
     monkeypatch.setattr(process, "_PROC", tmp_path)
     assert not is_dead(other)
@@ -84,12 +97,12 @@ def test_the_process_of_somebody_else_is_not_dead(monkeypatch):
         raise PermissionError
 
     monkeypatch.setattr(os, "kill", refused)
-    assert not is_dead(named(birth="00000000.1"))
+    assert not is_dead(named(birth=EARLIER))
 
 
 @pytest.mark.parametrize("pid", ["", "x", "-1", "0", "²", "1.5", "9" * 40])
 def test_a_number_that_is_none_proves_nothing(pid):
-    assert not is_dead(named(pid or " ", birth="00000000.1"))
+    assert not is_dead(named(pid or " ", birth=EARLIER))
 
 
 @pytest.mark.parametrize("owner", ["", "/", "///", "test", "a/b/c", "host/1/2", "host/ns/pid/birth/"])
