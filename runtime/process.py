@@ -1,9 +1,9 @@
 """Who drives a run: a process named so that another process of the same machine can tell whether it still lives.
 
 A lease protects a run whose driver cannot be seen. Where the driver was killed, nobody has to wait for the lease to end
-if it is certain. Certainly means that this process sees the numbers that the driver's was one of: under the same boot of
-the same machine, and in the same PID namespace. Machines that share a home may share a host's name too, and the number
-of their first namespace; containers count processes for themselves.
+if that is certain: where this process sees the numbers that the driver's was one of, under the same boot of the same
+machine, and in the same PID namespace. Machines that share a home may share a host's name too, and the number of their
+first namespace; containers count processes for themselves.
 """
 
 import os

@@ -11,7 +11,6 @@ from runtime.errors import Held
 from runtime.owner import describe
 from runtime.process import identity, is_dead
 
-
 EARLIER = f"{process._boot()}.1"
 """When no process of today was born: as this system started."""
 
