@@ -57,7 +57,7 @@ class Supervisor(Generic[S, E, M]):
         lease: Lease,
         stop: Stop | None = None,
         on_record: Callable[[Record[E], S], None] | None = None,
-        trace: Callable[[E], Mapping[str, str | int]] = lambda _: {},
+        trace: Callable[[E, S], Mapping[str, str | int]] = lambda _, __: {},
         notice: Callable[[str], None] = lambda _: None,
         news: News | None = None,
         rest_after: float | None = None,
@@ -311,7 +311,7 @@ class Supervisor(Generic[S, E, M]):
         reached("append.after")
         self._state, self._summary, self._seq = state, summary, records[-1].seq
         for record in records:
-            logs.log_record(record, **self._trace(record.event))
+            logs.log_record(record, **self._trace(record.event, state))
             if self._on_record is not None:
                 self._on_record(record, state)
         if summary.status == "finished":
@@ -326,7 +326,7 @@ class Supervisor(Generic[S, E, M]):
             return
         for request_id, work in outstanding.items():
             if request_id not in self._running and work.address in self._mailboxes:
-                trace = {"run_id": self.run, **self._trace(work.request)}
+                trace = {"run_id": self.run, **self._trace(work.request, self._state)}
                 envelope = Envelope(work, self._machine.brief(self._state, work), trace, self._tenure.make_sure)
                 self._running[request_id] = envelope
                 self._mailboxes[work.address].put(envelope)

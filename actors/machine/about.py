@@ -5,7 +5,11 @@ from collections.abc import Mapping
 from actors.machine.calls import CallRequested, GenerationFailed, Replied, RequestReissued, Settled
 from actors.machine.decided import Decided
 from actors.machine.events import (
+    ClarificationAnswered,
+    ClarificationDeclined,
+    ClarificationExpired,
     ClarificationRequested,
+    ClarificationWithdrawn,
     JudgementRequested,
     PlanningEvent,
     VerdictReached,
@@ -13,18 +17,20 @@ from actors.machine.events import (
     WaitRequested,
 )
 from actors.machine.ids import branch_of, node_of, step_of
+from actors.machine.state import State
 
 
-def about(event: PlanningEvent) -> Mapping[str, str | int]:
-    """Return `step`, `node` and `branch` (0 is the first) of an event that names a node or a request for one.
+def about(event: PlanningEvent, state: State) -> Mapping[str, str | int]:
+    """Return `step`, `node` and `branch` (0 is the first) of an event that names a node, a request or a question.
 
-    Empty for all others: what is about a whole branch has a field for it, and the rest is about the run.
+    `state` is one after the event; it knows who has asked a question. Empty for all other events: what is about a whole
+    branch has a field for it, and the rest is about the run.
     """
     match event:
         case RequestReissued():
             node = event.again.node
         case Settled() | WaitRequested() | WaitEnded():
-            # What is asked for has a colon after its kind (`rest:NODE`); the run's own waits name no node.
+            # What is asked for has a colon after its kind (`rest:NODE`, `expires:QUESTION`), or is the run's own wait.
             node = node_of(event.request_id.rpartition(":")[2])
         case (
             CallRequested()
@@ -36,6 +42,10 @@ def about(event: PlanningEvent) -> Mapping[str, str | int]:
             | ClarificationRequested()
         ):
             node = event.node
+        case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
+            node = event.question_id
         case _:
             return {}
+    if node in state.asked:
+        node = state.asked[node].request.node
     return {"step": step_of(node), "node": node, "branch": branch_of(node)} if "/" in node else {}

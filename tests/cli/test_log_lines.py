@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.cli.cases import PLAN
+from tests.cli.cases import ANALYSIS, ASKING, PLAN
 from tests.cli.conftest import run_id
 
 NAMED = re.compile(r"([a-z]\w*)/v\d+\.a\d+(?:\.b(\d+))?")
@@ -56,3 +56,14 @@ def test_a_run_that_is_only_admitted_is_logged_too(replan, home, problem, monkey
     assert replan("run", problem, "-m", "rules", "--detach").exit_code == 0
     (line,) = [json.loads(row) for row in (home / "log.jsonl").read_text().splitlines()]
     assert (line["event"], line["seq"]) == ("run_started", 1)
+
+
+def test_a_line_says_the_step_that_an_answer_is_for(replan, home, problem, scripted):
+    model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
+    assert replan("run", problem, "-m", model, "-w", "option_a", "--no-input").exit_code == 6
+    run = run_id(replan)
+    assert replan("answer", f"{run}/q1", "3.12").exit_code == 0
+    assert replan("resume", run).exit_code == 0
+    lines = [json.loads(row) for row in (home / "log.jsonl").read_text().splitlines()]
+    (line,) = [row for row in lines if row["event"] == "clarification_answered"]
+    assert (line["step"], line["node"], line["branch"]) == ("g_analysis", "g_analysis/v1.a1", 0)
