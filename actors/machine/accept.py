@@ -29,6 +29,9 @@ from runtime.ledger import ZERO, Amount, used
 from runtime.machine import Refused
 from runtime.messages import Crashed, Mailed, Overdrawn, Parking, Resumed, Woken
 
+WHYS_MAX = 8
+"""Parkings that a run takes in before somebody drives it again: hosts try again for ever, each with its own reason."""
+
 
 def accept(state: State, message: PlanningMessage) -> PlanningEvent | Refused | None:
     """Return the fact that a message is."""
@@ -81,11 +84,12 @@ def _unless_finished(state: State, event: PlanningEvent) -> PlanningEvent | None
 
 
 def _parked(state: State, message: Parking) -> PlanningEvent | None:
-    """Park once. Where drivers come by themselves, it is news too why none of them can go on."""
-    told = bool(message.why) and message.why != state.parked_why and state.handover
-    if state.parked and not told:
+    """Park once. Where drivers come by themselves, it is news too why none of them can go on: each reason once."""
+    why = storable(message.why)
+    news = why not in ("", *state.parked_whys) and len(state.parked_whys) < WHYS_MAX
+    if state.parked and not (news and state.handover):
         return None
-    parked = RunParked(at=message.at, handover=message.handover, why=storable(message.why))
+    parked = RunParked(at=message.at, handover=message.handover, why=why)
     return _unless_finished(state, parked)
 
 

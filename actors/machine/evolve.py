@@ -80,9 +80,9 @@ def _evolve(state: State, event: PlanningEvent) -> State:
         case RunResumed():
             # Whoever takes the run on asks anew what the day allows: the budget may have been raised.
             waits = _without(state.waits, HOME_BUDGET)
-            return changed(state, epoch=event.epoch, parked=False, handover=False, parked_why="", waits=waits)
+            return changed(state, epoch=event.epoch, parked=False, handover=False, parked_whys=(), waits=waits)
         case RunParked():
-            return changed(state, parked=True, handover=event.handover, parked_why=event.why)
+            return changed(state, parked=True, handover=event.handover, parked_whys=(*state.parked_whys, event.why))
         case GenerationRequested() | ClassificationRequested():
             return _requested(state, event)
         case RequestReissued():

@@ -151,12 +151,13 @@ class State(Branch):
 
     `config` is None before the run starts. `generations` (with classifications), `judgements` and `waits` are the open
     requests by id; `asked` are all questions, closed ones too, and `reviews` the nodes that a person judges, with what
-    the other guards said. `handover` says that a parked run goes on without a person's word, `parked_why` why it was
-    parked where nobody wished it. `unjudged`, `faulted` (by call) and `to_replan` are what `advance` still has to
-    decide about; `resting` are the seconds that a rejected node waits before its step is retried. `silenced` are the
-    steps that may ask nothing more in this round, because nobody answered; `said` is what the user told of their own
-    accord; `classifications` counts calls. `now` is the latest time that was heard of; it never goes back, whatever the
-    clock does. What the clock last said is `wall`: waits end by it, so they are counted from it.
+    the other guards said. `handover` says that a parked run goes on without a person's word, `parked_whys` are the
+    reasons since it was last driven, empty where somebody wished it. `unjudged`, `faulted` (by call) and `to_replan`
+    are what `advance` still has to decide about; `resting` are the seconds that a rejected node waits before its step
+    is retried. `silenced` are the steps that may ask nothing more in this round, because nobody answered; `said` is
+    what the user told of their own accord; `classifications` counts calls. `now` is the latest time that was heard of;
+    it never goes back, whatever the clock does. What the clock last said is `wall`: waits end by it, so they are
+    counted from it.
     """
 
     run: str = ""
@@ -168,7 +169,7 @@ class State(Branch):
     epoch: int = 0
     parked: bool = False
     handover: bool = False
-    parked_why: str = ""
+    parked_whys: tuple[str, ...] = ()
     round: int = 1
     revision: int = 0
     ledger: Ledger = field(default_factory=lambda: Ledger(Limits()))
@@ -194,6 +195,11 @@ class State(Branch):
         """All branches in the order in which they were opened, the one in focus and those that were pruned included."""
         numbers = range(len(self.branches) + 1)
         return [self if number == self.branch else self.branches[number] for number in numbers]
+
+    @property
+    def parked_why(self) -> str:
+        """Why the run is parked, as it was last said; empty where somebody wished it, or where it is not parked."""
+        return self.parked_whys[-1] if self.parked_whys else ""
 
     @property
     def saving(self) -> bool:

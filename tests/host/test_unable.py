@@ -49,6 +49,21 @@ async def test_why_a_run_cannot_be_driven_stands_in_its_journal_once_until_someb
                 assert (await engine.result("a")).why == ""
 
 
+async def test_hosts_that_fail_for_different_reasons_record_each_of_them_once(autojump_clock):
+    stage = Stage()
+    async with stage.engine(plugged=False) as bare, stage.engine() as full:
+        blind = replace(full, registry=replace(full.registry, guards={}))
+        await bare.admit(job("one"), run="a")
+        async with stage.hosting(bare), stage.hosting(blind):
+            await trio.sleep(600)
+        whys = [record.event.why for record in await bare.journal.read("a") if record.event.kind == "run_parked"]
+    assert len(stage.events("a")) > 20
+    assert sorted(why[why.index("needs") :].split(" (")[0] for why in whys) == [
+        "needs the plug-in generator 'made'",
+        "needs the plug-in guard 'toy'",
+    ]
+
+
 async def test_why_a_run_cannot_be_driven_holds_no_secret_and_has_its_limit(autojump_clock):
     stage = Stage()
     async with stage.engine() as engine:

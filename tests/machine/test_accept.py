@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from actors.machine.accept import WHYS_MAX
 from actors.machine.events import EVENTS
 from actors.machine.messages import Begin, Faulted, Generated
 from actors.machine.planning import PlanningMachine
@@ -12,7 +13,7 @@ from runtime.errors import MachineRunsAway
 from runtime.events import Codec
 from runtime.ledger import Limits
 from runtime.machine import SETTLE_MAX, Refused, settle
-from runtime.messages import Crashed, Mailed, Parking
+from runtime.messages import Crashed, Mailed, Parking, Resumed
 from runtime.models.port import Fault, FaultKind, Reply
 from tests.support.worlds import World, passed, pinned, rejected
 
@@ -86,6 +87,26 @@ def test_an_answer_that_is_none_is_refused_with_the_reason(answer, said):
 
 def test_nothing_is_accepted_before_the_run_begins():
     assert isinstance(PlanningMachine().accept(State(), Parking(1.0)), Refused)
+
+
+def unable(made, why):
+    """Tell the run that a host cannot drive it; return whether it took that in."""
+    return bool(made.send(Parking(1001.0, handover=True, why=why)))
+
+
+def test_each_reason_why_hosts_cannot_drive_a_run_is_taken_in_once_until_somebody_drives_it():
+    """Two hosts try it in turn, each once a minute, for as long as nobody mends anything."""
+    made = world()
+    assert [unable(made, why) for why in ("no key", f"no {HALF}") * 3] == [True, True, *[False] * 4]
+    assert made.state.parked_why == "no half a ? pair"
+    made.send(Resumed(2, 1002.0))
+    assert (made.state.parked, made.state.parked_why) == (False, "")
+    assert unable(made, "no key")
+
+
+def test_reasons_without_end_are_not_all_taken_in():
+    made = world()
+    assert sum(unable(made, f"failure {number}") for number in range(100)) == WHYS_MAX
 
 
 def test_a_run_begins_once():
