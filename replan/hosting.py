@@ -28,7 +28,6 @@ async def host(engine: Engine, *, runs_max: int, stop: Stop, tell: Tell) -> None
     `tell` hears what happens (`runtime.host`). Raises `JournalDamaged`, `JournalNewer`.
     """
     async with AsyncExitStack() as stack, trio.open_nursery() as hooks, trio.open_nursery() as nursery:
-        nursery.start_soon(_close_turns, engine, stop)
         drive = _Drive(replace(engine, models=Shared(stack)), hooks, tell)
         serving = Host(
             engine.journal,
@@ -85,8 +84,3 @@ async def _bell(engine: Engine, serving: Host, nursery: trio.Nursery, tell: Tell
         except UsageProblem as problem:
             tell("trouble", "", f"{problem}; `replan run` will not find this host")
         yield
-
-
-async def _close_turns(engine: Engine, stop: Stop) -> None:
-    await stop.park.wait()
-    engine.turns.close()

@@ -45,12 +45,27 @@ class Envelope:
     """Whether the run is being parked: work that costs something, and has not begun, should not begin any more."""
     scope: trio.CancelScope | None = None
     """What the work waits in, while it does."""
+    unsent: trio.CancelScope | None = None
+    """What a call waits in until it is sent: for its turn, or for the journal."""
 
     def withdraw(self) -> None:
         """Cancel the work: what waits is interrupted, what has not begun never begins."""
         self.withdrawn = True
         if self.scope is not None:
             self.scope.cancel()
+
+    def park(self) -> None:
+        """Withdraw what can be done again for nothing, and end a call's wait to be sent; what was sent goes on."""
+        self.parked = True
+        if self.work.repeatable:
+            self.withdraw()
+        elif self.unsent is not None:
+            self.unsent.cancel()
+
+    def may_send(self) -> bool:
+        """Tell whether a call that has waited may be sent; if so, it is in flight from now on."""
+        self.unsent = None
+        return not self.parked
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +155,12 @@ class Mailbox(Generic[M]):
             self._waiting.append(envelope)
         else:
             raise trio.WouldBlock
+
+    def flush(self) -> None:
+        """Serve all that waits, at any concurrency: its run is being parked, so that none of it takes long."""
+        while self._waiting:
+            self._tasks += 1
+            self._nursery.start_soon(self._serve, self._waiting.popleft())
 
     async def _serve(self, envelope: Envelope) -> None:
         try:

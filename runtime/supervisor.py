@@ -241,9 +241,9 @@ class Supervisor(Generic[S, E, M]):
         """Start nothing any more, and stop what can be done again."""
         self._parked = True
         for envelope in self._running.values():
-            envelope.parked = True
-            if envelope.work.repeatable:
-                envelope.withdraw()
+            envelope.park()
+        for mailbox in self._mailboxes.values():
+            mailbox.flush()
 
     async def _step(self, message: Any, inbox: int | None = None) -> None:
         """Turn one message into records, then into work. Nothing is acted on before it is written."""

@@ -1,7 +1,6 @@
 """Turns: how many model calls may be in flight at once, to one provider and for one run.
 
-Waiting for a turn is outside a request's time limit: a call that was not sent costs nothing. When the process is asked
-to stop, what still waits is told so at once (`NoTurn`), and its reservation is given back.
+Waiting for a turn is outside a request's time limit: a call that was not sent costs nothing.
 """
 
 from collections import defaultdict
@@ -11,11 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import trio
 
 Turn = Callable[[], AbstractAsyncContextManager[None]]
-"""Opens a context that begins when the turn has come. Raises `NoTurn` if it will not come."""
-
-
-class NoTurn(Exception):
-    """No call is sent any more: the process is about to stop."""
+"""Opens a context that begins when the turn has come."""
 
 
 class Turns:
@@ -30,41 +25,14 @@ class Turns:
         self._provider: dict[str, trio.CapacityLimiter] = defaultdict(lambda: trio.CapacityLimiter(each))
         self._provider |= {name: trio.CapacityLimiter(most) for name, most in own.items()}
         self._per_run = per_run
-        self._waiting: set[trio.CancelScope] = set()
-        self._closed = False
 
     def of_run(self, provider: str) -> Turn:
         """Return the turns of one run whose model is asked at a provider."""
-        limits = (trio.CapacityLimiter(self._per_run), self._provider[provider])
+        of_run, of_all = trio.CapacityLimiter(self._per_run), self._provider[provider]
 
         @asynccontextmanager
         async def turn() -> AsyncIterator[None]:
-            taken: list[trio.CapacityLimiter] = []
-            try:
-                for limit in limits:
-                    await self._take(limit)
-                    taken.append(limit)
+            async with of_run, of_all:
                 yield
-            finally:
-                for limit in taken:
-                    limit.release()
 
         return turn
-
-    def close(self) -> None:
-        """Give nobody a turn any more. Calls in flight are left alone."""
-        self._closed = True
-        for scope in self._waiting:
-            scope.cancel()
-
-    async def _take(self, limit: trio.CapacityLimiter) -> None:
-        if self._closed:
-            raise NoTurn
-        with trio.CancelScope() as scope:
-            self._waiting.add(scope)
-            try:
-                await limit.acquire()
-            finally:
-                self._waiting.discard(scope)
-        if scope.cancelled_caught:
-            raise NoTurn

@@ -1,7 +1,6 @@
 """Handlers: from an envelope to the message that answers it, for steps, guards and the clock."""
 
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from functools import partial
 
 import trio
@@ -17,20 +16,20 @@ from runtime.clock import Clock
 from runtime.crash import reached
 from runtime.messages import Woken
 from runtime.models.port import Fault, FaultKind, Reply
-from runtime.turns import NoTurn, Turn
+from runtime.turns import Turn
 
 INLINE_BYTES_MAX = 64 * 1024
 """A guard on a larger artifact runs in a thread, so that one plan does not hold up the other runs of the process."""
 
 
 async def generate(generator: Generator, clock: Clock, turn: Turn, envelope: Envelope) -> Generated | Faulted:
-    """Ask the generator once its turn has come, within the request's time limit."""
+    """Ask the generator once its turn has come, within the request's time limit; not if the run is parked before."""
     brief: GenerationBrief = envelope.context
-    with suppress(NoTurn):
+    with trio.CancelScope() as envelope.unsent:
         async with turn():
             reached("send.before")
             await envelope.make_sure()
-            if not envelope.parked:  # It may have waited in the mailbox, for its turn, or for the journal.
+            if envelope.may_send():
                 return await _generate(generator, clock, brief)
     unsent = Fault(kind=FaultKind.REFUSED_CONNECTION, message="not sent, since the process is about to stop")
     return Faulted(brief.request.request_id, clock.now(), 0.0, unsent)

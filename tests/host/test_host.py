@@ -1,5 +1,9 @@
 """The host over a journal in memory, on trio's clock: what it takes up, what it leaves alone, and what it costs."""
 
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
+
 import pytest
 import trio
 
@@ -11,6 +15,7 @@ from runtime.models.port import FaultKind
 from runtime.supervisor import Stop
 from runtime.turns import Turns
 from tests.host.stage import START, Stage, job
+from tests.support.worlds import pinned
 
 
 async def test_an_admitted_run_is_driven_to_its_end(autojump_clock):
@@ -324,14 +329,7 @@ async def test_calls_of_one_run_leave_turns_for_others(autojump_clock):
 
 async def test_a_call_that_waited_for_its_turn_at_a_stop_is_given_back(autojump_clock, monkeypatch):
     """Time in the queue is no part of the request's time limit, and what was not sent costs nothing."""
-    monkeypatch.setattr("replan.engine.provider_of", lambda name, environment: "here")
-    monkeypatch.setattr("actors.hands.team._generator", lambda pair, asking, registry: asking)
-
-    class Slow:
-        async def complete(self, request):
-            await trio.sleep(1000)
-
-    monkeypatch.setattr("replan.opening.Shared.get", lambda self, text, opening: _ready(Slow()))
+    _ask_a_slow_model(monkeypatch)
     stage = Stage()
     async with stage.engine(turns=Turns(each=1)) as engine:
         for run in "ab":
@@ -344,6 +342,43 @@ async def test_a_call_that_waited_for_its_turn_at_a_stop_is_given_back(autojump_
         assert min(state.ledger.committed.calls for state in states) == 0
 
 
-async def _ready(value):
+@pytest.mark.parametrize(("waits_for", "back", "until"), [("turn", 1, 15), ("mailbox", 1, 15), ("journal", 2, 5)])
+async def test_a_call_that_was_not_sent_before_a_stop_is_given_back_at_once(
+    autojump_clock, monkeypatch, waits_for, back, until
+):
+    """What is in flight gets its ten seconds; what waits to be sent would wait them for nothing, and be charged."""
+    _ask_a_slow_model(monkeypatch)
+    stage, stop, work, given_back = Stage(), Stop(), job("one", "two", chained=False), []
+    if waits_for == "mailbox":
+        config = pinned({"one": {"concurrency": 1}}, search="best_of:2")
+        work = replace(work, pinned=config.model_copy(update={"model": "rules"}))
+    if waits_for == "journal":  # Which cannot say whose the run is, as it must before a call is sent.
+        monkeypatch.setattr("runtime.tenure.Tenure._may_be_over", lambda _: True)
+        monkeypatch.setattr("runtime.tenure.Tenure._renewed", _not_yet)
+
+    def hear(record, state):
+        if record.event.kind == "generation_failed":
+            given_back.append((trio.current_time(), state.ledger.committed.calls))
+
+    turns = Turns(per_run=1) if waits_for == "turn" else Turns()
+    async with stage.engine(turns=turns) as engine, trio.open_nursery() as nursery:
+        nursery.start_soon(partial(engine.begin, work, Manner(stop, hear), run="a"))
+        await trio.sleep(5)
+        stop.park.set()
+    assert given_back == [(5, 1), (5, 0)][:back]
+    assert trio.current_time() == until
+
+
+def _ask_a_slow_model(monkeypatch):
+    class Slow:
+        async def complete(self, request):
+            await trio.sleep(1000)
+
+    monkeypatch.setattr("replan.engine.provider_of", lambda name, environment: "here")
+    monkeypatch.setattr("replan.engine.open_model", lambda name, **_: nullcontext(Slow()))
+    monkeypatch.setattr("actors.hands.team._generator", lambda pair, asking, registry: asking)
+
+
+async def _not_yet(_):
     await trio.lowlevel.checkpoint()
-    return value
+    return False

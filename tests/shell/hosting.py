@@ -186,7 +186,6 @@ class HostProcess:
             for process in self.driving.values():
                 process.asked_to_stop = self.asked_to_stop
             self.stop.park.set()
-            self.turns.close()
 
     def _trouble(self, name):
         if not self.calm and self.dice.random() < TROUBLE:
