@@ -22,10 +22,11 @@ class Follower:
         self._state: State = engine.machine.initial()
         self._seq, self._read = 0, 0
 
-    async def follow(self) -> Result | None:
+    async def follow(self, *, insist: bool = False) -> Result | None:
         """Tell what happens until the run has finished, waits for a person or was parked by one; return the result.
 
-        Return None when the run is in nobody's hands: its driver has left, and no host is there.
+        Return None when the run is in nobody's hands: its driver has left, and no host is there; or, for one who does
+        `insist` that the run goes on, its records say why none that is there can drive it.
         """
         journal, changed = self._engine.journal, Polling(self._engine.journal, LOOK_SECONDS)
         while True:
@@ -35,8 +36,10 @@ class Follower:
                 result = await self._engine.result(self._run)
                 if result.status != "running":  # Else a message has come this moment, and it goes on.
                     return result
-            if (row.owner is None or is_dead(row.owner)) and not self._engine.hosted:
-                return None
+            if row.owner is None or is_dead(row.owner):
+                given_up = insist and self._state.handover and bool(self._state.parked_why)
+                if given_up or not self._engine.hosted:
+                    return None
             with trio.move_on_after(AT_LEAST_SECONDS):
                 await changed()
 

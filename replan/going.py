@@ -40,6 +40,7 @@ class Going:
         self._on_record, self._note, self._rested = on_record, note, rested
         self._follower = Follower(engine, run, self._tell)
         self._told: int | None = None
+        self._insists = False
         self.following = False
 
     async def begin(self, job: Job, stop: Stop) -> Result:
@@ -48,17 +49,18 @@ class Going:
         self._rested(result)
         return result
 
-    async def go_on(self, stop: Stop) -> Result:
-        """Take on a run that a host may have."""
+    async def go_on(self, stop: Stop, *, insist: bool = False) -> Result:
+        """Take on a run that a host may have; `insist` drives it here if no host can, instead of waiting for that."""
+        self._insists = insist
         if self._engine.hosted:
             result = await self._follow(stop)
             if result is not None:
                 return result
-            self._note("the host has left; going on here")
+            self._note(f"the host {'cannot drive it' if self._engine.hosted else 'has left'}; going on here")
         return await self.drive(stop)
 
     async def drive(self, stop: Stop, *, compare: bool = False) -> Result:
-        """Drive the run here, unless a host was faster; `compare` as in `replan.engine.Manner`."""
+        """Drive the run here, unless a host was faster and can; `compare` as in `replan.engine.Manner`."""
         await self._catch_up()
         self.following = False
         try:
@@ -68,7 +70,7 @@ class Going:
                 raise
             if self._told is None:
                 self._told = (await self._engine.journal.row(self._run)).last_seq
-            return await self.go_on(stop)
+            return await self.go_on(stop, insist=True)
         await self._catch_up()
         self._rested(result)
         return result
@@ -80,7 +82,7 @@ class Going:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(_cancel_at, stop.park, nursery.cancel_scope)
                 nursery.start_soon(self._wonder)
-                result = await self._follower.follow()
+                result = await self._follower.follow(insist=self._insists)
                 nursery.cancel_scope.cancel()
         except BaseExceptionGroup as group:
             raise root_cause(group) from group
@@ -94,8 +96,10 @@ class Going:
             self._note("the host has not taken the run up yet: it is busy; Ctrl-C leaves the run to it")
 
     def _tell_why(self, why: str) -> None:
-        """Tell why no host drives the run, and what to do about it."""
+        """Tell why no host drives the run, and what to do about it where it does not go on here by itself."""
         self._note(why)
+        if self._insists:
+            return
         here = f"{program()} resume {self._run}"
         self._note(f"mend that and start the host again, or leave it (Ctrl-C) and go on here with: {here}")
 

@@ -1,6 +1,7 @@
 """Talking to a run from Python: in a home of its own, whoever drives the run, with the same errors as elsewhere."""
 
 import pytest
+import trio
 
 import replan
 from replan.engine import Engine, Manner
@@ -64,6 +65,30 @@ async def test_what_a_host_writes_that_hears_the_answer_first_is_told_all_the_sa
     assert not faster
     assert [record.seq for record in records] == [*range(1, len(records) + 1)]
     assert records[-1].event.kind == "run_finished"
+    assert result.succeeded
+
+
+async def test_a_run_whose_host_was_faster_and_cannot_drive_it_goes_on_here(tmp_path, monkeypatch):
+    """The host lacks what was passed to this process. The run's records say so, and nobody waits until it is mended."""
+    resume, faster = Engine.resume, ["a host"]
+
+    async def late(engine, run, *manner):
+        if faster:
+            await engine.set_aside(run, replan.UsageProblem("this run needs a plug-in"))
+            raise Held(run, faster.pop(), 0.0)
+        return await resume(engine, run, *manner)
+
+    monkeypatch.setattr(Engine, "resume", late)
+    monkeypatch.setattr(Engine, "hosted", property(lambda engine: True))
+    with trio.fail_after(30):
+        async with replan.start(THIN, model="rules", home=tmp_path, ask=lambda question: "It fails.") as run:
+            records = [record async for record in run]
+            result = await run.result()
+    assert [record.seq for record in records] == [*range(1, len(records) + 1)]
+    kinds = [record.event.kind for record in records]
+    told = kinds.index("run_parked")
+    assert records[told].event.why == "the host cannot drive it: this run needs a plug-in"
+    assert kinds[told + 1] == "run_resumed"
     assert result.succeeded
 
 

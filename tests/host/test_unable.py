@@ -2,9 +2,13 @@
 
 from dataclasses import replace
 
+import pytest
 import trio
 
+from replan.engine import Engine
+from replan.going import Going
 from runtime.errors import JournalError, MachineRunsAway, UsageProblem
+from runtime.supervisor import Stop
 from tests.host.stage import START, Stage, job
 
 
@@ -62,6 +66,30 @@ async def test_hosts_that_fail_for_different_reasons_record_each_of_them_once(au
         "needs the plug-in generator 'made'",
         "needs the plug-in guard 'toy'",
     ]
+
+
+async def test_whoever_wants_to_drive_a_run_here_does_so_where_the_host_was_faster_and_cannot(
+    autojump_clock, monkeypatch
+):
+    """A host that tries it just now has it for a moment."""
+    monkeypatch.setattr(Engine, "hosted", True)
+    stage, notes = Stage(), []
+    async with stage.engine() as engine, stage.engine(plugged=False) as bare:
+        await bare.admit(job("one"), run="a")
+        async with stage.hosting(bare):
+            await trio.sleep(90)
+            epoch = await engine.journal.claim("a", "a host", 30.0)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_give_back_at, 100, engine.journal, epoch)
+                result = await Going(engine, "a", lambda record, state: None, notes.append).drive(Stop())
+    assert (result.status, result.outcome) == ("finished", "success")
+    assert notes == ["the host cannot drive it; going on here"]
+    assert stage.calls == [pytest.approx(100, abs=2)]
+
+
+async def _give_back_at(seconds, journal, epoch):
+    await trio.sleep_until(seconds)
+    await journal.release("a", epoch)
 
 
 async def test_why_a_run_cannot_be_driven_holds_no_secret_and_has_its_limit(autojump_clock):
