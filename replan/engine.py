@@ -28,10 +28,11 @@ from replan.job import Job, title_of
 from replan.opening import Shared, keeps_nothing, open_model, provider_of
 from replan.result import Result, result_of
 from replan.talking import Heard, post_answer, post_decline, post_told, split
+from runtime import logs
 from runtime.actor import Actor
 from runtime.bells import Bells
 from runtime.clock import Clock, SystemClock
-from runtime.errors import Held, ReplanError, RunExists, RunNotFound, UsageProblem
+from runtime.errors import Held, JournalError, ReplanError, RunExists, RunNotFound, UsageProblem
 from runtime.events import Codec, Record
 from runtime.hook import Hook
 from runtime.journal.port import Journal, Posted, RunFilter, RunRow
@@ -146,6 +147,7 @@ class Engine:
             hint = f"start it again with `{program()} run`"
             raise UsageProblem("the run was admitted, but stopped before anything was recorded", place=run, hint=hint)
         if state.finished is not None:
+            await self._cancel_children(state)
             return result_of(run, state, "finished")
         missing = tuple(dict.fromkeys(name for one in state.config.all for name in self.registry.missing(one.workflow)))
         if missing:
@@ -240,6 +242,7 @@ class Engine:
         """
         state, _ = await self.load(run)
         if state.config is None or state.finished is not None:
+            await self._cancel_children(state)
             return await self.result(run)
         await self.cancel(run)
         supervisor = self._supervisor(run, [], ALONE)
@@ -302,15 +305,23 @@ class Engine:
         return supervisor.state if ending is Ending.FINISHED else None
 
     async def _cancel_children(self, state: State) -> None:
-        """End the runs of a finished run's steps that were withdrawn before they ended."""
+        """End the runs of a finished run's steps that were withdrawn before they ended.
+
+        If that fails for a while, the run has ended all the same; whoever resumes it next ends what is left.
+        """
         if state.finished is None or state.config is None:
             return
         children = [
             child_run(state.run, name) for name, node in state.nodes.items() if state.config.child_of(node.step)
         ]
-        for child in children:
-            with suppress(RunNotFound, Held):  # Whoever holds one finds that nobody waits for it.
-                await self.finish_cancelled(child)
+        try:
+            for child in children:
+                with suppress(RunNotFound, Held):  # Whoever holds one finds that nobody waits for it.
+                    await self.finish_cancelled(child)
+        except JournalError as error:
+            if not error.passing:
+                raise
+            logs.get_logger("run").warning("children.kept", run_id=state.run, reason=str(error))
 
     def _supervisor(
         self, run: str, actors: Sequence[Actor[Any]], manner: Manner

@@ -210,6 +210,28 @@ async def test_a_cancelled_run_takes_its_child_with_it(journal, tmp_path):
     assert {name: row.detail for name, row in (await home.runs()).items()} == {"top": "cancelled", child: "cancelled"}
 
 
+async def test_a_child_that_cannot_be_ended_with_its_run_is_ended_when_that_is_resumed(journal, tmp_path, caplog):
+    """The journal is in trouble just after the end of the run above, which stands."""
+    home = Home(journal, tmp_path, answers({"reply": plan(), "delay_seconds": 60.0}))
+    child, post, failures = child_run("top", "g_plan/v1.a1"), journal.post, ["busy"]
+
+    async def busy(run, *arguments):
+        if run == child and failures:
+            raise JournalError(failures.pop())
+        return await post(run, *arguments)
+
+    journal.post = busy
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(partial(home.engine.begin, home.job, run="top"))
+        while not await home.has_made(child):  # noqa: ASYNC110 -- a journal rings for nobody
+            await trio.sleep(0.01)
+        await home.engine.cancel("top")
+    assert {name: row.status for name, row in (await home.runs()).items()} == {"top": "finished", child: "parked"}
+    assert "children.kept" in caplog.text
+    assert (await home.engine.resume("top")).outcome == "cancelled"
+    assert (await home.runs())[child].detail == "cancelled"
+
+
 def problem(path):
     known = registry()
     with pytest.raises(UsageProblem) as caught:
