@@ -56,7 +56,7 @@ class Going:
             result = await self._follow(stop)
             if result is not None:
                 return result
-            self._note(f"the host {'cannot drive it' if self._engine.hosted else 'has left'}; going on here")
+            self._note(f"{self._gone()}; going on here")
         return await self.drive(stop)
 
     async def drive(self, stop: Stop, *, compare: bool = False) -> Result:
@@ -87,6 +87,10 @@ class Going:
         except BaseExceptionGroup as group:
             raise root_cause(group) from group
         return await self._engine.result(self._run) if result is None and stop.park.is_set() else result
+
+    def _gone(self) -> str:
+        """Say why nobody is followed any more."""
+        return "the host cannot drive it" if self._engine.hosted else "the host has left"
 
     async def _wonder(self) -> None:
         await trio.sleep(TAKEN_UP_SECONDS)
