@@ -1,13 +1,16 @@
-"""The table that supervisors are tested at: an admitted run of the haggling machine, its players, a hand to stop it."""
+"""The table that supervisors are tested at: an admitted run of the haggling machine, its players, what befalls it."""
 
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import trio
 
 from runtime.actor import Actor, Envelope
 from runtime.clock import TrioClock
-from runtime.journal.memory import open_memory
+from runtime.errors import JournalError
+from runtime.journal.memory import Fault, open_memory
 from runtime.journal.port import Journal
 from runtime.supervisor import Lease, Stop, Supervisor
 from tests.support.negotiation import CODEC, Haggle, Negotiation, NegotiationEvent, Offer
@@ -17,21 +20,30 @@ LEASE = Lease("test", ttl=30.0, poll=0.1)
 
 
 @asynccontextmanager
-async def table() -> AsyncIterator[Journal[NegotiationEvent]]:
+async def table(fault: Fault | None = None, clock: TrioClock | None = None) -> AsyncIterator[Journal[NegotiationEvent]]:
     """Open a journal with one admitted run."""
-    async with open_memory(CODEC, TrioClock()) as journal:
+    async with open_memory(CODEC, clock or TrioClock(), fault=fault) as journal:
         await journal.create("run", "haggling")
         yield journal
 
 
+def trouble(error: JournalError, *operations: str, since: float = 0.0, until: float = math.inf) -> Fault:
+    """Return a fault by which these operations fail between two moments, with nothing written."""
+
+    def fault(operation: str, when: str) -> None:
+        if operation in operations and when == "before" and since <= trio.current_time() < until:
+            raise error
+
+    return fault
+
+
 def supervisor(
-    journal: Journal[NegotiationEvent], buyer: Player, seller: Player, stop: Stop | None = None, owner: str = "test"
+    journal: Journal[NegotiationEvent], buyer: Player, seller: Player, stop: Stop | None = None, **more: Any
 ) -> Supervisor[Haggle, NegotiationEvent, Offer]:
+    """Return a driver of the run; `more` is what else `Supervisor` takes."""
     actors = [Actor("buyer", buyer), Actor("seller", seller)]
-    lease = Lease(owner, ttl=30.0, poll=0.1)
-    return Supervisor(
-        "run", machine=Negotiation(), journal=journal, actors=actors, clock=TrioClock(), lease=lease, stop=stop
-    )
+    given = {"lease": LEASE, "stop": stop, **more}
+    return Supervisor("run", machine=Negotiation(), journal=journal, actors=actors, clock=TrioClock(), **given)
 
 
 def player(start: int, step: int, seconds: float = 1.0) -> Player:
@@ -47,9 +59,16 @@ def player(start: int, step: int, seconds: float = 1.0) -> Player:
     return offer
 
 
-async def press(stop: Stop, seconds: float, *, twice: bool = False) -> None:
-    """Wish for a stop after a time; `twice` wishes for it at once."""
+async def press(stop: Stop, seconds: float, again: float | None = None) -> None:
+    """Wish for a stop after a time, and `again` seconds later for one that waits for nothing."""
     await trio.sleep(seconds)
     stop.park.set()
-    if twice:
+    if again is not None:
+        await trio.sleep(again)
         stop.now.set()
+
+
+async def call_off(journal: Journal[NegotiationEvent], seconds: float) -> None:
+    """Post a message that ends the run, after a time."""
+    await trio.sleep(seconds)
+    await journal.post("run", "cancel", "called off")

@@ -3,12 +3,10 @@
 import pytest
 import trio
 
-from runtime.clock import TrioClock
 from runtime.errors import Fenced, JournalDamaged, UsageProblem
 from runtime.groups import root_cause
-from runtime.journal.memory import open_memory
-from tests.supervision.haggling import player, supervisor
-from tests.support.negotiation import CODEC, Start
+from tests.supervision.haggling import player, supervisor, table
+from tests.support.negotiation import Start
 
 FENCED, OURS, BUG, LATER = Fenced("run", 1, 2), UsageProblem("no"), ZeroDivisionError(), ValueError()
 
@@ -41,7 +39,6 @@ async def test_a_cancellation_hides_no_error(autojump_clock: trio.testing.MockCl
                 scope.cancel()
                 raise JournalDamaged("journal", "it does not verify")
 
-    async with open_memory(CODEC, TrioClock(), fault=damaged) as journal:
-        await journal.create("run", "haggling")
+    async with table(damaged) as journal:
         with pytest.raises(JournalDamaged), trio.CancelScope() as scope:
             await supervisor(journal, player(10, 10), player(50, -10)).drive(Start(20))

@@ -1,6 +1,5 @@
 """The supervisor drives any machine: here two players who haggle, over the journal in memory."""
 
-from functools import partial
 from typing import Any
 
 import pytest
@@ -10,11 +9,10 @@ from runtime.actor import Envelope
 from runtime.clock import TrioClock
 from runtime.crash import install
 from runtime.errors import Fenced, Held, JournalDamaged, JournalError
-from runtime.journal.memory import open_memory
 from runtime.journal.port import Journal
 from runtime.supervisor import Ending, Stop, Supervisor
-from tests.supervision.haggling import LEASE, player, press, supervisor, table
-from tests.support.negotiation import CODEC, Negotiation, NegotiationEvent, Offer, Offered, Start
+from tests.supervision.haggling import LEASE, call_off, player, press, supervisor, table, trouble
+from tests.support.negotiation import Negotiation, NegotiationEvent, Offer, Offered, Start
 
 
 async def kinds(journal: Journal[NegotiationEvent]) -> list[str]:
@@ -65,13 +63,7 @@ async def test_a_second_wish_to_stop_cancels_the_reply_in_flight(autojump_clock:
         stop = Stop()
         driver = supervisor(journal, player(10, 10, 1000.0), player(50, -10), stop)
         async with trio.open_nursery() as nursery:
-
-            @nursery.start_soon
-            async def press() -> None:
-                stop.park.set()
-                await trio.sleep(2.0)
-                stop.now.set()
-
+            nursery.start_soon(press, stop, 0.0, 2.0)
             assert await driver.drive(Start(20)) is Ending.PARKED
         assert trio.current_time() < 5.0
         assert (await kinds(journal))[-1] == "paused"
@@ -99,14 +91,7 @@ async def test_a_reply_in_hand_is_written_though_patience_ends(
         stop = Stop()
         driver = supervisor(Slow(journal), player(10, 10, 5.0), player(50, -10), stop)
         async with trio.open_nursery() as nursery:
-
-            @nursery.start_soon
-            async def press() -> None:
-                await trio.sleep(3.0)
-                stop.park.set()
-                await trio.sleep(5.0)
-                stop.now.set()
-
+            nursery.start_soon(press, stop, 3.0, 5.0)
             assert await driver.drive(Start(20)) is Ending.PARKED
         assert (await kinds(journal))[-2:] == ["paused", "offered"]
 
@@ -128,12 +113,7 @@ async def test_a_posted_message_reaches_a_running_run_and_is_consumed_once(
     async with table() as journal:
         driver = supervisor(journal, player(10, 0, 3.0), player(50, 0, 3.0))
         async with trio.open_nursery() as nursery:
-
-            @nursery.start_soon
-            async def person() -> None:
-                await trio.sleep(10.0)
-                await journal.post("run", "cancel", "called off")
-
+            nursery.start_soon(call_off, journal, 10.0)
             assert await driver.drive(Start(1000)) is Ending.FINISHED
         assert driver.state.ended == "called off"
         assert (await journal.read("run"))[-1].inbox == 1
@@ -246,12 +226,8 @@ async def test_an_error_with_work_in_flight_ends_the_supervisor_at_once(
             await trio.lowlevel.cancel_shielded_checkpoint()
         return Offer(envelope.work.request_id, 10)
 
-    def gone(operation: str, when: str) -> None:
-        if (operation, when) == ("renew", "before"):
-            raise JournalDamaged("journal", "the disk is gone")
-
-    async with open_memory(CODEC, TrioClock(), fault=gone if how == "gone" else None) as journal:
-        await journal.create("run", "haggling")
+    gone = trouble(JournalDamaged("journal", "the disk is gone"), "renew")
+    async with table(gone if how == "gone" else None) as journal:
         driver = supervisor(journal, tenacious, tenacious)
         async with trio.open_nursery() as nursery:
             if how == "fenced":
@@ -283,8 +259,7 @@ async def test_a_lease_that_cannot_be_renewed_for_a_while_ends_nothing(autojump_
         if (operation, when) == ("renew", "before") and failures:
             raise JournalError(failures.pop())
 
-    async with open_memory(CODEC, TrioClock(), fault=busy) as journal:
-        await journal.create("run", "haggling")
+    async with table(busy) as journal:
         assert await supervisor(journal, slow, slow).drive(Start(4)) is Ending.FINISHED
     assert not failures
 
@@ -307,7 +282,7 @@ async def test_two_wishes_to_stop_at_once_are_both_heard(autojump_clock: trio.te
         stop = Stop()
         driver = supervisor(journal, player(10, 10, 1000.0), player(50, -10), stop)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(partial(press, stop, 5.0, twice=True))
+            nursery.start_soon(press, stop, 5.0, 0.0)
 
             assert await driver.drive(Start(20)) is Ending.PARKED
         assert trio.current_time() < 6.0

@@ -9,12 +9,12 @@ import trio
 from runtime.clock import TrioClock
 from runtime.driving import Ending
 from runtime.errors import Fenced, JournalDamaged, JournalError, StorageFull
-from runtime.journal.memory import Fault, open_memory
+from runtime.journal.memory import Fault
 from runtime.journal.port import Journal
 from runtime.recording import record
 from runtime.tenure import Tenure
-from tests.supervision.haggling import LEASE, player, supervisor
-from tests.support.negotiation import CODEC, Negotiation, NegotiationEvent, Start
+from tests.supervision.haggling import LEASE, player, supervisor, table, trouble
+from tests.support.negotiation import Negotiation, NegotiationEvent, Start
 
 
 class Jumping(TrioClock):
@@ -32,8 +32,7 @@ async def held(
 ) -> AsyncIterator[tuple[Journal[NegotiationEvent], Tenure]]:
     """Open a journal with a run, and hold that."""
     clock = clock or TrioClock()
-    async with open_memory(CODEC, clock, fault=fault) as journal:
-        await journal.create("run", "haggling")
+    async with table(fault, clock) as journal:
         tenure = Tenure(journal, "run", LEASE, clock)
         await tenure.claim()
         yield journal, tenure
@@ -60,7 +59,7 @@ async def test_a_driver_whose_machine_was_suspended_hears_of_its_rival_before_it
         clock.ahead = 3600.0
         await journal.claim("run", "rival", 30.0)
         if back:
-            clock.ahead = 0.0
+            clock.ahead = -3600.0  # By this clock alone, the lease would go on.
             await trio.sleep(31)
         with pytest.raises(Fenced):
             await tenure.make_sure()
@@ -71,34 +70,17 @@ async def test_a_call_waits_until_it_is_sure_whose_the_run_is(
     autojump_clock: trio.testing.MockClock, error: JournalError
 ) -> None:
     """Else a full disk, which holds a run up and loses nothing, would end it with replies in hand."""
-
-    def trouble(operation: str, when: str) -> None:
-        if (operation, when) == ("renew", "before") and trio.current_time() < 100:
-            raise error
-
-    async with held(fault=trouble) as (_, tenure):
+    async with held(fault=trouble(error, "renew", until=100.0)) as (_, tenure):
         await trio.sleep(40)
         await tenure.make_sure()
         assert 100 <= trio.current_time() < 110
-
-
-def releases_fail(error: JournalError) -> Fault:
-    """Return a fault by which no run can be given back."""
-
-    def fault(operation: str, when: str) -> None:
-        if (operation, when) == ("release", "before"):
-            raise error
-
-    return fault
 
 
 async def test_a_run_that_cannot_be_given_back_has_ended_all_the_same(
     autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nobody waits for it any more than until its lease ends."""
-
-    async with open_memory(CODEC, TrioClock(), fault=releases_fail(JournalError("busy"))) as journal:
-        await journal.create("run", "haggling")
+    async with table(trouble(JournalError("busy"), "release")) as journal:
         assert await supervisor(journal, player(10, 10), player(50, -10)).drive(Start(20)) is Ending.FINISHED
     assert "lease.kept" in caplog.text
 
@@ -107,15 +89,11 @@ async def test_a_run_that_is_recorded_and_cannot_be_given_back_is_recorded(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     """Else a run that its hosts will drive would pass for one that could not be admitted."""
-
-    async with open_memory(CODEC, TrioClock(), fault=releases_fail(JournalError("busy"))) as journal:
-        await journal.create("run", "haggling")
+    async with table(trouble(JournalError("busy"), "release")) as journal:
         assert await record(Negotiation(), journal, "run", LEASE, Start(20))
 
 
 async def test_a_damaged_journal_is_said_also_when_a_run_is_given_back(autojump_clock: trio.testing.MockClock) -> None:
-    damaged = JournalDamaged("journal", "its row is gone")
-    async with open_memory(CODEC, TrioClock(), fault=releases_fail(damaged)) as journal:
-        await journal.create("run", "haggling")
+    async with table(trouble(JournalDamaged("journal", "its row is gone"), "release")) as journal:
         with pytest.raises(JournalDamaged):
             await supervisor(journal, player(10, 10), player(50, -10)).drive(Start(20))
