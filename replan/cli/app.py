@@ -40,7 +40,11 @@ _COMMANDS = {
 
 
 class BrokenPipe(Exception):
-    """A `BrokenPipeError` under a name that click does not know: it would exit with a code of its own."""
+    """Holds a `BrokenPipeError` under a name that click does not know: it would exit with a code of its own."""
+
+    def __init__(self, error: BrokenPipeError) -> None:
+        super().__init__(error)
+        self.error = error
 
 
 @contextlib.contextmanager
@@ -48,7 +52,7 @@ def _own_broken_pipes() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError as error:
-        raise BrokenPipe from error
+        raise BrokenPipe(error) from error
 
 
 class App(click.Group):
@@ -111,7 +115,7 @@ class App(click.Group):
         try:
             extra |= {"standalone_mode": False, "obj": invocation, "prog_name": "replan"}
             code = super().main(args=arguments, **extra)
-            _end_output()
+            sys.stdout.flush()
         except BaseException as error:  # noqa: BLE001 -- the last place where anything can be told to the user
             sys.exit(_failed(root_cause(error), invocation))
         sys.exit(int(code or 0))
@@ -119,7 +123,9 @@ class App(click.Group):
 
 def _failed(error: BaseException, invocation: Invocation) -> int:
     match error:
-        case BrokenPipe() | BrokenPipeError() if _unread():
+        case BrokenPipe():
+            return _failed(error.error, invocation)
+        case BrokenPipeError() if _unread():
             _leave_stdout()
             return Exit.UNREAD
         case SystemExit():
@@ -149,14 +155,6 @@ def _failed(error: BaseException, invocation: Invocation) -> int:
 
 # The journal and the log say themselves what they have no room for, so that this is about the result.
 _NO_ROOM = dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "no space left")
-
-
-def _end_output() -> None:
-    """Write what is held of the output. The work is done: that nobody reads the rest of it is no failure any more."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _leave_stdout()
 
 
 def _unread() -> bool:

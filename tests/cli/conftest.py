@@ -49,12 +49,13 @@ def scripted(tmp_path):
 
 @pytest.fixture
 def shell(home):
-    """The environment and the command for a process of its own."""
+    """Start `replan` in a process of its own, whose output is held back as a user's is."""
 
     def start(*arguments, **extra):
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
         command = [sys.executable, "-m", "replan", *map(str, arguments)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | extra
-        return subprocess.Popen(command, cwd=ROOT, env=dict(os.environ), **pipes)
+        return subprocess.Popen(command, cwd=ROOT, env=environment, **pipes)
 
     return start
 

@@ -171,8 +171,9 @@ def test_a_run_whose_result_nobody_reads_has_its_own_exit_code_and_says_how_to_g
     assert b"Traceback" not in err
 
 
-@pytest.mark.parametrize("command", [["log", "--last"], ["workflow", "schema"], ["--help"]])
+@pytest.mark.parametrize("command", [["log", "--last"], ["runs", "--json"], ["workflow", "schema"], ["--help"]])
 def test_a_command_whose_output_nobody_reads_ends_quietly_as_others_do(replan, shell, problem, unread, command):
+    """Also where all of it is held back until the end."""
     replan("run", problem, "-m", "rules")
     with shell(*command, stdout=unread) as process:
         _, err = process.communicate(timeout=PATIENCE)

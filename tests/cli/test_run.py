@@ -130,15 +130,18 @@ def test_a_guard_that_crashes_is_a_bug_and_its_traceback_is_in_the_log(replan, h
     assert "the guard is wrong" in log.read_text()
 
 
-def test_an_internal_error_is_one_line_and_its_traceback_is_in_the_log(replan, home, problem, monkeypatch):
+@pytest.mark.parametrize("kind", [ZeroDivisionError, BrokenPipeError])
+def test_an_internal_error_is_one_line_and_its_traceback_is_in_the_log(replan, home, problem, monkeypatch, kind):
+    """A pipe that breaks is one too, where it is not the output's."""
+
     def broken(*_):
-        raise ZeroDivisionError("somewhere deep")
+        raise kind("somewhere deep")
 
     home.mkdir(mode=0o700)
     monkeypatch.setattr("replan.job.title_of", broken)
     done = replan("run", problem, "-m", "rules")
     assert done.exit_code == 1
-    assert done.stderr.startswith("replan: internal error: ZeroDivisionError: somewhere deep (details in ")
+    assert done.stderr.startswith(f"replan: internal error: {kind.__name__}: somewhere deep (details in ")
     assert done.stderr.count("\n") == 1
     assert "somewhere deep" in (home / "log.jsonl").read_text()
     assert "Traceback" in replan("run", problem, "-m", "rules", "--debug").stderr
