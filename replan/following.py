@@ -20,7 +20,7 @@ class Follower:
     def __init__(self, engine: Engine, run: str, on_record: OnRecord) -> None:
         self._engine, self._run, self._on_record = engine, run, on_record
         self._state: State = engine.machine.initial()
-        self._seq, self._read = 0, 0
+        self._seq = 0
 
     async def follow(self, *, insist: bool = False) -> Result | None:
         """Tell what happens until the run has finished, waits for a person or was parked by one; return the result.
@@ -32,7 +32,8 @@ class Follower:
         while True:
             await self.catch_up()
             row = await journal.row(self._run)
-            if row.last_seq == self._seq and row.summary.status != "running" and not await self._unread():
+            unread = row.unread and not self._state.parked  # What a run that waits has not read, it does soon.
+            if row.last_seq == self._seq and row.summary.status != "running" and not unread:
                 result = await self._engine.result(self._run)
                 if result.status != "running":  # Else a message has come this moment, and it goes on.
                     return result
@@ -47,11 +48,5 @@ class Follower:
         """Tell what has been written since the last time."""
         for record in await self._engine.journal.read(self._run, self._seq):
             self._state = self._engine.machine.evolve(self._state, record.event)
-            self._seq, self._read = record.seq, max(self._read, record.inbox or 0)
+            self._seq = record.seq
             self._on_record(record, self._state)
-
-    async def _unread(self) -> bool:
-        """Tell whether a message was posted that a run which waits has not taken in: then it does not rest for long."""
-        if self._state.finished is not None or self._state.parked:
-            return False
-        return bool(await self._engine.journal.inbox(self._run, self._read))

@@ -57,12 +57,18 @@ async def test_what_a_host_writes_that_hears_the_answer_first_is_told_all_the_sa
                 raise Held(run, host, 0.0)
         return await resume(engine, run, *manner)
 
+    def ask(question):
+        asked.append(question["id"])
+        return "The export in src/export.py fails with KeyError 'id' where a table is empty; it should write no row."
+
+    asked = []
     monkeypatch.setattr(Engine, "resume", late)
     monkeypatch.setattr(Engine, "hosted", property(lambda engine: True))
-    async with replan.start(THIN, model="rules", home=tmp_path, ask=lambda question: "It fails.") as run:
+    async with replan.start(THIN, model="rules", home=tmp_path, ask=ask) as run:
         records = [record async for record in run]
         result = await run.result()
     assert not faster
+    assert len(asked) == 1, "nobody drives the run again, so that nothing is told later"
     assert [record.seq for record in records] == [*range(1, len(records) + 1)]
     assert records[-1].event.kind == "run_finished"
     assert result.succeeded

@@ -1,0 +1,38 @@
+"""A user goes on with a run, or follows it, while others drive it too."""
+
+import trio
+
+from replan.engine import Engine, Manner
+from replan.following import Follower
+from replan.going import Going
+from runtime.driving import Stop
+from tests.host.stage import Stage, job
+
+
+async def test_what_others_wrote_while_the_user_thought_is_told_before_the_run_goes_on(autojump_clock):
+    """Else all that follows on it would be told at the end only."""
+    stage, told = Stage(reject=["requirements.missing"], seconds=10.0), []
+    async with stage.engine() as engine:
+        going = Going(engine, "first", lambda record, _: told.append((record, trio.current_time())))
+        assert (await going.begin(job("a"), Stop())).status == "waiting"
+        left = Stop()
+        left.park.set()
+        await engine.resume("first", Manner(left))
+        await engine.answer("first/q1", "it is this")
+        assert (await going.drive(Stop())).succeeded
+    assert [record.seq for record, _ in told] == [*range(1, len(told) + 1)]
+    assert "run_parked" in [record.event.kind for record, _ in told]
+    asked = [at for record, at in told if record.event.kind == "generation_requested"]
+    assert asked == stage.calls
+
+
+async def test_whoever_follows_a_run_that_waits_stays_until_its_host_has_read_a_message(autojump_clock, monkeypatch):
+    stage, told = Stage(reject=["requirements.missing"]), []
+    monkeypatch.setattr(Engine, "hosted", True)
+    async with stage.engine() as engine:
+        assert (await engine.begin(job("a"), run="first")).status == "waiting"
+        await engine.tell("first", "It must be fast.", "requirement")
+        async with stage.hosting(engine):
+            result = await Follower(engine, "first", lambda record, _: told.append(record.event.kind)).follow()
+    assert "requirement_told" in told
+    assert result.succeeded
