@@ -13,8 +13,6 @@ from runtime.errors import UsageProblem
 
 ANSWER_BYTES_MAX = 400_000
 """The bytes of the longest answer that a run takes (`actors.answers.ANSWER_MAX` characters of four bytes)."""
-
-
 TOLD_BYTES_MAX = 40_000
 """The same of a note or requirement (`actors.machine.mail.TOLD_MAX`)."""
 
@@ -24,8 +22,8 @@ def read_problem(argument: str) -> str:
     if argument == "-":
         if sys.stdin.isatty():
             err().print(line("replan: reading the problem from the terminal; Ctrl-D ends it"))
-        return as_text(_capped(sys.stdin.buffer, PROBLEM_BYTES_MAX, "the problem"), place_of(argument))
-    path = Path(argument)
+        return as_text(_capped(sys.stdin.buffer, PROBLEM_BYTES_MAX, place_of(argument)), place_of(argument))
+    path = file_named(argument, "PROBLEM")
     try:
         if stat.S_ISDIR(path.stat().st_mode):
             raise UsageProblem("this is a folder, not a file", place=argument, hint="name the file with the problem")
@@ -33,6 +31,13 @@ def read_problem(argument: str) -> str:
             return as_text(_capped(file, PROBLEM_BYTES_MAX, argument), argument)
     except (OSError, ValueError) as error:
         raise _unread(argument, error) from None
+
+
+def file_named(argument: str, place: str) -> Path:
+    """Return the path that an argument is. An empty one, such as of a variable that is not set, would be a folder."""
+    if not argument:
+        raise UsageProblem("no file is named", place=place, hint="name a file, or - for standard input")
+    return Path(argument)
 
 
 def place_of(argument: str) -> str:

@@ -4,14 +4,13 @@ import json
 import sys
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from actors.artifacts import Artifact
 from actors.findings import Finding, Verdict
 from replan.api import check
 from replan.cli.exits import Exit
-from replan.cli.inputs import as_text
+from replan.cli.inputs import as_text, file_named
 from replan.cli.options import Invocation
 from replan.show.console import err, line, print_json, show
 from replan.show.judged import judged_rows
@@ -86,7 +85,7 @@ def _read(name: str) -> str:
         if name == "-":
             data = sys.stdin.buffer.read(FILE_BYTES_MAX + 1)
         else:
-            with Path(name).open("rb") as file:
+            with file_named(name, "PLAN").open("rb") as file:
                 data = file.read(FILE_BYTES_MAX + 1)
     except (OSError, ValueError) as error:
         cause = (getattr(error, "strerror", None) or "not a file's name").lower()

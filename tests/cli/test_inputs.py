@@ -52,6 +52,12 @@ def test_an_empty_problem_is_called_by_its_name(replan, home):
     refused(replan("run", "-", "-m", "rules", input=""), "replan: standard input: the problem is empty", home=home)
 
 
+@pytest.mark.parametrize(("command", "place"), [(("run", "-m", "rules"), "PROBLEM"), (("check",), "PLAN")])
+def test_an_empty_argument_is_no_folder(replan, home, command, place):
+    """It is what a shell's variable gives that is not set."""
+    refused(replan(*command, ""), f"replan: {place}: no file is named (name a file, or -", home=home)
+
+
 def test_of_fifty_megabytes_only_the_cap_is_read(replan, home, tmp_path):
     """The file is sparse: whoever read all of it would see zeros far behind the cap."""
     path = tmp_path / "large.md"
