@@ -13,7 +13,7 @@ from replan.following import Follower
 from replan.job import Job
 from replan.show.outcome import outcome_lines
 from runtime.clock import TrioClock
-from runtime.errors import UsageProblem
+from runtime.errors import RunExists, UsageProblem
 from runtime.journal.memory import open_memory
 from runtime.ledger import Limits
 from runtime.models.prices import Price
@@ -67,6 +67,16 @@ async def parked(one, work, after=2.0):
         nursery.cancel_scope.cancel()
     assert result.status == "parked"
     return result
+
+
+async def test_a_run_that_has_begun_is_not_begun_again(autojump_clock):
+    async with engine(toys(mine=made)) as one:
+        work = job({"a": {"generator": "mine"}})
+        await one.begin(work, run="first")
+        before = await one.journal.read("first")
+        with pytest.raises(RunExists):
+            await one.begin(work, run="first")
+        assert await one.journal.read("first") == before
 
 
 async def test_a_parked_run_is_no_longer_followed_though_a_message_lies_there(autojump_clock):

@@ -27,11 +27,21 @@ action_pairs:
   g_below: {generator: "workflow:./below.yaml", guard: plan_medium, requires: [g_analysis]}
 """
 
+STEPS = WORKFLOW.partition("action_pairs:\n")[2]
+LESS, *_, LAST = STEPS.splitlines(keepends=True)
+MORE = LESS.replace("g_analysis", "g_more")
+KEYS = "questions_max: 1\nr_patience: 4\ne_max: 7\nrmax: 4\noutput_tokens_max: 9\nmodel_timeout_seconds: 9\n"
+NAMED = "rmax, r_patience, e_max, questions_max, model_timeout_seconds, 1 more"
+
 EDITS = {
     "a key": ("mine.yaml", "rmax: 2", "rmax: 3", "rmax"),
     "a key more": ("mine.yaml", "rmax: 2", "rmax: 2\ne_max: 7", "e_max"),
     "a step": ("mine.yaml", "role: analysis}", "role: analysis, rmax: 4}", "action_pairs.g_analysis"),
     "several": ("mine.yaml", "rmax: 2\nmax_total_calls: 9", "rmax: 3\nmax_total_calls: 8", "rmax, max_total_calls"),
+    "more than are named": ("mine.yaml", "rmax: 2\n", KEYS, NAMED),
+    "a step more": ("mine.yaml", STEPS, STEPS + MORE, "action_pairs"),
+    "a step less": ("mine.yaml", STEPS, LESS, "action_pairs"),
+    "the order of the steps": ("mine.yaml", STEPS, LAST + LESS, "action_pairs"),
     "the policy": ("policy.yaml", "description:", "description: Not the old one.\n# ", "policy"),
     "the prompts": ("prompts.yaml", "\nanalysis:\n  role: ", "\nanalysis:\n  role: Hello. ", "prompts"),
     "a comment": ("prompts.yaml", "\nsections:", "\n# Headings.\nsections:", None),

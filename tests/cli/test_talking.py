@@ -245,6 +245,16 @@ def test_what_a_person_is_still_to_judge_reads_neither_accepted_nor_rejected(
     assert log.index(before) < log.index(after)
 
 
+def test_what_another_guard_has_rejected_is_left_to_nobody(replan, problem, scripted, tmp_path):
+    workflow = tmp_path / "reviewed.yaml"
+    workflow.write_text(REVIEWED)
+    replan("run", problem, "-m", scripted({"g_plan": ["no plan", PLAN]}), "-w", workflow)
+    log = replan("log", "--last").stdout
+    assert "g_plan/v1.a1 rejected by " in log
+    assert "g_plan/v1.a1 left" not in log
+    assert "g_plan/v1.a2 left to a person's review" in log
+
+
 def test_a_declined_review_says_what_the_reviewer_can_do(replan, problem, scripted, tmp_path):
     workflow = tmp_path / "reviewed.yaml"
     workflow.write_text(REVIEWED)
