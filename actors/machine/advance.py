@@ -27,7 +27,7 @@ from actors.machine.standings import change_of, chosen, ended, tree_of, won
 from actors.machine.state import Node, State, Tries
 from actors.policy.decide import Failure, Situation, decide, summary
 from actors.policy.doubt import in_doubt
-from actors.search.progress import Phase, cleared, done, first, next_attempt, ready
+from actors.search.progress import Phase, cleared, first, next_attempt, phases_of, ready
 from actors.search.strategies.tree import Strategy, Tree
 from runtime.ledger import Limit
 from runtime.models.port import Fault
@@ -167,6 +167,17 @@ def _judge(state: State) -> PlanningEvent | None:
     return JudgementRequested(node=node.node, guard=name)
 
 
+def _conclude(state: State) -> PlanningEvent | None:
+    """Draw what follows from where the steps stand: one is rejected, one is stuck for good, or all are accepted."""
+    phases = phases_of(state.progress)
+    event = _settle_failure(state) if Phase.FAILED in phases else None
+    if event is None and Phase.STUCK in phases:
+        return _give_up(state)
+    if event is None and phases == {Phase.ACCEPTED}:
+        return RunFinished(outcome=Outcome.SUCCESS, why="every guard passed")
+    return event
+
+
 def _settle_failure(state: State) -> PlanningEvent | None:
     """Decide about a rejected node, or ask first what its failure means, or leave it until the answer is here."""
     for step, slot in state.progress.items():
@@ -294,15 +305,9 @@ def _keep_deadline(state: State) -> PlanningEvent | None:
     return WaitRequested(request_id=DEADLINE, until=deadline, why="the run's deadline")
 
 
-def _succeed(state: State) -> PlanningEvent | None:
-    if not done(state.progress):
-        return None
-    return RunFinished(outcome=Outcome.SUCCESS, why="every guard passed")
-
-
 def _request(state: State) -> PlanningEvent | None:
     """Ask for the next artifact that can be asked for and paid; end the run when nothing can, and nothing is open."""
-    if state.saving or first(state.progress, Phase.STUCK) is not None:
+    if state.saving or (state.questions and first(state.progress, Phase.STUCK) is not None):
         return None  # While a stuck run waits for an answer, nothing more is spent.
     assert state.config is not None
     found = _affordable(state, state.branch, _rested(state, state.branch, ready(state.config.graph, state.progress)))
@@ -373,9 +378,7 @@ _RULES = (
     ask,
     expire,
     look,
-    _settle_failure,
-    _give_up,
-    _succeed,
+    _conclude,
     _after_fault,
     _keep_deadline,
     _reissue,

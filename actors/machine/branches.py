@@ -5,7 +5,7 @@ requests, questions) is by node or request id, and every id says its branch.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import TypeVar
 
 from actors.machine.events import (
@@ -132,7 +132,7 @@ def _on(progress: Progress, kept: Collection[str]) -> Progress:
 
 
 def _unset(slot: Slot) -> Slot:
-    return replace(slot, phase=Phase.IDLE, accepted=None)
+    return changed(slot, phase=Phase.IDLE, accepted=None)
 
 
 def pruned(state: State, event: BranchPruned) -> State:

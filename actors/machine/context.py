@@ -8,7 +8,6 @@ escalation history; and one that became a question stands with its answer among 
 
 from collections.abc import Container, Sequence
 from functools import lru_cache
-from itertools import islice
 from typing import Any
 
 from actors.artifacts import Context, Feedback
@@ -77,8 +76,13 @@ def retry_feedback(state: State, step: str, answered: Container[str], window: in
 
     Oldest first.
     """
-    rejected = (node for node in state.of(step) if node.told and node.node not in answered)
-    return tuple(Feedback(node.node, node.told, node.repeats) for node in islice(rejected, window))[::-1]
+    told: list[Feedback] = []
+    for node in state.of(step):
+        if node.told and node.node not in answered:
+            told.append(Feedback(node.node, node.told, node.repeats))
+            if len(told) == window:
+                break
+    return tuple(told[::-1])
 
 
 def escalation_feedback(

@@ -74,25 +74,11 @@ def evolve(state: State, event: PlanningEvent) -> State:
 
 
 def _evolve(state: State, event: PlanningEvent) -> State:
-    match event:
-        case RunStarted():
-            return _started(state, event)
-        case RunResumed():
-            # Whoever takes the run on asks anew what the day allows: the budget may have been raised.
-            waits = _without(state.waits, HOME_BUDGET)
-            return changed(state, epoch=event.epoch, parked=False, handover=False, parked_whys=(), waits=waits)
-        case RunParked():
-            return changed(state, parked=True, handover=event.handover, parked_whys=(*state.parked_whys, event.why))
+    match event:  # What happens at every step comes first.
         case GenerationRequested() | ClassificationRequested():
             return _requested(state, event)
-        case RequestReissued():
-            return _reissued(state, event)
         case ArtifactProduced():
             return _produced(state, event)
-        case FailureClassified():
-            return _classified(state, event)
-        case GenerationFailed():
-            return _failed(state, event)
         case JudgementRequested():
             return changed(
                 state,
@@ -101,6 +87,20 @@ def _evolve(state: State, event: PlanningEvent) -> State:
             )
         case VerdictReached():
             return _judged(state, event)
+        case RunStarted():
+            return _started(state, event)
+        case RunResumed():
+            # Whoever takes the run on asks anew what the day allows: the budget may have been raised.
+            waits = _without(state.waits, HOME_BUDGET)
+            return changed(state, epoch=event.epoch, parked=False, handover=False, parked_whys=(), waits=waits)
+        case RunParked():
+            return changed(state, parked=True, handover=event.handover, parked_whys=(*state.parked_whys, event.why))
+        case RequestReissued():
+            return _reissued(state, event)
+        case FailureClassified():
+            return _classified(state, event)
+        case GenerationFailed():
+            return _failed(state, event)
         case Decided():
             return _decided(state, event)
         case Revised():

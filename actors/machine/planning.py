@@ -78,12 +78,15 @@ class ChildBrief:
 Brief = GenerationBrief | ChildBrief | JudgementBrief | WaitRequested | ClarificationRequested
 
 
+_INITIAL = State()
+
+
 class PlanningMachine:
     """`runtime.machine.Machine` for planning runs. It has no state of its own."""
 
     def initial(self) -> State:
         """Return the state before the run starts."""
-        return State()
+        return _INITIAL
 
     def accept(self, state: State, message: PlanningMessage) -> PlanningEvent | Refused | None:
         """Turn a reply into a fact."""

@@ -209,6 +209,8 @@ class State(Branch):
     @property
     def questions(self) -> dict[str, ClarificationRequested]:
         """The open questions by id, in the order in which they were asked."""
+        if not self.asked:  # As in most runs, after each of their events; so below.
+            return {}
         return {name: question.request for name, question in self.asked.items() if question.open}
 
     @property
@@ -224,6 +226,8 @@ class State(Branch):
     @property
     def clarifications(self) -> tuple[Clarified, ...]:
         """The questions that prompts show: answered, or gone on without."""
+        if not self.asked:
+            return ()
         return tuple(
             Clarified(
                 question.request.text, question.answer, question.request.node, _UNANSWERED.get(question.status, "")
@@ -234,6 +238,8 @@ class State(Branch):
 
     def told(self, kind: Literal["note", "requirement"]) -> tuple[str, ...]:
         """Return what the user told as a kind, oldest first."""
+        if not self.said:
+            return ()
         return tuple(said.text for said in self.said if said.kind == kind)
 
     def is_child(self, request: GenerationRequested | ClassificationRequested) -> bool:

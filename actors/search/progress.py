@@ -10,10 +10,11 @@ artifacts instead.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from actors.search.graph import Graph
+from runtime.values import changed
 
 
 class Phase(StrEnum):
@@ -28,11 +29,11 @@ class Phase(StrEnum):
     ACCEPTED = "accepted"
 
 
-UNSET = (Phase.IDLE, Phase.AGAIN)
+UNSET = frozenset({Phase.IDLE, Phase.AGAIN})
 """Where the next attempt may be made; a constant, because it is asked for every step after every event."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Slot:
     """One step's place. `visits` and `attempt` count in this round; `number` numbers visits over the whole run.
 
@@ -52,12 +53,12 @@ Progress = Mapping[str, Slot]
 
 def start(graph: Graph) -> Progress:
     """Return the initial state: every step unset."""
-    return {step: Slot() for step in graph.steps}
+    return dict.fromkeys(graph.steps, Slot())
 
 
-def done(progress: Progress) -> bool:
-    """Tell whether every step has an accepted artifact (S2)."""
-    return all(slot.phase is Phase.ACCEPTED for slot in progress.values())
+def phases_of(progress: Progress) -> set[Phase]:
+    """Return what is going on at any step: {accepted} alone is the goal (S2)."""
+    return {slot.phase for slot in progress.values()}
 
 
 def first(progress: Progress, phase: Phase) -> str | None:
@@ -86,7 +87,7 @@ def next_attempt(graph: Graph, progress: Progress, step: str) -> Slot:
     """Return the slot as it will be during the attempt that comes next."""
     slot = progress[step]
     if slot.phase is Phase.AGAIN:
-        return replace(slot, phase=Phase.BUSY, attempt=slot.attempt + 1)
+        return changed(slot, phase=Phase.BUSY, attempt=slot.attempt + 1)
     parents = tuple(progress[parent].accepted or "" for parent in graph.requires[step])
     fresh = step not in graph.leaves or parents != slot.parents
     return Slot(
@@ -105,20 +106,18 @@ def begin(graph: Graph, progress: Progress, step: str) -> Progress:
 
 def accept(progress: Progress, step: str, artifact: str) -> Progress:
     """Return the progress with the step's artifact accepted."""
-    return {**progress, step: replace(progress[step], phase=Phase.ACCEPTED, accepted=artifact)}
+    return {**progress, step: changed(progress[step], phase=Phase.ACCEPTED, accepted=artifact)}
 
 
 def mark(progress: Progress, step: str, phase: Phase) -> Progress:
     """Return the progress with the step in another phase, its counts untouched."""
-    return {**progress, step: replace(progress[step], phase=phase)}
+    return {**progress, step: changed(progress[step], phase=phase)}
 
 
 def redo(graph: Graph, progress: Progress, targets: Iterable[str]) -> Progress:
     """Return the progress with the targets, and all that requires them, unset (S5)."""
-    changed = dict(progress)
-    for step in cleared(graph, targets):
-        changed[step] = replace(progress[step], phase=Phase.IDLE, accepted=None)
-    return changed
+    unset = {step: changed(progress[step], phase=Phase.IDLE, accepted=None) for step in cleared(graph, targets)}
+    return {**progress, **unset}
 
 
 def cleared(graph: Graph, targets: Iterable[str]) -> tuple[str, ...]:
@@ -138,7 +137,7 @@ def new_round(progress: Progress) -> Progress:
     """
     running = (Phase.BUSY, Phase.FAILED, Phase.AGAIN, Phase.ASKED)
     return {
-        step: replace(
+        step: changed(
             slot,
             phase=Phase.IDLE if slot.phase is Phase.STUCK else slot.phase,
             visits=1 if slot.phase in (*running, Phase.ACCEPTED) else 0,

@@ -8,9 +8,9 @@ from actors.search.progress import (
     begin,
     can_redo,
     cleared,
-    done,
     mark,
     new_round,
+    phases_of,
     ready,
     redo,
     start,
@@ -39,8 +39,8 @@ def failed(shape, step, *before):
 def test_nothing_is_accepted_at_first_and_everything_in_the_end():
     """S1, S2: the initial state and the goal."""
     assert {slot.accepted for slot in start(SEEDS).values()} == {None}
-    assert not done(run(SEEDS, "analysis", "recon", "strategy"))
-    assert done(run(SEEDS, "analysis", "recon", "strategy", "plan"))
+    assert phases_of(run(SEEDS, "analysis", "recon", "strategy")) != {Phase.ACCEPTED}
+    assert phases_of(run(SEEDS, "analysis", "recon", "strategy", "plan")) == {Phase.ACCEPTED}
 
 
 def test_a_step_is_ready_once_all_that_it_requires_is_accepted():
