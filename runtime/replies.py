@@ -153,9 +153,7 @@ def _parse(text: str, depth_max: int) -> Parsed | Unreadable:
     if _too_deep(text, depth_max):
         return Unreadable(ReplyCode.TOO_DEEP, f"The JSON is nested deeper than {depth_max} levels; flatten it.")
     try:
-        value = json.loads(
-            text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_integer
-        )
+        value = _STRICT.decode(text)
     except _Stop as stop:
         return stop.found
     except json.JSONDecodeError as error:
@@ -214,6 +212,11 @@ def _integer(digits: str) -> int:
         raise _Stop(
             ReplyCode.NOT_FINITE, f"An integer has {len(digits)} digits, too many to read; write a smaller number."
         ) from None
+
+
+_STRICT = json.JSONDecoder(
+    object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_integer
+)
 
 
 def _bad_text(value: Any) -> str:

@@ -7,9 +7,10 @@ in it, so that it cannot pass for an instruction; slots are replaced once, liter
 scanned again.
 """
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from actors.artifacts import Context
 from actors.prompting.book import PromptBook, PromptEntry, Sections
@@ -31,7 +32,7 @@ MARK_LENGTH = 8
 """Hexadecimal digits of a delimiter, more when these should stand in the text."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Rendered:
     """The two parts of a prompt; `cut` names the sections that did not fit, in order."""
 
@@ -39,15 +40,17 @@ class Rendered:
     user: str
     cut: tuple[str, ...] = ()
 
-    @cached_property
+    @property
     def ref(self) -> str:
         """The first 128 bits of the SHA-256 of both parts, in hex: enough to tell any two prompts apart."""
-        return text_hash(f"{self.system}\0{self.user}")[:REF_LENGTH]
+        begun = _begun(self.system)[0].copy()
+        begun.update(self.user.encode())
+        return begun.hexdigest()[:REF_LENGTH]
 
-    @cached_property
+    @property
     def byte_count(self) -> int:
         """The UTF-8 bytes of both parts."""
-        return len(self.system.encode()) + len(self.user.encode())
+        return _begun(self.system)[1] + len(self.user.encode())
 
 
 def render(entry: PromptEntry, book: PromptBook, context: Context, *, headed: bool = True) -> Rendered:
@@ -59,8 +62,19 @@ def render(entry: PromptEntry, book: PromptBook, context: Context, *, headed: bo
     page = _Page(book.sections)
     sections = (*page.sections(context), *page.rejections(entry, context, headed=headed))
     user = "\n\n".join((*sections, f"{book.sections.task}\n\n{entry.task}"))
-    system = f"{entry.role}\n\n{entry.constraints}\n\n{book.sections.data_note}"
-    return Rendered(system, user, tuple(page.cut))
+    return Rendered(_system(entry.role, entry.constraints, book.sections.data_note), user, tuple(page.cut))
+
+
+@lru_cache(maxsize=128)  # One for each step of the workflows at work, for all of their runs.
+def _system(*texts: str) -> str:
+    return "\n\n".join(texts)
+
+
+@lru_cache(maxsize=128)
+def _begun(system: str) -> "tuple[hashlib._Hash, int]":
+    """Return the hash of a system part and the zero byte after it, for others to go on from, and the part's bytes."""
+    raw = system.encode()
+    return hashlib.sha256(raw + b"\0"), len(raw)
 
 
 class _Page:
