@@ -71,7 +71,7 @@ class Ledger:
     """The books of one run.
 
     `reserved` and `forfeited` are by request id: open requests, and withdrawn ones whose late reply may still come.
-    `busy_since` is when the first of the now open requests was opened; `active` are the seconds of closed intervals.
+    `active` are the seconds in which any work was open, up to the latest time that the run has heard of.
     """
 
     limits: Limits
@@ -80,7 +80,6 @@ class Ledger:
     reserved: Mapping[str, Amount] = field(default_factory=dict)
     forfeited: Mapping[str, Amount] = field(default_factory=dict)
     active: float = 0.0
-    busy_since: float | None = None
 
     @property
     def committed(self) -> Amount:
@@ -93,14 +92,11 @@ class Ledger:
         taken = sum(amount.calls for amount in self.reserved.values())
         return self.limits.calls - self.spent.calls - self.unknown.calls - taken
 
-    def active_at(self, now: float) -> float:
-        """Return the active seconds up to `now`."""
-        return self.active + (max(0.0, now - self.busy_since) if self.busy_since is not None else 0.0)
-
-    def active_left(self, now: float) -> float | None:
-        """Return the active seconds left, or None without a limit."""
+    @property
+    def active_left(self) -> float | None:
+        """The active seconds left, or None without a limit."""
         limit = self.limits.active_seconds
-        return None if limit is None else max(0.0, limit - self.active_at(now))
+        return None if limit is None else max(0.0, limit - self.active)
 
     def shortfall(self, amount: Amount, now: float) -> Limit | None:
         """Return the first limit that would be passed by reserving `amount` at `now`."""
@@ -111,7 +107,7 @@ class Ledger:
             return Limit.TOKENS
         if limits.micro_usd is not None and total.micro_usd > limits.micro_usd:
             return Limit.COST
-        if self.active_left(now) == 0.0:
+        if self.active_left == 0.0:
             return Limit.ACTIVE_TIME
         if limits.deadline is not None and now >= limits.deadline:
             return Limit.DEADLINE
@@ -148,19 +144,9 @@ class Ledger:
             forfeited={**self.forfeited, request: amount},
         )
 
-    def busy(self, now: float, *, working: bool) -> "Ledger":
-        """Return the books after it is known whether any work is open at `now`."""
-        if working and self.busy_since is None:
-            return changed(self, busy_since=now)
-        if not working and self.busy_since is not None:
-            return changed(self, active=self.active_at(now), busy_since=None)
-        return self
-
-    def interrupted(self, last: float, now: float) -> "Ledger":
-        """Return the books after a driver took over at `now`: time since the last record, at `last`, was not active."""
-        if self.busy_since is None:
-            return self
-        return changed(self, active=self.active_at(last), busy_since=now)
+    def worked(self, seconds: float) -> "Ledger":
+        """Return the books after seconds in which work was open."""
+        return changed(self, active=self.active + seconds)
 
 
 def used(usage: Usage | None, reserved: Amount, price: Price | None) -> Amount:

@@ -214,9 +214,7 @@ def _integer(digits: str) -> int:
         ) from None
 
 
-_STRICT = json.JSONDecoder(
-    object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_integer
-)
+_STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_integer)
 
 
 def _bad_text(value: Any) -> str:

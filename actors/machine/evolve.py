@@ -60,17 +60,13 @@ def evolve(state: State, event: PlanningEvent) -> State:
     """Return the state after the event, with the books of active time kept."""
     if state.branches:
         state = focus(state, branch_at(state, event))
-    now, wall = state.now, state.wall
-    if isinstance(event, _DATED) and event.at is not None:
-        wall = event.at
-        now = max(now, wall)  # A clock that was set back does not turn the run's time back.
     after = stood(state, event, _evolve(state, event))
-    ledger = after.ledger.interrupted(state.now, now) if isinstance(event, RunResumed) else after.ledger
-    working = bool(after.generations or after.judgements) and after.finished is None
-    ledger = ledger.busy(now, working=working)
-    if ledger is after.ledger and (now, wall) == (after.now, after.wall):
+    if not isinstance(event, _DATED) or event.at is None:
         return after
-    return changed(after, now=now, wall=wall, ledger=ledger)
+    now, ledger = max(state.now, event.at), after.ledger  # A clock that was set back does not turn the time back.
+    if state.working and not isinstance(event, RunResumed):  # Before it there was nobody to do the work.
+        ledger = ledger.worked(now - state.now)
+    return changed(after, now=now, wall=event.at, ledger=ledger)
 
 
 def _evolve(state: State, event: PlanningEvent) -> State:

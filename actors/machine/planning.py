@@ -190,7 +190,7 @@ def child_brief(state: State, request: GenerationRequested) -> ChildBrief:
     context = context_for(state, request.step)
     more = (context.dependencies, context.retry, context.escalation, context.said[1:], context.clarifications)
     problem = rendered(state, request.step, context).user if any(more) else state.specification
-    limits, reserve, left = state.ledger.limits, request.reserve, state.ledger.active_left(state.now)
+    limits, reserve, left = state.ledger.limits, request.reserve, state.ledger.active_left
     return ChildBrief(
         run=child_run(state.run, request.node),
         request_id=request.request_id,

@@ -92,5 +92,5 @@ def _share(state: State, wanted: int) -> Amount:
 
 def _shorter(state: State, limit: float) -> float | None:
     """Return the active time that is left where that is less than a time limit."""
-    left = state.ledger.active_left(state.now)
+    left = state.ledger.active_left
     return None if left is None or left >= limit else max(0.001, left)

@@ -202,6 +202,11 @@ class State(Branch):
         return self.parked_whys[-1] if self.parked_whys else ""
 
     @property
+    def working(self) -> bool:
+        """Whether any work is open whose time counts as active: a model's, a tool's or a guard's."""
+        return bool(self.generations or self.judgements)
+
+    @property
     def saving(self) -> bool:
         """Whether nothing new may be asked of models: the run is parked, or its home has used up its budget."""
         return self.parked or HOME_BUDGET in self.waits

@@ -47,7 +47,7 @@ def trial_of(key: Key, state: State, events: Iterable[PlanningEvent], world: Wor
         calls=paid.calls,
         tokens=paid.tokens,
         micro_usd=None if state.config.price is None else paid.micro_usd,
-        seconds=round(state.ledger.active_at(state.now), 3),
+        seconds=round(state.ledger.active, 3),
         depths=tuple(_depth(state, node) for node in decided if node.decision and node.decision.level in _BACK),
         rules=dict(sorted(Counter(node.decision.rule for node in decided if node.decision).items())),
         aligned=_aligned(state),

@@ -149,7 +149,8 @@ def spent_line(state: State, now: float) -> Text:
     known = state.config is not None and state.config.price is not None
     cap = f" of {money(limits.micro_usd / MICRO)}" if limits.micro_usd else ""
     parts.append(money(used.micro_usd / MICRO if known else None) + cap)
-    parts.append(f"{ledger.active_at(now):.0f} s")
+    running = max(0.0, now - state.now) if state.working else 0.0
+    parts.append(f"{ledger.active + running:.0f} s")
     return line(" · ".join(parts), "dim")
 
 

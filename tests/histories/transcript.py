@@ -131,7 +131,7 @@ class Transcript:
         books = state.ledger
         yield (
             f"calls {books.spent.calls} spent, {books.unknown.calls} unknown, {len(books.reserved)} reserved; "
-            f"tokens {books.spent.tokens} spent; active {books.active_at(state.now):g} s"
+            f"tokens {books.spent.tokens} spent; active {books.active:g} s"
         )
         yield f"round {state.round}, revision {state.revision}, questions {len(state.asked)}"
 

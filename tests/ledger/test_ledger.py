@@ -98,24 +98,8 @@ def test_a_limit_that_makes_no_sense_is_refused(wrong):
         Limits(**wrong)
 
 
-def test_active_time_counts_while_anything_is_open_once():
-    ledger = books(active_seconds=10.0).busy(5.0, working=True).busy(6.0, working=True).busy(9.0, working=False)
-    assert ledger.active_at(100.0) == 4.0
-    assert ledger.active_left(100.0) == 6.0
-
-
-def test_time_without_a_driver_is_not_active():
-    """The last record was at 7; the next driver came at 1000."""
-    ledger = books().busy(5.0, working=True).interrupted(7.0, 1000.0).busy(1001.0, working=False)
-    assert ledger.active_at(2000.0) == 3.0
-
-
-def test_a_clock_that_is_set_back_takes_no_active_time_away():
-    ledger = books().busy(5.0, working=True).busy(8.0, working=False).busy(4.0, working=True).busy(3.0, working=False)
-    assert ledger.active_at(3.0) == 3.0
-
-
 def test_active_time_runs_out():
-    ledger = books(active_seconds=4.0).busy(0.0, working=True)
-    assert ledger.shortfall(ZERO, 3.9) is None
-    assert ledger.shortfall(ZERO, 4.0) is Limit.ACTIVE_TIME
+    ledger = books(active_seconds=4.0).worked(3.5)
+    assert (ledger.active_left, ledger.shortfall(ZERO, 0.0)) == (0.5, None)
+    assert ledger.worked(0.5).shortfall(ZERO, 0.0) is Limit.ACTIVE_TIME
+    assert ledger.worked(9.0).active_left == 0.0

@@ -1,4 +1,4 @@
-"""Any order of reserving, settling, refunding, forfeiting, late replies and crashes: the books stay true."""
+"""Any order of reserving, settling, refunding, forfeiting, late replies and takeovers: the books stay true."""
 
 from hypothesis import settings
 from hypothesis import strategies as some
@@ -8,7 +8,6 @@ from runtime.ledger import ZERO, Amount, Ledger, Limits
 
 LIMITS = Limits(calls=12, tokens=900, micro_usd=700)
 amounts = some.builds(Amount, calls=some.just(1), tokens=some.integers(0, 120), micro_usd=some.integers(0, 90))
-seconds = some.sampled_from([0.0, 0.5, 1.0, 7.0])
 index = some.integers(0, 1_000)
 
 
@@ -17,37 +16,26 @@ def fits(amount):
 
 
 class Books(RuleBasedStateMachine):
-    """Keeps the same books twice: the ledger, and plain dictionaries of who owes what and when work was open."""
+    """Keeps the same books twice: the ledger, and plain dictionaries of who owes what."""
 
     def __init__(self):
         super().__init__()
         self.ledger = Ledger(LIMITS)
         self.open, self.unknown, self.spent = {}, {}, ZERO
-        self.now, self.last, self.active, self.count = 100.0, 100.0, 0.0, 0
-
-    def book(self):
-        """Tell the ledger whether work is open, as the machine does after each event."""
-        self.last = self.now
-        self.ledger = self.ledger.busy(self.now, working=bool(self.open))
+        self.count = 0
 
     def pick(self, names, place):
         return sorted(names)[place % len(names)]
 
-    @rule(passed=seconds)
-    def wait(self, passed):
-        self.active += passed if self.open else 0.0
-        self.now += passed
-
     @rule(amount=amounts)
     def reserve(self, amount):
-        if self.ledger.shortfall(amount, self.now) is not None:
+        if self.ledger.shortfall(amount, 0.0) is not None:
             assert not fits(self.ledger.committed + amount)
             return
         self.count += 1
         self.open[f"r{self.count}"] = amount
         self.ledger = self.ledger.reserve(f"r{self.count}", amount)
         assert fits(self.ledger.committed)
-        self.book()
 
     @precondition(lambda self: self.open)
     @rule(place=index, share=some.floats(0.0, 1.0))
@@ -57,7 +45,6 @@ class Books(RuleBasedStateMachine):
         cost = Amount(calls=1, tokens=int(reserved.tokens * share), micro_usd=int(reserved.micro_usd * share))
         self.spent += cost
         self.ledger = self.ledger.settle(name, cost)
-        self.book()
 
     @precondition(lambda self: self.open)
     @rule(place=index)
@@ -65,7 +52,6 @@ class Books(RuleBasedStateMachine):
         name = self.pick(self.open, place)
         del self.open[name]
         self.ledger = self.ledger.refund(name)
-        self.book()
 
     @precondition(lambda self: self.open)
     @rule(place=index)
@@ -73,7 +59,6 @@ class Books(RuleBasedStateMachine):
         name = self.pick(self.open, place)
         self.unknown[name] = self.open.pop(name)
         self.ledger = self.ledger.forfeit(name)
-        self.book()
 
     @precondition(lambda self: self.unknown)
     @rule(place=index)
@@ -82,22 +67,17 @@ class Books(RuleBasedStateMachine):
         self.unknown.pop(name)
         self.spent += Amount(calls=1, tokens=1, micro_usd=1)
         self.ledger = self.ledger.settle(name, Amount(calls=1, tokens=1, micro_usd=1))
-        self.book()
 
-    @rule(away=seconds)
-    def crash(self, away):
-        """The driver dies unnoticed, some time after the last record; the next one asks for all that is open again."""
-        self.active -= self.now - self.last if self.open else 0.0
-        self.ledger = self.ledger.interrupted(self.last, self.now + away)
-        self.now += away
+    @rule()
+    def take_over(self):
+        """The driver dies; the next one asks for all that is open again."""
         for name in list(self.open):
             amount = self.open.pop(name)
             self.unknown[name] = amount
             self.ledger = self.ledger.forfeit(name)
-            if self.ledger.shortfall(amount, self.now) is None:
+            if self.ledger.shortfall(amount, 0.0) is None:
                 self.open[f"{name}'"] = amount
                 self.ledger = self.ledger.reserve(f"{name}'", amount)
-        self.book()
 
     @invariant()
     def the_books_agree(self):
@@ -105,7 +85,6 @@ class Books(RuleBasedStateMachine):
         assert dict(self.ledger.forfeited) == self.unknown
         assert self.ledger.spent == self.spent
         assert self.ledger.unknown == sum(self.unknown.values(), ZERO)
-        assert self.ledger.active_at(self.now) == self.active
 
     @invariant()
     def no_limit_is_passed(self):

@@ -218,4 +218,14 @@ def test_the_time_of_a_run_never_goes_back():
     world.send(Parking(1_500.0))
     world.send(Resumed(2, 400.0))
     assert world.state.now == 1_500.0
-    assert world.state.ledger.active_at(world.state.now) == 500.0
+    assert world.state.ledger.active == 500.0
+
+
+def test_active_time_counts_once_for_all_that_is_open_and_not_while_nobody_drives_the_run():
+    world = World(pinned({"a": {}, "b": {}}), judge=lambda *_: passed())
+    world.begin()
+    assert len(world.doable()) == 2
+    world.send(Parking(1_005.0))
+    world.send(Resumed(2, 2_000.0))
+    world.send(Parking(2_003.0))
+    assert world.state.ledger.active == 8.0

@@ -345,7 +345,7 @@ class Invariants:
             case "no money left":
                 assert total.micro_usd + 20_000 + least.micro_usd > limits.micro_usd
             case "no active time left":
-                assert state.ledger.active_at(state.now) >= limits.active_seconds
+                assert state.ledger.active >= limits.active_seconds
             case "the deadline has passed":
                 assert state.now >= limits.deadline
             case other:
