@@ -30,7 +30,7 @@ def edited(begun: RunStarted, pinned: Pinned, registry: Registry, root: Path) ->
     try:
         loaded, policy = check_workflow(begun.source, root, registry.guards, registry.generator_names)
         given = {key: getattr(pinned.workflow, key) for key in begun.given}
-        here = replace(loaded, workflow=loaded.workflow.changed(**given))
+        here = replace(loaded, workflow=loaded.workflow.changed(**given)) if given else loaded
     except UsageProblem as problem:
         return f"the run goes on as it began, though its workflow cannot be read now: {problem}"
     names = list(_differences(pinned, pin(here, policy, pinned.model, pinned.price)))

@@ -71,7 +71,7 @@ def unheard(_: object) -> None:
 class Manner:
     """How a run is driven, as `runtime.supervisor.Supervisor` takes it.
 
-    `compare` has a notice made of a workflow that differs from what a run that is resumed began with.
+    `differs` gets a line, before a run is resumed, where its workflow is not what it began with any more.
     """
 
     stop: Stop | None = None
@@ -79,7 +79,7 @@ class Manner:
     notice: Notice = unheard
     news: News | None = None
     rest_after: float | None = None
-    compare: bool = False
+    differs: Notice | None = None
 
 
 ALONE = Manner()
@@ -154,10 +154,10 @@ class Engine:
             hint = "install it, or pass it as the run's start did, and resume again; nothing is lost"
             raise UsageProblem(f"this run needs the plug-in {' and '.join(missing)}", place=run, hint=hint)
         begun = records[0].event
-        if manner.compare and isinstance(begun, RunStarted):
+        if manner.differs is not None and isinstance(begun, RunStarted):
             said = edited(begun, state.config, self.registry, self.root)
             if said:
-                manner.notice(said)
+                manner.differs(said)
         used = Counter(_purpose(one.event) for one in records if isinstance(one.event, Replied))
         async with self._model(state.config.model, used) as model:
             return await self._drive(run, state, model, None, manner)

@@ -60,11 +60,12 @@ class Going:
         return await self.drive(stop)
 
     async def drive(self, stop: Stop, *, compare: bool = False) -> Result:
-        """Drive the run here, unless a host was faster and can; `compare` as in `replan.engine.Manner`."""
+        """Drive the run here, unless a host was faster and can; `compare` notes where its workflow was edited."""
         await self._catch_up()
         self.following = False
         try:
-            result = await self._engine.resume(self._run, Manner(stop, self._tell, self._note, compare=compare))
+            manner = Manner(stop, self._tell, self._note, differs=self._note if compare else None)
+            result = await self._engine.resume(self._run, manner)
         except Held:
             if not self._engine.hosted:
                 raise

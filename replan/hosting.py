@@ -46,13 +46,17 @@ async def host(engine: Engine, *, runs_max: int, stop: Stop, tell: Tell) -> None
 
 
 class _Drive:
-    """Drives one run, and sees to it that its person hears of what it asks."""
+    """Drives one run, and sees to it that its person hears of what it asks.
+
+    How a run's workflow was edited since the run began is told once while it goes on, and not each time it is driven.
+    """
 
     def __init__(self, engine: Engine, hooks: trio.Nursery, tell: Tell) -> None:
         self._engine, self._hooks, self._tell = engine, hooks, tell
+        self._edited: dict[str, str] = {}
 
     async def __call__(self, run: str, stop: Stop, news: News, take: Callable[[], None]) -> Ending:
-        notifier, taken = Notifier(self._engine.hook, self._hooks), False
+        notifier, taken, edits = Notifier(self._engine.hook, self._hooks), False, list[str]()
 
         def notice(text: str) -> None:
             self._tell("trouble", run, text)
@@ -62,16 +66,26 @@ class _Drive:
             if not taken:  # The first record that this host has written: no other one drives the run.
                 taken = True
                 take()
+                self._tell_edits(run, edits)
             notifier.take(record.event, state)
 
         try:
-            result = await self._engine.resume(run, Manner(stop, on_record, notice, news, REST_SECONDS))
+            manner = Manner(stop, on_record, notice, news, REST_SECONDS, differs=edits.append)
+            result = await self._engine.resume(run, manner)
         except (UsageProblem, RunNotFound) as problem:
             with suppress(ReplanError):  # Who follows the run shall know; but it is told here all the same.
                 await self._engine.set_aside(run, problem)
             raise
         notifier.tell(result)
+        if result.status == "finished":
+            self._edited.pop(run, None)
         return Ending(result.status)
+
+    def _tell_edits(self, run: str, edits: list[str]) -> None:
+        for said in edits:
+            if self._edited.get(run) != said:
+                self._edited[run] = said
+                self._tell("edited", run, said)
 
 
 @asynccontextmanager

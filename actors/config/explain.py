@@ -6,6 +6,7 @@ raise `complaint(...)`, which says where it stands. `explain` translates the fir
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import cache
 from typing import Any
 
 from pydantic import AliasChoices, ConfigDict, ValidationError, model_validator
@@ -72,6 +73,7 @@ class Config(Value):
         return data
 
 
+@cache
 def keys_of(model: type[Value]) -> frozenset[str]:
     """Return every spelling that a model's fields have in a file."""
     names: set[str] = set()

@@ -8,6 +8,7 @@ text, and only `true`, `false`, `null`, `~` and numbers are not. Tags, merge key
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -93,8 +94,9 @@ def read_document(path: Path) -> Document:
     return parse_document(text, source)
 
 
+@lru_cache(maxsize=16)  # A host compares the files of a few workflows again and again, and reading YAML is slow.
 def parse_document(text: str, source: str) -> Document:
-    """Return a text's document.
+    """Return a text's document, which is shared: nobody may change it.
 
     Raises:
         UsageProblem: not YAML, empty, not a mapping, a duplicate key, too deep, too many values, or not plain data.

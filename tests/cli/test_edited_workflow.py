@@ -1,18 +1,23 @@
-"""A run goes on as it began, whatever has become of its workflow's files; `resume` says what differs, in one line."""
+"""A run goes on as it began, whatever has become of its workflow's files; a line says what differs, once."""
 
 import json
+from functools import partial
 
 import pytest
+import trio
 
 from actors.config.resolve import shipped_workflows
 from actors.machine.events import RunStarted
 from actors.machine.pinned import read_pinned
 from replan.data import data_root
 from replan.edited import edited
+from replan.home import open_home
+from replan.hosting import host
 from replan.job import Asked, make_job
 from replan.plugins import registry
 from replan.settings import UserConfig, choose_model
 from runtime.ledger import Limits
+from runtime.supervisor import Stop
 from tests.cli.cases import ANALYSIS, ASKING, PLAN
 from tests.support.worlds import pinned as toy
 
@@ -110,6 +115,45 @@ def test_a_workflow_that_is_broken_or_gone_stops_nobody(replan, folder, waiting,
         f"replan: the run goes on as it began, though its workflow cannot be read now: {folder / 'mine.yaml'}"
     )
     assert named in told
+
+
+def test_a_host_says_so_once_of_a_run_that_it_takes_up(replan, folder, waiting):
+    """It takes the run up with each of two notes and with the answer, and each time it could say it."""
+    run = waiting()
+    (folder / "mine.yaml").write_text(WORKFLOW.replace("rmax: 2", "rmax: 3"))
+    told = trio.run(hosted, run)
+    line = f"the run goes on as it began, though its workflow {folder / 'mine.yaml'} differs now: rmax"
+    assert told == [
+        ("taken_up", ""),
+        ("edited", line),
+        ("waiting", "q1"),
+        *[("taken_up", ""), ("waiting", "q1")],
+        *[("taken_up", ""), ("finished", "success")],
+    ]
+
+
+async def hosted(run):
+    """Have a host take a run up with two notes and an answer; return what it tells."""
+    told, stop = [], Stop(handover=True)
+
+    def tell(event, _, detail):
+        told.append((event, detail))
+
+    async def until(event, times=1):
+        while [one for one, _ in told].count(event) < times:  # noqa: ASYNC110 -- a host rings for nobody
+            await trio.sleep(0.01)
+
+    async with open_home() as engine, trio.open_nursery() as nursery:
+        nursery.start_soon(partial(host, engine, runs_max=1, stop=stop, tell=tell))
+        await until("ready")
+        await engine.tell(run, "It is urgent.")
+        await until("waiting")
+        await engine.tell(run, "It is very urgent.")
+        await until("waiting", 2)
+        await engine.answer(f"{run}/q1", "3.12")
+        await until("finished")
+        stop.park.set()
+    return told[1:]
 
 
 def test_what_was_given_on_the_command_line_is_no_difference(replan, folder, waiting):
