@@ -9,7 +9,7 @@ import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import trio
 from trio.lowlevel import checkpoint_if_cancelled
@@ -68,8 +68,7 @@ class Envelope:
         return not self.parked
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery(Generic[M]):
+class Delivery(NamedTuple, Generic[M]):
     """What an actor hands back: the answer to a request, or None when the work was withdrawn."""
 
     request_id: str

@@ -6,6 +6,7 @@ that would take the day past its limit is refused with all that goes with it, wh
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from runtime.ledger import ZERO, Amount
 from runtime.models.prices import MICRO
@@ -44,8 +45,7 @@ class HomeBudget:
         return next_day(now) if self.waits else None
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(NamedTuple):
     """What one run has committed: altogether, and before the `day` (counted from 1970) that it was last booked on."""
 
     total: Amount = ZERO
@@ -55,8 +55,8 @@ class Account:
     @property
     def share(self) -> Amount:
         """The calls and money that the run has added to its day."""
-        added = self.total - self.before
-        return Amount(calls=max(0, added.calls), micro_usd=max(0, added.micro_usd))
+        total, before = self.total, self.before
+        return Amount(max(0, total.calls - before.calls), 0, max(0, total.micro_usd - before.micro_usd))
 
 
 def book(account: Account, committed: Amount, reserved: Amount, now: float) -> tuple[Account, Amount]:

@@ -13,8 +13,7 @@ fields of the event is a property, never a field.
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
 import orjson
 from pydantic import AfterValidator, BaseModel, ConfigDict
@@ -53,8 +52,7 @@ def _read(written: str) -> str:
     return base64.b64decode(f"{written}=", altchars=b"-_", validate=True).hex()
 
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
+class Encoded(NamedTuple):
     """An event ready for storage: its JSON, in which each text is a hash, and the texts by hash, in hex."""
 
     body: bytes
@@ -101,8 +99,7 @@ class Codec(Generic[E]):
         return cast(E, member.model_validate(plain))
 
 
-@dataclass(frozen=True, slots=True)
-class Record(Generic[E]):
+class Record(NamedTuple, Generic[E]):
     """An event in its place: `seq` counts from 1 without gaps; `at` is the writer's clock in UTC seconds since 1970.
 
     `hash` chains over the previous record's hash, run, seq, at, epoch, inbox and the event's stored body. `inbox` is

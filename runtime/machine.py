@@ -7,7 +7,7 @@ of its state (`outstanding`), so resuming, cancelling and pruning are all the sa
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from runtime.errors import MachineRunsAway
 from runtime.ledger import ZERO, Amount
@@ -27,8 +27,7 @@ class Refused:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(NamedTuple):
     """A piece of work that a state has outstanding.
 
     `request_id` names it within the run; `address` is the mailbox that takes it; `request` is the event that asked for

@@ -5,8 +5,7 @@ Every adapter asks here before it writes, so that nothing half-acceptable ever r
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from runtime.errors import JournalError, RunNotFound, UsageProblem
 from runtime.events import Codec
@@ -22,8 +21,7 @@ TEXT_BYTES_MAX = 64 * 1024 * 1024
 """The largest single text or event, in bytes of UTF-8; far above any prompt, far below SQLite's own limit of 1 GB."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry(Generic[E]):
+class Entry(NamedTuple, Generic[E]):
     """An event on its way in: the value, its stored body, the texts it names by hash, the message it consumes."""
 
     event: E

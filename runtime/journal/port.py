@@ -7,7 +7,7 @@ A call that is cancelled has written nothing: once a write is handed to the stor
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from runtime.events import Record
 from runtime.ledger import Amount
@@ -16,8 +16,7 @@ from runtime.machine import Summary
 E = TypeVar("E")
 
 
-@dataclass(frozen=True, slots=True)
-class Fact(Generic[E]):
+class Fact(NamedTuple, Generic[E]):
     """An event to append; `inbox` is the id of the posted message it consumes, if any."""
 
     event: E

@@ -67,12 +67,12 @@ class Writer:
         self._thread, self._connection, self._explain = thread, connection, explain
         self._busy_seconds, self._group_max = busy_seconds, group_max
         self._waiting: deque[Job[Any]] = deque()
-        self._token = trio.lowlevel.current_trio_token()
         self._committing, self._due = False, False
         self._idle: trio.Event | None = None
         self._log = Log(connection)
         connection.set_busy_timeout(0)
 
+    @trio.lowlevel.enable_ki_protection  # Half-way through, Ctrl+C would leave everybody waiting for this group.
     async def do(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run the job in a transaction and return its result once that is committed; raise its error otherwise.
 
@@ -87,7 +87,9 @@ class Writer:
         if not (self._committing or self._due):
             # Soon, and not now: whoever else is about to write in this pass of the scheduler joins the group.
             self._due = True
-            self._token.run_sync_soon(self._write)
+            await trio.lowlevel.cancel_shielded_checkpoint()
+            self._due = False
+            self._write()
         await trio.lowlevel.wait_task_rescheduled(_to_the_end)
         return job.outcome()
 
@@ -98,7 +100,6 @@ class Writer:
             await self._idle.wait()
 
     def _write(self) -> None:
-        self._due = False
         group = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._group_max))]
         if not group:
             if self._idle is not None:
