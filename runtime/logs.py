@@ -113,10 +113,10 @@ def bind(**fields: Any) -> None:
     structlog.contextvars.bind_contextvars(**fields)
 
 
-def log_record(record: Record[Any], **fields: Any) -> None:
+def log_record(record: Record[Any], trace: Callable[[], Mapping[str, Any]] = dict) -> None:
     """Write the one line of a journal record: its kind, `run_id`, `seq`, and the outline of its event.
 
-    `fields` (such as `branch`) are bound beside them. Costs next to nothing while `INFO` is off.
+    What `trace` says (such as `branch`) is bound beside them. Costs next to nothing while `INFO` is off.
     """
     if not _JOURNAL.isEnabledFor(logging.INFO):
         return
@@ -125,7 +125,7 @@ def log_record(record: Record[Any], **fields: Any) -> None:
     assert isinstance(shown, dict)
     kind = shown.pop("kind", type(event).__name__)
     renamed = {f"{name}_" if name in _RESERVED else name: value for name, value in shown.items()}
-    with bound(run_id=record.run, seq=record.seq, epoch=record.epoch, **fields):
+    with bound(run_id=record.run, seq=record.seq, epoch=record.epoch, **trace()):
         get_logger("journal").info(str(kind), **renamed)
 
 

@@ -311,7 +311,7 @@ class Supervisor(Generic[S, E, M]):
         reached("append.after")
         self._state, self._summary, self._seq = state, summary, records[-1].seq
         for record in records:
-            logs.log_record(record, **self._trace(record.event, state))
+            logs.log_record(record, partial(self._trace, record.event, state))
             if self._on_record is not None:
                 self._on_record(record, state)
         if summary.status == "finished":

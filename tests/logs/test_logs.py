@@ -53,7 +53,7 @@ def _configure(stream, **changes):
 
 def test_a_record_is_one_line_with_its_place_and_the_outline_of_its_event(stream):
     _configure(stream)
-    logs.log_record(RECORD, branch="b1")
+    logs.log_record(RECORD, lambda: {"branch": "b1"})
     (line,) = _json_lines(stream)
     assert line.pop("timestamp").endswith("Z")
     assert line == {
