@@ -289,3 +289,21 @@ async def test_another_process_that_never_ends_its_writing_is_told_of(tmp_path):
             await writer.do(partial(insert, 1))
         other.execute("COMMIT")
         assert await writer.do(partial(insert, 2)) == 2
+
+
+async def test_ctrl_c_comes_after_a_group_and_never_within_it(opener):
+    """A `KeyboardInterrupt` half-way through would leave the transaction open, and everybody waiting for its end."""
+    async with opener() as writer:
+        assert await writer.do(lambda _: trio.lowlevel.currently_ki_protected())
+        assert not trio.lowlevel.currently_ki_protected()
+
+
+async def test_those_who_write_in_one_pass_of_the_scheduler_share_a_commit(opener):
+    commits = []
+    async with opener() as writer:
+        await writer.do(partial(count_commits, commits))
+        commits.clear()
+        async with trio.open_nursery() as nursery:
+            for number in range(10):
+                nursery.start_soon(writer.do, partial(insert, number))
+        assert commits == ["commit"]
