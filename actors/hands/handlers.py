@@ -21,27 +21,31 @@ from runtime.turns import Turn
 INLINE_BYTES_MAX = 64 * 1024
 """A guard on a larger artifact runs in a thread, so that one plan does not hold up the other runs of the process."""
 
+_UNSENT = Fault(kind=FaultKind.REFUSED_CONNECTION, message="not sent, since the process is about to stop")
+
 
 async def generate(generator: Generator, clock: Clock, turn: Turn, envelope: Envelope) -> Generated | Faulted:
-    """Ask the generator once its turn has come, within the request's time limit; not if the run is parked before."""
+    """Ask the generator once its turn has come, within the request's time limit; not if the run is parked before.
+
+    One scope serves both: it ends the wait to be sent at a stop, and has a deadline from then on.
+    """
     brief: GenerationBrief = envelope.context
-    with trio.CancelScope() as envelope.unsent:
+    request_id, limit = brief.request.request_id, brief.request.timeout_seconds
+    started: float | None = None
+    answer: Reply | Fault | None = None
+    with trio.CancelScope() as scope:
+        envelope.unsent = scope
         async with turn():
             reached("send.before")
             await envelope.make_sure()
             if envelope.may_send():
-                return await _generate(generator, clock, brief)
-    unsent = Fault(kind=FaultKind.REFUSED_CONNECTION, message="not sent, since the process is about to stop")
-    return Faulted(brief.request.request_id, clock.now(), 0.0, unsent)
-
-
-async def _generate(generator: Generator, clock: Clock, brief: GenerationBrief) -> Generated | Faulted:
-    request_id, started = brief.request.request_id, clock.now()
-    answer: Reply | Fault = Fault(kind=FaultKind.TIMEOUT, message=f"no reply in {brief.request.timeout_seconds:g} s")
-    with trio.move_on_after(brief.request.timeout_seconds):
-        answer = await generator.generate(brief)
+                started, scope.deadline = clock.now(), trio.current_time() + limit
+                answer = await generator.generate(brief)
+    if started is None:
+        return Faulted(request_id, clock.now(), 0.0, _UNSENT)
     reached("reply.after")
     now = clock.now()
+    answer = answer or Fault(kind=FaultKind.TIMEOUT, message=f"no reply in {limit:g} s")
     if isinstance(answer, Fault):
         return Faulted(request_id, now, now - started, answer)
     return Generated(request_id, now, now - started, answer)
