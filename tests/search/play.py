@@ -18,7 +18,7 @@ from runtime.ledger import Limits
 from runtime.machine import fold
 from runtime.messages import Mailed, Resumed
 from runtime.models.port import Fault, FaultKind, Reply, Usage
-from tests.support.worlds import World, passed, pinned, rejected
+from tests.support.worlds import World, passed, pinned, rejected, start_anywhere
 
 CODES = ("plan.dead_end", "plan.goal_unreachable") * 3 + ("plan.cycle", "plugin.odd", "requirements.missing")
 SHAPES = 40
@@ -81,6 +81,8 @@ class Play(World):
                 self.answer(self.dice.choice(ids))
         self.check()
         assert fold(self.machine, self.events) == self.state, "the journal gives another state"
+        if self.dice.random() < 0.02:
+            start_anywhere(self.machine, self.events, self.epoch + 1, self.now)
         return self.state
 
     def say(self, kind, **body):

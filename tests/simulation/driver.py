@@ -30,6 +30,7 @@ from runtime.messages import Crashed, Mailed, Parking, Resumed, Woken
 from runtime.models.port import Fault, Reply
 from tests.simulation.invariants import Invariants
 from tests.simulation.scenery import START, cause, configuration, limits, reply, verdict, weather
+from tests.support.worlds import start_anywhere
 
 MESSAGES_MAX = 3_000
 """Far more than any simulated run needs: what is not over by then does not end."""
@@ -289,15 +290,4 @@ class Run:
         paid = self.started - self.refunded
         asked = [name for name in paid if name.split("/")[0] not in free or call_of(name).endswith("/c")]
         assert len(asked) <= self.state.ledger.committed.calls, "the provider was asked more often than the books say"
-        self.start_anywhere()
-
-    def start_anywhere(self):
-        """Resume from every prefix: each must be over, or have something to wait for."""
-        prefix = MACHINE.initial()
-        for length, event in enumerate(self.events, start=1):
-            prefix = MACHINE.evolve(prefix, event)
-            accepted = MACHINE.accept(prefix, Resumed(self.epoch + 1, self.now + 1.0))
-            assert (accepted is None) == (prefix.finished is not None)
-            if accepted is not None:
-                state, _ = settle(MACHINE, prefix, accepted)
-                assert state.finished is not None or MACHINE.outstanding(state), f"stuck after {length} events"
+        start_anywhere(MACHINE, self.events, self.epoch + 1, self.now + 1.0)

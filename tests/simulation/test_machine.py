@@ -1,7 +1,8 @@
 """The planning machine under Hypothesis: whatever happens to a run, in whatever order, keeps every promise.
 
-The driver and the books are those of the simulation (`tests.simulation.invariants`); a workflow and its world have a
-number. What comes next, and every roll of the dice in it, is Hypothesis's choice: a failure is shrunk to a short story.
+The driver and the books are those of the simulation (`tests.simulation.invariants`), of searches with a single branch;
+those with several have worlds of their own (`tests.search.play`). A workflow and its world have a number. What comes
+next, and every roll of the dice in it, is Hypothesis's choice: a failure is shrunk to a short story.
 """
 
 import random
@@ -33,7 +34,7 @@ class Story(RuleBasedStateMachine):
         self.run.begin()
 
     def going(self):
-        return self.run is not None and self.run.state.finished is None
+        return self.run.state.finished is None
 
     @precondition(going)
     @rule(patient=some.booleans())
@@ -41,13 +42,13 @@ class Story(RuleBasedStateMachine):
         self.count()
         self.run.go_on(patient=patient)
 
-    @precondition(lambda self: self.run is not None and self.run.sent)
+    @precondition(lambda self: self.run.sent)
     @rule()
     def a_reply_comes_twice(self):
         self.count()
         self.run.again()
 
-    @precondition(lambda self: self.run is not None and self.run.state.ledger.forfeited)
+    @precondition(lambda self: self.run.state.ledger.forfeited)
     @rule()
     def a_reply_comes_late(self):
         self.count()

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -22,6 +22,7 @@ from actors.prompting.book import PromptBook, PromptEntry, Sections
 from replan.data import data_root
 from runtime.ledger import Limits
 from runtime.machine import Refused, settle
+from runtime.messages import Resumed, Woken
 from runtime.models.port import Fault, Reply, Usage
 from runtime.models.prices import Price
 
@@ -103,6 +104,19 @@ def some_reply(request: GenerationRequested | ClassificationRequested, _: State)
     )
 
 
+def start_anywhere(machine: PlanningMachine, events: Sequence[PlanningEvent], epoch: int, now: float) -> None:
+    """Resume from every prefix of a journal: each must be over, or have something to wait for."""
+    prefix = machine.initial()
+    for length, event in enumerate(events, start=1):
+        prefix = machine.evolve(prefix, event)
+        accepted = machine.accept(prefix, Resumed(epoch, now))
+        assert (accepted is None) == (prefix.finished is not None)
+        if accepted is not None:
+            assert not isinstance(accepted, Refused)
+            state, _ = settle(machine, prefix, accepted)
+            assert state.finished is not None or machine.outstanding(state), f"stuck after {length} events"
+
+
 @dataclass
 class World:
     """Plays the actors of one run, one message at a time, on the pure machine. `calls` counts requests per step."""
@@ -132,8 +146,6 @@ class World:
 
     def answer(self, request_id: str) -> None:
         """Carry out one outstanding generation, judgement or wait."""
-        from runtime.messages import Woken
-
         work = self.machine.outstanding(self.state)[request_id]
         self.now += 1.0
         match work.request:
