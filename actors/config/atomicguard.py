@@ -11,7 +11,7 @@
 | `policy: any_pass`, nested composites | refused: no guard here means that |
 | `escalate_feedback_by_guard` with class names (`TestRedGuard`) | guard names (`test_red`), with a notice |
 | a step without `generator`, in a `.json` file | `model`, with a notice: the default is a model there too |
-| `plan_source: NAME` of a `PlanGenerator` | `plan: plans/NAME.json`; a `defect` is not planted, with a notice |
+| `plan_source: NAME` of a `PlanGenerator` | `plan: plans/NAME.json`, or a path; no `defect` is planted, with a notice |
 | `phases` with `dependencies` and `retry_budget` (one example has them) | `action_pairs`, `requires`, `rmax` |
 | `model`, `provider`, `specification` and the like | nothing, with a notice that says where it is set here |
 | any other key that only they have, in a file that `is_foreign` | nothing, with a notice |

@@ -210,14 +210,19 @@ def test_phases_are_steps(tmp_path):
     path.write_text(json.dumps({**text, "phases": {"g_one": first, "g_two": second}}, indent=1))
     with pytest.raises(UsageProblem, match=rf"{path}:19 action_pairs\.g_two\.rmax: "):
         read_workflow(str(path), ROOT)
+    ours = tmp_path / "workflow.yaml"
+    ours.write_text(json.dumps({"name": "w", "phases": {"g_one": step("G", "h")}}))
+    with pytest.raises(UsageProblem, match="unknown key 'phases'"):
+        read_workflow(str(ours), ROOT)
 
 
 def test_a_plan_out_of_their_catalogue_is_handed_on_for_every_problem(tmp_path):
-    """`plan_source` names a file in `plans` beside the workflow; a defect is not planted, and that is told."""
+    """`plan_source` is a path, or a name in `plans` beside the workflow; a defect is not planted, which is told."""
     (tmp_path / "plans").mkdir()
     (tmp_path / "plans" / "small.json").write_text(json.dumps(plan()))
-    for defect, told in ((None, []), ("cycle", ["ignored; the plan is handed on without a defect"])):
-        config = {"plan_source": "small", "defect": defect}
+    ignored = ["ignored; the plan is handed on without a defect"]
+    for source, defect, told in (("small", None, []), ("small", "cycle", ignored), ("./plans/small.json", None, [])):
+        config = {"plan_source": source, "defect": defect}
         path = write(tmp_path, {"g_plan": step("PlanGenerator", "plan_medium", generator_config=config)})
         loaded, _ = check_workflow(str(path), ROOT, BUILT_IN, BUILT_IN_GENERATORS)
         assert loaded.workflow.action_pairs["g_plan"].generator_config == {"plan": plan()}

@@ -65,6 +65,17 @@ def test_an_empty_text_is_refused(tmp_path, key, text):
     assert problem(path).endswith(f" g_plan.{key}: this text is empty")
 
 
+def test_an_entry_that_is_one_text_is_left_out_of_a_json_file_only(tmp_path):
+    """Even where nothing else is in it: the shipped prompts may serve."""
+    texts = {"g_plan": "Write a plan."}
+    book, notices = load_prompts(write(tmp_path, texts), SHARED)
+    assert not book.entries
+    assert [notice.partition("prompts.json")[2] for notice in notices] == [
+        ":2 g_plan: ignored; an entry has a role, constraints, a task"
+    ]
+    assert problem(write(tmp_path, texts, "own.yaml")).startswith("own.yaml:2 g_plan: should be a mapping")
+
+
 @pytest.mark.parametrize("key", ["feedback_wrapper", "escalation_feedback_wrapper"])
 @pytest.mark.parametrize(
     ("text", "found"), [("no slot", "none"), ("{feedback} and {feedback}", "2"), ("{ feedback }", "none")]
