@@ -60,6 +60,15 @@ def shell(home):
     return start
 
 
+def read_until(stream, word):
+    """Read lines until one has the word in it; return them all."""
+    lines = []
+    while not (lines and word in lines[-1]):
+        lines.append(stream.readline().decode())
+        assert lines[-1], f"it has ended before {word!r}: {''.join(lines)}"
+    return lines
+
+
 def run_id(replan):
     """Return the id of the newest run."""
     return json.loads(replan("runs", "--json").stdout)["runs"][0]["run_id"]

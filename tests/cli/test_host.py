@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.cli.cases import ANALYSIS, ASKING, PLAN, distinct, said
+from tests.cli.conftest import read_until
 from tests.cli.test_inputs import refused
 
 PATIENCE = 30.0
@@ -116,8 +117,7 @@ def test_ctrl_c_only_leaves_a_run_that_a_host_drives(shell, hosting, problem, sc
     model = scripted({"g_plan": [said(plan, seconds=1) for plan in distinct(PLAN, 2)]})
     with hosting() as host:
         with shell("run", problem, "-m", model, "-w", "single") as process:
-            while b"asked for" not in process.stderr.readline():
-                pass
+            read_until(process.stderr, "asked for")
             process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 130
@@ -133,9 +133,7 @@ def test_whoever_follows_a_run_that_the_host_cannot_drive_is_told_why_and_what_t
     with hosting():
         monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")  # The host was started without.
         with shell("run", problem, "-m", "gpt-x") as process:
-            lines = []
-            while not (lines and "resume" in lines[-1]):
-                lines.append(process.stderr.readline().decode())
+            lines = read_until(process.stderr, "resume")
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=PATIENCE)
         run = json.loads(replan("runs", "--json").stdout)["runs"][0]
