@@ -35,6 +35,8 @@ async def generate(generator: Generator, clock: Clock, turn: Turn, envelope: Env
     answer: Reply | Fault | None = None
     with trio.CancelScope() as scope:
         envelope.unsent = scope
+        if envelope.parked:  # While it lay in the mailbox: it waits for nothing more.
+            scope.cancel()
         async with turn():
             reached("send.before")
             await envelope.make_sure()

@@ -342,14 +342,17 @@ async def test_a_call_that_waited_for_its_turn_at_a_stop_is_given_back(autojump_
         assert min(state.ledger.committed.calls for state in states) == 0
 
 
-@pytest.mark.parametrize(("waits_for", "back", "until"), [("turn", 1, 15), ("mailbox", 1, 15), ("journal", 2, 5)])
+@pytest.mark.parametrize(
+    ("waits_for", "back", "until"),
+    [("turn", 1, 15), ("mailbox", 1, 15), ("mailbox and turn", 1, 15), ("journal", 2, 5)],
+)
 async def test_a_call_that_was_not_sent_before_a_stop_is_given_back_at_once(
     autojump_clock, monkeypatch, waits_for, back, until
 ):
     """What is in flight gets its ten seconds; what waits to be sent would wait them for nothing, and be charged."""
     _ask_a_slow_model(monkeypatch)
     stage, stop, work, given_back = Stage(), Stop(), job("one", "two", chained=False), []
-    if waits_for == "mailbox":
+    if "mailbox" in waits_for:
         config = pinned({"one": {"concurrency": 1}}, search="best_of:2")
         work = replace(work, pinned=config.model_copy(update={"model": "rules"}))
     if waits_for == "journal":  # Which cannot say whose the run is, as it must before a call is sent.
@@ -360,7 +363,7 @@ async def test_a_call_that_was_not_sent_before_a_stop_is_given_back_at_once(
         if record.event.kind == "generation_failed":
             given_back.append((trio.current_time(), state.ledger.committed.calls))
 
-    turns = Turns(per_run=1) if waits_for == "turn" else Turns()
+    turns = Turns(per_run=1) if "turn" in waits_for else Turns()
     async with stage.engine(turns=turns) as engine, trio.open_nursery() as nursery:
         nursery.start_soon(partial(engine.begin, work, Manner(stop, hear), run="a"))
         await trio.sleep(5)
