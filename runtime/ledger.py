@@ -102,10 +102,10 @@ class Ledger:
         """Return the first limit that would be passed by reserving `amount` at `now`."""
         if amount.calls > self.calls_left:
             return Limit.CALLS
-        total, limits = self.committed + amount, self.limits
-        if limits.tokens is not None and total.tokens > limits.tokens:
+        limits = self.limits
+        if limits.tokens is not None and self.committed.tokens + amount.tokens > limits.tokens:
             return Limit.TOKENS
-        if limits.micro_usd is not None and total.micro_usd > limits.micro_usd:
+        if limits.micro_usd is not None and self.committed.micro_usd + amount.micro_usd > limits.micro_usd:
             return Limit.COST
         if self.active_left == 0.0:
             return Limit.ACTIVE_TIME

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from actors.artifacts import Context
+from actors.artifacts import Context, Feedback
 from actors.prompting.book import PromptBook, PromptEntry, Sections
 from runtime.events import text_hash
 
@@ -89,7 +89,8 @@ class _Page:
         texts = self.texts
         if context.constraints.strip():
             yield f"{texts.constraints}\n\n{context.constraints}"
-        yield from self.told("requirement", texts.requirements or texts.constraints, context.requirements)
+        if context.requirements:
+            yield from self.told("requirement", texts.requirements or texts.constraints, context.requirements)
         catalog = context.settings.get("guard_catalog", ())
         if catalog:
             yield f"{texts.guard_catalog}\n\n{', '.join(catalog)}"
@@ -110,28 +111,35 @@ class _Page:
             else:
                 answer = self.data(f"answer {number}", clarified.answer, ANSWER_BYTES_MAX)
                 yield f"{asked}\n\n{texts.answer}\n\n{answer}"
-        yield from self.told("note", texts.notes or texts.clarifications, context.notes)
+        if context.notes:
+            yield from self.told("note", texts.notes or texts.clarifications, context.notes)
 
     def rejections(self, entry: PromptEntry, context: Context, *, headed: bool) -> Iterator[str]:
         """Yield what failed before: the escalation history, then the retry history."""
         texts = self.texts
-        for name, heading, item, wrapper, rejections in (
-            ("escalation", texts.escalations, texts.escalation, entry.escalation_feedback_wrapper, context.escalation),
-            ("retry", texts.retries, texts.retry, entry.feedback_wrapper, context.retry),
-        ):
-            if rejections and headed:
-                yield heading
-            for number, rejection in enumerate(rejections, 1):
-                if headed:
-                    yield _fill(item, "number", str(number))
-                if rejection.repeats is not None:
-                    yield _fill(texts.repeats, "node", rejection.repeats)
-                yield _fill(wrapper, "feedback", self.data(f"{name} {number}", rejection.text, FEEDBACK_BYTES_MAX))
+        if context.escalation:
+            heads = (texts.escalations, texts.escalation) if headed else None
+            yield from self.history("escalation", heads, entry.escalation_feedback_wrapper, context.escalation)
+        if context.retry:
+            heads = (texts.retries, texts.retry) if headed else None
+            yield from self.history("retry", heads, entry.feedback_wrapper, context.retry)
+
+    def history(
+        self, name: str, heads: tuple[str, str] | None, wrapper: str, rejections: Sequence[Feedback]
+    ) -> Iterator[str]:
+        """Yield rejections of one kind; `heads` are what stands before all of them, and before each."""
+        if heads is not None:
+            yield heads[0]
+        for number, rejection in enumerate(rejections, 1):
+            if heads is not None:
+                yield _fill(heads[1], "number", str(number))
+            if rejection.repeats is not None:
+                yield _fill(self.texts.repeats, "node", rejection.repeats)
+            yield _fill(wrapper, "feedback", self.data(f"{name} {number}", rejection.text, FEEDBACK_BYTES_MAX))
 
     def told(self, name: str, heading: str, told: Sequence[str]) -> Iterator[str]:
         """Yield what the user said of their own accord, under its heading."""
-        if told:
-            yield heading
+        yield heading
         for number, text in enumerate(told, 1):
             yield self.data(f"{name} {number}", text, TOLD_BYTES_MAX)
 
