@@ -200,7 +200,7 @@ def _reissued(state: State, event: RequestReissued) -> State:
 
 
 def _produced(state: State, event: ArtifactProduced) -> State:
-    node = state.nodes[event.node]
+    node, used = state.nodes[event.node], event.used
     artifact = Artifact(
         artifact_id=node.node,
         step=node.step,
@@ -210,14 +210,14 @@ def _produced(state: State, event: ArtifactProduced) -> State:
         parents=node.parents,
         usage=event.usage,
     )
-    made = changed(node, artifact=artifact, repeats=event.repeats, used=node.used + event.used)
+    made = changed(node, artifact=artifact, repeats=event.repeats, used=node.used + used)
     assert state.config is not None
     reviewed = node.step in state.config.reviewed  # Where no other guard judges, the person is asked at once.
     unseen = reviewed and state.config.workflow.effective_guard(node.step) == review.NAME
     return changed(
         state,
-        ledger=state.ledger.settle(event.request_id, event.used),
-        calls=state.calls - state.ledger.reserved[event.request_id].calls + event.used.calls,
+        ledger=state.ledger.settle(event.request_id, used),
+        calls=state.calls - state.ledger.reserved[event.request_id].calls + used.calls,
         generations=_without(state.generations, event.request_id),
         faulted=_without(state.faulted, event.node),
         nodes={**state.nodes, node.node: made},

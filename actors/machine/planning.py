@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from actors.artifacts import Artifact, Context
 from actors.machine.accept import accept
@@ -35,8 +35,7 @@ USER = "user"
 """The address of questions; a run that only has these needs no process."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """What a generator needs to know of its request: its name, what it is for (a step), and what it may take."""
 
     request_id: str
@@ -45,8 +44,7 @@ class Asked:
     output_tokens_max: int
 
 
-@dataclass(frozen=True, slots=True)
-class GenerationBrief:
+class GenerationBrief(NamedTuple):
     """What a step's generator gets: the request, the rendered prompt, and the same context in structured form."""
 
     run: str
@@ -55,8 +53,7 @@ class GenerationBrief:
     context: Context
 
 
-@dataclass(frozen=True, slots=True)
-class JudgementBrief:
+class JudgementBrief(NamedTuple):
     """What a guard gets."""
 
     request: JudgementRequested

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from actors.artifacts import Artifact, Clarified
 from actors.findings import ReasonTag, Verdict
@@ -23,7 +23,7 @@ from actors.policy.decide import Decision, Past
 from actors.policy.table import BacktrackLevel
 from actors.search.progress import Progress
 from actors.search.strategies.tree import Standing
-from runtime.ledger import Amount, Ledger, Limits
+from runtime.ledger import ZERO, Amount, Ledger, Limits
 from runtime.values import changed
 
 HOME_BUDGET = "home_budget"
@@ -59,11 +59,10 @@ class Node:
     decision: Decision | None = None
     cleared: tuple[str, ...] = ()
     cycle: tuple[str, ...] = ()
-    used: Amount = field(default_factory=Amount)
+    used: Amount = ZERO
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(NamedTuple):
     """An open request for a model's reply, or a generator's, and the epoch of the driver that asked."""
 
     request: GenerationRequested | ClassificationRequested

@@ -9,8 +9,8 @@ scanned again.
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from actors.artifacts import Context, Feedback
 from actors.prompting.book import PromptBook, PromptEntry, Sections
@@ -32,8 +32,7 @@ MARK_LENGTH = 8
 """Hexadecimal digits of a delimiter, more when these should stand in the text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(NamedTuple):
     """The two parts of a prompt; `cut` names the sections that did not fit, in order."""
 
     system: str
