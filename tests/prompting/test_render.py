@@ -17,6 +17,7 @@ from actors.prompting.render import (
     SPECIFICATION_BYTES_MAX,
     render,
 )
+from runtime.events import text_hash
 
 PLANNING = Path(__file__).resolve().parents[2] / "prompts" / "planning.yaml"
 BOOK, _ = load_prompts(PLANNING, PLANNING)
@@ -199,7 +200,7 @@ def test_a_long_text_is_cut_with_a_word_about_it(name, limit, context):
 def test_the_hash_and_the_size_are_those_of_both_parts():
     rendered = render(ENTRY, BOOK, Context("é"))
     assert rendered.byte_count == len(rendered.system.encode()) + len(rendered.user.encode())
-    assert re.fullmatch("[0-9a-f]{32}", rendered.ref)
-    others = [replace(rendered, system="x"), replace(rendered, user="x")]
-    moved = replace(rendered, system=rendered.system + rendered.user[0], user=rendered.user[1:])
+    assert rendered.ref == text_hash(f"{rendered.system}\0{rendered.user}")[:32]
+    others = [rendered._replace(system="x"), rendered._replace(user="x")]
+    moved = rendered._replace(system=rendered.system + rendered.user[0], user=rendered.user[1:])
     assert len({rendered.ref, moved.ref, *(other.ref for other in others)}) == 4

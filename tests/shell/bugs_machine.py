@@ -32,7 +32,7 @@ class TrustsOldRequests(PlanningMachine):
     def evolve(self, state, event):
         after = super().evolve(state, event)
         if isinstance(event, RunResumed):  # As if the new driver had asked for what an earlier one has sent.
-            opened = {name: replace(one, epoch=event.epoch) for name, one in after.generations.items()}
+            opened = {name: one._replace(epoch=event.epoch) for name, one in after.generations.items()}
             return replace(after, generations=opened)
         return after
 
