@@ -59,9 +59,8 @@ def extend(run: str, tip: Tip, epoch: int, at: float, entries: Sequence[Entry[E]
     seq, previous = tip
     for entry in entries:
         seq += 1
-        row = Stored(seq, at, epoch, entry.inbox, entry.body, b"")
-        previous = link(previous, run, row)
-        rows.append(row._replace(hash=previous))
+        previous = link(previous, run, Stored(seq, at, epoch, entry.inbox, entry.body, b""))
+        rows.append(Stored(seq, at, epoch, entry.inbox, entry.body, previous))
     return rows
 
 
