@@ -41,7 +41,8 @@ CODEC = Codec(EVENTS)
 
 @dataclass
 class Run:
-    """A simulated run. `started` are the generation requests that reached the provider; `sent` all work messages.
+    """A simulated run. `started` says which generation requests reached the provider, and which driver (its epoch) sent
+    them; `sent` are all work messages.
 
     `power_cuts` is the chance that the driver dies with a batch in hand.
     """
@@ -50,7 +51,7 @@ class Run:
     dice: random.Random = field(init=False)
     state: State = field(default_factory=State)
     events: list = field(default_factory=list)
-    started: set = field(default_factory=set)
+    started: dict = field(default_factory=dict)
     refunded: set = field(default_factory=set)
     sent: list = field(default_factory=list)
     answers: list = field(default_factory=list)
@@ -114,18 +115,23 @@ class Run:
         return batch
 
     def start(self):
-        """Send out the generation requests that have not been sent, and only with the prompt that was promised."""
+        """Send out the generation requests that this driver has not sent, and only with the prompt that was promised.
+
+        What an earlier driver may have sent was paid for under its name: it has to be booked again, under another.
+        """
         for name, work in MACHINE.outstanding(self.state).items():
             request = work.request
             if isinstance(request, GenerationRequested) and self.state.is_child(request):
-                self.started.add(name)  # What it reads is fixed when it starts, which may be much later.
-            elif isinstance(request, GenerationRequested | ClassificationRequested) and name not in self.started:
+                self.started[name] = self.epoch  # What it reads is fixed when it starts, which may be much later.
+            elif name in self.started:
+                assert self.started[name] == self.epoch, "what an earlier driver has sent is sent again, and paid once"
+            elif isinstance(request, GenerationRequested | ClassificationRequested):
                 generates = isinstance(request, GenerationRequested)
                 promised = (
                     rendered(self.state, request.step) if generates else rendered_failure(self.state, request.node)
                 )
                 assert promised.ref == work.request.prompt_hash, "the prompt is not the one that was promised"
-                self.started.add(name)
+                self.started[name] = self.epoch
 
     def go_on(self, *, patient):
         """Let one actor answer. Return whether anything could be done."""
@@ -247,9 +253,13 @@ class Run:
 
     def late(self):
         """Let a reply come in to a request that was withdrawn."""
-        late = self.dice.choice(sorted(self.state.ledger.forfeited))
-        if late in self.started and late not in self.refunded:
-            self.send(self.generated(late))
+        self.comes_late(self.dice.choice(sorted(self.state.ledger.forfeited)))
+
+    def comes_late(self, request_id):
+        """Let the reply to a withdrawn request come in, if it was sent: what it has used is known then."""
+        if request_id in self.started and request_id not in self.refunded:
+            message = self.generated(request_id)
+            assert self.send(message) or isinstance(message, Faulted), "a late reply is not booked"
 
     def closed(self):
         """Return the questions that are gone on without, and that may be answered all the same."""
@@ -278,16 +288,16 @@ class Run:
 
     def close(self):
         """Check the whole: refolding, late replies after the end, prefixes, and what the provider was asked for."""
-        for request_id in sorted(self.started & set(self.state.ledger.forfeited))[:3]:
-            if request_id not in self.refunded and self.state.finished is not None:
-                self.send(self.generated(request_id))
+        if self.state.finished is not None:
+            for request_id in sorted(self.started.keys() & self.state.ledger.forfeited.keys())[:3]:
+                self.comes_late(request_id)
         assert fold(MACHINE, self.events) == self.state, "the journal gives another state"
         assert len(self.invariants.heard) == len(self.state.clarifications)
         assert self.invariants.messages == [said.text for said in self.state.said]
         shown = "".join(clarified.answer for clarified in self.state.clarifications)
         assert all(answer in shown for answer in self.answers), "an answer is lost"
         free = {step for step, budget in self.config.graph.budgets.items() if budget.deterministic}
-        paid = self.started - self.refunded
+        paid = self.started.keys() - self.refunded
         asked = [name for name in paid if name.split("/")[0] not in free or call_of(name).endswith("/c")]
         assert len(asked) <= self.state.ledger.committed.calls, "the provider was asked more often than the books say"
         start_anywhere(MACHINE, self.events, self.epoch + 1, self.now + 1.0)
