@@ -286,3 +286,13 @@ def test_a_choice_is_picked_by_its_number_in_place(home, replan, problem, script
     asking.type("2\n")
     assert asking.end() == 0
     assert [one["answer"] for one in events(replan, run_id(replan), "clarification_answered")] == ["blue"]
+
+
+def test_an_artifact_that_is_reviewed_in_place_keeps_its_indentation(home, problem, scripted, tmp_path):
+    workflow = tmp_path / "reviewed.yaml"
+    workflow.write_text(REVIEWED)
+    asking = Terminal("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", str(workflow))
+    asking.read_until("> $")
+    asking.type("approve\n")
+    assert asking.end() == 0
+    assert '   {\r\n     "goal": ' in asking.text

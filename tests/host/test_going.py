@@ -4,7 +4,7 @@ import trio
 
 from replan.engine import Engine, Manner
 from replan.following import Follower
-from replan.going import Going
+from replan.going import TAKEN_UP_SECONDS, Going
 from runtime.driving import Stop
 from tests.host.stage import Stage, job
 
@@ -36,3 +36,17 @@ async def test_whoever_follows_a_run_that_waits_stays_until_its_host_has_read_a_
             result = await Follower(engine, "first", lambda record, _: told.append(record.event.kind)).follow()
     assert "requirement_told" in told
     assert result.succeeded
+
+
+async def test_whoever_follows_a_run_that_its_host_leaves_lying_is_told_after_a_while(autojump_clock, monkeypatch):
+    stage, notes, stop = Stage(), [], Stop()
+    monkeypatch.setattr(Engine, "hosted", True)
+    async with stage.engine() as engine:
+        await engine.admit(job("a"), run="first")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(Going(engine, "first", lambda record, state: None, notes.append).go_on, stop)
+            await trio.sleep(TAKEN_UP_SECONDS - 1)
+            assert notes == []
+            await trio.sleep(2)
+            stop.park.set()
+    assert notes == ["the host has not taken the run up yet: it is busy; Ctrl-C leaves the run to it"]
