@@ -105,7 +105,7 @@ def _generated(state: State, message: Generated) -> PlanningEvent | None:
     reply, request = message.reply, opened.request
     if state.branches:
         state = focus(state, branch_of(request_id))
-    cost = _cost(state, message, request.reserve)
+    cost = _cost(state, message, state.ledger.reserved[request_id])
     told = reply.usage is not None and reply.usage.tokens == cost.tokens
     text = storable(reply.text)
     brought: dict[str, Any] = {

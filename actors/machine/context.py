@@ -38,7 +38,9 @@ def context_for(state: State, step: str) -> Context:
         requirements=state.told("requirement"),
         dependencies=accepted,
         retry=retry,
-        escalation=escalation_feedback(state, causes, answered.union(feedback.node for feedback in retry), window),
+        escalation=(
+            escalation_feedback(state, causes, answered.union(one.node for one in retry), window) if causes else ()
+        ),
         clarifications=state.clarifications,
         notes=state.told("note"),
         settings={**state.config.settings(step), "escalations": len(causes)},

@@ -122,11 +122,9 @@ class PlanningMachine:
             case GenerationRequested() if state.is_child(request):
                 return child_brief(_at(state, request.node), request)
             case GenerationRequested():
-                state = _at(state, request.node)
-                context = context_for(state, request.step)
-                return GenerationBrief(
-                    state.run, _asked(state, request), rendered(state, request.step, context), context
-                )
+                state, step = _at(state, request.node), request.step
+                context = context_for(state, step)
+                return GenerationBrief(state.run, _asked(state, request), rendered(state, step, context), context)
             case ClassificationRequested():
                 state = _at(state, request.node)
                 context = failure_context(state, request.node)

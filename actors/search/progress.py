@@ -88,9 +88,10 @@ def next_attempt(graph: Graph, progress: Progress, step: str) -> Slot:
     slot = progress[step]
     if slot.phase is Phase.AGAIN:
         return changed(slot, phase=Phase.BUSY, attempt=slot.attempt + 1)
-    parents = tuple(progress[parent].accepted or "" for parent in graph.requires[step])
+    parents = tuple([progress[parent].accepted or "" for parent in graph.requires[step]])
     fresh = step not in graph.leaves or parents != slot.parents
-    return Slot(
+    return changed(
+        slot,
         phase=Phase.BUSY,
         visits=slot.visits + 1,
         attempt=1 if fresh else slot.attempt + 1,
