@@ -22,10 +22,11 @@ from actors.hands.generators import TextMaker
 from actors.machine.events import PlanningEvent
 from actors.machine.state import State
 from replan.data import data_root
-from replan.engine import CODEC, Engine, new_run_id
+from replan.engine import CODEC, Engine
 from replan.going import Going
 from replan.home import open_home
 from replan.job import Asked, Job, make_job
+from replan.names import new_run_id
 from replan.opening import check_model
 from replan.plugins import registry
 from replan.result import Result

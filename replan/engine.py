@@ -2,7 +2,6 @@
 
 import json
 import os
-import secrets
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
@@ -16,7 +15,7 @@ import trio
 from actors.hands.team import Registry, team
 from actors.machine.about import about
 from actors.machine.events import EVENTS, FailureClassified, PlanningEvent, Replied, RunStarted
-from actors.machine.ids import child_run, is_child, step_of
+from actors.machine.ids import is_child, step_of
 from actors.machine.messages import Begin
 from actors.machine.pinned import Pinned
 from actors.machine.planning import ChildBrief, PlanningMachine
@@ -25,6 +24,7 @@ from actors.policy.cause import CLASSIFIER
 from replan.data import data_root
 from replan.edited import edited
 from replan.job import Job, title_of
+from replan.names import check_own, children_of, new_run_id
 from replan.opening import Shared, keeps_nothing, open_model, provider_of
 from replan.result import Result, result_of
 from replan.talking import Heard, post_answer, post_decline, post_told, split
@@ -51,8 +51,6 @@ CODEC: Codec[PlanningEvent] = Codec(EVENTS)
 
 HELD_SECONDS = 0.5
 """How long a run waits before it looks again whether a run below it is free."""
-START_MIN = 6
-"""The characters of a run's id that name it, where no other id begins so."""
 WHY_MAX = 500
 """The letters that a run keeps of the reason why it cannot be driven."""
 CANCEL = "cancel"
@@ -139,9 +137,10 @@ class Engine:
     async def resume(self, run: str, manner: Manner = ALONE) -> Result:
         """Go on with a run where its journal ends. A finished run's result is returned as it is.
 
-        Raises `RunNotFound`, `Held`, `JournalDamaged`, and `UsageProblem` for a run that never began or that needs a
-        plug-in which is not there.
+        Raises `RunNotFound`, `Held`, `JournalDamaged`, and `UsageProblem` for a run that never began, that is a step of
+        another, or that needs a plug-in which is not there.
         """
+        await check_own(self.load, run, "resume RUN")
         state, records = await self.load(run)
         if state.config is None:
             hint = f"start it again with `{program()} run`"
@@ -194,6 +193,7 @@ class Engine:
     async def rows(self, which: RunFilter) -> list[tuple[RunRow, str]]:
         """Return the status rows that match, each with its status for people, who see their own words at once.
 
+        Those of runs that are steps are left out: they have no books of their own, and take no orders.
         Only runs that wait with unread messages are read. One whose questions have all been answered does not wait any
         more; where another question is open still, the row names that one. Raises `JournalDamaged`.
         """
@@ -201,7 +201,7 @@ class Engine:
         for row in await self.journal.runs(which):
             heard = await self.heard(row.run) if row.unread and row.summary.status == "waiting" else None
             status = status_of(row, hosted=hosted, heard=heard)
-            if which.status in (None, status):
+            if which.status in (None, status) and not is_child(row.run):
                 found.append((row if heard is None else _after(row, heard), status))
         return found
 
@@ -211,21 +211,38 @@ class Engine:
         The same answer again is a `duplicate`, another one a `conflict` that says which stands. Raises `RunNotFound`,
         and `UsageProblem` for an unknown or closed question or an answer that does not fit.
         """
-        return await self._rung(post_answer(self.journal, await self.heard(split(question)[0]), question, text))
+        asking = await self._asking(question)
+        return await self._rung(post_answer(self.journal, asking, question, text))
 
     async def decline(self, question: str) -> Heard:
         """Post that a question will not be answered: the step that asked goes on without. Raises as `answer` does."""
-        return await self._rung(post_decline(self.journal, await self.heard(split(question)[0]), question))
+        asking = await self._asking(question)
+        return await self._rung(post_decline(self.journal, asking, question))
+
+    async def _asking(self, question: str) -> State:
+        """Return the state of the run that asks."""
+        run, _ = split(question)
+        await check_own(self.load, run, "questions RUN")
+        return await self.heard(run)
 
     async def tell(self, run: str, text: str, kind: str = "note") -> Posted:
         """Post a note, which later prompts show, or a requirement, which sends the run back as far as the policy says.
 
-        Raises `RunNotFound`, and `UsageProblem` for an empty or too long text and for a run that has finished.
+        Raises `RunNotFound`, and `UsageProblem` for an empty or too long text and for a run that has finished or is a
+        step of another.
         """
+        await check_own(self.load, run, "tell RUN TEXT")
         return await self._rung(post_told(self.journal, await self.heard(run), run, text, kind))
 
     async def cancel(self, run: str) -> Posted:
-        """Post the wish to cancel a run. A run that nobody drives is cancelled when it is driven next."""
+        """Post the wish to cancel a run. A run that nobody drives is cancelled when it is driven next.
+
+        Raises `RunNotFound`, and `UsageProblem` for a run that is a step of another.
+        """
+        await check_own(self.load, run, "cancel RUN")
+        return await self._wish_cancelled(run)
+
+    async def _wish_cancelled(self, run: str) -> Posted:
         await self.journal.row(run)
         return await self._rung(self.journal.post(run, CANCEL, json.dumps({"kind": "cancel"})))
 
@@ -238,13 +255,17 @@ class Engine:
     async def finish_cancelled(self, run: str) -> Result:
         """Cancel a run that nobody drives: post the wish if it is not there yet, and record the end. No model is asked.
 
-        A run that has finished is left as it is. Raises `RunNotFound`, `Held`, `JournalDamaged`.
+        A run that has finished is left as it is. Raises `Held`, `JournalDamaged`, and as `cancel` does.
         """
+        await check_own(self.load, run, "cancel RUN")
+        return await self._end_cancelled(run)
+
+    async def _end_cancelled(self, run: str) -> Result:
         state, _ = await self.load(run)
         if state.config is None or state.finished is not None:
             await self._cancel_children(state)
             return await self.result(run)
-        await self.cancel(run)
+        await self._wish_cancelled(run)
         supervisor = self._supervisor(run, [], ALONE)
         ending = await supervisor.drive()
         await self._cancel_children(supervisor.state)
@@ -309,15 +330,12 @@ class Engine:
 
         If that fails for a while, the run has ended all the same; whoever resumes it next ends what is left.
         """
-        if state.finished is None or state.config is None:
+        if state.finished is None:
             return
-        children = [
-            child_run(state.run, name) for name, node in state.nodes.items() if state.config.child_of(node.step)
-        ]
         try:
-            for child in children:
+            for child in children_of(state):
                 with suppress(RunNotFound, Held):  # Whoever holds one finds that nobody waits for it.
-                    await self.finish_cancelled(child)
+                    await self._end_cancelled(child)
         except JournalError as error:
             if not error.passing:
                 raise
@@ -367,30 +385,6 @@ def _after(row: RunRow, heard: State) -> RunRow:
     """Return the row of a waiting run after what people have said: it waits for the first question that is left."""
     first = next(iter(heard.questions), "")
     return replace(row, summary=replace(row.summary, detail=first, waiting_since=heard.asked_at))
-
-
-def new_run_id() -> str:
-    """Return a run id that nobody else has: eight letters and digits, easy to type."""
-    alphabet = "abcdefghjkmnpqrstuvwxyz23456789"
-    return "".join(secrets.choice(alphabet) for _ in range(8))
-
-
-def find_run(rows: list[RunRow], wanted: str) -> str:
-    """Return the run that an id or an unambiguous start of one (`START_MIN` characters or more) names.
-
-    Raises `RunNotFound`, and `UsageProblem` when several match.
-    """
-    if wanted in [row.run for row in rows]:
-        return wanted
-    names = [row.run for row in rows if "." in wanted or not is_child(row.run)]
-    near = [name for name in names if name.startswith(wanted)]
-    if near and len(wanted) < START_MIN:
-        raise RunNotFound(wanted, cause=f"{wanted!r} is too short: a run is named by {START_MIN} characters at least")
-    if not near:
-        raise RunNotFound(wanted)
-    if len(near) > 1:
-        raise UsageProblem(f"{wanted!r} is the start of {len(near)} runs", place="RUN", hint=", ".join(near[:5]))
-    return near[0]
 
 
 def _purpose(reply: Replied) -> str:

@@ -17,9 +17,10 @@ from replan.cli.options import Invocation
 from replan.cli.session import Signals, newest_run, opened, run_named
 from replan.cli.terminal import may_ask
 from replan.data import data_root
-from replan.engine import Engine, new_run_id
+from replan.engine import Engine
 from replan.going import Going
 from replan.job import Asked, Job, make_job
+from replan.names import new_run_id
 from replan.notify import Notifier
 from replan.opening import check_model
 from replan.plugins import registry

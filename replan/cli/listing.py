@@ -16,6 +16,7 @@ from replan.cli.mail import say_how_to_answer
 from replan.cli.options import Invocation
 from replan.cli.session import ALL, newest_run, opened_to_read, run_named
 from replan.engine import Engine, status_of
+from replan.names import top_of
 from replan.result import Result, result_of
 from replan.show.attempts import attempts
 from replan.show.branches import branch_lines, branch_stories
@@ -99,7 +100,7 @@ async def _show_run(invocation: Invocation, wanted: str | None, view: str, as_js
         run = await _wanted(engine, wanted)
         state, records = await engine.load(run)
         row = await engine.journal.row(run)
-        heard = await engine.heard(run)
+        heard, top = await engine.heard(run), await top_of(engine.load, run)
         status = status_of(row, hosted=engine.hosted, heard=heard)
     invocation.run = run
     match view:
@@ -109,7 +110,7 @@ async def _show_run(invocation: Invocation, wanted: str | None, view: str, as_js
             _print_events(engine, run, records, as_json=as_json)
         case _:
             result = result_of(run, state, status, heard)
-            _print_result(result, state, view, as_json=as_json)
+            _print_result(result, state, view, top, as_json=as_json)
     return Exit.OK
 
 
@@ -136,7 +137,7 @@ def _print_events(engine: Engine, run: str, records: list[Record[PlanningEvent]]
     _Lines(engine).print(records)
 
 
-def _print_result(result: Result, state: State, view: str, *, as_json: bool) -> None:
+def _print_result(result: Result, state: State, view: str, top: str, *, as_json: bool) -> None:
     if view != "result" and result.plan is None:
         raise _without_plan(result.run_id, state, view)
     if view == "mermaid":
@@ -145,14 +146,14 @@ def _print_result(result: Result, state: State, view: str, *, as_json: bool) -> 
         print_json(result.plan if view == "plan" else result.to_json())
     else:
         show(plan_lines(result.plan) if view == "plan" else outcome_lines(result))
-        _say_next(result)
+        _say_next(result, top)
 
 
-def _say_next(result: Result) -> None:
-    """Say on stderr how an unfinished run that nobody drives goes on."""
+def _say_next(result: Result, top: str) -> None:
+    """Say on stderr how an unfinished run that nobody drives goes on: with `top`, which it is or is a step of."""
     say_how_to_answer(result)
     if result.status == "parked" or result.held_up:
-        err().print(line(f"replan: go on with: {program()} resume {result.run_id}"))
+        err().print(line(f"replan: go on with: {program()} resume {top}"))
 
 
 def _without_plan(run: str, state: State, view: str) -> UsageProblem:

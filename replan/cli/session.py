@@ -11,8 +11,9 @@ from actors.machine.ids import is_child
 from replan.cli.exits import Exit
 from replan.cli.logfile import logging_to
 from replan.cli.options import Invocation
-from replan.engine import Engine, find_run
+from replan.engine import Engine
 from replan.home import open_home
+from replan.names import find_run
 from replan.settings import UserConfig, read_user_config
 from replan.show.console import err, line
 from runtime.errors import RunNotFound, UsageProblem

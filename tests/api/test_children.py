@@ -48,8 +48,8 @@ def write(folder, **files):
 class Home:
     """A journal in memory, a script, and the parent's job."""
 
-    def __init__(self, journal, folder, script, **asked):
-        write(folder, above=PARENT, below=CHILD)
+    def __init__(self, journal, folder, script, *, below=CHILD, **asked):
+        write(folder, above=PARENT, below=below)
         (folder / "script.yaml").write_text(yaml.safe_dump(script))
         self.engine = Engine(journal, registry=registry(), environment={})
         model = f"scripted:{folder / 'script.yaml'}"
