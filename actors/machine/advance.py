@@ -27,7 +27,7 @@ from actors.machine.standings import change_of, chosen, ended, tree_of, won
 from actors.machine.state import Node, State, Tries
 from actors.policy.decide import Failure, Situation, decide, summary
 from actors.policy.doubt import in_doubt
-from actors.search.progress import Phase, cleared, first, next_attempt, phases_of, ready
+from actors.search.progress import GOAL, Phase, cleared, first, next_attempt, phases_of, ready
 from actors.search.strategies.tree import Strategy, Tree
 from runtime.ledger import Limit
 from runtime.models.port import Fault
@@ -173,7 +173,7 @@ def _conclude(state: State) -> PlanningEvent | None:
     event = _settle_failure(state) if Phase.FAILED in phases else None
     if event is None and Phase.STUCK in phases:
         return _give_up(state)
-    if event is None and phases == {Phase.ACCEPTED}:
+    if event is None and phases == GOAL:
         return RunFinished(outcome=Outcome.SUCCESS, why="every guard passed")
     return event
 

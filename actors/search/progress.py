@@ -31,6 +31,8 @@ class Phase(StrEnum):
 
 UNSET = frozenset({Phase.IDLE, Phase.AGAIN})
 """Where the next attempt may be made; a constant, because it is asked for every step after every event."""
+GOAL = frozenset({Phase.ACCEPTED})
+"""What is going on at the steps once every one has an accepted artifact (S2)."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def start(graph: Graph) -> Progress:
 
 
 def phases_of(progress: Progress) -> set[Phase]:
-    """Return what is going on at any step: {accepted} alone is the goal (S2)."""
+    """Return what is going on at any step."""
     return {slot.phase for slot in progress.values()}
 
 
@@ -72,11 +74,11 @@ def first(progress: Progress, phase: Phase) -> str | None:
 
 def ready(graph: Graph, progress: Progress) -> list[str]:
     """Return the steps that an attempt can be made at now, in file order (S3)."""
-    found = []
+    found, requires, accepted = [], graph.requires, Phase.ACCEPTED  # Before Python 3.12 an enum is slow to look into.
     for step, slot in progress.items():
         if slot.phase in UNSET:
-            for parent in graph.requires[step]:
-                if progress[parent].phase is not Phase.ACCEPTED:
+            for parent in requires[step]:
+                if progress[parent].phase is not accepted:
                     break
             else:
                 found.append(step)

@@ -3,6 +3,7 @@
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Redo, Retry, Stuck, choose, one_up, stay
 from actors.search.progress import (
+    GOAL,
     Phase,
     accept,
     begin,
@@ -39,8 +40,8 @@ def failed(shape, step, *before):
 def test_nothing_is_accepted_at_first_and_everything_in_the_end():
     """S1, S2: the initial state and the goal."""
     assert {slot.accepted for slot in start(SEEDS).values()} == {None}
-    assert phases_of(run(SEEDS, "analysis", "recon", "strategy")) != {Phase.ACCEPTED}
-    assert phases_of(run(SEEDS, "analysis", "recon", "strategy", "plan")) == {Phase.ACCEPTED}
+    assert phases_of(run(SEEDS, "analysis", "recon", "strategy")) != GOAL
+    assert phases_of(run(SEEDS, "analysis", "recon", "strategy", "plan")) == GOAL
 
 
 def test_a_step_is_ready_once_all_that_it_requires_is_accepted():
