@@ -233,20 +233,23 @@ class Terminal:
         self._process.stdin.write(text.encode())
 
     def read_until(self, pattern):
-        """Read until the text so far matches."""
+        """Read until the text so far matches; if it never does, nothing is left behind."""
         deadline = time.monotonic() + PATIENCE
         while not re.search(pattern, self.text):
-            assert time.monotonic() < deadline, self.text
-            if not self._read():
-                break
-        assert re.search(pattern, self.text), self.text
+            if time.monotonic() > deadline or not self._read():
+                with self._process as process:
+                    process.kill()
+                raise AssertionError(self.text)
 
     def end(self):
         """Read to the end, and return the exit code."""
         with self._process as process:
             while self._read():
                 pass
-        return process.returncode
+            try:
+                return process.wait(timeout=PATIENCE)
+            finally:
+                process.kill()
 
     def _read(self):
         if not select.select([self._process.stdout], [], [], PATIENCE)[0]:
