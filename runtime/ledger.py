@@ -23,7 +23,7 @@ from pydantic import ConfigDict, Field
 from runtime.events import Seconds, Value
 from runtime.models.port import Usage
 from runtime.models.prices import Price
-from runtime.values import changed
+from runtime.values import changed, without
 
 
 class Limit(StrEnum):
@@ -123,14 +123,14 @@ class Ledger:
             return changed(
                 self,
                 unknown=self.unknown - self.forfeited[request],
-                forfeited=_without(self.forfeited, request),
+                forfeited=without(self.forfeited, (request,)),
                 spent=self.spent + used,
             )
-        return changed(self, reserved=_without(self.reserved, request), spent=self.spent + used)
+        return changed(self, reserved=without(self.reserved, (request,)), spent=self.spent + used)
 
     def refund(self, request: str) -> "Ledger":
         """Return the books without a reservation that certainly cost nothing."""
-        return changed(self, reserved=_without(self.reserved, request))
+        return changed(self, reserved=without(self.reserved, (request,)))
 
     def forfeit(self, request: str) -> "Ledger":
         """Return the books with a reservation charged as unknown. A late reply may still settle it."""
@@ -139,7 +139,7 @@ class Ledger:
             return self
         return changed(
             self,
-            reserved=_without(self.reserved, request),
+            reserved=without(self.reserved, (request,)),
             unknown=self.unknown + amount,
             forfeited={**self.forfeited, request: amount},
         )
@@ -155,7 +155,3 @@ def used(usage: Usage | None, reserved: Amount, price: Price | None) -> Amount:
         return reserved  # A negative count would pay the run for calling.
     cost = 0 if price is None else price.micro_usd(usage.input_tokens, usage.output_tokens)
     return Amount(calls=reserved.calls, tokens=usage.tokens, micro_usd=cost)
-
-
-def _without(mapping: Mapping[str, Amount], key: str) -> dict[str, Amount]:
-    return {name: amount for name, amount in mapping.items() if name != key}

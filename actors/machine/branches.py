@@ -6,7 +6,6 @@ requests, questions) is by node or request id, and every id says its branch.
 
 from collections.abc import Collection, Mapping
 from dataclasses import fields
-from typing import TypeVar
 
 from actors.machine.events import (
     BranchOpened,
@@ -26,9 +25,7 @@ from actors.machine.ids import branch_of
 from actors.machine.standings import standing_of
 from actors.machine.state import Branch, State
 from actors.search.progress import Phase, Progress, Slot, cleared, mark, new_round, redo, start
-from runtime.values import changed
-
-V = TypeVar("V")
+from runtime.values import changed, without
 
 _SPREAD = tuple(field.name for field in fields(Branch))
 _FRESH = Branch()
@@ -191,13 +188,9 @@ def drop_work(state: State, dead: Collection[str]) -> State:
         ledger=ledger,
         generations={name: asked for name, asked in state.generations.items() if asked.request.node not in dead},
         judgements={name: request for name, request in state.judgements.items() if request.node not in dead},
-        reviews=_without(state.reviews, dead),
+        reviews=without(state.reviews, dead),
         waits={name: wait for name, wait in state.waits.items() if wait.node not in dead},
         unjudged=tuple(name for name in state.unjudged if name not in dead),
         faulted={call: tries for call, tries in state.faulted.items() if tries.request.node not in dead},
-        resting=_without(state.resting, dead),
+        resting=without(state.resting, dead),
     )
-
-
-def _without(mapping: Mapping[str, V], names: Collection[str]) -> dict[str, V]:
-    return {name: value for name, value in mapping.items() if name not in names}

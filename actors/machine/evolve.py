@@ -1,12 +1,10 @@
 """`evolve`: the only writer of state. It never decides, never acts, never fails on an event that was once emitted."""
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypeVar, assert_never
+from typing import assert_never
 
-from actors.artifacts import Artifact
 from actors.guards import review
-from actors.machine import heard
+from actors.machine import called, heard
 from actors.machine.branches import branch_at, drop_work, focus, in_new_round, opened, pruned, stood, used_elsewhere
 from actors.machine.context import explain
 from actors.machine.decided import Decided
@@ -40,16 +38,13 @@ from actors.machine.events import (
     WaitEnded,
     WaitRequested,
 )
-from actors.machine.ids import call_of, place_of
 from actors.machine.pinned import read_pinned
-from actors.machine.state import HOME_BUDGET, Node, Open, Revision, State, Tries
+from actors.machine.state import HOME_BUDGET, Node, Revision, State
 from actors.policy.decide import Decision, Past, places_up, signature
 from actors.policy.table import BacktrackLevel
-from actors.search.progress import Phase, accept, begin, mark, new_round, redo, start
+from actors.search.progress import Phase, accept, mark, new_round, redo, start
 from runtime.ledger import Ledger
-from runtime.values import changed
-
-V = TypeVar("V")
+from runtime.values import changed, without
 
 _DATED = (Told, RunFinished)
 """The events that say when they happened."""
@@ -71,9 +66,9 @@ def evolve(state: State, event: PlanningEvent) -> State:
 def _evolve(state: State, event: PlanningEvent) -> State:
     match event:  # What happens at every step comes first.
         case GenerationRequested() | ClassificationRequested():
-            return _requested(state, event)
+            return called.requested(state, event)
         case ArtifactProduced():
-            return _produced(state, event)
+            return called.produced(state, event)
         case JudgementRequested():
             return changed(
                 state,
@@ -86,16 +81,16 @@ def _evolve(state: State, event: PlanningEvent) -> State:
             return _started(state, event)
         case RunResumed():
             # Whoever takes the run on asks anew what the day allows: the budget may have been raised.
-            waits = _without(state.waits, HOME_BUDGET)
+            waits = without(state.waits, (HOME_BUDGET,))
             return changed(state, epoch=event.epoch, parked=False, handover=False, parked_whys=(), waits=waits)
         case RunParked():
             return changed(state, parked=True, handover=event.handover, parked_whys=(*state.parked_whys, event.why))
         case RequestReissued():
-            return _reissued(state, event)
+            return called.reissued(state, event)
         case FailureClassified():
-            return _classified(state, event)
+            return called.classified(state, event)
         case GenerationFailed():
-            return _failed(state, event)
+            return called.failed(state, event)
         case Decided():
             return _decided(state, event)
         case Revised():
@@ -139,151 +134,21 @@ def _started(state: State, event: RunStarted) -> State:
     )
 
 
-_NO_NODE = Node(node="", step="", visit=0, attempt=0, round=0, revision=0)
-"""What new nodes are changed from: to set all fields of so large a value one by one takes five times as long."""
-
-
-def _requested(state: State, event: GenerationRequested | ClassificationRequested) -> State:
-    config = state.config
-    assert config is not None
-    request_id = event.request_id
-    ledger = state.ledger.reserve(request_id, event.reserve)
-    generations = {**state.generations, request_id: Open(event, state.epoch)}
-    state, calls = _told(state, event), state.calls + event.calls
-    if event.call in state.faulted:  # A further try of the same call.
-        tries = replace(state.faulted[event.call], request=event, phase="open")
-        faulted = {**state.faulted, event.call: tries}
-        return changed(state, ledger=ledger, generations=generations, faulted=faulted, calls=calls)
-    if isinstance(event, ClassificationRequested):
-        count = state.classifications + 1
-        return changed(state, ledger=ledger, generations=generations, classifications=count, calls=calls)
-    step, (visit, attempt) = event.step, place_of(event.node)
-    progress, before = begin(config.graph, state.progress, step), state.newest(step)
-    node = changed(
-        _NO_NODE,
-        node=event.node,
-        step=step,
-        visit=visit,
-        attempt=attempt,
-        round=state.round,
-        revision=state.revision,
-        branch=state.branch,
-        parents=progress[step].parents or (),
-        previous=None if before is None else before.node,
-    )
-    return changed(
-        state,
-        ledger=ledger,
-        generations=generations,
-        nodes={**state.nodes, event.node: node},
-        attempts={**state.attempts, step: (*state.attempts.get(step, ()), event.node)},
-        progress=progress,
-        calls=calls,
-    )
-
-
-def _told(state: State, event: GenerationRequested | ClassificationRequested) -> State:
-    """Remember that the user's words have gone out, with a prompt that a step's author reads."""
-    assert state.config is not None
-    heeded = isinstance(event, GenerationRequested) and not state.config.graph.budgets[event.step].deterministic
-    if not state.said or not heeded:
-        return state
-    return changed(state, said=heard.seen(state))
-
-
-def _reissued(state: State, event: RequestReissued) -> State:
-    again = event.again
-    state = _told(state, again)
-    generations = _without(state.generations, event.replaces)
-    return changed(
-        state,
-        ledger=state.ledger.forfeit(event.replaces).reserve(again.request_id, again.reserve),
-        generations={**generations, again.request_id: Open(again, state.epoch)},
-        calls=state.calls + again.calls,
-    )
-
-
-def _produced(state: State, event: ArtifactProduced) -> State:
-    node, used = state.nodes[event.node], event.used
-    artifact = Artifact(
-        artifact_id=node.node,
-        step=node.step,
-        content=event.content,
-        node=node.node,
-        previous_attempt_id=node.previous,
-        parents=node.parents,
-        usage=event.usage,
-    )
-    made = changed(node, artifact=artifact, repeats=event.repeats, used=node.used + used)
-    assert state.config is not None
-    reviewed = node.step in state.config.reviewed  # Where no other guard judges, the person is asked at once.
-    unseen = reviewed and state.config.workflow.effective_guard(node.step) == review.NAME
-    return changed(
-        state,
-        ledger=state.ledger.settle(event.request_id, used),
-        calls=state.calls - state.ledger.reserved[event.request_id].calls + used.calls,
-        generations=_without(state.generations, event.request_id),
-        faulted=_without(state.faulted, event.node),
-        nodes={**state.nodes, node.node: made},
-        unjudged=state.unjudged if unseen else (*state.unjudged, node.node),
-        reviews={**state.reviews, node.node: None} if unseen else state.reviews,
-    )
-
-
-def _classified(state: State, event: FailureClassified) -> State:
-    node = state.nodes[event.node]
-    return changed(
-        state,
-        ledger=state.ledger.settle(event.request_id, event.used),
-        generations=_without(state.generations, event.request_id),
-        faulted=_without(state.faulted, call_of(event.request_id)),
-        nodes={**state.nodes, node.node: changed(node, classification=event, used=node.used + event.used)},
-    )
-
-
-def _failed(state: State, event: GenerationFailed) -> State:
-    request = state.generations[event.request_id].request
-    refunded = event.used is None and event.fault.kind.refunded
-    taken = request.calls if event.used is None else event.used.calls
-    earlier = state.faulted.get(event.call)
-    unsent = refunded and state.parked  # It was held back for the parking, which is no try of the provider's.
-    tries = Tries(
-        count=(0 if earlier is None else earlier.count) + (not unsent),
-        waited=0.0 if earlier is None else earlier.waited,
-        failed=event,
-        request=request,
-    )
-    return changed(
-        state,
-        ledger=_charged(state.ledger, event, refunded=refunded),
-        calls=state.calls - request.calls + (0 if refunded else taken),
-        generations=_without(state.generations, event.request_id),
-        faulted={**state.faulted, event.call: tries},
-    )
-
-
-def _charged(ledger: Ledger, event: GenerationFailed, *, refunded: bool) -> Ledger:
-    """Return the books after a fault: what is known to have been used, nothing, or all that was reserved."""
-    if event.used is not None:
-        return ledger.settle(event.request_id, event.used)
-    return ledger.refund(event.request_id) if refunded else ledger.forfeit(event.request_id)
-
-
 def _judged(state: State, event: VerdictReached) -> State:
     assert state.config is not None
     node, passed = state.nodes[event.node], event.verdict.passed
     if event.node not in state.reviews and node.step in state.config.reviewed:
         guard = state.config.workflow.effective_guard(node.step)
         if review.needed(guard, event.verdict):
-            judgements = _without(state.judgements, event.request_id)
+            judgements = without(state.judgements, (event.request_id,))
             return changed(state, judgements=judgements, reviews={**state.reviews, event.node: event.verdict})
     progress = accept(state.progress, node.step, node.node) if passed else mark(state.progress, node.step, Phase.FAILED)
     told = "" if passed else explain(event.verdict)
     judged = changed(node, verdict=event.verdict, told=told, status="accepted" if passed else "rejected")
     return changed(
         state,
-        judgements=_without(state.judgements, event.request_id),
-        reviews=_without(state.reviews, event.node) if event.node in state.reviews else state.reviews,
+        judgements=without(state.judgements, (event.request_id,)),
+        reviews=without(state.reviews, (event.node,)) if event.node in state.reviews else state.reviews,
         progress=progress,
         nodes={**state.nodes, node.node: judged},
     )
@@ -363,14 +228,14 @@ _LIVE = ("pending", "accepted")
 
 def _rested(state: State, event: WaitEnded) -> State:
     wait = state.waits[event.request_id]
-    state = changed(state, waits=_without(state.waits, event.request_id))
+    state = changed(state, waits=without(state.waits, (event.request_id,)))
     if wait.node is None:
         return state
     if wait.call in state.faulted:
         tries = state.faulted[wait.call]
         rested = replace(tries, phase="rested", waited=tries.waited + wait.until - tries.failed.at)
         return changed(state, faulted={**state.faulted, wait.call: rested})
-    return changed(state, resting=_without(state.resting, wait.node))
+    return changed(state, resting=without(state.resting, (wait.node,)))
 
 
 def _waiting(state: State, event: WaitRequested) -> State:
@@ -394,7 +259,3 @@ def _finished(state: State, event: RunFinished) -> State:
         waits={},
         asked=heard.ended(state.asked, event),
     )
-
-
-def _without(mapping: Mapping[str, V], *names: str) -> dict[str, V]:
-    return {name: value for name, value in mapping.items() if name not in names}
