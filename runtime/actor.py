@@ -49,9 +49,11 @@ class Envelope:
     """What a call waits in until it is sent: for its turn, or for the journal."""
 
     def withdraw(self) -> None:
-        """Cancel the work: what waits is interrupted, what has not begun never begins."""
+        """Cancel the work: what waits is interrupted, what has not begun never begins; an unsent call answers so."""
         self.withdrawn = True
-        if self.scope is not None:
+        if self.unsent is not None:
+            self.unsent.cancel()
+        elif self.scope is not None:
             self.scope.cancel()
 
     def park(self) -> None:
@@ -65,7 +67,7 @@ class Envelope:
     def may_send(self) -> bool:
         """Tell whether a call that has waited may be sent; if so, it is in flight from now on."""
         self.unsent = None
-        return not self.parked
+        return not (self.parked or self.withdrawn)
 
 
 class Delivery(NamedTuple, Generic[M]):
@@ -101,10 +103,13 @@ class Actor(Generic[M]):
         self._restarts: deque[float] = deque()
 
     async def answer(self, envelope: Envelope, clock: Clock) -> M | Crashed | None:
-        """Return the answer to an envelope, or None when it was withdrawn."""
+        """Return the answer to an envelope, or None when it was withdrawn.
+
+        A call that was withdrawn before it began gets to its handler all the same, which says that it was not sent.
+        """
         logs.bind(**envelope.trace)
-        restarts = 0
-        while not envelope.withdrawn:
+        goes_on, restarts = not (envelope.withdrawn and envelope.work.repeatable), 0
+        while goes_on:
             try:
                 answer = self._handler(envelope)
                 if not isinstance(answer, Awaitable):
@@ -123,6 +128,7 @@ class Actor(Generic[M]):
                     line = f"{self.address}: {type(error).__name__}: {error}".splitlines()[0]
                     # It is written down and shown, so it passes the same redactor as the logs.
                     return Crashed(envelope.work.request_id, clock.now(), Redactor(secrets_in(os.environ)).text(line))
+            goes_on = not envelope.withdrawn
         return None
 
     def _may_restart(self, now: float) -> bool:

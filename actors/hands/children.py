@@ -39,10 +39,12 @@ class Child:
     clock: Clock
 
     async def generate(self, envelope: Envelope) -> Generated | Faulted | None:
-        """Return what the run has brought and what it has cost, or None when it was parked.
+        """Return what the run has brought and what it has cost, or None when it was parked or never begun.
 
         A provider that the run below has given up is given up by the run above as well: it would be asked the same way.
         """
+        if envelope.withdrawn:  # While it lay in the mailbox. What an earlier driver has used of it nobody looks up.
+            return None
         brief: ChildBrief = envelope.context
         started = self.clock.now()
         state = await self.drive(brief)

@@ -21,13 +21,15 @@ from runtime.turns import Turn
 INLINE_BYTES_MAX = 64 * 1024
 """A guard on a larger artifact runs in a thread, so that one plan does not hold up the other runs of the process."""
 
-_UNSENT = Fault(kind=FaultKind.REFUSED_CONNECTION, message="not sent, since the process is about to stop")
+_UNSENT = Fault(
+    kind=FaultKind.REFUSED_CONNECTION, message="not sent, since its run is being stopped or has gone another way"
+)
 
 
 async def generate(generator: Generator, clock: Clock, turn: Turn, envelope: Envelope) -> Generated | Faulted:
-    """Ask the generator once its turn has come, within the request's time limit; not if the run is parked before.
+    """Ask the generator once its turn has come, within the request's time limit; not if it should not be sent any more.
 
-    One scope serves both: it ends the wait to be sent at a stop, and has a deadline from then on.
+    One scope serves both: it ends the wait to be sent, where that has become vain, and has a deadline from then on.
     """
     brief: GenerationBrief = envelope.context
     request_id, limit = brief.request.request_id, brief.request.timeout_seconds
@@ -35,7 +37,7 @@ async def generate(generator: Generator, clock: Clock, turn: Turn, envelope: Env
     answer: Reply | Fault | None = None
     with trio.CancelScope() as scope:
         envelope.unsent = scope
-        if envelope.parked:  # While it lay in the mailbox: it waits for nothing more.
+        if envelope.parked or envelope.withdrawn:  # While it lay in the mailbox: it waits for nothing more.
             scope.cancel()
         async with turn():
             reached("send.before")

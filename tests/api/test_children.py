@@ -48,8 +48,8 @@ def write(folder, **files):
 class Home:
     """A journal in memory, a script, and the parent's job."""
 
-    def __init__(self, journal, folder, script, *, below=CHILD, **asked):
-        write(folder, above=PARENT, below=below)
+    def __init__(self, journal, folder, script, *, above=PARENT, below=CHILD, **asked):
+        write(folder, above=above, below=below)
         (folder / "script.yaml").write_text(yaml.safe_dump(script))
         self.engine = Engine(journal, registry=registry(), environment={})
         model = f"scripted:{folder / 'script.yaml'}"
@@ -208,6 +208,24 @@ async def test_a_cancelled_run_takes_its_child_with_it(journal, tmp_path):
             await trio.sleep(0.01)
         await home.engine.cancel("top")
     assert {name: row.detail for name, row in (await home.runs()).items()} == {"top": "cancelled", child: "cancelled"}
+
+
+async def test_a_run_that_is_withdrawn_before_its_turn_is_never_begun(journal, tmp_path):
+    """Two branches want one each, and the step does one at a time."""
+    script = answers({"reply": plan(), "delay_seconds": 3.0})
+    script["g_analysis"] *= 2
+    one_at_a_time = PARENT.replace("rmax: 2", "rmax: 1, concurrency: 1")
+    home = Home(journal, tmp_path, script, above=one_at_a_time, search="best_of:2")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(partial(home.engine.begin, home.job, run="top"))
+        begun, asked = False, []
+        while not (begun and len(asked) == 4):
+            await trio.sleep(0.01)
+            begun = any([await home.has_made(run) for run in await home.runs() if is_child(run)])
+            asked = await home.events("top", GenerationRequested) if begun else []
+        await home.engine.cancel("top")
+    assert [event.step for event in asked] == ["g_analysis"] * 2 + ["g_plan"] * 2
+    assert len(await home.runs()) == 2, "the run and one below it"
 
 
 async def test_a_child_that_cannot_be_ended_with_its_run_is_ended_when_that_is_resumed(journal, tmp_path, caplog):

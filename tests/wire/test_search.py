@@ -196,7 +196,7 @@ async def test_analysis_and_recon_overlap_in_time() -> None:
 @pytest.mark.parametrize("calls", [1, 2, 5, 12])
 async def test_the_cap_on_calls_holds_also_when_every_answer_is_bad(calls: int) -> None:
     async with run_against(lambda *_: Answer.say("{}"), max_calls=calls) as (result, server, _):
-        # Work that was withdrawn just before it would have been sent stays charged: nobody can prove that it was not.
+        # Work that was withdrawn while it was being sent stays charged: nobody can prove that it was not.
         assert len(server.seen) <= result.calls <= calls
         assert result.outcome in {"budget_exhausted", "all_pruned"}
 
