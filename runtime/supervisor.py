@@ -1,14 +1,14 @@
 """The supervisor: the only writer of a run's records, and the only place that opens the nursery for its work.
 
-One loop: receive a message, `accept`, `advance` until quiet, append (durably), log, reconcile. Reconciling is the
-whole of scheduling: outstanding minus running is started, running minus outstanding is cancelled. A new run, a resumed
-run and a pruned branch are the same case.
+One loop: receive a message, `accept`, `advance` until quiet, append (durably, as `history` does), log, reconcile.
+Reconciling is the whole of scheduling: outstanding minus running is started, running minus outstanding is cancelled. A
+new run, a resumed run and a pruned branch are the same case.
 
 Back-pressure: the inbox has size zero; envelopes go out without waiting, since a blocking send into a full mailbox
 could wait for the very actor that waits for the inbox.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -19,15 +19,13 @@ from runtime.actor import Actor, Delivery, Envelope, Mailbox
 from runtime.clock import Clock
 from runtime.crash import reached
 from runtime.driving import Ending, Lease, Stop
-from runtime.errors import HomeBudgetSpent, JournalError, StorageFull
-from runtime.events import Record
+from runtime.errors import JournalError
 from runtime.groups import root_cause
-from runtime.journal.port import Fact, Journal
-from runtime.ledger import ZERO
+from runtime.history import AGAIN_SECONDS, History, OnRecord, Trace
+from runtime.journal.port import Journal
 from runtime.machine import Machine, Refused, Work, settle
 from runtime.messages import Mailed, Parking, Resumed
 from runtime.news import News, Polling
-from runtime.rationing import Part, parts, saving
 from runtime.tenure import Tenure
 
 __all__ = ["GRACE_SECONDS", "Ending", "Lease", "Stop", "Supervisor"]
@@ -35,9 +33,6 @@ __all__ = ["GRACE_SECONDS", "Ending", "Lease", "Stop", "Supervisor"]
 S = TypeVar("S")
 E = TypeVar("E")
 M = TypeVar("M")
-
-AGAIN_SECONDS = 5.0
-"""How long a run waits before it tries again to write on a full disk, or to read mail that was out of reach."""
 
 GRACE_SECONDS = 10.0
 """How long a stop waits for replies in flight, before it cancels them (they stay charged as unknown)."""
@@ -56,8 +51,8 @@ class Supervisor(Generic[S, E, M]):
         clock: Clock,
         lease: Lease,
         stop: Stop | None = None,
-        on_record: Callable[[Record[E], S], None] | None = None,
-        trace: Callable[[E, S], Mapping[str, str | int]] = lambda _, __: {},
+        on_record: OnRecord[E, S] | None = None,
+        trace: Trace[E, S] = lambda _, __: {},
         notice: Callable[[str], None] = lambda _: None,
         news: News | None = None,
         rest_after: float | None = None,
@@ -73,15 +68,22 @@ class Supervisor(Generic[S, E, M]):
         self._tenure = Tenure(journal, run, lease, clock)
         self._actors = {actor.address: actor for actor in actors}
         self._stop, self._may_stop = stop or Stop(), stop is not None
-        self._on_record = on_record
-        self._trace, self._notice = trace, notice
+        self._trace = trace
+        self._history = History(
+            run,
+            machine,
+            journal,
+            self._tenure,
+            clock=clock,
+            stop=self._stop,
+            on_record=on_record,
+            trace=trace,
+            notice=notice,
+        )
         self._news, self._rest_after = news or Polling(journal, lease.poll), rest_after
         self._mailboxes: dict[str, Mailbox[M]] = {}
         self._running: dict[str, Envelope] = {}
         self._send, self._inbox = trio.open_memory_channel[Delivery[Any] | Mailed](0)
-        self._state = machine.initial()
-        self._summary = machine.summary(self._state)
-        self._seq = 0
         self._mail_seen = 0
         self._early: list[Mailed] = []
         self._patience = trio.CancelScope()
@@ -90,7 +92,7 @@ class Supervisor(Generic[S, E, M]):
     @property
     def state(self) -> S:
         """The state after the last record."""
-        return self._state
+        return self._history.state
 
     async def drive(self, first: Any = None) -> Ending:
         """Claim the run, go on where its journal ends, and drive it to its end, to a question, or to a stop.
@@ -101,7 +103,7 @@ class Supervisor(Generic[S, E, M]):
         await self._tenure.claim()
         try:
             reached("claim.after")
-            await self._load()
+            self._mail_seen = await self._history.load()
             if await self._ended_by_mail():
                 ending = Ending.FINISHED
             else:
@@ -133,23 +135,16 @@ class Supervisor(Generic[S, E, M]):
             nursery.cancel_scope.cancel()
         return ending
 
-    async def _load(self) -> None:
-        for record in await self._journal.read(self.run):
-            self._state = self._machine.evolve(self._state, record.event)
-            self._seq = record.seq
-            self._mail_seen = max(self._mail_seen, record.inbox or 0)
-        self._summary = self._machine.summary(self._state)
-
     async def _ended_by_mail(self) -> bool:
         """Take a message that ends the run before it is resumed, so that nothing is asked again for nothing."""
         self._early = await self._new_mail()
         for mail in self._early:
-            accepted = self._machine.accept(self._state, mail)
+            accepted = self._machine.accept(self.state, mail)
             if accepted is None or isinstance(accepted, Refused):
                 continue
-            state, events = settle(self._machine, self._state, accepted)
+            state, events = settle(self._machine, self.state, accepted)
             if self._machine.summary(state).status == "finished":
-                await self._append(state, events, mail.inbox)
+                await self._history.append(state, events, mail.inbox)
                 return True
         return False
 
@@ -158,14 +153,14 @@ class Supervisor(Generic[S, E, M]):
 
         The status row decides, since it is what hosts go by.
         """
-        if self._rest_after is None or self._early or self._seq == 0:
+        if self._rest_after is None or self._early or self._history.seq == 0:
             return False
         due = (await self._journal.row(self.run)).summary.due
         return due is None or due > self._clock.now()
 
     async def _begin(self, first: Any) -> None:
         """Start or resume the run, and take what lies in the inbox; nothing when a stop is wished for already."""
-        opening = first is not None and self._seq == 0
+        opening = first is not None and self._history.seq == 0
         if self._stop.park.is_set():
             if opening:
                 await self._record_only(first)
@@ -176,9 +171,9 @@ class Supervisor(Generic[S, E, M]):
 
     async def _record_only(self, first: Any) -> None:
         """Write down that the run began, and nothing that follows from it."""
-        accepted = self._machine.accept(self._state, first)
+        accepted = self._machine.accept(self.state, first)
         if accepted is not None and not isinstance(accepted, Refused):
-            await self._append(self._machine.evolve(self._state, accepted), [accepted], None)
+            await self._history.append(self._machine.evolve(self.state, accepted), [accepted])
 
     async def _loop(self) -> Ending:
         while not self._finished():
@@ -213,7 +208,7 @@ class Supervisor(Generic[S, E, M]):
 
     def _asks(self) -> bool:
         """Tell whether work is outstanding that no actor here does: a person has to."""
-        return any(work.address not in self._mailboxes for work in self._machine.outstanding(self._state).values())
+        return any(work.address not in self._mailboxes for work in self._machine.outstanding(self.state).values())
 
     async def _take(self, delivery: Delivery[Any] | Mailed) -> None:
         if self._stop.park.is_set():
@@ -247,78 +242,18 @@ class Supervisor(Generic[S, E, M]):
 
     async def _step(self, message: Any, inbox: int | None = None) -> None:
         """Turn one message into records, then into work. Nothing is acted on before it is written."""
-        accepted = self._machine.accept(self._state, message)
+        accepted = self._machine.accept(self.state, message)
         if isinstance(accepted, Refused):
             logs.get_logger("run").info("message.refused", run_id=self.run, reason=accepted.reason)
         elif accepted is not None:
-            await self._write(accepted, inbox)
+            if await self._history.write(accepted, inbox, self._goes_on):
+                self._lay_down()
             # Cancelled meanwhile, the actors have closed their mailboxes: there is nobody to hand work to.
             await trio.lowlevel.checkpoint_if_cancelled()
         self._reconcile()
 
-    async def _write(self, accepted: E, inbox: int | None) -> None:
-        """Write an event and what follows from it, as far as the home's budget allows.
-
-        What is left out is asked for with the next message. Where none is to come, the machine is told to save.
-        """
-        state, events = settle(self._machine, self._state, accepted)
-        try:
-            await self._store(state, events, inbox)
-        except HomeBudgetSpent as spent:
-            await self._write_part(parts(self._machine, self._state, events), spent, inbox)
-
-    async def _write_part(self, shorter: Sequence[Part[S, E]], spent: HomeBudgetSpent, inbox: int | None) -> None:
-        *costly, free = shorter
-        for part in costly:
-            try:
-                await self._store(part.state, part.events, inbox)
-            except HomeBudgetSpent as again:
-                spent = again
-            else:
-                return
-        if free.following == ZERO or self._goes_on(free.state):
-            await self._store(free.state, free.events, inbox, overdraw=True)  # It only tells what was used.
-            return
-        saved = saving(self._machine, free, spent, self._clock.now())
-        self._notice(saved.notice)
-        await self._store(saved.state, saved.events, inbox, overdraw=True)
-        if saved.for_good:
-            self._lay_down()
-
-    async def _store(self, state: S, events: Sequence[E], inbox: int | None, *, overdraw: bool = False) -> None:
-        """Append; on a full disk wait for room, with what is in hand, unless a stop is wished for."""
-        told = False
-        while True:
-            try:
-                return await self._append(state, events, inbox, overdraw=overdraw)
-            except StorageFull as full:
-                if self._stop.park.is_set():
-                    raise
-                if not told:
-                    logs.get_logger("run").warning("storage.full", run_id=self.run)
-                    self._notice(f"{full.where}: no room left to write; the run goes on when there is some")
-                told = True
-            with trio.move_on_after(AGAIN_SECONDS):
-                await self._stop.park.wait()
-
-    async def _append(self, state: S, events: Sequence[E], inbox: int | None, *, overdraw: bool = False) -> None:
-        facts = [Fact(event, inbox if place == 0 else None) for place, event in enumerate(events)]
-        summary = self._machine.summary(state)
-        reached("append.before")
-        records = await self._journal.append(
-            self.run, after=self._seq, epoch=self._tenure.epoch, facts=facts, summary=summary, overdraw=overdraw
-        )
-        reached("append.after")
-        self._state, self._summary, self._seq = state, summary, records[-1].seq
-        for record in records:
-            logs.log_record(record, partial(self._trace, record.event, state))
-            if self._on_record is not None:
-                self._on_record(record, state)
-        if summary.status == "finished":
-            reached("finish.after")
-
     def _reconcile(self) -> None:
-        outstanding = {} if self._finished() else self._machine.outstanding(self._state)
+        outstanding = {} if self._finished() else self._machine.outstanding(self.state)
         for request_id, envelope in self._running.items():
             if request_id not in outstanding:
                 envelope.withdraw()
@@ -326,8 +261,8 @@ class Supervisor(Generic[S, E, M]):
             return
         for request_id, work in outstanding.items():
             if request_id not in self._running and work.address in self._mailboxes:
-                trace = {"run_id": self.run, **self._trace(work.request, self._state)}
-                envelope = Envelope(work, self._machine.brief(self._state, work), trace, self._tenure.make_sure)
+                trace = {"run_id": self.run, **self._trace(work.request, self.state)}
+                envelope = Envelope(work, self._machine.brief(self.state, work), trace, self._tenure.make_sure)
                 self._running[request_id] = envelope
                 self._mailboxes[work.address].put(envelope)
 
@@ -391,4 +326,4 @@ class Supervisor(Generic[S, E, M]):
         return [Mailed(item.inbox, item.key, item.body, self._clock.now()) for item in items]
 
     def _finished(self) -> bool:
-        return self._summary.status == "finished"
+        return self._history.finished

@@ -6,6 +6,7 @@ from unittest.mock import patch
 import trio
 
 from runtime.actor import Delivery
+from runtime.history import History
 from runtime.journal.port import Fact
 from runtime.machine import Refused, settle
 from runtime.messages import Crashed, Parking, Resumed
@@ -17,27 +18,40 @@ async def nothing(*_, **__):
     await trio.lowlevel.checkpoint()
 
 
-class ActsBeforeItWrites(Supervisor):
-    async def _append(self, state, events, inbox, **more):
-        before, self._state = self._state, state
-        if not self._finished():
-            self._reconcile()
-        self._state = before
-        await trio.lowlevel.checkpoint()  # What has been handed out gets a head start.
-        await super()._append(state, events, inbox, **more)
+class WithAnotherHistory(Supervisor):
+    """A supervisor whose records are kept by its class's own `Records`, which know the supervisor."""
+
+    Records = History
+
+    def __init__(self, run, **more):
+        with patch("runtime.supervisor.History", self.Records):
+            super().__init__(run, **more)
+        self._history.supervisor = self
+
+
+class ActsBeforeItWrites(WithAnotherHistory):
+    class Records(History):
+        async def append(self, state, events, inbox=None, **more):
+            before, self.state = self.state, state
+            if not self.supervisor._finished():
+                self.supervisor._reconcile()
+            self.state = before
+            await trio.lowlevel.checkpoint()  # What has been handed out gets a head start.
+            await super().append(state, events, inbox, **more)
 
 
 class NeverCancelsWork(Supervisor):
     def _reconcile(self):
-        outstanding = self._machine.outstanding(self._state)
+        outstanding = self._machine.outstanding(self.state)
         withdrawn = {name: self._running.pop(name) for name in [*self._running] if name not in outstanding}
         super()._reconcile()
         self._running.update(withdrawn)
 
 
-class ForgetsToMarkMail(Supervisor):
-    async def _append(self, state, events, inbox, **more):
-        await super()._append(state, events, None, **more)
+class ForgetsToMarkMail(WithAnotherHistory):
+    class Records(History):
+        async def append(self, state, events, inbox=None, **more):
+            await super().append(state, events, None, **more)
 
 
 class IgnoresParking(Supervisor):
@@ -69,10 +83,11 @@ class ResumesWithoutSayingSo(Supervisor):
             await super()._step(message, inbox)
 
 
-class WritesAnOldRow(Supervisor):
-    async def _append(self, state, events, inbox, **more):
-        with patch.object(self._machine, "summary", lambda _: self._summary):
-            await super()._append(state, events, inbox, **more)
+class WritesAnOldRow(WithAnotherHistory):
+    class Records(History):
+        async def append(self, state, events, inbox=None, **more):
+            with patch.object(self._machine, "summary", lambda _: self.summary):
+                await super().append(state, events, inbox, **more)
 
 
 class ResumesBeforeItReadsTheCancel(Supervisor):
@@ -106,10 +121,10 @@ class LosesMailWhileBusy(Supervisor):
 
 class ActsOnFirstEventOnly(Supervisor):
     async def _step(self, message, inbox=None):
-        accepted = self._machine.accept(self._state, message)
+        accepted = self._machine.accept(self.state, message)
         if accepted is not None and not isinstance(accepted, Refused):
-            _, events = settle(self._machine, self._state, accepted)
-            await self._append(self._machine.evolve(self._state, events[0]), events[:1], inbox)
+            _, events = settle(self._machine, self.state, accepted)
+            await self._history.append(self._machine.evolve(self.state, events[0]), events[:1], inbox)
         self._reconcile()
 
 
@@ -119,10 +134,11 @@ class TakesMailTwice(Supervisor):
         return await super()._new_mail()
 
 
-class ForgetsWhereTheMailWas(Supervisor):
-    async def _load(self):
-        await super()._load()
-        self._mail_seen = 0
+class ForgetsWhereTheMailWas(WithAnotherHistory):
+    class Records(History):
+        async def load(self):
+            await super().load()
+            return 0
 
 
 class SkipsTheFirstMail(Supervisor):
@@ -131,28 +147,31 @@ class SkipsTheFirstMail(Supervisor):
         return [item for item in mail if item.inbox > 1]
 
 
-class MarksAnotherEventAsTheAnswer(Supervisor):
-    async def _append(self, state, events, inbox, **more):
-        places = [None] * len(events)
-        places[-1] = inbox
-        with patch("runtime.supervisor.Fact", lambda event, _: Fact(event, places.pop(0))):
-            await super()._append(state, events, inbox, **more)
+class MarksAnotherEventAsTheAnswer(WithAnotherHistory):
+    class Records(History):
+        async def append(self, state, events, inbox=None, **more):
+            places = [None] * len(events)
+            places[-1] = inbox
+            with patch("runtime.history.Fact", lambda event, _: Fact(event, places.pop(0))):
+                await super().append(state, events, inbox, **more)
 
 
-class WritesEventsInReverse(Supervisor):
-    async def _append(self, state, events, inbox, **more):
-        await super()._append(state, [*events[:1], *reversed(events[1:])], inbox, **more)
+class WritesEventsInReverse(WithAnotherHistory):
+    class Records(History):
+        async def append(self, state, events, inbox=None, **more):
+            await super().append(state, [*events[:1], *reversed(events[1:])], inbox, **more)
 
 
-class ReadsOneRecordTooFew(Supervisor):
-    async def _load(self):
-        records = await self._journal.read(self.run)
-        for record in records[:-1]:
-            self._state = self._machine.evolve(self._state, record.event)
-            self._seq = record.seq
-            self._mail_seen = max(self._mail_seen, record.inbox or 0)
-        self._seq = len(records)
-        self._summary = self._machine.summary(self._state)
+class ReadsOneRecordTooFew(WithAnotherHistory):
+    class Records(History):
+        async def load(self):
+            records, mail = await self._journal.read(self._run), 0
+            for record in records[:-1]:
+                self.state = self._machine.evolve(self.state, record.event)
+                mail = max(mail, record.inbox or 0)
+            self.seq = len(records)
+            self.summary = self._machine.summary(self.state)
+            return mail
 
 
 class IgnoresASecondStop(Supervisor):
@@ -199,10 +218,12 @@ class ResumesUnderTheOldEpoch(Supervisor):
         await super()._step(message, inbox)
 
 
-class WritesBeforeItHasTheRun(Supervisor):
-    async def _load(self):
-        await super()._load()
-        self._tenure.epoch -= 1
+class WritesBeforeItHasTheRun(WithAnotherHistory):
+    class Records(History):
+        async def load(self):
+            mail = await super().load()
+            self._tenure.epoch -= 1
+            return mail
 
 
 class LeavesWithoutLooking(Supervisor):

@@ -234,9 +234,9 @@ class Process:
         """Compare with the books what the driver believes at its end."""
         books = self.world.books
         books.left(self, how)
-        known = fold(self.world.machine, (record.event for record in books.records[: driver._seq]))
+        known = fold(self.world.machine, (record.event for record in books.records[: driver._history.seq]))
         books.holds(known == driver.state, "the journal gives another state than the driver's")
-        if driver._seq == len(books.records):
+        if driver._history.seq == len(books.records):
             owed = sum(books.charged.values(), Amount())
             books.holds(
                 driver.state.ledger.committed == owed, f"the ledger counts {driver.state.ledger.committed}, not {owed}"

@@ -96,6 +96,7 @@ class _FullFile(apsw.VFSFile):
 
 
 def _child(order: dict[str, Any]) -> None:
+    import runtime.history
     import runtime.supervisor
     from replan import engine
     from replan.cli import main
@@ -121,7 +122,7 @@ def _child(order: dict[str, Any]) -> None:
         engine.Lease = partial(Lease, ttl=order["ttl"])  # type: ignore[misc, assignment]
     if "full" in order:
         disk = _Full(Path(order["full"]))  # noqa: F841 - registered as long as it is held
-        runtime.supervisor.AGAIN_SECONDS = 0.1
+        runtime.history.AGAIN_SECONDS = runtime.supervisor.AGAIN_SECONDS = 0.1
     os.environ.clear()
     os.environ.update(order["env"])
     for name, descriptor in (("out", 1), ("err", 2)):
