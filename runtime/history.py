@@ -58,11 +58,6 @@ class History(Generic[S, E]):
         self.summary = machine.summary(self.state)
         self.seq = 0
 
-    @property
-    def finished(self) -> bool:
-        """Whether nothing follows any more."""
-        return self.summary.status == "finished"
-
     async def load(self) -> int:
         """Read what is there; return the last posted message that it has consumed, or 0. Raises `JournalDamaged`."""
         mail = 0

@@ -253,7 +253,8 @@ class Supervisor(Generic[S, E, M]):
         self._reconcile()
 
     def _reconcile(self) -> None:
-        outstanding = {} if self._finished() else self._machine.outstanding(self.state)
+        state = self.state
+        outstanding = {} if self._finished() else self._machine.outstanding(state)
         for request_id, envelope in self._running.items():
             if request_id not in outstanding:
                 envelope.withdraw()
@@ -261,8 +262,8 @@ class Supervisor(Generic[S, E, M]):
             return
         for request_id, work in outstanding.items():
             if request_id not in self._running and work.address in self._mailboxes:
-                trace = {"run_id": self.run, **self._trace(work.request, self.state)}
-                envelope = Envelope(work, self._machine.brief(self.state, work), trace, self._tenure.make_sure)
+                trace = {"run_id": self.run, **self._trace(work.request, state)}
+                envelope = Envelope(work, self._machine.brief(state, work), trace, self._tenure.make_sure)
                 self._running[request_id] = envelope
                 self._mailboxes[work.address].put(envelope)
 
@@ -326,4 +327,4 @@ class Supervisor(Generic[S, E, M]):
         return [Mailed(item.inbox, item.key, item.body, self._clock.now()) for item in items]
 
     def _finished(self) -> bool:
-        return self._history.finished
+        return self._history.summary.status == "finished"
