@@ -1,5 +1,6 @@
 """Planted bugs of the host, and of what it stands on. `planted.BUGS` says what each does."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import trio
@@ -31,14 +32,14 @@ class HearsNoBell(Host):
 
 
 class IgnoresTheNextTime(Host):
-    async def _look(self, nursery, following):
-        await super()._look(nursery, following)
+    async def _look(self, nursery):
+        await super()._look(nursery)
 
 
 class NeverLooksAfterAnError(Host):
     blind = False
 
-    async def _look(self, nursery, following):
+    async def _look(self, nursery):
         if self.blind:
             return None
 
@@ -48,15 +49,15 @@ class NeverLooksAfterAnError(Host):
 
         self._tell, before = tell, self._tell
         try:
-            return await super()._look(nursery, following)
+            return await super()._look(nursery)
         finally:
             self._tell = before
 
 
 class FallsOverAnError(Host):
-    async def _look(self, nursery, following):
+    async def _look(self, nursery):
         await self._journal.due(0)
-        return await super()._look(nursery, following)
+        return await super()._look(nursery)
 
 
 class NeverTriesAgain(Host):
@@ -75,9 +76,9 @@ class KeepsItsRunsForEver(Host):
 
 
 class TakesTooManyRuns(Host):
-    async def _look(self, nursery, following):
+    async def _look(self, nursery):
         self._runs_max = len(self._active) + 1
-        return await super()._look(nursery, following)
+        return await super()._look(nursery)
 
 
 class StopsWithoutParking(Host):
@@ -98,7 +99,7 @@ class TakesRunsUpWhileItStops(Host):
         async with trio.open_nursery() as nursery:
             await super().serve()
             park, self._stop.park = self._stop.park, trio.Event()
-            await self._look(nursery, None)
+            await self._look(nursery)
             self._stop.park = park
 
 
@@ -115,10 +116,9 @@ async def due_with_parked(journal, limit, *, dead):
     return replace(found, runs=(*found.runs, *parked))
 
 
-async def take_at_once(turns, limit):
+def turns_for_all(_turns, _provider):
     """Let everybody call at once."""
-    limit.total_tokens += 1
-    await limit.acquire()
+    return nullcontext
 
 
 def calls_only(budget, day, change):

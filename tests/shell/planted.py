@@ -40,7 +40,7 @@ class Bug:
     below: tuple = ()
 
     def found(self, seeds):
-        """Return the first seed that finds it and what it says, or None."""
+        """Return the first seed that finds it and what it says, or None. Without the bug that seed is sound."""
         for seed in (one for one in seeds if self.kind != "host" or one % EVERY == EVERY - 1):
             with ExitStack() as stack:
                 for target, name, instead in self.below:
@@ -51,8 +51,12 @@ class Bug:
                     first = _first(error)
                     if isinstance(first, BROKEN):
                         raise first from None
-                    return seed, f"{type(first).__name__}: {first}".splitlines()[0]
-        return None
+                    said = f"{type(first).__name__}: {first}".splitlines()[0]
+                    break
+        else:
+            return None
+        world_of(seed).play()
+        return seed, said
 
 
 def _first(error):
@@ -147,7 +151,7 @@ BUGS = {
     "stops without parking": Bug("host", host=hosts.StopsWithoutParking),
     "keeps the wish to stop to itself": Bug("host", host=hosts.KeepsTheStopToItself),
     "buries nobody": Bug("host", host=hosts.BuriesNobody),
-    "lets every call go out at once": Bug("host", below=((Turns, "_take", hosts.take_at_once),)),
+    "lets every call go out at once": Bug("host", below=((Turns, "of_run", hosts.turns_for_all),)),
     "looks at the calls of the home only": Bug("host", below=((HomeBudget, "shortfall", hosts.calls_only),)),
     "never looks at the budget of the home": Bug("host", below=((HomeBudget, "shortfall", lambda *_: ""),)),
 }

@@ -14,7 +14,7 @@ from collections import Counter
 import pytest
 
 from actors.machine.events import EVENTS
-from tests.shell.home import world_of
+from tests.shell.home import EVERY, world_of
 from tests.shell.hosting import FATES
 from tests.shell.planted import BUGS, FIRST
 
@@ -88,3 +88,9 @@ def test_the_simulated_worlds_are_rough_enough():
 def test_every_planted_bug_is_found(name):
     """A simulation that finds nothing in a broken shell says nothing about a sound one."""
     assert BUGS[name].found(range(PLANTED_SEEDS)) is not None, f"{PLANTED_SEEDS} seeds do not show that it {name}"
+
+
+@pytest.mark.parametrize("name", [name for name in BUGS if name not in PLANTED])
+def test_every_other_planted_bug_is_planted_rightly(name):
+    """The soak looks for all of them at length. Two seeds, one of a run and one of a home, show that it can."""
+    BUGS[name].found((0, EVERY - 1))
