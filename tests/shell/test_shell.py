@@ -2,8 +2,8 @@
 
 One in six is a home with several runs and the hosts that serve it; the others are one run and who drives it.
 
-`REPLAN_SHELL_SEEDS=10000` plays more; `REPLAN_SHELL_SEED=N` plays run N alone; `REPLAN_PLANTED=all` plants every bug,
-not one of each class.
+`REPLAN_SHELL_SEEDS=10000` plays more; `REPLAN_SHELL_SEED=N` plays run N alone; `REPLAN_PLANTED=all` looks for every
+planted bug at length, not for one of each class.
 """
 
 import os
