@@ -22,11 +22,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common import commit, interleave, machine, ratios, spread, table, today, told, verdict, versions, write
 
-from replan.engine import CODEC, Engine
-from replan.job import Asked, make_job
-from replan.plugins import registry
-from replan.settings import UserConfig, choose_model
-from runtime.clock import SystemClock
+from replan.runs.engine import CODEC, Engine
+from replan.runs.prepare import RunOptions, prepare_run
+from replan.setup.plugins import registry
+from replan.setup.settings import UserConfig, choose_model
+from runtime.core.clock import SystemClock
 from runtime.journal.memory import open_memory
 from tests.support.answers import Answer, request_parts
 from tests.support.artifacts import GOOD, PROBLEM
@@ -109,8 +109,8 @@ def seconds(server, name, search, calls):
         async with open_memory(CODEC, clock) as journal:
             engine = Engine(journal, registry=known, clock=clock, environment=environment)
             choice = choose_model("slow", environment, UserConfig())
-            asked = Asked(workflow=name, search=search)
-            job = make_job(
+            asked = RunOptions(workflow=name, search=search)
+            job = prepare_run(
                 PROBLEM,
                 asked,
                 choice,

@@ -20,10 +20,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common import measured_with, table, verdict, write
 
-from actors.artifacts import Artifact, Context
 from actors.guards import plan_expansive, plan_medium, plan_minimal
-from runtime.collector import tune
-from runtime.replies import Parsed
+from actors.values.artifacts import Artifact, Context
+from replan.setup.gc_tuning import tune
+from runtime.models.replies import Parsed
 
 GUARDS = {"minimal": plan_minimal, "medium": plan_medium, "expansive": plan_expansive}
 SETTINGS = {"r_max": 1_000_000}

@@ -31,14 +31,15 @@ from common import HERE, SCRATCH, commit, machine, spread, table, today, told, v
 ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
-from replan.data import data_root  # noqa: E402
-from replan.home import open_home  # noqa: E402
-from replan.job import Asked, make_job  # noqa: E402
-from replan.plugins import registry  # noqa: E402
-from replan.settings import Choice, UserConfig  # noqa: E402
-from replan.talking import post_answer  # noqa: E402
-from runtime.models.port import Reply, Usage  # noqa: E402
-from runtime.models.spec import Named  # noqa: E402
+from actors.config.model_spec import Named  # noqa: E402
+from replan.runs.home import open_home  # noqa: E402
+from replan.runs.inbox import post_answer  # noqa: E402
+from replan.runs.prepare import RunOptions, prepare_run  # noqa: E402
+from replan.setup.data_files import data_root  # noqa: E402
+from replan.setup.plugins import registry  # noqa: E402
+from replan.setup.settings import Choice, UserConfig  # noqa: E402
+from runtime.core.cost import Usage  # noqa: E402
+from runtime.models.port import Reply  # noqa: E402
 
 GOALS = {"memory_mib": 50, "cpu_percent": 0.5, "wake_ms": 20, "start_s": 2}
 SIDE_BY_SIDE = 200
@@ -124,9 +125,9 @@ async def fill(home, runs):
     places = trio.CapacityLimiter(SIDE_BY_SIDE)
     async with open_home(environment=environment(home)) as opened, trio.open_nursery() as nursery:
         engine = replace(opened, models=Asker())
-        job = make_job(
+        job = prepare_run(
             PROBLEM,
-            Asked(workflow="option_a"),
+            RunOptions(workflow="option_a"),
             Choice("bench", Named("bench")),
             config=UserConfig(),
             registry=registry(),

@@ -16,15 +16,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common import HERE, commit, machine, table, today, versions, write
 
+from actors.config.model_spec import parse_model_spec
 from actors.simulated.model import load_profile
-from replan.data import data_root
 from replan.experiments.lab import Bench, play
 from replan.experiments.preparing import Place, prepare
-from replan.job import Asked, make_job
-from replan.plugins import registry
-from replan.settings import Choice, UserConfig
-from runtime.collector import tune
-from runtime.models.spec import parse_model_spec
+from replan.runs.prepare import RunOptions, prepare_run
+from replan.setup.data_files import data_root
+from replan.setup.gc_tuning import tune
+from replan.setup.plugins import registry
+from replan.setup.settings import Choice, UserConfig
 
 SEARCHES = ("depth_first", "blind", "linear", "best_first", "restart", "iterative_deepening", "beam", "best_of")
 PROBLEM = "The login fails with a timeout when the session store is slow."
@@ -35,9 +35,9 @@ GOAL = 100
 def bench(search):
     """Return what a search's trials are played with."""
     known, model = registry(), "simulated:base"
-    job = make_job(
+    job = prepare_run(
         PROBLEM,
-        Asked(search=search),
+        RunOptions(search=search),
         Choice(model, parse_model_spec(model)),
         config=UserConfig(),
         registry=known,

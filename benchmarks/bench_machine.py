@@ -14,14 +14,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from actors.machine.events import EVENTS, GenerationRequested
-from actors.machine.messages import Begin, Generated, Judged
-from actors.machine.planning import PlanningMachine
+from actors.planning.events import EVENTS, GenerationRequested
+from actors.planning.machine import PlanningMachine
+from actors.planning.messages import Begin, Generated, Judged
 from benchmarks.worker_replan import ACCEPTED, PROBLEM, pinned
-from runtime.events import Codec
-from runtime.ledger import Limits
-from runtime.machine import settle
-from runtime.models.port import Reply, Usage
+from runtime.core.cost import Usage
+from runtime.core.events import Codec
+from runtime.core.ledger import Limits
+from runtime.core.machine import settle
+from runtime.models.port import Reply
 
 STEPS = 10
 TEXT_BYTES = 400

@@ -18,23 +18,25 @@ import trio
 from actors.config.policies import load_policy
 from actors.config.resolve import load_workflow
 from actors.config.workflow import Workflow
-from actors.findings import Finding, Verdict
-from actors.hands.team import Registry, team
-from actors.machine.messages import Begin
-from actors.machine.pinned import Pinned
-from actors.machine.planning import PlanningMachine
+from actors.handlers.actors import Registry, actors_for
+from actors.planning.config import RunConfig
+from actors.planning.machine import PlanningMachine
+from actors.planning.messages import Begin
+from actors.values.findings import Finding, Verdict
 from benchmarks.worker import serve
-from replan.data import data_root
-from replan.engine import CODEC
-from runtime.clock import SystemClock
-from runtime.collector import tune
-from runtime.host import POLL_SECONDS
+from replan.runs.engine import CODEC
+from replan.setup.data_files import data_root
+from replan.setup.gc_tuning import tune
+from runtime.core.clock import SystemClock
+from runtime.core.cost import Usage
+from runtime.core.ledger import Limits
+from runtime.drive.changes import Bell, Polling
+from runtime.drive.options import Ending, LeaseTerms
+from runtime.drive.supervisor import Supervisor
+from runtime.host.host import POLL_SECONDS
 from runtime.journal.port import RunFilter
-from runtime.journal.sqlite import open_sqlite
-from runtime.ledger import Limits
-from runtime.models.port import Reply, Usage
-from runtime.news import Bell, Polling
-from runtime.supervisor import Ending, Lease, Supervisor
+from runtime.journal.sqlite.journal import open_sqlite
+from runtime.models.port import Reply
 
 PROBLEM = "Logins time out after the upgrade; the session store answers late.\n" * 6
 ACCEPTED = Verdict(guard="instant", passed=True, score=1.0)
@@ -85,7 +87,7 @@ def pinned(steps, rmax):
     }
     workflow = Workflow.model_validate({"name": "chain", "action_pairs": pairs, "max_total_calls": steps * rmax})
     prompts = load_workflow("search", root).prompts
-    return Pinned(workflow=workflow, policy=load_policy("default", root), prompts=prompts, model="instant")
+    return RunConfig(workflow=workflow, policy=load_policy("default", root), prompts=prompts, model="instant")
 
 
 async def watch(journal, bells):
@@ -101,14 +103,14 @@ async def drive(journal, run, config, model, guard, *, news=None):
     """Drive one run from its start to its end. Without `news` it looks into its inbox by itself."""
     clock = SystemClock()
     await journal.create(run, "benchmark")
-    actors = team(config, model, Registry(guards={"instant": lambda _: guard}), clock)
+    actors = actors_for(config, model, Registry(guards={"instant": lambda _: guard}), clock)
     supervisor = Supervisor(
         run,
         machine=PlanningMachine(),
         journal=journal,
         actors=actors,
         clock=clock,
-        lease=Lease(owner="benchmark"),
+        lease=LeaseTerms(owner="benchmark"),
         news=news,
     )
     limits = Limits(calls=config.workflow.max_total_calls)

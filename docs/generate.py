@@ -27,18 +27,18 @@ from actors.config.pair import ActionPair, Composite  # noqa: E402
 from actors.config.policies import load_policy  # noqa: E402
 from actors.config.resolve import read_workflow, shipped_workflows  # noqa: E402
 from actors.config.workflow import Workflow  # noqa: E402
-from actors.findings import Code, ReasonTag  # noqa: E402
 from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
-from actors.machine.events import EVENTS, Outcome  # noqa: E402
-from actors.machine.pinned import graph_of  # noqa: E402
-from actors.machine.questions import MOVES, Status  # noqa: E402
+from actors.planning.config import graph_of  # noqa: E402
+from actors.planning.events import EVENTS, Outcome  # noqa: E402
+from actors.planning.questions import MOVES, Status  # noqa: E402
 from actors.policy.table import BacktrackLevel, Row  # noqa: E402
 from actors.prompting.book import PromptEntry, Sections  # noqa: E402
 from actors.search.cost import happy_calls, linear_calls, worst_case_calls  # noqa: E402
+from actors.values.findings import Code, ReasonTag  # noqa: E402
 from replan.cli.exits import MEANING  # noqa: E402
-from runtime.crash import LABELS  # noqa: E402
+from runtime.core.crash_points import LABELS  # noqa: E402
 from runtime.models.port import FaultKind  # noqa: E402
-from runtime.replies import ReplyCode  # noqa: E402
+from runtime.models.replies import ReplyCode  # noqa: E402
 from tests.shell.planted import BUGS  # noqa: E402
 
 MARKED = re.compile(r"(?P<open><!-- generated: (?P<name>[a-z-]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)

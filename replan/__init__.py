@@ -9,13 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from actors.artifacts import Artifact, Context
-    from actors.findings import Finding, Verdict
-    from replan.api import MEMORY, Run, asolve, check, solve, start
-    from replan.people import aanswer, adecline, answer, atell, decline, tell
-    from replan.result import Result
-    from replan.talking import Heard
-    from runtime.errors import ReplanError, UsageProblem
+    from actors.values.artifacts import Artifact, Context
+    from actors.values.findings import Finding, Verdict
+    from replan.api.inbox import aanswer, adecline, answer, atell, decline, tell
+    from replan.api.runs import MEMORY, Run, asolve, check, solve, start
+    from replan.runs.inbox import Heard
+    from replan.views.result import Result
+    from runtime.core.errors import ReplanError, UsageProblem
 
 __all__ = [
     "MEMORY",
@@ -41,26 +41,26 @@ __all__ = [
 ]
 
 _HOMES = {
-    "MEMORY": "replan.api",
-    "Artifact": "actors.artifacts",
-    "Context": "actors.artifacts",
-    "Finding": "actors.findings",
-    "Heard": "replan.talking",
-    "ReplanError": "runtime.errors",
-    "Result": "replan.result",
-    "Run": "replan.api",
-    "UsageProblem": "runtime.errors",
-    "Verdict": "actors.findings",
-    "aanswer": "replan.people",
-    "adecline": "replan.people",
-    "answer": "replan.people",
-    "asolve": "replan.api",
-    "atell": "replan.people",
-    "check": "replan.api",
-    "decline": "replan.people",
-    "solve": "replan.api",
-    "start": "replan.api",
-    "tell": "replan.people",
+    "MEMORY": "replan.api.runs",
+    "Artifact": "actors.values.artifacts",
+    "Context": "actors.values.artifacts",
+    "Finding": "actors.values.findings",
+    "Heard": "replan.runs.inbox",
+    "ReplanError": "runtime.core.errors",
+    "Result": "replan.views.result",
+    "Run": "replan.api.runs",
+    "UsageProblem": "runtime.core.errors",
+    "Verdict": "actors.values.findings",
+    "aanswer": "replan.api.inbox",
+    "adecline": "replan.api.inbox",
+    "answer": "replan.api.inbox",
+    "asolve": "replan.api.runs",
+    "atell": "replan.api.inbox",
+    "check": "replan.api.runs",
+    "decline": "replan.api.inbox",
+    "solve": "replan.api.runs",
+    "start": "replan.api.runs",
+    "tell": "replan.api.inbox",
 }
 """The module that each public name lives in."""
 

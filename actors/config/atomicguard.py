@@ -22,11 +22,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from actors.config.explain import keys_of, near
 from actors.config.pair import ActionPair
 from actors.config.plan_files import PLAN
 from actors.config.workflow import FREE_GENERATORS, Workflow
-from actors.config.yamlfile import Document, KeyPath
+from actors.files.explain import keys_of, near
+from actors.files.yaml_document import Document, KeyPath
 
 _MODEL = "the model is chosen with --model or REPLAN_MODEL"
 _SERVER = "the server is chosen with OPENAI_BASE_URL"

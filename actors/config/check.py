@@ -17,9 +17,9 @@ from actors.config.resolve import (
     with_prompts,
 )
 from actors.config.workflow import unknown_names, validate_names
-from actors.config.yamlfile import Document
+from actors.files.yaml_document import Document
 from actors.policy.table import Policy
-from runtime.errors import UsageProblem
+from runtime.core.errors import UsageProblem
 
 DEPTH_MAX = 4
 """Workflows that may stand above one another; a plan of plans of plans is one level less."""

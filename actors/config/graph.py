@@ -6,8 +6,8 @@ requires, if that one has visits left over. Pure; ids are safe by their pattern,
 
 from collections.abc import Iterator
 
-from actors.config.pair import Composite
 from actors.config.workflow import Workflow
+from actors.guards.composite_spec import Composite
 
 _ONE_BRANCH = ("depth_first", "blind", "linear")
 """The searches that the drawing of steps and ways back shows as they are; others are named in it."""

@@ -4,18 +4,18 @@ Values only; what a key that a step leaves out means is answered by `actors.conf
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import AliasChoices, Discriminator, Field, StringConstraints, Tag, model_validator
+from pydantic import AliasChoices, Field, StringConstraints
 
-from actors.config.explain import Config, complaint
+from actors.files.explain import Config
+from actors.guards.composite_spec import Composite, Guard, Name
 
 COUNT_MAX = 100_000
 """The largest count of attempts or calls that is not a slip of the keyboard."""
 SECONDS_MAX = 86_400.0
 """The longest time limit, one day."""
 StepId = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Positive = Annotated[int, Field(strict=True, ge=1, le=COUNT_MAX)]
 Count = Annotated[int, Field(strict=True, ge=0, le=COUNT_MAX)]
 Patience = Annotated[int, Field(strict=True, ge=2, le=COUNT_MAX)]
@@ -25,44 +25,6 @@ Seconds = Annotated[float, Field(strict=True, gt=0, le=SECONDS_MAX, allow_inf_na
 
 CHILD = "workflow:"
 """What the name of a generator starts with that is a run of another workflow."""
-
-
-class Composite(Config):
-    """Several guards as one; exactly one of the keys is given."""
-
-    all_of: tuple[Name, ...] | None = None
-    """All are asked, and all must pass."""
-    first_failure: tuple[Name, ...] | None = None
-    """Asked in order until one fails; all must pass."""
-    majority: tuple[Name, ...] | None = None
-    """All are asked, and more than half must pass."""
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> "Composite":
-        given = self.model_dump(exclude_none=True)
-        if len(given) != 1 or not next(iter(given.values())):
-            raise complaint("a composite guard has exactly one of all_of, first_failure, majority, with its guards")
-        return self
-
-    @property
-    def kind(self) -> Literal["all_of", "first_failure", "majority"]:
-        """How the members' verdicts become one."""
-        if self.all_of is not None:
-            return "all_of"
-        return "first_failure" if self.first_failure is not None else "majority"
-
-    @property
-    def members(self) -> tuple[str, ...]:
-        """The guards' names, in order."""
-        return self.all_of or self.first_failure or self.majority or ()
-
-
-def _guard_kind(value: Any) -> str:
-    return "composite" if isinstance(value, dict | Composite) else "name"
-
-
-Guard = Annotated[Annotated[Name, Tag("name")] | Annotated[Composite, Tag("composite")], Discriminator(_guard_kind)]
-"""A guard's name, or several guards as one; told apart first, so that a mistake is explained for the right one."""
 
 
 class ActionPair(Config):

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from actors.config.explain import nearest
 from actors.config.workflow import FREE_GENERATORS, Workflow
-from actors.config.yamlfile import Document, KeyPath, read_document
+from actors.files.explain import nearest
+from actors.files.yaml_document import Document, KeyPath, read_document
 from actors.plans.plan import read_plan
-from runtime.errors import UsageProblem
+from runtime.core.errors import UsageProblem
 
 __all__ = ["PLAN", "TEMPLATES", "read_settings", "with_plan_files"]
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from actors.config.explain import explain
 from actors.config.resolve import find_shipped
-from actors.config.yamlfile import read_document
+from actors.files.explain import explain
+from actors.files.yaml_document import read_document
 from actors.policy.table import Policy
 
 

@@ -15,14 +15,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from actors.config.atomicguard import is_foreign, translate
-from actors.config.explain import explain, nearest
 from actors.config.plan_files import with_plan_files
+from actors.config.step_prompts import entry_for
 from actors.config.workflow import Workflow
-from actors.config.yamlfile import Document, read_document
+from actors.files.explain import explain, nearest
+from actors.files.yaml_document import Document, read_document
 from actors.policy.cause import CLASSIFIER
 from actors.policy.table import Policy
 from actors.prompting.book import PromptBook, load_prompts
-from runtime.errors import UsageProblem
+from runtime.core.errors import UsageProblem
 
 ALIASES: Mapping[str, str] = {"full": "linear", "classify-then-plan": "option_a"}
 """The names that the seeds' pipelines have in their own evaluation."""
@@ -118,7 +119,7 @@ def _book(workflow: Workflow, document: Document, root: Path) -> tuple[PromptBoo
 def _with_entry(loaded: LoadedWorkflow, step: str) -> LoadedWorkflow:
     """Return the workflow if it has a step's prompt, or says that it misses it. Raises `UsageProblem`."""
     try:
-        loaded.prompts.entry_for(loaded.workflow, step)
+        entry_for(loaded.prompts, loaded.workflow, step)
     except UsageProblem as problem:
         if is_foreign(loaded.document):
             return replace(loaded, missing=(*loaded.missing, f"a prompt for {step!r}"))

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from actors.config.explain import complaint, nearest
-from actors.search.strategies.choice import NUMBER_MAX, NUMBERS, UnknownSearch, read_search
+from actors.files.explain import complaint, nearest
+from actors.search.strategies.notation import NUMBER_MAX, NUMBERS, UnknownSearch, read_search
 
 
 def searched(value: Any) -> str:

@@ -11,11 +11,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, WithJsonSchema, model_validator
 
-from actors.config.dag import Dag
-from actors.config.explain import Config, complaint, explain, nearest
-from actors.config.pair import ActionPair, Composite, Count, Name, Patience, Positive, Seconds, StepId
+from actors.config.pair import ActionPair, Count, Patience, Positive, Seconds, StepId
 from actors.config.searching import SEARCH_SCHEMA, searched
-from actors.config.yamlfile import Document, KeyPath
+from actors.files.explain import Config, complaint, explain, nearest
+from actors.files.yaml_document import Document, KeyPath
+from actors.guards.composite_spec import Composite, Name
+from actors.search.dag import Dag
 
 __all__ = [
     "FREE_GENERATORS",

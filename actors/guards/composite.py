@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal, assert_never
 
-from actors.artifacts import Artifact, Context
-from actors.findings import Finding, Verdict
 from actors.guards.port import AnyGuard
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Finding, Verdict
 
 Kind = Literal["all_of", "first_failure", "majority"]
 

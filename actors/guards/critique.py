@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from actors.artifacts import Artifact, Context
-from actors.findings import Code, Finding, Verdict
 from actors.guards.fields import Fields, check_settings
 from actors.guards.port import Guard
 from actors.guards.shapes import ASSESSMENTS, CRITIQUE_LISTS
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Code, Finding, Verdict
 
 NAME = "critique_valid"
 

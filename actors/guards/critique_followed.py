@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from actors.artifacts import Artifact, Context
-from actors.findings import Code, Finding, Verdict
 from actors.guards.fields import check_settings, shown
 from actors.guards.port import Guard
 from actors.plans.plan import Plan, Step, read_draft
-from runtime.replies import Parsed, Unreadable
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Code, Finding, Verdict
+from runtime.models.replies import Parsed, Unreadable
 
 NAME = "follows_critique"
 

@@ -4,11 +4,11 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from actors.artifacts import Artifact
-from actors.findings import Code, Finding, Verdict
-from actors.guards.questions import questions_of
-from runtime.errors import UsageProblem
-from runtime.replies import Unreadable
+from actors.values.artifacts import Artifact
+from actors.values.findings import Code, Finding, Verdict
+from actors.values.open_questions import questions_of
+from runtime.core.errors import UsageProblem
+from runtime.models.replies import Unreadable
 
 SHOWN = 60  # characters of a bad value that a message repeats
 

@@ -7,8 +7,6 @@ and never valid.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from actors.artifacts import Artifact, Context
-from actors.findings import Code, Finding, Verdict
 from actors.guards.plan_medium import Soundness, check_soundness
 from actors.guards.plan_minimal import check_structure
 from actors.guards.plan_settings import ASSURANCES, Settings, by_place, settings, verdict
@@ -17,6 +15,8 @@ from actors.plans.exploration import End, Exploration, explore
 from actors.plans.plan import Invariant, Plan
 from actors.plans.semantics import compile_plan, replay
 from actors.plans.wording import ITEMS_MAX, listed, plain
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Code, Finding, Verdict
 
 DEAD_ENDS_MAX = 5
 """Dead ends that are reported, one for each step whose failure (or else whose end) leads to them."""

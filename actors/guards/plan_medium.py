@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from actors.artifacts import Artifact, Context
-from actors.findings import Code, Finding, Verdict
 from actors.guards.plan_minimal import SCORE_MAX, Structure, check_structure
 from actors.guards.plan_settings import Settings, by_place, settings, verdict
 from actors.guards.port import Guard
@@ -20,6 +18,8 @@ from actors.plans.plan import Plan, Step
 from actors.plans.relevance import orphans
 from actors.plans.semantics import compile_plan
 from actors.plans.wording import ITEMS_MAX, listed, plain, steps
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Code, Finding, Verdict
 
 _CODES = {
     Why.NOBODY: Code.PRECONDITION_UNSATISFIED,

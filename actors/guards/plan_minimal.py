@@ -7,15 +7,15 @@ from difflib import get_close_matches
 from operator import attrgetter
 from typing import Any
 
-from actors.artifacts import Artifact, Context
-from actors.findings import Code, Finding, Verdict
 from actors.guards.plan_settings import Settings, settings, verdict
 from actors.guards.port import Guard
-from actors.guards.questions import questions_of
 from actors.plans.graph import Order, cycles, order_of
 from actors.plans.plan import RESERVED_IDS, Plan, Step, read_draft
 from actors.plans.wording import kind, listed, plain, steps
-from runtime.replies import Unreadable
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Code, Finding, Verdict
+from actors.values.open_questions import questions_of
+from runtime.models.replies import Unreadable
 
 BUDGET_MAX = 1_000_000
 """The largest budget that makes sense to read: far above any `r_max`."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from actors.findings import Finding, Verdict
-from runtime.errors import UsageProblem
+from actors.values.findings import Finding, Verdict
+from runtime.core.errors import UsageProblem
 
 GUARD_CATALOG = frozenset(
     (

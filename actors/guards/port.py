@@ -7,8 +7,8 @@ does not depend on the order of a plan's steps or on how tokens are spelled. A g
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
-from actors.artifacts import Artifact, Context
-from actors.findings import Verdict
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Verdict
 
 
 class Guard(Protocol):
@@ -23,4 +23,4 @@ AnyGuard = Callable[[Artifact, Context], Verdict | Awaitable[Verdict]]
 """A guard, or a plug-in that does I/O and so answers later: an async function."""
 
 GuardFactory = Callable[[Mapping[str, Any]], Guard]
-"""Makes a guard from its `guard_config`. Raises `runtime.errors.UsageProblem` on a setting it does not know."""
+"""Makes a guard from its `guard_config`. Raises `runtime.core.errors.UsageProblem` on a setting it does not know."""

@@ -8,11 +8,11 @@ the text says, so they only warn.
 from collections.abc import Mapping
 from typing import Any
 
-from actors.artifacts import Artifact, Context
-from actors.findings import Code, Finding, Verdict
 from actors.guards.fields import Fields, check_settings, folded, shown
 from actors.guards.port import Guard
 from actors.guards.shapes import RECON_LISTS
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Code, Finding, Verdict
 
 NAME = "recon_valid"
 LITERAL = frozenset({"mentioned_files", "apis_involved", "test_references"})

@@ -6,12 +6,12 @@ The person is asked last, and only where the answer matters: nobody reviews what
 from collections.abc import Mapping
 from typing import Any
 
-from actors.artifacts import Artifact, Context
-from actors.config.pair import Composite
-from actors.findings import Code, Finding, Verdict
 from actors.guards.composite import combined
+from actors.guards.composite_spec import Composite
 from actors.guards.fields import check_settings
 from actors.guards.port import Guard
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Code, Finding, Verdict
 
 NAME = "human_review"
 

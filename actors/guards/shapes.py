@@ -6,7 +6,7 @@ The schemas keep to what strict structured output allows everywhere: every prope
 from collections.abc import Collection
 from typing import Any
 
-from actors.guards.questions import QUESTIONS_SCHEMA
+from actors.values.open_questions import QUESTIONS_SCHEMA
 
 PROBLEM_TYPES = ("bug_fix", "feature", "refactoring", "performance")
 SEVERITIES = ("low", "medium", "high")

@@ -1,13 +1,12 @@
 """Every trace of a plan's successes and failures: where they end, whether they loop, and who may be handed the run.
 
-Configurations are visited breadth first, so traces are short. `actors.plans.outlook` merges the ones with equal
+Configurations are visited breadth first, so traces are short. `actors.plans.state_reduction` merges the ones with equal
 futures and `actors.plans.reduction` leaves out orders that make no difference; both are exact.
 """
 
 from dataclasses import dataclass, field
 
 from actors.plans.graph import bits
-from actors.plans.outlook import Outlook, View
 from actors.plans.reduction import Reduction
 from actors.plans.semantics import (
     FAIL,
@@ -21,6 +20,7 @@ from actors.plans.semantics import (
     reached_goal,
     succeeded,
 )
+from actors.plans.state_reduction import Reducer, View
 
 Edge = tuple[int, int, str]
 """From or to which visited configuration, by which step, with which outcome."""
@@ -74,7 +74,7 @@ class _Explorer:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._outlook = Outlook(program)
+        self._outlook = Reducer(program)
         self._reduction = None if program.repeats else Reduction(program, self._outlook)
         self._numbers: dict[View, int] = {}
         self._views: list[View] = []

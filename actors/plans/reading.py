@@ -7,10 +7,10 @@ list is meant is reported, never taken apart; a bool is not a number. Unknown ke
 from collections.abc import Mapping
 from typing import Any
 
-from actors.findings import Code, Finding
 from actors.plans import values
 from actors.plans.values import Invariant, Plan, Step
 from actors.plans.wording import kind, plain
+from actors.values.findings import Code, Finding
 
 _PLAN_FIELDS = {
     "plan_id": "text",

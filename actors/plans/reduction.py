@@ -8,14 +8,14 @@ that an invariant can tell apart are preserved by treating all steps that touch 
 """
 
 from actors.plans.graph import bits, mask_of, transposed
-from actors.plans.outlook import Outlook, View
 from actors.plans.semantics import Program
+from actors.plans.state_reduction import Reducer, View
 
 
 class Reduction:
     """Chooses steps for one program."""
 
-    def __init__(self, program: Program, outlook: Outlook) -> None:
+    def __init__(self, program: Program, outlook: Reducer) -> None:
         self._program = program
         self._outlook = outlook
         places = range(len(program.steps))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from actors.guards.questions import QUESTIONS_SCHEMA
+from actors.values.open_questions import QUESTIONS_SCHEMA
 
 _TEXT = {"type": "string"}
 _TOKENS = {"type": "array", "items": {"type": "string"}}

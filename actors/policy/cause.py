@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from actors.findings import ReasonTag
 from actors.policy.table import Policy, Row
-from runtime.replies import Parsed, read_reply
+from actors.values.findings import ReasonTag
+from runtime.models.replies import Parsed, read_reply
 
 CLASSIFIER = "failure_classifier"
 """The prompt entry of the classifier, and what its calls are for."""

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from actors.findings import Code, Finding, Verdict
 from actors.policy.cause import Cause, row_for
 from actors.policy.table import BACKOFF_MAX, BacktrackLevel, Policy, Row
 from actors.search.graph import Graph
 from actors.search.moves import Move, Redo, Retry, Search, Stuck, choose, forward_only, one_up, stay, stuck
 from actors.search.progress import Progress
-from runtime.events import Value
+from actors.values.findings import Code, Finding, Verdict
+from runtime.core.events import Value
 
 Signature = frozenset[tuple[str, str]]
 """The set of (code, where) of a verdict's error findings: two failures with the same one are the same failure."""

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from actors.config.explain import Config, complaint
-from actors.findings import Finding, ReasonTag
+from actors.files.explain import Config, complaint
+from actors.values.findings import Finding, ReasonTag
 
 
 class BacktrackLevel(StrEnum):

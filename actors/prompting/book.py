@@ -14,11 +14,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, ValidationError
 
-from actors.config.explain import Config, complaint, explain, nearest
-from actors.config.workflow import Workflow
-from actors.config.yamlfile import Document, read_document
-from runtime.errors import UsageProblem
-from runtime.events import Value
+from actors.files.explain import Config, complaint, explain
+from actors.files.yaml_document import Document, read_document
+from runtime.core.errors import UsageProblem
+from runtime.core.events import Value
 
 TEXT_MAX = 100_000
 """Characters of one text of an entry; a larger one would crowd the problem out of a model's window."""
@@ -129,21 +128,6 @@ class PromptBook(Value):
 
     entries: Mapping[str, PromptEntry]
     sections: Sections
-
-    def entry_for(self, workflow: Workflow, step: str) -> PromptEntry:
-        """Return a step's entry: the one it names; where it names none, the one of its id, else the one of its role.
-
-        Raises:
-            UsageProblem: there is none. `load_workflow` has asked for every step that calls a model.
-        """
-        named = workflow.action_pairs[step].prompt
-        names = (named,) if named else tuple(filter(None, (step, workflow.role(step))))
-        for name in names:
-            if name in self.entries:
-                return self.entries[name]
-        wanted = " or ".join(repr(name) for name in names)
-        hint = nearest(names[0], self.entries, kind="entries")
-        raise UsageProblem(f"no prompt entry {wanted}", place=f"action_pairs.{step}", hint=hint)
 
 
 def load_prompts(path: Path, shared: Path) -> tuple[PromptBook, tuple[str, ...]]:

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from actors.artifacts import Context, Feedback
 from actors.prompting.book import PromptBook, PromptEntry, Sections
-from runtime.events import text_hash
+from actors.values.artifacts import Context, Feedback
+from runtime.core.events import text_hash
 
 SPECIFICATION_BYTES_MAX = 200_000
 """About 50,000 tokens: half the window of the smaller models in use, the longest problem text met has 60 kB."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from actors.config.explain import explain
-from actors.config.yamlfile import Document, KeyPath, read_document
+from actors.files.explain import explain
+from actors.files.yaml_document import Document, KeyPath, read_document
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.rules.tables import (
     KINDS,
@@ -28,7 +28,7 @@ from actors.rules.tables import (
     Template,
     TemplateStep,
 )
-from runtime.errors import UsageProblem
+from runtime.core.errors import UsageProblem
 
 PHRASES = frozenset(
     [

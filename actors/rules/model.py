@@ -18,7 +18,8 @@ from actors.rules.reading import Reading, constraints_of, read_request
 from actors.rules.slots import area_of, first, names
 from actors.rules.strategy import strategy_artifact
 from actors.rules.tables import Rules
-from runtime.models.port import Fault, FaultKind, ModelRequest, Reply, Usage
+from runtime.core.cost import Usage
+from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 
 class RulesModel:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from actors.config.explain import Config
+from actors.files.explain import Config
 
 KINDS = ("bug_fix", "feature", "refactoring", "performance")
 LISTS = ("constraints", "moves", "suspects", "targets")

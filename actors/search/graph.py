@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from actors.config.dag import Dag
+from actors.search.dag import Dag
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from actors.search.graph import Graph
-from runtime.values import changed
+from runtime.core.copies import changed
 
 
 class Phase(StrEnum):

@@ -8,13 +8,14 @@ from typing import Any
 import orjson
 
 from actors.guards.shapes import PROBLEM_TYPES
-from actors.machine.ids import call_of
+from actors.planning.ids import call_of
 from actors.policy.cause import CLASSIFIER
-from actors.simulated.chance import draw, normal, pick, tag
 from actors.simulated.plans import PLACES, plan_of
 from actors.simulated.profile import Cause, Profile
+from actors.simulated.seeded import draw, normal, pick, tag
 from actors.simulated.world import UPSTREAM, World, read_views, shown, strategy_for
-from runtime.models.port import Fault, FaultKind, ModelRequest, Reply, Usage
+from runtime.core.cost import Usage
+from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 BYTES_PER_TOKEN = 4
 """A common rule of thumb for English text and JSON."""

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from actors.simulated.chance import draw
 from actors.simulated.profile import Critic, Odds
+from actors.simulated.seeded import draw
 from actors.simulated.world import attempt
 
 

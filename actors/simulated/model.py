@@ -5,15 +5,15 @@ from pathlib import Path
 import trio
 from pydantic import ValidationError
 
-from actors.config.explain import explain
+from actors.config.model_spec import Simulated
 from actors.config.resolve import find_shipped
-from actors.config.yamlfile import Document, read_document
+from actors.files.explain import explain
+from actors.files.yaml_document import Document, read_document
 from actors.simulated.author import answer
 from actors.simulated.profile import Profile
-from runtime.clock import Clock
-from runtime.errors import UsageProblem
+from runtime.core.clock import Clock
+from runtime.core.errors import UsageProblem
 from runtime.models.port import Fault, ModelRequest, Reply
-from runtime.models.spec import Simulated
 
 BASED_ON = "based_on"
 

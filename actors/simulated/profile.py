@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
-from actors.config.explain import Config, complaint
+from actors.files.explain import Config, complaint
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Factor = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]

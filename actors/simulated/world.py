@@ -13,9 +13,9 @@ from typing import Any
 import orjson
 
 from actors.guards.shapes import PROBLEM_TYPES, STRATEGIES
-from actors.simulated.chance import beta_draw, count_in, draw, odds, pick, probability, tag
 from actors.simulated.profile import Cause, Odds, Profile
-from runtime.events import text_hash
+from actors.simulated.seeded import beta_draw, count_in, draw, odds, pick, probability, tag
+from runtime.core.events import text_hash
 
 UPSTREAM = (Cause.ANALYSIS, Cause.RECON, Cause.STRATEGY)
 """The levels above a plan, topmost first."""

@@ -16,9 +16,9 @@ import click
 
 from replan.cli.exits import MEANING, Exit, error_object, exit_of_error, line_of_crash, line_of_error
 from replan.cli.options import Invocation, common
-from replan.release import release
-from runtime.errors import ReplanError
-from runtime.groups import root_cause
+from replan.setup.version import release
+from runtime.core.error_groups import root_cause
+from runtime.core.errors import ReplanError
 
 _COMMANDS = {
     "run": ("replan.cli.running", "run", "Plan a problem."),
@@ -131,7 +131,7 @@ def _failed(error: BaseException, invocation: Invocation) -> int:
         case SystemExit():
             return int(error.code or 0)
         case OSError() if error.errno in _NO_ROOM or _stdout_fails():
-            from runtime.program import program
+            from replan.setup.command_name import program
 
             _leave_stdout()
             kept = f" (the run is kept: {program()} show {invocation.run})" if invocation.run else ""
@@ -176,14 +176,14 @@ def _stdout_fails() -> bool:
 
 
 def _leave_stdout() -> None:
-    from replan.show.console import silence
+    from replan.views.console import silence
 
     silence(sys.stdout)
 
 
 def _misused(error: click.UsageError, invocation: Invocation) -> int:
     """Say what is wrong with the command line itself, in one line and with the way to the help."""
-    from runtime.program import NAME, program
+    from replan.setup.command_name import NAME, program
 
     command = program() + (error.ctx.command_path.removeprefix(NAME) if error.ctx is not None else "")
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
@@ -213,15 +213,15 @@ def _crashed(error: BaseException, invocation: Invocation) -> int:
 
 def _print_error(shown: Mapping[str, object]) -> None:
     """Print an error's object on stdout, if that takes it: stderr has the line all the same."""
-    from replan.show.console import Lossy
+    from replan.views.console import Lossy
 
     click.echo(json.dumps(shown), file=cast("IO[str]", Lossy(sys.stdout)))
 
 
 def _say(text: str) -> None:
-    from replan.show.console import Lossy
-    from replan.show.screen import folded
-    from runtime.terminal import clean
+    from replan.views.console import Lossy
+    from replan.views.screen import folded
+    from runtime.logs.terminal_text import clean
 
     said = folded(f"replan: {clean(text, one_line=True)}", sys.stderr)
     click.echo(said, file=cast("IO[str]", Lossy(sys.stderr)))

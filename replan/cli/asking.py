@@ -3,7 +3,7 @@
 import click
 
 from replan.cli.options import Invocation, common, examples, json_option
-from runtime.errors import UsageProblem
+from runtime.core.errors import UsageProblem
 
 _ANSWER = examples(
     "replan answer k7m2x9qa/q1 'Python 3.11, no new dependencies'",

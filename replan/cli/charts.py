@@ -11,22 +11,22 @@ from rich.text import Text
 from actors.config.check import check_workflow
 from actors.config.graph import dot, mermaid
 from actors.config.resolve import read_workflow, shipped_workflows
-from actors.config.schemas import schema_text
 from actors.config.workflow import Workflow
-from actors.policy.as_plan import as_plan as plan_of
+from actors.planning.policy_as_plan import as_plan as plan_of
 from actors.policy.table import Policy
 from actors.prompting.book import PromptsFile
 from replan.cli.dryrun import print_cost_of
 from replan.cli.exits import Exit
-from replan.data import data_root
-from replan.job import Asked, Job, make_job
-from replan.plugins import registry
-from replan.settings import choose_model, read_user_config
-from replan.show.console import Row, columns, err, line, print_json, show
-from runtime.clock import SystemClock
-from runtime.errors import UsageProblem
-from runtime.journal.home import locate_home
-from runtime.terminal import clean
+from replan.runs.prepare import RunOptions, RunRequest, prepare_run
+from replan.setup.config_schemas import schema_text
+from replan.setup.data_files import data_root
+from replan.setup.home_folder import locate_home
+from replan.setup.plugins import registry
+from replan.setup.settings import choose_model, read_user_config
+from replan.views.console import Row, columns, err, line, print_json, show
+from runtime.core.clock import SystemClock
+from runtime.core.errors import UsageProblem
+from runtime.logs.terminal_text import clean
 
 _SCHEMAS: Mapping[str, type[BaseModel]] = {"workflow": Workflow, "prompts": PromptsFile, "policy": Policy}
 
@@ -84,13 +84,13 @@ def print_cost(name: str, model: str | None, *, as_json: bool) -> int:
     return Exit.OK
 
 
-def _job(name: str, model: str | None) -> Job:
+def _job(name: str, model: str | None) -> RunRequest:
     """Return the job of a workflow, for whatever problem."""
     config = read_user_config(locate_home().config)
     with _named():
-        return make_job(
+        return prepare_run(
             "any problem",
-            Asked(workflow=name),
+            RunOptions(workflow=name),
             choose_model(model, os.environ, config),
             config=config,
             registry=registry(),

@@ -3,7 +3,7 @@
 import click
 
 from replan.cli.options import Invocation, common, examples
-from runtime.errors import UsageProblem
+from runtime.core.errors import UsageProblem
 
 _CHECK = examples(
     "replan check plan.json",

@@ -6,17 +6,17 @@ import trio
 
 from replan.cli.session import Signals
 from replan.cli.terminal import ask_on_terminal, drop_typed
-from replan.engine import Engine
-from replan.going import Going
-from replan.result import Result
-from replan.show.progress import Progress
-from runtime.errors import UsageProblem
+from replan.runs.engine import Engine
+from replan.runs.session import RunSession
+from replan.views.progress import Progress
+from replan.views.result import Result
+from runtime.core.errors import UsageProblem
 
 SHOWN_MAX = 200
 """Letters that are shown of an answer that somebody else gave."""
 
 
-async def converse(engine: Engine, going: Going, result: Result, signals: Signals, shown: Progress) -> Result:
+async def converse(engine: Engine, going: RunSession, result: Result, signals: Signals, shown: Progress) -> Result:
     """Ask the user what the run waits for, and go on, until it waits no more or the user does not answer."""
     asked = False
     while result.status == "waiting" and result.question is not None and signals.code is None:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import trio
 
-from actors.machine.events import PlanningEvent
-from actors.machine.state import State
+from actors.config.model_spec import Replay
+from actors.planning.events import PlanningEvent
+from actors.planning.state import State
 from replan.cli.conversing import converse
 from replan.cli.dryrun import print_dry_run
 from replan.cli.exits import Exit, exit_of_result
@@ -16,30 +17,29 @@ from replan.cli.mail import say_how_to_answer
 from replan.cli.options import Invocation
 from replan.cli.session import Signals, newest_run, opened, run_named
 from replan.cli.terminal import may_ask
-from replan.data import data_root
-from replan.engine import Engine
-from replan.going import Going
-from replan.job import Asked, Job, make_job
-from replan.names import new_run_id
-from replan.notify import Notifier
-from replan.opening import check_model
-from replan.plugins import registry
-from replan.result import Result
-from replan.settings import choose_model, read_user_config
-from replan.show.console import as_far_as_read, err, line, out, print_json, show
-from replan.show.outcome import outcome_lines
-from replan.show.progress import Progress, progress
-from runtime.bells import Bells
-from runtime.clock import SystemClock
-from runtime.collector import tune
-from runtime.errors import UsageProblem
-from runtime.events import Record
-from runtime.journal.home import locate_home
-from runtime.models.spec import Replay
-from runtime.program import program
-from runtime.supervisor import Stop
+from replan.runs.engine import Engine
+from replan.runs.models import check_model
+from replan.runs.notify import Notifier
+from replan.runs.prepare import RunOptions, RunRequest, prepare_run
+from replan.runs.run_ids import new_run_id
+from replan.runs.session import RunSession
+from replan.setup.command_name import program
+from replan.setup.data_files import data_root
+from replan.setup.gc_tuning import tune
+from replan.setup.home_folder import locate_home
+from replan.setup.plugins import registry
+from replan.setup.settings import choose_model, read_user_config
+from replan.views.console import as_far_as_read, err, line, out, print_json, show
+from replan.views.outcome import outcome_lines
+from replan.views.progress import Progress, progress
+from replan.views.result import Result
+from runtime.core.clock import SystemClock
+from runtime.core.errors import UsageProblem
+from runtime.core.events import Record
+from runtime.drive.options import Stop
+from runtime.host.wakeup import WakeSockets
 
-Start = Callable[[Going, Stop], Awaitable[Result]]
+Start = Callable[[RunSession, Stop], Awaitable[Result]]
 
 TICK_SECONDS = 1.0
 
@@ -56,7 +56,7 @@ _PLACES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class DriveOptions:
     """How the user wants it: asked on the terminal or not, and an object or text at the end."""
 
     invocation: Invocation
@@ -68,7 +68,7 @@ class Manner:
 def run_problem(
     invocation: Invocation,
     problem: str,
-    asked: Asked,
+    asked: RunOptions,
     model: str | None,
     *,
     dry_run: bool,
@@ -80,7 +80,7 @@ def run_problem(
     text, config = read_problem(problem), read_user_config(locate_home().config)
     choice = choose_model(model, os.environ, config)
     try:
-        job = make_job(
+        job = prepare_run(
             text,
             asked,
             choice,
@@ -99,22 +99,22 @@ def run_problem(
         print_dry_run(job, as_json=as_json)
         return Exit.OK
     check_model(choice.spec, os.environ)
-    if detach and not Bells(locate_home().hosts).ring():
+    if detach and not WakeSockets(locate_home().hosts).ring():
         hint = f"start one with `{program()} host`, or leave --detach out"
         raise UsageProblem("no host is running", place="--detach", hint=hint)
     tune()
     # What a replay needs is there already, or it is refused.
     make = not isinstance(choice.spec, Replay)
-    return trio.run(_run, Manner(invocation, no_input, as_json, detach), job, make)
+    return trio.run(_run, DriveOptions(invocation, no_input, as_json, detach), job, make)
 
 
-async def _run(manner: Manner, job: Job, make: bool) -> int:
+async def _run(manner: DriveOptions, job: RunRequest, make: bool) -> int:
     name = new_run_id()
     async with opened(manner.invocation, make=make) as engine:
         if manner.detach:
             return await _detach(engine, name, job, manner)
 
-        async def start(going: Going, stop: Stop) -> Result:
+        async def start(going: RunSession, stop: Stop) -> Result:
             if not engine.hosted:
                 return await going.begin(job, stop)
             await engine.admit(job, run=name)
@@ -123,7 +123,7 @@ async def _run(manner: Manner, job: Job, make: bool) -> int:
         return await _drive(engine, name, job.title, start, manner)
 
 
-async def _detach(engine: Engine, run: str, job: Job, manner: Manner) -> int:
+async def _detach(engine: Engine, run: str, job: RunRequest, manner: DriveOptions) -> int:
     """Leave a new run to a host. Nothing has been asked yet, so all that is left to say is how to look after it."""
     await engine.admit(job, run=run)
     manner.invocation.run = run
@@ -139,21 +139,21 @@ async def _detach(engine: Engine, run: str, job: Job, manner: Manner) -> int:
 def resume_run(invocation: Invocation, run: str | None, *, no_input: bool, as_json: bool) -> int:
     """Go on with a run, or with the newest unfinished one. Return the exit code."""
     tune()
-    return trio.run(_resume, Manner(invocation, no_input, as_json), run)
+    return trio.run(_resume, DriveOptions(invocation, no_input, as_json), run)
 
 
-async def _resume(manner: Manner, wanted: str | None) -> int:
+async def _resume(manner: DriveOptions, wanted: str | None) -> int:
     async with opened(manner.invocation) as engine:
         run = await newest_run(engine, unfinished=True) if wanted is None else await run_named(engine, wanted)
         row = await engine.journal.row(run)
 
-        async def start(going: Going, stop: Stop) -> Result:
+        async def start(going: RunSession, stop: Stop) -> Result:
             return await going.drive(stop, compare=True)
 
         return await _drive(engine, run, row.title, start, manner)
 
 
-async def _drive(engine: Engine, run: str, title: str, start: Start, manner: Manner) -> int:
+async def _drive(engine: Engine, run: str, title: str, start: Start, manner: DriveOptions) -> int:
     signals = Signals()
     # With -v the log says it all, a line at a time; the two would only get into each other's way.
     silent = manner.as_json or manner.invocation.verbose > 0 or manner.invocation.log_json
@@ -166,7 +166,7 @@ async def _drive(engine: Engine, run: str, title: str, start: Start, manner: Man
                     notifier.take(record.event, state)
                 shown.on_record(record, state)
 
-            going = Going(engine, run, on_record, shown.note, notifier.tell)
+            going = RunSession(engine, run, on_record, shown.note, notifier.tell)
             nursery.start_soon(signals.heed, shown.note, wishes.cancel, lambda: going.following)
             nursery.start_soon(_tick, shown)
             result = await start(going, signals.stop)

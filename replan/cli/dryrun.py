@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
-from actors.machine.pinned import Pinned
-from actors.machine.requests import FRAMING_TOKENS
+from actors.config.step_prompts import entry_for
+from actors.planning.config import RunConfig
+from actors.planning.reply_schemas import schema_bytes
+from actors.planning.requests import FRAMING_TOKENS
 from actors.policy.cause import CLASSIFIER
 from actors.prompting.render import (
     ANSWER_BYTES_MAX,
@@ -12,16 +14,15 @@ from actors.prompting.render import (
     FEEDBACK_BYTES_MAX,
     SPECIFICATION_BYTES_MAX,
 )
-from actors.schemas import schema_bytes
 from actors.search.cost import happy_calls, linear_calls, worst_case_calls
 from actors.search.moves import Search
-from replan.job import Job
-from replan.show.console import Row, columns, line, print_json, show
-from replan.show.words import counted, money
-from runtime.models.prices import MICRO
+from replan.runs.prepare import RunRequest
+from replan.views.console import Row, columns, line, print_json, show
+from replan.views.format import counted, money
+from runtime.core.cost import MICRO
 
 
-def print_dry_run(job: Job, *, as_json: bool) -> None:
+def print_dry_run(job: RunRequest, *, as_json: bool) -> None:
     """Print what the job can cost."""
     cost = cost_of(job.pinned, len(job.problem.encode(errors="replace")))
     if job.limits.micro_usd is not None and cost["cost_usd_max"] is not None:
@@ -29,7 +30,7 @@ def print_dry_run(job: Job, *, as_json: bool) -> None:
     _print(cost, as_json=as_json)
 
 
-def print_cost_of(pinned: Pinned, *, as_json: bool) -> None:
+def print_cost_of(pinned: RunConfig, *, as_json: bool) -> None:
     """Print what a run of the configuration can cost, whatever the problem."""
     _print(cost_of(pinned), as_json=as_json)
 
@@ -41,7 +42,7 @@ def _print(cost: dict[str, Any], *, as_json: bool) -> None:
     show(Row(columns(f"{name:<8}", line(text)), 10) for name, text in _rows(cost))
 
 
-def cost_of(pinned: Pinned, problem_bytes: int = SPECIFICATION_BYTES_MAX) -> dict[str, Any]:
+def cost_of(pinned: RunConfig, problem_bytes: int = SPECIFICATION_BYTES_MAX) -> dict[str, Any]:
     """Return the calls and the money that a run of the configuration needs at least and can need at most."""
     workflow = pinned.workflow
     worst = worst_calls(pinned)
@@ -62,7 +63,7 @@ def cost_of(pinned: Pinned, problem_bytes: int = SPECIFICATION_BYTES_MAX) -> dic
     }
 
 
-def worst_calls(pinned: Pinned) -> int:
+def worst_calls(pinned: RunConfig) -> int:
     """Return the worst case of one round in calls, before any limit: with several branches it is a bound.
 
     A linear search makes no second visit, and only a search that looks at what was found has anything classified.
@@ -93,7 +94,7 @@ def _search(cost: dict[str, Any]) -> str:
     return name if cost["branches_max"] == 1 else f"{name}, {cost['branches_max']} branches at most"
 
 
-def _dearest_usd(pinned: Pinned, problem_bytes: int) -> float:
+def _dearest_usd(pinned: RunConfig, problem_bytes: int) -> float:
     """Return the most that one call can be charged, in the run or in one that a step of it is.
 
     What a step hands down as the problem of its run may be as long as a problem gets.
@@ -103,14 +104,14 @@ def _dearest_usd(pinned: Pinned, problem_bytes: int) -> float:
     return max((*own, *below))
 
 
-def _purposes(pinned: Pinned) -> Iterable[str | None]:
+def _purposes(pinned: RunConfig) -> Iterable[str | None]:
     """Yield what a run calls the model for itself: its steps, and None for a classification."""
     yield from pinned.workflow.order()
     if pinned.workflow.classifications_max:
         yield None
 
 
-def _call_usd(pinned: Pinned, step: str | None, problem_bytes: int) -> float:
+def _call_usd(pinned: RunConfig, step: str | None, problem_bytes: int) -> float:
     """Return the most that one call can be charged: every part of its prompt at its cap, the output too.
 
     A classification sees what any step may see, and has the workflow's own limit of output.
@@ -123,7 +124,7 @@ def _call_usd(pinned: Pinned, step: str | None, problem_bytes: int) -> float:
         entry, role, output = pinned.prompts.entries[CLASSIFIER], CLASSIFIER, workflow.output_tokens_max
         requires = max(len(pair.requires) for pair in workflow.action_pairs.values())
     else:
-        entry, role = pinned.prompts.entry_for(workflow, step), workflow.role(step)
+        entry, role = entry_for(pinned.prompts, workflow, step), workflow.role(step)
         output, requires = workflow.output_tokens_max_of(step), len(workflow.action_pairs[step].requires)
     texts = sum(len(str(text).encode()) for text in entry.model_dump().values())
     headings = sum(len(str(text).encode()) + 200 for text in pinned.prompts.sections.model_dump().values())

@@ -4,7 +4,8 @@ import os
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from runtime.errors import (
+from replan.setup.command_name import program
+from runtime.core.errors import (
     Fenced,
     Held,
     JournalDamaged,
@@ -14,10 +15,9 @@ from runtime.errors import (
     RunNotFound,
     UsageProblem,
 )
-from runtime.program import program
 
 if TYPE_CHECKING:
-    from replan.result import Result
+    from replan.views.result import Result
 
 
 class Exit(IntEnum):
@@ -100,7 +100,7 @@ def line_of_error(error: ReplanError) -> str:
 
 def line_of_crash(error: BaseException) -> str:
     """Return the line about an error that nobody expected; a plug-in may have put a key into it."""
-    from runtime.redact import Redactor, secrets_in
+    from runtime.logs.redact import Redactor, secrets_in
 
     return Redactor(secrets_in(os.environ)).text(f"{type(error).__name__}: {error}")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from replan.cli.options import Invocation, common, examples, json_option
-from runtime.errors import UsageProblem
+from runtime.core.errors import UsageProblem
 
 _EXPERIMENT = examples(
     "replan experiment configs/experiments/quick.yaml",

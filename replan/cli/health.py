@@ -16,24 +16,24 @@ import trio
 from actors.config.resolve import shipped_workflows
 from actors.guards.catalogue import BUILT_IN
 from replan.cli.exits import Exit
-from replan.data import data_root
-from replan.engine import CODEC
-from replan.opening import check_model
-from replan.plugins import problems, registry
-from replan.release import release
-from replan.settings import choose_model, read_user_config
-from replan.show.console import Row, line, plain_terminal, print_json, show
-from replan.show.words import counted, money
-from runtime.bells import Bells
-from runtime.clock import SystemClock
-from runtime.errors import ReplanError, UsageProblem
-from runtime.journal.home import locate_home, open_home
+from replan.runs.engine import CODEC
+from replan.runs.models import check_model
+from replan.setup.data_files import data_root
+from replan.setup.home_folder import locate_home, open_home
+from replan.setup.plugins import problems, registry
+from replan.setup.settings import choose_model, read_user_config
+from replan.setup.version import release
+from replan.views.console import Row, line, plain_terminal, print_json, show
+from replan.views.format import counted, money
+from runtime.core.clock import SystemClock
+from runtime.core.cost import MICRO
+from runtime.core.errors import ReplanError, UsageProblem
+from runtime.core.ledger import ZERO
+from runtime.host.wakeup import WakeSockets
 from runtime.journal.port import RunFilter
-from runtime.journal.schema import VERSION
-from runtime.journal.sqlite import open_sqlite
-from runtime.ledger import ZERO
-from runtime.models.address import OPENAI_URL, check_base_url
-from runtime.models.prices import MICRO
+from runtime.journal.sqlite.journal import open_sqlite
+from runtime.journal.sqlite.schema import VERSION
+from runtime.models.base_url import OPENAI_URL, check_base_url
 
 REACH_SECONDS = 5.0
 
@@ -152,7 +152,7 @@ async def _budget(environment: Mapping[str, str]) -> str:
 
 
 def _hosts(environment: Mapping[str, str]) -> str:
-    found = Bells(locate_home(environment).hosts).ring()
+    found = WakeSockets(locate_home(environment).hosts).ring()
     return f"{counted(found, 'host')} {'serves' if found == 1 else 'serve'} this home" if found else "none"
 
 

@@ -14,17 +14,17 @@ import trio
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation
 from replan.cli.session import opened
-from replan.hosting import host
-from replan.settings import read_user_config
-from replan.show.console import Lossy
-from replan.show.words import clock, stamp
-from runtime.collector import tune
-from runtime.host import Tell
-from runtime.journal.home import locate_home
-from runtime.program import program
-from runtime.redact import Redactor, secrets_in
-from runtime.supervisor import Stop
-from runtime.terminal import clean
+from replan.runs.hosting import host
+from replan.setup.command_name import program
+from replan.setup.gc_tuning import tune
+from replan.setup.home_folder import locate_home
+from replan.setup.settings import read_user_config
+from replan.views.console import Lossy
+from replan.views.format import clock, stamp
+from runtime.drive.options import Stop
+from runtime.host.host import Tell
+from runtime.logs.redact import Redactor, secrets_in
+from runtime.logs.terminal_text import clean
 
 _DETAILS = {"waiting": "question", "resting": "until", "finished": "outcome"}
 """What the JSON calls the detail of an event; `text` for all others."""

@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 from typing import BinaryIO
 
-from replan.job import PROBLEM_BYTES_MAX
-from replan.show.console import err, line
-from runtime.errors import UsageProblem
+from replan.runs.prepare import PROBLEM_BYTES_MAX
+from replan.views.console import err, line
+from runtime.core.errors import UsageProblem
 
 ANSWER_BYTES_MAX = 400_000
-"""The bytes of the longest answer that a run takes (`actors.answers.ANSWER_MAX` characters of four bytes)."""
+"""The bytes of the longest answer that a run takes (`actors.values.answers.ANSWER_MAX` characters of four bytes)."""
 TOLD_BYTES_MAX = 40_000
-"""The same of a note or requirement (`actors.machine.mail.TOLD_MAX`)."""
+"""The same of a note or requirement (`actors.planning.inbox.TOLD_MAX`)."""
 
 
 def read_problem(argument: str) -> str:

@@ -9,17 +9,17 @@ from pathlib import Path
 import trio
 
 from replan.cli.exits import Exit
-from replan.data import data_root
 from replan.experiments.calibration import calibrate, load_calibration
 from replan.experiments.preparing import Place, Prepared, prepare
 from replan.experiments.report import PAGE, write_report
 from replan.experiments.results import Store, Trial
 from replan.experiments.scorecard import Cell
-from replan.plugins import registry
-from replan.settings import read_user_config
-from replan.show.console import columns, err, line, out, print_json
-from runtime.clock import SystemClock
-from runtime.journal.home import locate_home
+from replan.setup.data_files import data_root
+from replan.setup.home_folder import locate_home
+from replan.setup.plugins import registry
+from replan.setup.settings import read_user_config
+from replan.views.console import columns, err, line, out, print_json
+from runtime.core.clock import SystemClock
 
 NEWS_SECONDS = 10.0
 """How often progress is told where there is no terminal."""

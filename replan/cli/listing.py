@@ -7,31 +7,31 @@ from typing import Any
 import trio
 from rich.text import Text
 
-from actors.machine.decided import Decided
-from actors.machine.events import PlanningEvent
-from actors.machine.pinned import Pinned
-from actors.machine.state import State
+from actors.planning.config import RunConfig
+from actors.planning.decision_event import Decided
+from actors.planning.events import PlanningEvent
+from actors.planning.state import State
 from replan.cli.exits import Exit
 from replan.cli.mail import say_how_to_answer
 from replan.cli.options import Invocation
 from replan.cli.session import ALL, newest_run, opened_to_read, run_named
-from replan.engine import Engine, status_of
-from replan.names import top_of
-from replan.result import Result, result_of
-from replan.show.attempts import attempts
-from replan.show.branches import branch_lines, branch_stories
-from replan.show.console import columns, err, line, out, print_json, show
-from replan.show.mermaid import plan_mermaid
-from replan.show.outcome import outcome_lines
-from replan.show.plan import plan_lines
-from replan.show.records import line_of
-from replan.show.tree import search_tree
-from replan.show.words import ago, stamp
-from runtime.errors import UsageProblem
-from runtime.events import Event, Record
+from replan.runs.engine import Engine, status_of
+from replan.runs.run_ids import top_of
+from replan.setup.command_name import program
+from replan.views.attempts import attempts
+from replan.views.branches import branch_lines, branch_stories
+from replan.views.console import columns, err, line, out, print_json, show
+from replan.views.format import ago, stamp
+from replan.views.mermaid import plan_mermaid
+from replan.views.outcome import outcome_lines
+from replan.views.plan import plan_lines
+from replan.views.records import line_of
+from replan.views.result import Result, result_of
+from replan.views.tree import search_tree
+from runtime.core.errors import UsageProblem
+from runtime.core.events import Event, Record
+from runtime.core.owner import describe
 from runtime.journal.port import RunFilter, RunRow
-from runtime.owner import describe
-from runtime.program import program
 
 FOLLOW_SECONDS = 0.25
 """How often `log --follow` looks for new records."""
@@ -191,7 +191,7 @@ class _Lines:
 
     def __init__(self, engine: Engine) -> None:
         self._machine, self._console = engine.machine, out()
-        self._config: Pinned | None = None
+        self._config: RunConfig | None = None
         self.seen = 0
 
     def print(self, records: Iterable[Record[PlanningEvent]]) -> None:
@@ -203,7 +203,7 @@ class _Lines:
             self.seen = record.seq
 
 
-def record_line(record: Record[PlanningEvent], config: Pinned | None) -> Text:
+def record_line(record: Record[PlanningEvent], config: RunConfig | None) -> Text:
     """Return a record as one line; `config` is what its run is pinned to."""
     return columns(f"{record.seq:>4}", stamp(record.at), line(line_of(record.event, config)))
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TextIO, cast
 
 from replan.cli.options import Invocation
-from replan.show.console import Lossy
-from runtime import logs
-from runtime.errors import ReplanError, UsageProblem
-from runtime.journal.home import locate_home
-from runtime.redact import Redactor, secrets_in
+from replan.setup.home_folder import locate_home
+from replan.views.console import Lossy
+from runtime.core.errors import ReplanError, UsageProblem
+from runtime.logs import log
+from runtime.logs.redact import Redactor, secrets_in
 
 LOG_BYTES_MAX = 5 * 1024 * 1024
 """A larger log is set aside as `log.jsonl.1` when a command starts; the one set aside before is dropped."""
@@ -30,20 +30,20 @@ def logging_to(invocation: Invocation) -> Iterator[None]:
     redactor = Redactor(secrets_in(os.environ))
     if invocation.verbose or invocation.log_json:
         level = logging.DEBUG if invocation.verbose > 1 else logging.INFO
-        logs.configure(
+        log.configure(
             stream=cast("TextIO", Lossy(sys.stderr)), json=invocation.log_json, level=level, redactor=redactor
         )
         try:
             yield
         finally:
-            logs.reset()
+            log.reset()
         return
     with os.fdopen(_open(log_path()), "a", encoding="utf-8", buffering=1) as stream:
-        logs.configure(stream=stream, json=True, level=logging.INFO, redactor=redactor)
+        log.configure(stream=stream, json=True, level=logging.INFO, redactor=redactor)
         try:
             yield
         finally:
-            logs.reset()
+            log.reset()
 
 
 def write_traceback(error: BaseException) -> str:
@@ -53,7 +53,7 @@ def write_traceback(error: BaseException) -> str:
         return ""
     try:
         with logging_to(Invocation()):
-            logs.get_logger("cli").error("command.failed", exc_info=error)
+            log.get_logger("cli").error("command.failed", exc_info=error)
     except (OSError, ReplanError):
         return ""
     return str(path)

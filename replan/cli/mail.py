@@ -6,20 +6,20 @@ from typing import Any
 
 import trio
 
-from actors.machine.state import State
+from actors.planning.state import State
 from replan.cli.exits import Exit
 from replan.cli.inputs import ANSWER_BYTES_MAX, TOLD_BYTES_MAX, read_stdin
 from replan.cli.options import Invocation
 from replan.cli.session import all_runs, opened, opened_to_read, run_named
-from replan.engine import Engine
-from replan.result import Result, question_json
-from replan.show.asked import question_rows
-from replan.show.console import err, line, out, print_json, spaced
-from replan.show.words import counted
-from replan.talking import split
-from runtime.errors import Held, UsageProblem
+from replan.runs.engine import Engine
+from replan.runs.inbox import split
+from replan.setup.command_name import program
+from replan.views.console import err, line, out, print_json, spaced
+from replan.views.format import counted
+from replan.views.question_text import question_rows
+from replan.views.result import Result, question_json
+from runtime.core.errors import Held, UsageProblem
 from runtime.journal.port import RunRow
-from runtime.program import program
 
 SHOWN_MAX = 200
 """Letters that are shown of an answer that stands."""

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
-from runtime.errors import UsageProblem
-from runtime.program import program
+from replan.setup.command_name import program
+from runtime.core.errors import UsageProblem
 
 F = TypeVar("F", bound=Callable[..., Any])
 

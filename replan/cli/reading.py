@@ -3,7 +3,7 @@
 import click
 
 from replan.cli.options import Duration, Invocation, common, examples, json_option, one_run
-from runtime.errors import UsageProblem
+from runtime.core.errors import UsageProblem
 
 _SHOW = examples(
     "replan show --last                 what the newest run has come to",

@@ -2,9 +2,9 @@
 
 import click
 
+from actors.config.model_spec import GRAMMAR
 from replan.cli.options import Duration, Invocation, common, examples, json_option, one_run
-from runtime.errors import UsageProblem
-from runtime.models.spec import GRAMMAR
+from runtime.core.errors import UsageProblem
 
 _RUN = examples(
     "replan run problem.md",
@@ -64,9 +64,9 @@ def run(
     if detach and dry_run:
         raise UsageProblem("a dry run starts nothing that could be detached", place="--detach", hint="leave one out")
     from replan.cli.driving import run_problem
-    from replan.job import Asked
+    from replan.runs.prepare import RunOptions
 
-    asked = Asked(
+    asked = RunOptions(
         workflow=workflow,
         search=search,
         max_calls=max_calls,

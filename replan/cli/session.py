@@ -7,20 +7,20 @@ from dataclasses import dataclass, field
 
 import trio
 
-from actors.machine.ids import is_child
+from actors.planning.ids import is_child
 from replan.cli.exits import Exit
 from replan.cli.logfile import logging_to
 from replan.cli.options import Invocation
-from replan.engine import Engine
-from replan.home import open_home
-from replan.names import find_run
-from replan.settings import UserConfig, read_user_config
-from replan.show.console import err, line
-from runtime.errors import RunNotFound, UsageProblem
-from runtime.journal.home import locate_home
+from replan.runs.engine import Engine
+from replan.runs.home import open_home
+from replan.runs.run_ids import find_run
+from replan.setup.command_name import program
+from replan.setup.home_folder import locate_home
+from replan.setup.settings import UserConfig, read_user_config
+from replan.views.console import err, line
+from runtime.core.errors import RunNotFound, UsageProblem
+from runtime.drive.options import Stop
 from runtime.journal.port import RunFilter, RunRow
-from runtime.program import program
-from runtime.supervisor import Stop
 
 ALL = RunFilter(limit=1_000_000)
 """Every run of the home: an id may name the oldest one."""

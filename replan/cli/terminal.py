@@ -7,9 +7,9 @@ from typing import Any
 
 import trio
 
-from replan.show.asked import artifact_rows, choices, hint, picked
-from replan.show.console import columns, err, line, spaced
-from runtime.terminal import clean
+from replan.views.console import columns, err, line, spaced
+from replan.views.question_text import artifact_rows, choices, hint, picked
+from runtime.logs.terminal_text import clean
 
 LINE_BYTES_MAX = 4096
 """What a terminal hands over at once, and the longest line that it lets a user type."""

@@ -6,17 +6,17 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from actors.artifacts import Artifact
-from actors.findings import Finding, Verdict
-from replan.api import check
+from actors.values.artifacts import Artifact
+from actors.values.findings import Finding, Verdict
+from replan.api.runs import check
 from replan.cli.exits import Exit
 from replan.cli.inputs import as_text, file_named
 from replan.cli.options import Invocation
-from replan.show.console import err, line, print_json, show
-from replan.show.judged import judged_rows
-from runtime.errors import UsageProblem
-from runtime.program import program
-from runtime.replies import Parsed, ReplyCode
+from replan.setup.command_name import program
+from replan.views.check_report import judged_rows
+from replan.views.console import err, line, print_json, show
+from runtime.core.errors import UsageProblem
+from runtime.models.replies import Parsed, ReplyCode
 
 FILE_BYTES_MAX = 256 * 1024 * 1024
 """Room for many thousand plans; a larger file is rather not one of plans."""

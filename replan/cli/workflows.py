@@ -3,7 +3,7 @@
 import click
 
 from replan.cli.options import common, examples, json_option
-from runtime.errors import UsageProblem
+from runtime.core.errors import UsageProblem
 
 _GRAPH = examples(
     "replan workflow graph search",

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 
 import trio
 
-from replan.engine import Engine
 from replan.experiments.measuring import Key, trial_of
 from replan.experiments.preparing import Prepared
 from replan.experiments.results import Store, Trial
 from replan.experiments.running import OnTrial, Purse, order_key
-from replan.home import open_home
-from runtime.errors import RunExists, UsageProblem
-from runtime.events import text_hash
+from replan.runs.engine import Engine
+from replan.runs.home import open_home
+from runtime.core.errors import RunExists, UsageProblem
+from runtime.core.events import text_hash
 
 RUNS = "runs"
 """The folder beside the results that holds the journal of their runs."""

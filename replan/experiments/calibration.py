@@ -10,13 +10,13 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from actors.config.explain import Config, explain
-from actors.config.yamlfile import read_document
+from actors.files.explain import Config, explain
+from actors.files.yaml_document import read_document
 from actors.simulated.curves import Tree, best_of, dialogue
 from actors.simulated.profile import Critic, Odds
 from actors.simulated.world import attempt
 from replan.experiments.intervals import of_mean, wilson
-from runtime.errors import UsageProblem
+from runtime.core.errors import UsageProblem
 
 COUNTS_TOLERANCE = 0.005
 """Best-of-k out of recorded counts, against the published table: rounding."""

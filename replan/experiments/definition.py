@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from actors.config.explain import Config, complaint, explain, nearest
-from actors.config.yamlfile import Document, read_document
-from actors.simulated.lens import Feedback
+from actors.files.explain import Config, complaint, explain, nearest
+from actors.files.yaml_document import Document, read_document
 from actors.simulated.profile import Share
+from actors.simulated.verdict_filter import Feedback
 
 ArmName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
 Count = Annotated[int, Field(ge=1, le=10**6)]

@@ -9,33 +9,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from actors.config.model_spec import Simulated
+from actors.config.step_guards import guard_for
 from actors.config.workflow import FREE_GENERATORS
-from actors.findings import Verdict
-from actors.guards.catalogue import guard_for
 from actors.guards.port import AnyGuard
-from actors.hands.generators import model_request
-from actors.hands.team import Registry
-from actors.hands.templates import TemplateSelectorGenerator
-from actors.machine.events import (
+from actors.handlers.actors import Registry
+from actors.handlers.generators import model_request
+from actors.handlers.templates import TemplateSelectorGenerator
+from actors.planning.config import RunConfig
+from actors.planning.events import (
     ClassificationRequested,
     GenerationRequested,
     JudgementRequested,
     PlanningEvent,
     WaitRequested,
 )
-from actors.machine.messages import Begin, Faulted, Generated, Judged, PlanningMessage
-from actors.machine.pinned import Pinned
-from actors.machine.planning import GenerationBrief, JudgementBrief, PlanningMachine
-from actors.machine.state import State
+from actors.planning.machine import GenerationBrief, JudgementBrief, PlanningMachine
+from actors.planning.messages import Begin, Faulted, Generated, Judged, PlanningMessage
+from actors.planning.state import State
 from actors.simulated.author import answer
-from actors.simulated.lens import Lens
 from actors.simulated.model import address
 from actors.simulated.profile import Profile
-from runtime.ledger import Limits
-from runtime.machine import Machine, Refused, Work, settle
-from runtime.messages import Woken
+from actors.simulated.verdict_filter import Lens
+from actors.values.findings import Verdict
+from runtime.core.ledger import Limits
+from runtime.core.machine import Machine, Refused, Work, settle
+from runtime.core.messages import Woken
 from runtime.models.port import Fault
-from runtime.models.spec import Simulated
 
 START = 0.0
 """When a simulated run begins, in seconds since 1970."""
@@ -46,7 +46,7 @@ MACHINE: Machine[State, PlanningEvent, PlanningMessage] = PlanningMachine()
 class Bench:
     """One way to plan, ready to be tried: the pinned configuration, and the hands that do its work."""
 
-    pinned: Pinned
+    pinned: RunConfig
     limits: Limits
     profile: Profile
     registry: Registry = field(default_factory=Registry)

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from actors.machine.events import ArtifactProduced, Outcome, PlanningEvent
-from actors.machine.ids import step_of
-from actors.machine.state import Node, State
+from actors.planning.events import ArtifactProduced, Outcome, PlanningEvent
+from actors.planning.ids import step_of
+from actors.planning.state import Node, State
 from actors.policy.table import BacktrackLevel
 from actors.simulated.world import World, strategy_for
 from replan.experiments.results import StepUse, Trial
-from runtime.replies import Parsed
+from runtime.models.replies import Parsed
 
 _BACK = (BacktrackLevel.PARTIAL_REPLAN, BacktrackLevel.FULL_REPLAN)
 WAITING = "waiting"

@@ -6,29 +6,29 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from actors.config.explain import nearest
+from actors.config.model_spec import Simulated, parse_model_spec
 from actors.config.policies import load_policy
-from actors.config.yamlfile import Document
-from actors.hands.team import Registry
-from actors.machine.pinned import Pinned
+from actors.files.explain import nearest
+from actors.files.yaml_document import Document
+from actors.handlers.actors import Registry
+from actors.planning.config import RunConfig
 from actors.policy.table import Policy
-from actors.search.strategies.choice import NUMBERS, UnknownSearch, read_search
-from actors.simulated.lens import Lens
+from actors.search.strategies.notation import NUMBERS, UnknownSearch, read_search
 from actors.simulated.model import load_profile
 from actors.simulated.profile import Profile
+from actors.simulated.verdict_filter import Lens
 from actors.simulated.world import World
 from replan.experiments.definition import Arm, Experiment, load_experiment
 from replan.experiments.lab import Bench, play
 from replan.experiments.measuring import Key, trial_of
 from replan.experiments.problems import Problem, read_problems
 from replan.experiments.results import Header, Trial
-from replan.job import Asked, Job, make_job, title_of
-from replan.opening import check_model
-from replan.release import release
-from replan.settings import Choice, UserConfig
-from runtime.errors import UsageProblem
-from runtime.events import text_hash
-from runtime.models.spec import Simulated, parse_model_spec
+from replan.runs.models import check_model
+from replan.runs.prepare import RunOptions, RunRequest, prepare_run, title_of
+from replan.setup.settings import Choice, UserConfig
+from replan.setup.version import release
+from runtime.core.errors import UsageProblem
+from runtime.core.events import text_hash
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Ready:
     """An arm that may be tried: its job but for the problem, and its profile if the author is simulated."""
 
     arm: Arm
-    job: Job
+    job: RunRequest
     profile: Profile | None
     registry: Registry
 
@@ -63,7 +63,7 @@ class Ready:
         """The most calls of one trial."""
         return self.job.limits.calls
 
-    def job_for(self, problem: Problem) -> Job:
+    def job_for(self, problem: Problem) -> RunRequest:
         """Return the job of a trial for the shell."""
         return replace(self.job, problem=problem.text, title=title_of(problem.text))
 
@@ -184,8 +184,10 @@ def _ready(
     if arm.pipeline.lensed and profile is None:
         hint = "a real guard shows what it finds"
         raise UsageProblem("feedback and guard errors are set for a simulated author only", hint=hint)
-    asked = Asked(workflow=_beside(folder, arm.pipeline.workflow), search=arm.search, max_calls=experiment.max_calls)
-    job = make_job(
+    asked = RunOptions(
+        workflow=_beside(folder, arm.pipeline.workflow), search=arm.search, max_calls=experiment.max_calls
+    )
+    job = prepare_run(
         problem.text,
         asked,
         choice,
@@ -207,7 +209,7 @@ def _beside(folder: Path, workflow: str) -> str:
     return str(folder / workflow) if "/" in workflow or Path(workflow).suffix else workflow
 
 
-def _changed(pinned: Pinned, arm: Arm, policy: Policy) -> Pinned:
+def _changed(pinned: RunConfig, arm: Arm, policy: Policy) -> RunConfig:
     """Return the configuration with what the pipeline changes. Raises `UsageProblem`."""
     pipeline, workflow = arm.pipeline, pinned.workflow
     for step in pipeline.steps:
@@ -219,7 +221,7 @@ def _changed(pinned: Pinned, arm: Arm, policy: Policy) -> Pinned:
         keys["action_pairs"] = {step: pair | dict(pipeline.steps.get(step, {})) for step, pair in pairs.items()}
     if keys:
         workflow = workflow.changed(**keys)
-    return Pinned.model_validate(
+    return RunConfig.model_validate(
         {**dict(pinned), "workflow": workflow, "policy": _without(policy, pipeline.without_rows)}
     )
 

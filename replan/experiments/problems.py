@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from actors.config.yamlfile import Document
-from replan.job import check_problem
-from runtime.errors import UsageProblem
+from actors.files.yaml_document import Document
+from replan.runs.prepare import check_problem
+from runtime.core.errors import UsageProblem
 
 TEXT_SUFFIXES = (".md", ".txt")
 _ID, _TEXT, _CATEGORY = ("id", "problem_id"), ("problem", "statement"), ("category", "type_hint")

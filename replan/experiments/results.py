@@ -12,8 +12,8 @@ from typing import Any, Literal
 import orjson
 from pydantic import Field, ValidationError
 
-from runtime.errors import UsageProblem
-from runtime.events import Value
+from runtime.core.errors import UsageProblem
+from runtime.core.events import Value
 
 RESULTS = "results.jsonl"
 HEADER = "experiment.json"

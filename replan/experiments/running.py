@@ -8,8 +8,8 @@ from multiprocessing import get_context
 
 from replan.experiments.preparing import Prepared
 from replan.experiments.results import Store, Trial
-from runtime.collector import tune
-from runtime.models.prices import MICRO
+from replan.setup.gc_tuning import tune
+from runtime.core.cost import MICRO
 
 OnTrial = Callable[[int, int], None]
 """Told after every trial: how many are done, and of how many."""

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from actors.config.schemas import write_schemas
 from replan.experiments.definition import Experiment
 from replan.experiments.results import Trial
+from replan.setup.config_schemas import write_schemas
 
 SCHEMAS: Mapping[str, type[BaseModel]] = {"experiment": Experiment, "trial": Trial}
 """The models by the name of their schema file."""

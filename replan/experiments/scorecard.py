@@ -8,7 +8,7 @@ from statistics import fmean, median, quantiles
 
 from replan.experiments.intervals import of_mean, of_ratio, wilson
 from replan.experiments.results import StepUse, Trial
-from runtime.models.prices import MICRO
+from runtime.core.cost import MICRO
 
 Cell = str | int | float | None
 Table = list[dict[str, Cell]]

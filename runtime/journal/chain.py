@@ -11,10 +11,10 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
-from runtime.errors import JournalDamaged
-from runtime.events import Codec, Record
-from runtime.journal.entry import Entry
+from runtime.core.errors import JournalDamaged
+from runtime.core.events import Codec, Record
 from runtime.journal.port import InboxItem
+from runtime.journal.validation import Entry
 
 E = TypeVar("E")
 

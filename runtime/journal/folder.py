@@ -11,7 +11,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from runtime.errors import JournalError, JournalUnreadable, ReplanError, StorageFull, UsageProblem
+from runtime.core.errors import JournalError, JournalUnreadable, ReplanError, StorageFull, UsageProblem
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
 

@@ -12,15 +12,15 @@ from typing import Generic, Literal, TypeVar
 
 import trio
 
-from runtime.budget import Account, HomeBudget, book, day_of
-from runtime.clock import Clock
-from runtime.errors import Fenced, Held, HomeBudgetSpent, RunExists, RunNotFound, SequenceConflict
-from runtime.events import Codec, Record
+from runtime.core.clock import Clock
+from runtime.core.daily_budget import Account, HomeBudget, book, day_of
+from runtime.core.errors import Fenced, Held, HomeBudgetSpent, RunExists, RunNotFound, SequenceConflict
+from runtime.core.events import Codec, Record
+from runtime.core.ledger import ZERO, Amount
+from runtime.core.machine import Summary
 from runtime.journal.chain import GENESIS, Stored, Tip, decode, extend, records, verify
-from runtime.journal.entry import Entry, admit_facts, admit_run, admit_summary, admit_text, check_consumable
 from runtime.journal.port import Dead, Due, Fact, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
-from runtime.ledger import ZERO, Amount
-from runtime.machine import Summary
+from runtime.journal.validation import Entry, admit_facts, admit_run, admit_summary, admit_text, check_consumable
 
 E = TypeVar("E")
 T = TypeVar("T")

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
-from runtime.events import Record
-from runtime.ledger import Amount
-from runtime.machine import Summary
+from runtime.core.events import Record
+from runtime.core.ledger import Amount
+from runtime.core.machine import Summary
 
 E = TypeVar("E")
 

@@ -4,8 +4,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from runtime.core.cost import Usage
 from runtime.models.faults import error_of, provider_text
-from runtime.models.port import Fault, FaultKind, Reply, Usage
+from runtime.models.port import Fault, FaultKind, Reply
 
 TOKENS_MAX = 10**9
 """More than any call takes. A server that reports more makes no sense, and no journal could hold the sums."""

@@ -5,13 +5,13 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from runtime.clock import Clock, SystemClock
-from runtime.errors import UsageProblem
-from runtime.models.address import OPENAI_URL, check_base_url, is_loopback
-from runtime.replies import BYTES_MAX
+from runtime.core.clock import Clock, SystemClock
+from runtime.core.errors import UsageProblem
+from runtime.models.base_url import OPENAI_URL, check_base_url, is_loopback
+from runtime.models.replies import BYTES_MAX
 
 if TYPE_CHECKING:
-    from runtime.models.openai_hand import OpenAIModel
+    from runtime.models.openai_client import OpenAIModel
 
 
 @asynccontextmanager
@@ -37,7 +37,7 @@ async def open_openai(
     import httpx2  # noqa: PLC0415 - these take 0.4 s, which `replan --help` must not pay
     import openai  # noqa: PLC0415
 
-    from runtime.models.openai_hand import CappedAnswers, OpenAIModel  # noqa: PLC0415
+    from runtime.models.openai_client import CappedAnswers, OpenAIModel  # noqa: PLC0415
 
     try:
         http = httpx2.AsyncClient(

@@ -9,19 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
-from runtime.events import Value
-
-
-class Usage(Value):
-    """What a provider reports for one call."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-
-    @property
-    def tokens(self) -> int:
-        """Input and output tokens together."""
-        return self.input_tokens + self.output_tokens
+from runtime.core.cost import Usage
+from runtime.core.events import Value
 
 
 class FaultKind(StrEnum):

@@ -1,66 +1,14 @@
 """What a token costs: a user's own table first, then the price list that the program ships with."""
 
-import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, assert_never
+from typing import Any
 
-from pydantic import Field
-
-from runtime.events import Value
-from runtime.models.address import OPENAI_URL
-from runtime.models.spec import ModelSpec, Named, Replay, Rules, Scripted, Simulated
-
-MICRO = 1_000_000
-"""Micro-dollars in a dollar. Money is counted in whole ones, so that sums are exact."""
-
-MTOK = 1_000_000
-"""The tokens that price lists give prices for."""
+from runtime.core.cost import Price
+from runtime.models.base_url import OPENAI_URL
 
 PROMPT_TOKENS_MAX = 100_000
 """Price tiers that begin at more input tokens than this do not count: no prompt of this program is that long."""
-
-
-def micro_limit(usd: float) -> int:
-    """Return a limit in dollars as whole micro-dollars, rounded down; one is the least that a limit may be."""
-    return max(1, int(usd * MICRO))
-
-
-class Price(Value):
-    """US dollars per token, and where the numbers come from.
-
-    With tiers or times of day the dearest applies, so that a reservation is never too small.
-    """
-
-    input_per_token_usd: float = Field(ge=0, allow_inf_nan=False)
-    output_per_token_usd: float = Field(ge=0, allow_inf_nan=False)
-    source: str = ""
-
-    @classmethod
-    def per_mtok(cls, input_usd: float, output_usd: float, source: str) -> "Price":
-        """Return the price that a list says, in dollars per million tokens."""
-        return cls(input_per_token_usd=input_usd / MTOK, output_per_token_usd=output_usd / MTOK, source=source)
-
-    def micro_usd(self, input_tokens: int, output_tokens: int) -> int:
-        """Return the price of a call in whole micro-dollars, rounded up."""
-        usd = input_tokens * self.input_per_token_usd + output_tokens * self.output_per_token_usd
-        return math.ceil(round(usd * MICRO, 6))
-
-
-FREE = Price(input_per_token_usd=0, output_per_token_usd=0, source="runs in this process")
-
-
-def price_of(
-    spec: ModelSpec, *, base_url: str | None = None, own: Mapping[str, Price] | None = None, at: float
-) -> Price | None:
-    """Return a model's price: zero for those that run in this process; None means unknown, which is never zero."""
-    match spec:
-        case Rules() | Simulated() | Scripted() | Replay():
-            return FREE
-        case Named(name):
-            return find_price(name, base_url=base_url, own=own, at=at)
-        case _:
-            assert_never(spec)
 
 
 def find_price(

@@ -24,11 +24,12 @@ import trio
 import yaml
 from pydantic import Field, TypeAdapter, ValidationError
 
-from runtime.clock import Clock, SystemClock
-from runtime.errors import UsageProblem
-from runtime.events import Value
-from runtime.models.port import Fault, FaultKind, ModelRequest, Reply, Usage
-from runtime.wording import plainly
+from runtime.core.clock import Clock, SystemClock
+from runtime.core.cost import Usage
+from runtime.core.errors import UsageProblem
+from runtime.core.events import Value
+from runtime.core.pydantic_messages import plainly
+from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 _TRY = re.compile(r"\.t\d+$")
 _SAID = frozenset({"reply", "fault"})

@@ -276,7 +276,7 @@ async def test_a_group_of_the_block_s_own_comes_as_it_is_too(scripted, errors):
 
 
 async def test_cancelling_asolve_leaves_a_run_that_can_be_resumed(scripted, tmp_path, monkeypatch):
-    from replan.home import open_home
+    from replan.runs.home import open_home
 
     model = scripted({"g_plan": [said(LOST, seconds=20), PLAN]})
     with trio.move_on_after(0.5):

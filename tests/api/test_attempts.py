@@ -2,14 +2,14 @@
 
 import pytest
 
-from actors.machine.context import context_for
-from actors.machine.planning import PlanningMachine
-from replan.engine import CODEC
-from runtime.clock import TrioClock
+from actors.planning.machine import PlanningMachine
+from actors.planning.prompt_context import context_for
+from replan.runs.engine import CODEC
+from runtime.core.clock import TrioClock
+from runtime.core.machine import Summary, fold
 from runtime.journal.memory import MemoryStore, open_memory
 from runtime.journal.port import Fact
-from runtime.journal.sqlite import open_sqlite
-from runtime.machine import Summary, fold
+from runtime.journal.sqlite.journal import open_sqlite
 from tests.support.worlds import SEEDS, World, passed, pinned, rejected
 
 

@@ -7,20 +7,20 @@ import trio
 import yaml
 
 from actors.config.check import DEPTH_MAX, check_workflow
-from actors.machine.events import ArtifactProduced, Decided, GenerationRequested, VerdictReached
-from actors.machine.ids import child_run, is_child
+from actors.config.model_spec import parse_model_spec
+from actors.planning.events import ArtifactProduced, Decided, GenerationRequested, VerdictReached
+from actors.planning.ids import child_run, is_child
 from replan.cli.exits import Exit, exit_of_result
-from replan.data import data_root
-from replan.engine import CODEC, Engine, Manner
-from replan.job import Asked, make_job
-from replan.plugins import registry
-from replan.settings import Choice, UserConfig
-from runtime.clock import SystemClock
-from runtime.errors import JournalError, UsageProblem
+from replan.runs.engine import CODEC, DriveOptions, Engine
+from replan.runs.prepare import RunOptions, prepare_run
+from replan.setup.data_files import data_root
+from replan.setup.plugins import registry
+from replan.setup.settings import Choice, UserConfig
+from runtime.core.clock import SystemClock
+from runtime.core.errors import JournalError, UsageProblem
+from runtime.drive.options import Stop
 from runtime.journal.memory import open_memory
 from runtime.journal.port import RunFilter
-from runtime.models.spec import parse_model_spec
-from runtime.supervisor import Stop
 from tests.support.artifacts import GOOD, PROBLEM, plan
 
 BROKEN = plan(needs_missing_token="licence_granted")
@@ -53,9 +53,9 @@ class Home:
         (folder / "script.yaml").write_text(yaml.safe_dump(script))
         self.engine = Engine(journal, registry=registry(), environment={})
         model = f"scripted:{folder / 'script.yaml'}"
-        self.job = make_job(
+        self.job = prepare_run(
             PROBLEM,
-            Asked(workflow=str(folder / "above.yaml"), **asked),
+            RunOptions(workflow=str(folder / "above.yaml"), **asked),
             Choice(model, parse_model_spec(model), ""),
             config=UserConfig(),
             registry=self.engine.registry,
@@ -151,7 +151,7 @@ async def test_a_parked_run_parks_its_child_and_both_go_on_where_they_were(journ
         if isinstance(record.event, GenerationRequested) and record.event.step == "g_plan":
             stop.park.set()
 
-    result = await home.engine.begin(home.job, Manner(stop, park), run="top")
+    result = await home.engine.begin(home.job, DriveOptions(stop, park), run="top")
     child = child_run("top", "g_plan/v1.a1")
     assert result.status == "parked"
     result = await home.engine.resume("top")
@@ -186,13 +186,13 @@ async def test_a_child_that_has_finished_is_taken_and_not_asked_again(journal, t
             if isinstance(record.event, GenerationRequested) and record.event.step == "g_plan":
                 killed.cancel()
 
-        await home.engine.begin(home.job, Manner(on_record=kill), run="top")
+        await home.engine.begin(home.job, DriveOptions(on_record=kill), run="top")
     state, _ = await home.engine.load("top")
     [opened] = state.generations.values()
     [work] = home.engine.machine.outstanding(state).values()
     brief = home.engine.machine.brief(state, work)
     async with home.engine._model(state.config.model, {}) as model:
-        below = await home.engine._child(model, Manner(), brief)
+        below = await home.engine._child(model, DriveOptions(), brief)
     assert below.finished.outcome == "success"
     result = await home.engine.resume("top")
     assert (result.outcome, result.plan, result.calls) == ("success", plan(), 3)

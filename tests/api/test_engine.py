@@ -6,18 +6,18 @@ import pytest
 import trio
 import trio.lowlevel
 
-from actors.hands.generators import FunctionGenerator
-from actors.hands.team import Registry
-from replan.engine import CODEC, Engine, Manner
-from replan.following import Follower
-from replan.job import Job
-from replan.show.outcome import outcome_lines
-from runtime.clock import TrioClock
-from runtime.errors import RunExists, UsageProblem
+from actors.handlers.actors import Registry
+from actors.handlers.generators import FunctionGenerator
+from replan.runs.engine import CODEC, DriveOptions, Engine
+from replan.runs.follow import Follower
+from replan.runs.prepare import RunRequest
+from replan.views.outcome import outcome_lines
+from runtime.core.clock import TrioClock
+from runtime.core.cost import Price
+from runtime.core.errors import RunExists, UsageProblem
+from runtime.core.ledger import Limits
+from runtime.drive.options import Stop
 from runtime.journal.memory import open_memory
-from runtime.ledger import Limits
-from runtime.models.prices import Price
-from runtime.supervisor import Stop
 from tests.cli.cases import said, write_script
 from tests.support.worlds import passed, pinned, rejected
 
@@ -50,7 +50,7 @@ def job(steps, model="rules", **limits):
     """Return the job of a toy workflow, at a dollar for a million tokens."""
     price = Price(input_per_token_usd=1e-6, output_per_token_usd=1e-6, source="test")
     config = pinned(steps, price=price).model_copy(update={"model": model})
-    return Job("the problem", "a run", config, Limits(**{"calls": 9, **limits}))
+    return RunRequest("the problem", "a run", config, Limits(**{"calls": 9, **limits}))
 
 
 async def parked(one, work, after=2.0):
@@ -63,7 +63,7 @@ async def parked(one, work, after=2.0):
             await trio.sleep(after)
             stop.park.set()
 
-        result = await one.begin(work, Manner(stop), run="first")
+        result = await one.begin(work, DriveOptions(stop), run="first")
         nursery.cancel_scope.cancel()
     assert result.status == "parked"
     return result

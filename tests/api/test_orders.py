@@ -3,14 +3,14 @@
 import pytest
 import trio
 
-from actors.machine.events import GenerationRequested
-from actors.machine.ids import child_run
-from replan.engine import CODEC, Manner
-from runtime.clock import SystemClock
-from runtime.errors import RunNotFound, UsageProblem
+from actors.planning.events import GenerationRequested
+from actors.planning.ids import child_run
+from replan.runs.engine import CODEC, DriveOptions
+from runtime.core.clock import SystemClock
+from runtime.core.errors import RunNotFound, UsageProblem
+from runtime.drive.options import Stop
 from runtime.journal.memory import open_memory
 from runtime.journal.port import RunFilter
-from runtime.supervisor import Stop
 from tests.api.test_children import CHILD, Home, answers, write
 from tests.support.artifacts import plan
 
@@ -45,7 +45,7 @@ async def parked(home, run):
         if isinstance(record.event, GenerationRequested) and record.event.step == "g_plan":
             stop.park.set()
 
-    assert (await home.engine.begin(home.job, Manner(stop, park), run=run)).status == "parked"
+    assert (await home.engine.begin(home.job, DriveOptions(stop, park), run=run)).status == "parked"
 
 
 async def everything(journal):
@@ -93,7 +93,7 @@ async def test_a_run_that_is_a_step_is_known_before_its_first_record(home):
             if isinstance(record.event, GenerationRequested) and record.event.step == "g_plan":
                 killed.cancel()
 
-        await home.engine.begin(home.job, Manner(on_record=kill), run="top")
+        await home.engine.begin(home.job, DriveOptions(on_record=kill), run="top")
     await home.engine.journal.create(STEP, "of the step")
     await refused(ORDERS["cancel"][0], home.engine, STEP)
     assert (await home.engine.resume("top")).outcome == "success"

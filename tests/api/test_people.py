@@ -4,9 +4,9 @@ import pytest
 import trio
 
 import replan
-from replan.engine import Engine, Manner
-from runtime.driving import Stop
-from runtime.errors import Held, RunNotFound
+from replan.runs.engine import DriveOptions, Engine
+from runtime.core.errors import Held, RunNotFound
+from runtime.drive.options import Stop
 
 THIN = "Make it better, please."
 
@@ -80,7 +80,7 @@ async def test_a_run_whose_host_was_faster_and_cannot_drive_it_goes_on_here(tmp_
 
     async def late(engine, run, *manner):
         if faster:
-            await engine.set_aside(run, replan.UsageProblem("this run needs a plug-in"))
+            await engine.record_undrivable(run, replan.UsageProblem("this run needs a plug-in"))
             raise Held(run, faster.pop(), 0.0)
         return await resume(engine, run, *manner)
 
@@ -108,7 +108,7 @@ async def test_a_run_that_is_taken_and_left_while_it_is_about_to_be_driven_is_to
             stop = Stop()
             stop.park.set()
             faster.pop()
-            await engine.resume(run, Manner(stop))
+            await engine.resume(run, DriveOptions(stop))
         return loaded
 
     monkeypatch.setattr(Engine, "load", late)

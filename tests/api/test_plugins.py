@@ -4,7 +4,7 @@ import pytest
 import trio.lowlevel
 
 import replan
-from replan import plugins
+from replan.setup import plugins
 from tests.cli.cases import PLAN, PROBLEM, write_script
 
 MODULE = """

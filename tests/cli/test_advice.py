@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from actors.machine import advance
-from replan.show.advice import provider_advice
+from actors.planning import advance
+from replan.views.advice import provider_advice
 from runtime.models.port import Fault, FaultKind
 from tests.cli.cases import LOST
 from tests.cli.test_run import wire

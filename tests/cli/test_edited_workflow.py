@@ -7,17 +7,17 @@ import pytest
 import trio
 
 from actors.config.resolve import shipped_workflows
-from actors.machine.events import RunStarted
-from actors.machine.pinned import read_pinned
-from replan.data import data_root
-from replan.edited import edited
-from replan.home import open_home
-from replan.hosting import host
-from replan.job import Asked, make_job
-from replan.plugins import registry
-from replan.settings import UserConfig, choose_model
-from runtime.ledger import Limits
-from runtime.supervisor import Stop
+from actors.planning.config import read_config
+from actors.planning.events import RunStarted
+from replan.runs.home import open_home
+from replan.runs.hosting import host
+from replan.runs.prepare import RunOptions, prepare_run
+from replan.runs.workflow_drift import edited
+from replan.setup.data_files import data_root
+from replan.setup.plugins import registry
+from replan.setup.settings import UserConfig, choose_model
+from runtime.core.ledger import Limits
+from runtime.drive.options import Stop
 from tests.cli.cases import ANALYSIS, ASKING, PLAN
 from tests.support.worlds import pinned as toy
 
@@ -174,13 +174,13 @@ def test_an_edit_beside_what_was_given_is_one(replan, folder, waiting):
 def test_a_shipped_workflow_that_is_the_same_is_no_difference(name):
     """Storing and reading it changes nothing. In another release it is elsewhere, so it is known by its name."""
     choice, config, known = choose_model("rules", {}, UserConfig()), UserConfig(), registry()
-    job = make_job(
-        "It fails.", Asked(name), choice, config=config, registry=known, root=data_root(), environment={}, now=1.0
+    job = prepare_run(
+        "It fails.", RunOptions(name), choice, config=config, registry=known, root=data_root(), environment={}, now=1.0
     )
     pinned = job.pinned.model_dump_json()
     begun = RunStarted(at=1.0, run="r", specification="p", pinned=pinned, limits=job.limits, source=job.source)
     assert begun.source == name
-    assert edited(begun, read_pinned(pinned), known, data_root()) == ""
+    assert edited(begun, read_config(pinned), known, data_root()) == ""
 
 
 def test_a_run_of_an_earlier_release_is_not_compared():

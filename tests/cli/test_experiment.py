@@ -12,7 +12,7 @@ import yaml
 from click.testing import CliRunner
 
 from replan.cli.app import app
-from replan.data import data_root
+from replan.setup.data_files import data_root
 from tests.experiments.conftest import SMALL
 
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from actors.guards.catalogue import BUILT_IN
-from runtime.program import program
+from replan.setup.command_name import program
 from tests.cli.cases import ANALYSIS, ASKING, PLAN
 from tests.cli.conftest import ROOT, run_id
 from tests.cli.test_inputs import refused

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from replan.job import PROBLEM_BYTES_MAX
+from replan.runs.prepare import PROBLEM_BYTES_MAX
 from tests.cli.cases import PROBLEM
 
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from replan.cli.app import app
-from replan.show.words import clock, stamp
+from replan.views.format import clock, stamp
 from tests.cli.cases import BACKTRACKS, LOST, PLAN, PROBLEM, RESULT_KEYS, distinct, said, write_script
 from tests.cli.test_inputs import refused
 

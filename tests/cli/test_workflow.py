@@ -9,7 +9,7 @@ import yaml
 
 from actors.config.resolve import shipped_workflows
 from actors.config.workflow import Workflow
-from replan.data import data_root
+from replan.setup.data_files import data_root
 from tests.cli.test_inputs import refused
 
 SHIPPED = shipped_workflows(data_root())

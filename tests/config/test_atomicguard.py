@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from actors.config.check import check_workflow
-from actors.config.pair import Composite
 from actors.config.resolve import load_workflow, read_workflow
+from actors.config.step_prompts import entry_for
 from actors.config.workflow import MODEL_GENERATORS, validate_names
 from actors.guards.catalogue import BUILT_IN
-from replan.plugins import BUILT_IN_GENERATORS
-from runtime.errors import UsageProblem
+from actors.guards.composite_spec import Composite
+from replan.setup.plugins import BUILT_IN_GENERATORS
+from runtime.core.errors import UsageProblem
 from tests.support.artifacts import plan
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -194,7 +195,7 @@ def test_what_their_file_lacks_can_be_added(tmp_path):
     guards = {"gates_found", "test_syntax", "test_names"}
     loaded, _ = check_workflow(str(path), ROOT, guards, {*MODEL_GENERATORS, "CoderGenerator"})
     assert loaded.missing == ()
-    assert loaded.prompts.entry_for(loaded.workflow, "g_code").role == "You write."
+    assert entry_for(loaded.prompts, loaded.workflow, "g_code").role == "You write."
 
 
 def test_phases_are_steps(tmp_path):
@@ -260,7 +261,7 @@ def test_the_shipped_prompts_serve_the_seeds_pipelines(tmp_path):
     """Their steps find an entry by role, so options A and B run from their own file."""
     for name in ("classify, then plan", "parallel analysis"):
         loaded = load_workflow(str(write(tmp_path, PIPELINES[name])), ROOT)
-        assert loaded.prompts.entry_for(loaded.workflow, "g_analysis") == loaded.prompts.entries["analysis"]
+        assert entry_for(loaded.prompts, loaded.workflow, "g_analysis") == loaded.prompts.entries["analysis"]
         validate_names(
             loaded.workflow, {"analysis_valid", "recon_valid", "plan_medium"}, {"LLMJsonGenerator", "LLMPlanGenerator"}
         )
@@ -270,8 +271,8 @@ def test_the_prompts_beside_a_workflow_are_used_over_the_shipped_ones(tmp_path):
     path, beside = write(tmp_path, PIPELINES["classify, then plan"]), tmp_path / "prompts.json"
     beside.write_text(json.dumps({"g_analysis": ENTRY, "g_other": "all in one text"}))
     loaded = load_workflow(str(path), ROOT)
-    assert loaded.prompts.entry_for(loaded.workflow, "g_analysis").role == "You write."
-    assert loaded.prompts.entry_for(loaded.workflow, "g_plan") == loaded.prompts.entries["plan"]
+    assert entry_for(loaded.prompts, loaded.workflow, "g_analysis").role == "You write."
+    assert entry_for(loaded.prompts, loaded.workflow, "g_plan") == loaded.prompts.entries["plan"]
     assert loaded.notices == (
         f"{path}: {beside} is used, and the shipped prompts where it has none",
         f"{beside}:1 g_other: ignored; an entry has a role, constraints, a task",

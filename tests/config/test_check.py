@@ -4,9 +4,9 @@ import pytest
 
 from actors.config import resolve
 from actors.config.check import check_workflow
-from replan.data import data_root
-from replan.plugins import registry
-from runtime.errors import UsageProblem
+from replan.setup.data_files import data_root
+from replan.setup.plugins import registry
+from runtime.core.errors import UsageProblem
 
 STEP = "action_pairs:\n  g_plan: {generator: model, guard: plan_medium}\n"
 

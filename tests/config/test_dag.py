@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.config.dag import Dag
+from actors.search.dag import Dag
 
 DIAMOND = Dag({"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c", "a")})
 

@@ -9,7 +9,7 @@ from actors.config.plan_files import read_settings
 from actors.config.reference import content_ref
 from actors.config.resolve import load_workflow
 from actors.config.workflow import Workflow
-from runtime.errors import UsageProblem
+from runtime.core.errors import UsageProblem
 from tests.support.artifacts import plan
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,10 +8,11 @@ import yaml
 
 from actors.config.reference import content_ref
 from actors.config.resolve import ALIASES, load_workflow, read_workflow, shipped_workflows
+from actors.config.step_prompts import entry_for
 from actors.config.workflow import Composite, validate_names
-from actors.machine.pinned import graph_of
+from actors.planning.config import graph_of
 from actors.search.cost import happy_calls, worst_case_calls
-from runtime.errors import UsageProblem
+from runtime.core.errors import UsageProblem
 
 ROOT = Path(__file__).resolve().parents[2]
 MINIMAL = "name: mine\naction_pairs:\n  g_plan: {generator: LLMPlanGenerator, guard: plan_medium}\n"
@@ -41,7 +42,7 @@ def test_every_shipped_workflow_is_sound(name):
     assert loaded.source == str(ROOT / "configs" / "workflows" / f"{name}.yaml")
     for step in loaded.workflow.order():
         if not loaded.workflow.is_deterministic(step):
-            assert loaded.prompts.entry_for(loaded.workflow, step).task
+            assert entry_for(loaded.prompts, loaded.workflow, step).task
 
 
 def shape(name):
@@ -180,7 +181,7 @@ def test_prompts_count_from_the_workflows_folder(tmp_path, monkeypatch):
     (folder / "texts.yaml").write_text(ENTRY)
     monkeypatch.chdir(tmp_path)
     loaded = load_workflow("deep/mine.yaml", ROOT)
-    assert loaded.prompts.entry_for(loaded.workflow, "g_plan").role == "r"
+    assert entry_for(loaded.prompts, loaded.workflow, "g_plan").role == "r"
     assert loaded.prompts.sections == load_workflow("search", ROOT).prompts.sections
 
 

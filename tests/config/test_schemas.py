@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 import yaml
 
-from actors.config.schemas import SCHEMAS, schema_text, write_schemas
+from replan.setup.config_schemas import SCHEMAS, schema_text, write_schemas
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = {
@@ -27,7 +27,7 @@ def validator(kind):
 
 @pytest.mark.parametrize("kind", SCHEMAS)
 def test_the_committed_schema_is_the_models(kind):
-    """After a change to a model: `python -m actors.config.schemas configs/schemas`."""
+    """After a change to a model: `python -m replan.setup.config_schemas configs/schemas`."""
     assert (ROOT / "configs" / "schemas" / f"{kind}.schema.json").read_text() == schema_text(SCHEMAS[kind])
 
 

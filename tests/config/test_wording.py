@@ -6,11 +6,11 @@ import re
 import pytest
 from pydantic import ValidationError
 
-from actors.config.explain import FORMS, explain
-from actors.config.schemas import SCHEMAS
-from actors.config.yamlfile import parse_document
+from actors.files.explain import FORMS, explain
+from actors.files.yaml_document import parse_document
 from actors.policy.table import Policy
 from actors.rules.tables import Rules
+from replan.setup.config_schemas import SCHEMAS
 
 ROW = "{id: rest, why: because, level: local_retry}"
 

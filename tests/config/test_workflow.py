@@ -3,11 +3,11 @@
 import pytest
 from pydantic import ValidationError
 
-from actors.config.explain import explain
-from actors.config.pair import Composite
 from actors.config.workflow import STEPS_MAX, Workflow, validate_names
-from actors.config.yamlfile import parse_document
-from runtime.errors import UsageProblem
+from actors.files.explain import explain
+from actors.files.yaml_document import parse_document
+from actors.guards.composite_spec import Composite
+from runtime.core.errors import UsageProblem
 
 START = "name: w\naction_pairs:\n  g_a:\n    generator: LLMJsonGenerator\n    guard: analysis_valid\n"
 SECOND = "  g_b: {generator: LLMPlanGenerator, guard: plan_medium, requires: [g_a]}\n"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.config.yamlfile import DEPTH_MAX, FILE_BYTES_MAX, parse_document, read_document
-from runtime.errors import UsageProblem
+from actors.files.yaml_document import DEPTH_MAX, FILE_BYTES_MAX, parse_document, read_document
+from runtime.core.errors import UsageProblem
 
 
 def problem(text: str, source: str = "f.yaml") -> str:

@@ -5,8 +5,8 @@ from functools import cache
 import pytest
 
 from actors.simulated.model import load_profile
-from replan.data import data_root
 from replan.experiments.calibration import calibrate, load_calibration
+from replan.setup.data_files import data_root
 from tests.support.external import FOLDER
 
 GIVEN = load_calibration(data_root())

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from actors.artifacts import Artifact, Context
-from actors.findings import Code
 from actors.guards import plan_expansive, plan_medium, plan_minimal
 from actors.plans.plan import read_plan
 from actors.plans.semantics import replay
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Code
 from tests.support.external import cases
 
 

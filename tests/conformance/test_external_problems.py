@@ -2,12 +2,12 @@
 
 import pytest
 
-from actors.findings import Verdict
-from replan.engine import CODEC, Engine
-from replan.job import Asked, make_job
-from replan.plugins import registry
-from replan.settings import UserConfig, choose_model
-from runtime.clock import SystemClock
+from actors.values.findings import Verdict
+from replan.runs.engine import CODEC, Engine
+from replan.runs.prepare import RunOptions, prepare_run
+from replan.setup.plugins import registry
+from replan.setup.settings import UserConfig, choose_model
+from runtime.core.clock import SystemClock
 from runtime.journal.memory import open_memory
 from tests.rules.author import ask, judged, pipeline
 from tests.support.external import cases
@@ -44,9 +44,9 @@ async def test_the_whole_pipeline_makes_a_plan_that_is_proved_over_all_traces(ca
     async with open_memory(CODEC, SystemClock()) as journal:
         known, config = registry(), UserConfig()
         engine = Engine(journal, registry=known, environment={})
-        job = make_job(
+        job = prepare_run(
             case["statement"],
-            Asked(),
+            RunOptions(),
             choose_model("rules", {}, config),
             config=config,
             registry=known,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runtime.replies import Parsed, ReplyCode, Unreadable, read_reply
+from runtime.models.replies import Parsed, ReplyCode, Unreadable, read_reply
 from tests.support.external import cases
 
 LINES = cases("llm_json.jsonl")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from runtime.budget import DAY_SECONDS, HomeBudget
-from runtime.errors import HomeBudgetSpent
-from runtime.ledger import ZERO, Amount
-from runtime.machine import Summary
+from runtime.core.daily_budget import DAY_SECONDS, HomeBudget
+from runtime.core.errors import HomeBudgetSpent
+from runtime.core.ledger import ZERO, Amount
+from runtime.core.machine import Summary
 from tests.contracts.toys import counted, driven, events
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from runtime.core.machine import Summary
 from runtime.journal.port import Due, Fact
-from runtime.machine import Summary
 from tests.contracts.toys import RUNNING, Counted, counted, driven
 
 

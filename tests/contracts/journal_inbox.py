@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import trio
 
-from runtime.errors import Fenced, Held, JournalError
+from runtime.core.errors import Fenced, Held, JournalError
+from runtime.core.machine import Summary
 from runtime.journal.port import Fact, InboxItem, Posted, RunFilter
-from runtime.machine import Summary
 from tests.contracts.toys import RUNNING, Counted, Noted, Toy, counted, driven, events
 
 

@@ -7,10 +7,10 @@ import pytest
 import trio
 import trio.testing
 
-from runtime.errors import SequenceConflict, UsageProblem
-from runtime.journal import entry
+from runtime.core.errors import SequenceConflict, UsageProblem
+from runtime.core.machine import Summary
+from runtime.journal import validation
 from runtime.journal.port import Fact, RunFilter
-from runtime.machine import Summary
 from tests.contracts.toys import (
     LONE_SURROGATE,
     RUNNING,
@@ -218,7 +218,7 @@ class RecordsContract:
         assert [row.run for row in await journal.runs(RunFilter())] == ["a"]
 
     async def test_what_is_too_large_is_refused_before_any_write(self, journal, monkeypatch):
-        monkeypatch.setattr(entry, "TEXT_BYTES_MAX", 100)
+        monkeypatch.setattr(validation, "TEXT_BYTES_MAX", 100)
         epoch = await driven(journal, "a")
         large = "é" * 51
         for fact in (Fact(Noted(text=large)), Fact(Counted(number=1, label=large))):

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import trio
 
-from runtime.errors import Fenced, Held, RunExists, RunNotFound, UsageProblem
+from runtime.core.errors import Fenced, Held, RunExists, RunNotFound, UsageProblem
+from runtime.core.machine import Summary
 from runtime.journal.port import RunFilter, RunRow
-from runtime.machine import Summary
 from tests.contracts.toys import IMPOSSIBLE_IDS, RUNNING, counted, driven
 
 

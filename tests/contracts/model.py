@@ -5,7 +5,8 @@ from contextlib import AbstractAsyncContextManager
 import pytest
 import trio
 
-from runtime.models.port import Fault, Model, ModelRequest, Reply, Usage
+from runtime.core.cost import Usage
+from runtime.models.port import Fault, Model, ModelRequest, Reply
 
 STEPS = ("g_analysis", "g_plan")
 TEXT = '{"problem_type": "bug_fix"}'

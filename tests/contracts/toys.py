@@ -4,9 +4,9 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import ClassVar, Literal
 
-from runtime.events import Codec, Event
+from runtime.core.events import Codec, Event
+from runtime.core.machine import Summary
 from runtime.journal.port import Fact, Journal
-from runtime.machine import Summary
 
 
 class Noted(Event):

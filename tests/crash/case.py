@@ -8,7 +8,7 @@ from typing import Any
 
 import trio
 
-from actors.machine.events import (
+from actors.planning.events import (
     ClassificationRequested,
     GenerationRequested,
     PlanningEvent,
@@ -16,12 +16,12 @@ from actors.machine.events import (
     RequestReissued,
     Settled,
 )
-from replan.engine import CODEC, Engine
-from replan.result import Result, result_of
-from runtime.clock import SystemClock
-from runtime.events import Record
+from replan.runs.engine import CODEC, Engine
+from replan.views.result import Result, result_of
+from runtime.core.clock import SystemClock
+from runtime.core.events import Record
 from runtime.journal.port import RunFilter
-from runtime.journal.sqlite import open_sqlite
+from runtime.journal.sqlite.journal import open_sqlite
 from tests.support.artifacts import PROBLEM
 from tests.support.openai_server import OpenAIServer
 from tests.support.zygote import Zygote

@@ -16,7 +16,7 @@ from typing import Any
 import apsw
 import pytest
 
-from actors.machine.events import ClarificationRequested, RunFinished
+from actors.planning.events import ClarificationRequested, RunFinished
 from replan.cli.exits import Exit
 from tests.crash.case import Case
 from tests.journal.behind import change

@@ -12,12 +12,12 @@ from typing import Any
 
 import trio
 
+from actors.config.model_spec import parse_model_spec
 from replan.cli.exits import Exit
-from replan.home import open_home
-from replan.job import Asked, make_job
-from replan.settings import Choice, UserConfig
+from replan.runs.home import open_home
+from replan.runs.prepare import RunOptions, prepare_run
+from replan.setup.settings import Choice, UserConfig
 from runtime.journal.port import RunFilter, RunRow
-from runtime.models.spec import parse_model_spec
 from tests.crash.case import Case
 from tests.journal.behind import query
 from tests.support.answers import Answer, request_parts
@@ -56,8 +56,8 @@ async def admitted(environment: dict[str, str]) -> list[str]:
             "environment": environment,
             "now": engine.clock.now(),
         }
-        asked = [Asked(workflow=flow, search=search, max_calls=calls) for flow, search, calls in SEARCHES]
-        jobs = [make_job(PROBLEM, one, choice, **more) for one in asked]
+        asked = [RunOptions(workflow=flow, search=search, max_calls=calls) for flow, search, calls in SEARCHES]
+        jobs = [prepare_run(PROBLEM, one, choice, **more) for one in asked]
         return [await engine.admit(jobs[place % 2]) for place in range(HOSTS * RUNS)]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from actors.machine.events import (
+from actors.planning.events import (
     ClassificationRequested,
     GenerationFailed,
     GenerationRequested,
@@ -23,10 +23,10 @@ from actors.machine.events import (
     RequestReissued,
     RunFinished,
 )
-from actors.machine.ids import call_of
-from replan.data import data_root
-from replan.result import Result
-from runtime.crash import LABELS
+from actors.planning.ids import call_of
+from replan.setup.data_files import data_root
+from replan.views.result import Result
+from runtime.core.crash_points import LABELS
 from tests.crash.case import Case
 from tests.support.answers import Answer, Handler, by_step
 from tests.support.artifacts import GOOD, plan

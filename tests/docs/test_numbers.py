@@ -4,9 +4,9 @@ import pytest
 
 from actors.config.workflow import STEPS_MAX, Workflow
 from actors.guards.plan_settings import Settings
-from actors.hands.handlers import INLINE_BYTES_MAX
-from actors.machine.advance import BACKOFF_FIRST, BACKOFF_TOTAL_MAX, TRIES_MAX
-from actors.machine.context import PREVIEW_MAX
+from actors.handlers.handlers import INLINE_BYTES_MAX
+from actors.planning.advance import BACKOFF_FIRST, BACKOFF_TOTAL_MAX, TRIES_MAX
+from actors.planning.prompt_context import PREVIEW_MAX
 from actors.plans.values import RETRY_BUDGET_DEFAULT, TOTAL_RETRY_BUDGET_DEFAULT
 from actors.prompting.render import (
     ANSWER_BYTES_MAX,
@@ -15,8 +15,9 @@ from actors.prompting.render import (
     SPECIFICATION_BYTES_MAX,
 )
 from replan.cli.logfile import LOG_BYTES_MAX
-from runtime.replies import BYTES_MAX, DEPTH_MAX
-from runtime.supervisor import GRACE_SECONDS, Lease
+from runtime.drive.options import LeaseTerms
+from runtime.drive.supervisor import GRACE_SECONDS
+from runtime.models.replies import BYTES_MAX, DEPTH_MAX
 from tests.docs.blocks import ROOT
 
 DEFAULTS = {name: field.default for name, field in Workflow.model_fields.items()}
@@ -30,7 +31,7 @@ STATED = [
     ("how-to/write-a-guard.md", f"`guard_timeout_seconds` ({DEFAULTS['guard_timeout_seconds']:g})"),
     ("how-to/write-a-guard.md", f"above {INLINE_BYTES_MAX // 1024} KiB"),
     ("how-to/limit-spending.md", f"`max_total_calls` of the workflow ({DEFAULTS['max_total_calls']})"),
-    ("how-to/resume-and-inspect.md", f"runs out after {Lease('x').ttl:g} seconds"),
+    ("how-to/resume-and-inspect.md", f"runs out after {LeaseTerms('x').ttl:g} seconds"),
     ("tutorial/first-plan.md", f"({GRACE_SECONDS:g} seconds at most)"),
     ("explanation/search.md", f"previews of {PREVIEW_MAX} characters"),
     ("explanation/guards.md", f"At {Settings().max_explorations:,} configurations"),

@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ORDER_MAX = 1024 * 1024
-COSTLY = {"replan.__main__", "runtime.models.openai_hand"}
+COSTLY = {"replan.__main__", "runtime.models.openai_client"}
 """What is not imported beforehand: it would run, or no example needs it."""
 
 SHIM = """#!{python} -ISs

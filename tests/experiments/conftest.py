@@ -3,10 +3,10 @@
 import pytest
 import yaml
 
-from replan.data import data_root
 from replan.experiments.preparing import Place, prepare
-from replan.plugins import registry
-from replan.settings import UserConfig
+from replan.setup.data_files import data_root
+from replan.setup.plugins import registry
+from replan.setup.settings import UserConfig
 
 PROBLEM = data_root() / "configs" / "problems" / "login_timeout.md"
 SMALL = {

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from replan.engine import Engine
 from replan.experiments.asking import RUNS, run_asked
 from replan.experiments.results import RESULTS, Store
-from runtime.errors import UsageProblem
+from replan.runs.engine import Engine
+from runtime.core.errors import UsageProblem
 from tests.support.openai_server import Answer, serve
 
 PLAN = {

@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from actors.simulated.lens import Lens
+from actors.config.model_spec import parse_model_spec
 from actors.simulated.model import load_profile
-from replan.data import data_root
-from replan.engine import CODEC, Engine
+from actors.simulated.verdict_filter import Lens
 from replan.experiments.lab import Bench, play
-from replan.job import Asked, make_job
-from replan.plugins import registry
-from replan.settings import Choice, UserConfig
-from runtime.clock import TrioClock
+from replan.runs.engine import CODEC, Engine
+from replan.runs.prepare import RunOptions, prepare_run
+from replan.setup.data_files import data_root
+from replan.setup.plugins import registry
+from replan.setup.settings import Choice, UserConfig
+from runtime.core.clock import TrioClock
 from runtime.journal.memory import open_memory
-from runtime.models.spec import parse_model_spec
 
 PROBLEM = (data_root() / "configs" / "problems" / "login_timeout.md").read_text()
 PIPELINES = (
@@ -35,9 +35,9 @@ def bench(workflow, search, lens, seed, name="base"):
     """Return a bench, the job that the shell would begin, and the registry that it would do so with."""
     known, profile = registry({}, {}), load_profile(name, data_root())
     model = f"simulated:{name}?seed={seed}"
-    job = make_job(
+    job = prepare_run(
         PROBLEM,
-        Asked(workflow=workflow, search=search),
+        RunOptions(workflow=workflow, search=search),
         Choice(model, parse_model_spec(model)),
         config=UserConfig(),
         registry=known,

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from replan.data import data_root
-from runtime.errors import UsageProblem
+from replan.setup.data_files import data_root
+from runtime.core.errors import UsageProblem
 
 
 @pytest.mark.parametrize(

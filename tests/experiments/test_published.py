@@ -6,15 +6,15 @@ import jsonschema
 import pytest
 import yaml
 
-from actors.config.schemas import schema_text
-from replan.data import data_root
 from replan.experiments.preparing import Place, prepare
 from replan.experiments.report import CAPTIONS, write_report
 from replan.experiments.results import RESULTS, Store
 from replan.experiments.running import run_simulated
 from replan.experiments.schemas import SCHEMAS
-from replan.plugins import registry
-from replan.settings import UserConfig
+from replan.setup.config_schemas import schema_text
+from replan.setup.data_files import data_root
+from replan.setup.plugins import registry
+from replan.setup.settings import UserConfig
 
 FILES = sorted((data_root() / "configs" / "experiments").glob("*.yaml"))
 TABLES = data_root() / "docs" / "experiments"

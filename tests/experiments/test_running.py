@@ -6,7 +6,7 @@ import pytest
 
 from replan.experiments.results import HEADER, RESULTS, Store, read_frame, read_results
 from replan.experiments.running import run_simulated
-from runtime.errors import UsageProblem
+from runtime.core.errors import UsageProblem
 
 
 def run(ready, folder, jobs=1):

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.artifacts import Artifact, Clarified, Context
-from actors.findings import Code
 from actors.guards import analysis, critique, recon, shapes, strategy
-from actors.guards.questions import QUESTIONS_SCHEMA
-from runtime.errors import UsageProblem
+from actors.values.artifacts import Artifact, Clarified, Context
+from actors.values.findings import Code
+from actors.values.open_questions import QUESTIONS_SCHEMA
+from runtime.core.errors import UsageProblem
 
 TEXT = "The parser in src/parser.py fails:\n  `Parser.run()` loses\n  rows. See tests/test_parser.py."
 MODULES = {"analysis": analysis, "recon": recon, "strategy": strategy, "critique": critique}

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.artifacts import Artifact, Context
-from actors.findings import Code
+from actors.config.step_guards import guard_for
 from actors.guards import critique_followed
-from actors.guards.catalogue import BUILT_IN, guard_for
+from actors.guards.catalogue import BUILT_IN
 from actors.guards.shapes import CRITIQUE_LISTS
-from runtime.errors import UsageProblem
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Code
+from runtime.core.errors import UsageProblem
 from tests.support.artifacts import plan
 from tests.support.worlds import pinned
 

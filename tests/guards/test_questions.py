@@ -2,8 +2,8 @@
 
 import pytest
 
-from actors.answers import NUMBER, TEXT, YES_NO, choice, sound
-from actors.guards.questions import CHOICE_LENGTH_MAX, CHOICES_MAX, questions_of
+from actors.values.answers import NUMBER, TEXT, YES_NO, choice, sound
+from actors.values.open_questions import CHOICE_LENGTH_MAX, CHOICES_MAX, questions_of
 
 ASKS = [
     ("Which?", None),

@@ -18,15 +18,15 @@ Time passes by one second with each message.
 import json
 import shlex
 
-from actors.answers import NUMBER, YES_NO, choice
-from actors.findings import Finding, Verdict
-from actors.machine.ids import node_of
-from actors.machine.messages import Begin, Faulted, Generated, Judged
-from runtime.ledger import Amount, Limits
-from runtime.machine import Refused, fold
-from runtime.messages import Mailed, Parking, Resumed, Woken
-from runtime.models.port import Fault, FaultKind, Reply, Usage
-from runtime.models.prices import Price
+from actors.planning.ids import node_of
+from actors.planning.messages import Begin, Faulted, Generated, Judged
+from actors.values.answers import NUMBER, YES_NO, choice
+from actors.values.findings import Finding, Verdict
+from runtime.core.cost import Price, Usage
+from runtime.core.ledger import Amount, Limits
+from runtime.core.machine import Refused, fold
+from runtime.core.messages import Mailed, Parking, Resumed, Woken
+from runtime.models.port import Fault, FaultKind, Reply
 from tests.histories.transcript import Transcript
 from tests.support.worlds import SEEDS, World, passed, pinned
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.machine.events import EVENTS
+from actors.planning.events import EVENTS
 from tests.histories.stage import Stage
 from tests.histories.transcript import Transcript
 from tests.support.worlds import default_policy

@@ -2,10 +2,10 @@
 
 import re
 
-from actors.answers import TEXT
-from actors.answers import wanted as wanted_of
-from actors.machine.context import rendered
+from actors.planning.prompt_context import rendered
 from actors.search.progress import Phase
+from actors.values.answers import TEXT
+from actors.values.answers import wanted as wanted_of
 
 SHOWN = ("[requirements]", "[clarifications]", "[notes]", "[escalations]", "[retries]")
 DELIMITER = re.compile(r" ?<[0-9a-f]{8}$|^[0-9a-f]{8}>$")

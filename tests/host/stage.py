@@ -4,16 +4,16 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from actors.hands.generators import FunctionGenerator
-from actors.hands.team import Registry
-from replan.engine import CODEC, Engine
-from replan.hosting import host
-from replan.job import Job
-from runtime.clock import TrioClock
+from actors.handlers.actors import Registry
+from actors.handlers.generators import FunctionGenerator
+from replan.runs.engine import CODEC, Engine
+from replan.runs.hosting import host
+from replan.runs.prepare import RunRequest
+from runtime.core.clock import TrioClock
+from runtime.core.cost import Price
+from runtime.core.ledger import Limits
+from runtime.drive.options import Stop
 from runtime.journal.memory import MemoryStore, open_memory
-from runtime.ledger import Limits
-from runtime.models.prices import Price
-from runtime.supervisor import Stop
 from tests.support.worlds import passed, pinned, rejected
 
 START = 1_700_000_000.0 // 86_400 * 86_400 + 86_400 - 60
@@ -95,4 +95,4 @@ def job(*steps, questions_max=5, chained=True, **limits):
     }
     price = Price(input_per_token_usd=1e-6, output_per_token_usd=1e-6, source="test")
     config = pinned(shape, price=price, questions_max=questions_max).model_copy(update={"model": "rules"})
-    return Job("the problem", "a run", config, Limits(**{"calls": 20, **limits}))
+    return RunRequest("the problem", "a run", config, Limits(**{"calls": 20, **limits}))

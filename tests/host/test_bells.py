@@ -6,11 +6,11 @@ import stat
 
 import trio
 
-from runtime.bells import Bells
+from runtime.host.wakeup import WakeSockets
 
 
 async def test_every_host_of_the_home_is_woken_and_counted(tmp_path):
-    bells = Bells(tmp_path / "hosts")
+    bells = WakeSockets(tmp_path / "hosts")
     assert bells.ring() == 0
     tell, told = trio.open_memory_channel(9)
     async with trio.open_nursery() as nursery:
@@ -30,7 +30,7 @@ async def test_every_host_of_the_home_is_woken_and_counted(tmp_path):
 
 
 async def test_a_bell_that_a_killed_host_left_is_taken_away(tmp_path):
-    bells = Bells(tmp_path)
+    bells = WakeSockets(tmp_path)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as left:
         left.bind(str(tmp_path / "1-old.sock"))
     assert bells.ring() == 0
@@ -38,14 +38,14 @@ async def test_a_bell_that_a_killed_host_left_is_taken_away(tmp_path):
 
 
 async def test_ringing_never_blocks_however_often_it_is_done(tmp_path):
-    bells = Bells(tmp_path)
+    bells = WakeSockets(tmp_path)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as asleep:
         asleep.bind(str(tmp_path / "1-asleep.sock"))
         assert {bells.ring() for _ in range(2_000)} == {1}
 
 
 async def test_what_strangers_put_there_does_no_harm(tmp_path):
-    bells = Bells(tmp_path)
+    bells = WakeSockets(tmp_path)
     tell, told = trio.open_memory_channel(9)
     (tmp_path / "file.sock").write_text("no socket")
     (tmp_path / "folder.sock").mkdir()

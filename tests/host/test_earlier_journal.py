@@ -7,16 +7,16 @@ import apsw
 import pytest
 import trio
 
-from actors.hands.generators import FunctionGenerator
-from actors.hands.team import Registry
-from replan.engine import CODEC, Engine, Manner
-from runtime.clock import SystemClock
-from runtime.journal import schema, statements
+from actors.handlers.actors import Registry
+from actors.handlers.generators import FunctionGenerator
+from replan.runs.engine import CODEC, DriveOptions, Engine
+from runtime.core.clock import SystemClock
+from runtime.drive.options import Stop
 from runtime.journal.chain import GENESIS, Tip
-from runtime.journal.packing import unpack
 from runtime.journal.port import RunFilter
-from runtime.journal.sqlite import open_sqlite
-from runtime.supervisor import Stop
+from runtime.journal.sqlite import schema, statements
+from runtime.journal.sqlite.journal import open_sqlite
+from runtime.journal.sqlite.packing import unpack
 from tests.host.stage import Stage, job
 from tests.journal.behind import query
 
@@ -65,7 +65,7 @@ async def interrupted(engine, run, act):
             if record.event.kind == "generation_requested":
                 act(stop, scope)
 
-        await engine.begin(job("a", "b"), Manner(stop, on_record), run=run)
+        await engine.begin(job("a", "b"), DriveOptions(stop, on_record), run=run)
 
 
 def write_as(version, source, target):

@@ -2,10 +2,10 @@
 
 import trio
 
-from replan.engine import Engine, Manner
-from replan.following import Follower
-from replan.going import TAKEN_UP_SECONDS, Going
-from runtime.driving import Stop
+from replan.runs.engine import DriveOptions, Engine
+from replan.runs.follow import Follower
+from replan.runs.session import TAKEN_UP_SECONDS, RunSession
+from runtime.drive.options import Stop
 from tests.host.stage import Stage, job
 
 
@@ -13,11 +13,11 @@ async def test_what_others_wrote_while_the_user_thought_is_told_before_the_run_g
     """Else all that follows on it would be told at the end only."""
     stage, told = Stage(reject=["requirements.missing"], seconds=10.0), []
     async with stage.engine() as engine:
-        going = Going(engine, "first", lambda record, _: told.append((record, trio.current_time())))
+        going = RunSession(engine, "first", lambda record, _: told.append((record, trio.current_time())))
         assert (await going.begin(job("a"), Stop())).status == "waiting"
         left = Stop()
         left.park.set()
-        await engine.resume("first", Manner(left))
+        await engine.resume("first", DriveOptions(left))
         await engine.answer("first/q1", "it is this")
         assert (await going.drive(Stop())).succeeded
     assert [record.seq for record, _ in told] == [*range(1, len(told) + 1)]
@@ -44,7 +44,7 @@ async def test_whoever_follows_a_run_that_its_host_leaves_lying_is_told_after_a_
     async with stage.engine() as engine:
         await engine.admit(job("a"), run="first")
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(Going(engine, "first", lambda record, state: None, notes.append).go_on, stop)
+            nursery.start_soon(RunSession(engine, "first", lambda record, state: None, notes.append).go_on, stop)
             await trio.sleep(TAKEN_UP_SECONDS - 1)
             assert notes == []
             await trio.sleep(2)

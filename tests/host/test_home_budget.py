@@ -4,12 +4,12 @@ import pytest
 import trio
 
 from replan.cli.exits import Exit, exit_of_result
-from replan.engine import Engine, Manner
-from replan.going import Going
-from replan.show.outcome import outcome_lines
-from runtime.budget import DAY_SECONDS, HomeBudget
-from runtime.driving import Stop
-from runtime.ledger import Amount
+from replan.runs.engine import DriveOptions, Engine
+from replan.runs.session import RunSession
+from replan.views.outcome import outcome_lines
+from runtime.core.daily_budget import DAY_SECONDS, HomeBudget
+from runtime.core.ledger import Amount
+from runtime.drive.options import Stop
 from tests.host.stage import START, Stage, job
 
 MINUTE = 60
@@ -18,7 +18,7 @@ MINUTE = 60
 async def test_a_run_waits_for_the_next_day_when_the_budget_is_used_up(autojump_clock):
     stage, notices = Stage(), []
     async with stage.engine(budget=HomeBudget(calls=2)) as engine:
-        result = await engine.begin(job("a", "b", "c"), Manner(notice=notices.append), run="first")
+        result = await engine.begin(job("a", "b", "c"), DriveOptions(notice=notices.append), run="first")
         assert (result.outcome, result.calls) == ("success", 3)
         assert [at for at in stage.calls if at < MINUTE] == stage.calls[:2]
         assert MINUTE <= stage.calls[2] < 2 * MINUTE
@@ -61,7 +61,7 @@ async def test_steps_side_by_side_share_several_days_where_one_day_does_not_allo
     """What fits goes ahead; the rest is asked for when its replies are here, and waits for the next day only then."""
     stage, notices = Stage(), []
     async with stage.engine(budget=HomeBudget(calls=2)) as engine:
-        result = await engine.begin(job(*"abcd", chained=False), Manner(notice=notices.append), run="first")
+        result = await engine.begin(job(*"abcd", chained=False), DriveOptions(notice=notices.append), run="first")
     assert (result.outcome, result.calls) == ("success", 4)
     assert [int((at - MINUTE) // DAY_SECONDS) for at in stage.calls] == [-1, -1, 0, 0]
     assert len(notices) == 1
@@ -80,7 +80,7 @@ async def test_money_that_a_reply_gives_back_pays_for_the_next_call_of_the_same_
 async def test_a_run_whose_next_call_no_day_can_pay_is_parked_and_says_why(autojump_clock):
     stage, notices, reserved = Stage(), [], await _reserved()
     async with stage.engine(budget=HomeBudget(micro_usd=reserved - 1)) as engine:
-        result = await engine.begin(job("a"), Manner(notice=notices.append), run="first")
+        result = await engine.begin(job("a"), DriveOptions(notice=notices.append), run="first")
         assert (result.status, result.cause, stage.calls) == ("parked", "home_budget", [])
         assert "a request may take 1 call and $" in result.why
         assert notices == [f"{result.why}; the run is parked"]
@@ -116,7 +116,7 @@ async def test_whoever_follows_what_a_host_parks_for_good_is_not_told_to_mend_th
     async with stage.engine(budget=HomeBudget(micro_usd=1)) as engine:
         await engine.admit(job("a"), run="first")
         async with stage.hosting(engine):
-            result = await Going(engine, "first", lambda record, state: None, notes.append).go_on(Stop())
+            result = await RunSession(engine, "first", lambda record, state: None, notes.append).go_on(Stop())
     assert (result.status, result.cause) == ("parked", "home_budget")
     assert notes == []
 

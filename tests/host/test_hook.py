@@ -7,8 +7,8 @@ import sys
 import pytest
 import trio
 
-from runtime import hook
-from runtime.hook import Hook
+from runtime.host import hook
+from runtime.host.hook import Hook
 
 
 def program(script):

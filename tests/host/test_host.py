@@ -3,11 +3,11 @@
 import pytest
 import trio
 
-from replan.engine import Manner
-from runtime.clock import TrioClock
-from runtime.errors import JournalError
+from replan.runs.engine import DriveOptions
+from runtime.core.clock import TrioClock
+from runtime.core.errors import JournalError
+from runtime.drive.options import Stop
 from runtime.journal.port import Due
-from runtime.supervisor import Stop
 from tests.host.stage import START, Stage, job
 
 
@@ -75,7 +75,7 @@ async def test_a_cancel_ends_a_waiting_run_and_an_active_one(autojump_clock):
 
 
 async def test_a_run_that_waits_long_for_a_clock_is_kept_by_the_journal_alone(autojump_clock, monkeypatch):
-    monkeypatch.setattr("replan.hosting.REST_SECONDS", 0.2)
+    monkeypatch.setattr("replan.runs.hosting.REST_SECONDS", 0.2)
     stage = Stage(reject=["tool.transient"] * 3)
     async with stage.engine() as engine, stage.hosting(engine):
         await engine.admit(job("a"), run="first")
@@ -154,7 +154,7 @@ async def test_a_run_that_its_user_parked_is_left_alone(autojump_clock):
                 await trio.sleep(1)
                 stop.park.set()
 
-            await engine.begin(job("a", "b"), Manner(stop), run="first")
+            await engine.begin(job("a", "b"), DriveOptions(stop), run="first")
         async with stage.hosting(engine):
             await trio.sleep(60)
         assert stage.row("first") == ("parked", "")
@@ -259,13 +259,13 @@ async def test_a_host_that_hears_too_late_of_a_run_that_rests_again_leaves_it_as
         await trio.lowlevel.checkpoint()
         called.append(message)
 
-    monkeypatch.setattr("runtime.hook.Hook.call", call)
+    monkeypatch.setattr("runtime.host.hook.Hook.call", call)
     async with stage.engine() as engine:
         await engine.admit(job("a"), run="first")
         if parked:
             stop = Stop()
             stop.park.set()
-            await engine.resume("first", Manner(stop))
+            await engine.resume("first", DriveOptions(stop))
         else:
             async with stage.hosting(engine):
                 await trio.sleep(5)

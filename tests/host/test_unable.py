@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 import trio
 
-from replan.engine import Engine
-from replan.going import Going
-from runtime.errors import JournalError, MachineRunsAway, UsageProblem
-from runtime.host import LOOK_SECONDS
-from runtime.supervisor import Stop
+from replan.runs.engine import Engine
+from replan.runs.session import RunSession
+from runtime.core.errors import JournalError, MachineRunsAway, UsageProblem
+from runtime.drive.options import Stop
+from runtime.host.host import LOOK_SECONDS
 from tests.host.stage import START, Stage, job
 
 
@@ -82,7 +82,7 @@ async def test_whoever_wants_to_drive_a_run_here_does_so_where_the_host_was_fast
             epoch = await engine.journal.claim("a", "a host", 30.0)
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(_give_back_at, 100, engine.journal, epoch)
-                result = await Going(engine, "a", lambda record, state: None, notes.append).drive(Stop())
+                result = await RunSession(engine, "a", lambda record, state: None, notes.append).drive(Stop())
     assert (result.status, result.outcome) == ("finished", "success")
     assert notes == ["the host cannot drive it; going on here"]
     assert stage.calls == [pytest.approx(100, abs=2)]
@@ -98,7 +98,7 @@ async def test_why_a_run_cannot_be_driven_holds_no_secret_and_has_its_limit(auto
     async with stage.engine() as engine:
         keyed = replace(engine, environment={"OPENAI_API_KEY": "sk-very-secret"})
         await engine.admit(job("one"), run="a")
-        await keyed.set_aside("a", UsageProblem("no sk-very-secret " + "x" * 1000))
+        await keyed.record_undrivable("a", UsageProblem("no sk-very-secret " + "x" * 1000))
     assert "very-secret" not in stage.row("a")[1]
     assert len(stage.row("a")[1]) == 500
 

@@ -7,15 +7,15 @@ from functools import partial
 import pytest
 import trio
 
-from replan.engine import Manner
+from replan.runs.engine import DriveOptions
+from runtime.drive.options import Stop
+from runtime.models.limiter import CallLimiter
 from runtime.models.port import FaultKind
-from runtime.supervisor import Stop
-from runtime.turns import Turns
 from tests.host.stage import Stage, job
 from tests.support.worlds import pinned
 
 
-@pytest.mark.parametrize(("turns", "busiest"), [(Turns(each=3), 3), (Turns(by_provider={"here": 2}), 2)])
+@pytest.mark.parametrize(("turns", "busiest"), [(CallLimiter(each=3), 3), (CallLimiter(by_provider={"here": 2}), 2)])
 async def test_calls_in_flight_to_one_provider_are_bounded(autojump_clock, turns, busiest):
     most = 0
     inside = 0
@@ -35,7 +35,7 @@ async def test_calls_in_flight_to_one_provider_are_bounded(autojump_clock, turns
 
 
 async def test_calls_of_one_run_leave_turns_for_others(autojump_clock):
-    turns, came = Turns(each=10, per_run=2), []
+    turns, came = CallLimiter(each=10, per_run=2), []
 
     async def call(name, turn):
         async with turn():
@@ -54,7 +54,7 @@ async def test_a_call_that_waited_for_its_turn_at_a_stop_is_given_back(autojump_
     """Time in the queue is no part of the request's time limit, and what was not sent costs nothing."""
     _ask_a_slow_model(monkeypatch)
     stage = Stage()
-    async with stage.engine(turns=Turns(each=1)) as engine:
+    async with stage.engine(turns=CallLimiter(each=1)) as engine:
         for run in "ab":
             await engine.admit(job("one"), run=run)
         async with stage.hosting(engine):
@@ -81,7 +81,7 @@ async def test_a_call_that_was_not_sent_before_a_stop_is_given_back_at_once(
             given_back.append((trio.current_time(), state.ledger.committed.calls))
 
     async with stage.engine(turns=turns) as engine, trio.open_nursery() as nursery:
-        nursery.start_soon(partial(engine.begin, work, Manner(stop, hear), run="a"))
+        nursery.start_soon(partial(engine.begin, work, DriveOptions(stop, hear), run="a"))
         await trio.sleep(5)
         stop.park.set()
     assert given_back == [(5, 1), (5, 0)][:back]
@@ -101,7 +101,7 @@ async def test_a_call_that_is_withdrawn_before_it_was_sent_is_given_back_and_one
             asked.append(record.event.request_id)
 
     async with stage.engine(turns=turns) as engine, trio.open_nursery() as nursery:
-        nursery.start_soon(partial(engine.begin, work, Manner(on_record=hear), run="a"))
+        nursery.start_soon(partial(engine.begin, work, DriveOptions(on_record=hear), run="a"))
         await trio.sleep(5)
         first = set(asked)
         assert len(first) == 2
@@ -123,9 +123,9 @@ def _held_up(monkeypatch, waits_for):
         config = pinned({"one": {"concurrency": 1}}, search="best_of:2")
         work = replace(work, pinned=config.model_copy(update={"model": "rules"}))
     if waits_for == "journal":  # Which cannot say whose the run is, as it must before a call is sent.
-        monkeypatch.setattr("runtime.tenure.Tenure._may_be_over", lambda _: True)
-        monkeypatch.setattr("runtime.tenure.Tenure._renewed", _not_yet)
-    return work, Turns(per_run=1) if "turn" in waits_for else Turns()
+        monkeypatch.setattr("runtime.drive.lease.LeaseKeeper._may_be_over", lambda _: True)
+        monkeypatch.setattr("runtime.drive.lease.LeaseKeeper._renewed", _not_yet)
+    return work, CallLimiter(per_run=1) if "turn" in waits_for else CallLimiter()
 
 
 def _ask_a_slow_model(monkeypatch):
@@ -133,9 +133,9 @@ def _ask_a_slow_model(monkeypatch):
         async def complete(self, request):
             await trio.sleep(1000)
 
-    monkeypatch.setattr("replan.engine.provider_of", lambda name, environment: "here")
-    monkeypatch.setattr("replan.engine.open_model", lambda name, **_: nullcontext(Slow()))
-    monkeypatch.setattr("actors.hands.team._generator", lambda pair, asking, registry: asking)
+    monkeypatch.setattr("replan.runs.engine.provider_of", lambda name, environment: "here")
+    monkeypatch.setattr("replan.runs.engine.open_model", lambda name, **_: nullcontext(Slow()))
+    monkeypatch.setattr("actors.handlers.actors._generator", lambda pair, asking, registry: asking)
 
 
 async def _not_yet(_):

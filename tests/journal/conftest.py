@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from runtime.journal.port import Fact
-from runtime.journal.sqlite import open_sqlite
+from runtime.journal.sqlite.journal import open_sqlite
 from tests.contracts.toys import CODEC, RUNNING, HandClock, Noted, counted, driven
 
 

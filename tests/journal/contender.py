@@ -6,9 +6,9 @@ from pathlib import Path
 
 import trio
 
-from runtime.clock import SystemClock
-from runtime.errors import Held
-from runtime.journal.sqlite import open_sqlite
+from runtime.core.clock import SystemClock
+from runtime.core.errors import Held
+from runtime.journal.sqlite.journal import open_sqlite
 from tests.contracts.toys import CODEC, RUNNING, counted, driven
 
 

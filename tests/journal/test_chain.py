@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.errors import JournalDamaged
+from runtime.core.errors import JournalDamaged
 from runtime.journal.chain import GENESIS, Stored, Tip, decode, extend, link, seal, verify
-from runtime.journal.entry import admit_facts
 from runtime.journal.port import Fact, InboxItem
+from runtime.journal.validation import admit_facts
 from tests.contracts.toys import CODEC, Counted, Noted
 
 INTEGERS = st.integers(0, 2**63 - 1)

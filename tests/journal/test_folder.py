@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from runtime.errors import JournalError, JournalUnreadable, StorageFull, UsageProblem
+from runtime.core.errors import JournalError, JournalUnreadable, StorageFull, UsageProblem
 from runtime.journal import folder
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from runtime.errors import UsageProblem
-from runtime.journal.home import Home, filesystem_of, locate_home, open_home
+from replan.setup.home_folder import Home, filesystem_of, locate_home, open_home
+from runtime.core.errors import UsageProblem
 
 MOUNTS = r"""/dev/root / ext4 rw,relatime 0 0
 proc /proc proc rw 0 0

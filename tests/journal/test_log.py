@@ -6,8 +6,8 @@ from contextlib import closing
 import apsw
 import pytest
 
-from runtime.journal import log
-from runtime.journal.log import Log
+from runtime.journal.sqlite import wal
+from runtime.journal.sqlite.wal import Log
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def writing(path, monkeypatch):
-    monkeypatch.setattr(log, "PAGES_MAX", 3)
+    monkeypatch.setattr(wal, "PAGES_MAX", 3)
     with closing(apsw.Connection(str(path))) as connection:
         yield connection
 
@@ -64,7 +64,7 @@ def test_a_reader_is_waited_for_and_then_the_whole_log_is_in_the_file(writing, r
     grow(writing, 2)
     look(reading)
     grow(writing, 2)
-    monkeypatch.setattr(log, "WAIT_MS", 10_000)
+    monkeypatch.setattr(wal, "WAIT_MS", 10_000)
     leaving = threading.Timer(0.2, reading.execute, ["COMMIT"])
     leaving.start()
     kept.bring_in(writing)

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from runtime.errors import JournalDamaged
+from runtime.core.errors import JournalDamaged
 from runtime.journal.memory import MemoryStore, open_memory
 from runtime.journal.port import Fact
 from tests.contracts.journal import JournalContract

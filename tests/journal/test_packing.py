@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.errors import JournalDamaged
-from runtime.events import Codec
+from runtime.core.errors import JournalDamaged
+from runtime.core.events import Codec
 from runtime.journal.chain import GENESIS, Stored, Tip, link, verify
-from runtime.journal.packing import pack, unpack
 from runtime.journal.port import Fact
+from runtime.journal.sqlite.packing import pack, unpack
 from tests.contracts.toys import RUNNING, Noted, counted, driven
 from tests.journal.behind import change, query
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import trio
 
-from runtime.clock import SystemClock
+from runtime.core.clock import SystemClock
 from runtime.journal.port import RunFilter
-from runtime.journal.sqlite import open_sqlite
+from runtime.journal.sqlite.journal import open_sqlite
 from tests.contracts.toys import CODEC
 
 ROOT = Path(__file__).parents[2]

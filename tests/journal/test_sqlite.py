@@ -9,15 +9,15 @@ import apsw
 import pytest
 import trio
 
-from runtime.errors import (
+from runtime.core.errors import (
     JournalDamaged,
     JournalError,
     JournalNewer,
     JournalUnreadable,
     UsageProblem,
 )
-from runtime.journal import schema
-from runtime.journal.sqlite import open_sqlite
+from runtime.journal.sqlite import schema
+from runtime.journal.sqlite.journal import open_sqlite
 from tests.contracts.journal import JournalContract
 from tests.contracts.toys import CODEC
 from tests.journal.behind import change

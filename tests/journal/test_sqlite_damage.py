@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from runtime.errors import (
+from runtime.core.errors import (
     JournalDamaged,
     ReplanError,
 )

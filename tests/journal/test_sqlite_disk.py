@@ -7,17 +7,17 @@ from pathlib import Path
 import apsw
 import pytest
 
-from runtime.errors import (
+from runtime.core.errors import (
     JournalError,
     JournalUnreadable,
     ReplanError,
     RunNotFound,
     StorageFull,
 )
-from runtime.journal import statements
+from runtime.core.machine import Summary
 from runtime.journal.port import Fact, RunFilter
-from runtime.journal.sqlite import open_sqlite
-from runtime.machine import Summary
+from runtime.journal.sqlite import statements
+from runtime.journal.sqlite.journal import open_sqlite
 from tests.contracts.toys import CODEC, RUNNING, Counted, Noted, counted, driven, events
 from tests.journal.behind import query
 

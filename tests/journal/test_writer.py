@@ -8,9 +8,9 @@ import pytest
 import trio
 import trio.testing
 
-from runtime.errors import JournalError
-from runtime.journal.thread import Job
-from runtime.journal.writer import open_writer
+from runtime.core.errors import JournalError
+from runtime.journal.sqlite.thread import Job
+from runtime.journal.sqlite.writer import open_writer
 
 
 class ExplainedError(Exception):

@@ -4,7 +4,7 @@ from hypothesis import settings
 from hypothesis import strategies as some
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from runtime.ledger import ZERO, Amount, Ledger, Limits
+from runtime.core.ledger import ZERO, Amount, Ledger, Limits
 
 LIMITS = Limits(calls=12, tokens=900, micro_usd=700)
 amounts = some.builds(Amount, calls=some.just(1), tokens=some.integers(0, 120), micro_usd=some.integers(0, 90))

@@ -9,9 +9,9 @@ from typing import Literal
 
 import pytest
 
-from runtime import logs
-from runtime.events import Event, Record, Value
-from runtime.redact import MARK, Redactor
+from runtime.core.events import Event, Record, Value
+from runtime.logs import log
+from runtime.logs.redact import MARK, Redactor
 
 SECRET = "hunter2hunter2"
 
@@ -40,7 +40,7 @@ RECORD = Record(run="r-1", seq=4, at=1.0, epoch=2, event=StepDone(), hash="h")
 def stream():
     """A stream, and a log set-up that is undone afterwards."""
     yield io.StringIO()
-    logs.reset()
+    log.reset()
 
 
 def _json_lines(stream):
@@ -48,12 +48,12 @@ def _json_lines(stream):
 
 
 def _configure(stream, **changes):
-    logs.configure(**{"stream": stream, "json": True, "level": "info", "redactor": Redactor([SECRET]), **changes})
+    log.configure(**{"stream": stream, "json": True, "level": "info", "redactor": Redactor([SECRET]), **changes})
 
 
 def test_a_record_is_one_line_with_its_place_and_the_outline_of_its_event(stream):
     _configure(stream)
-    logs.log_record(RECORD, lambda: {"branch": "b1"})
+    log.log_record(RECORD, lambda: {"branch": "b1"})
     (line,) = _json_lines(stream)
     assert line.pop("timestamp").endswith("Z")
     assert line == {
@@ -64,14 +64,14 @@ def test_a_record_is_one_line_with_its_place_and_the_outline_of_its_event(stream
 
 def test_what_a_record_binds_is_gone_after_its_line(stream):
     _configure(stream)
-    logs.log_record(RECORD)
-    logs.get_logger("x").info("after")
+    log.log_record(RECORD)
+    log.get_logger("x").info("after")
     assert "run_id" not in _json_lines(stream)[1]
 
 
 def test_foreign_loggers_share_the_stream_and_the_bound_fields(stream):
     _configure(stream)
-    with logs.bound(run_id="r-1", step="g_plan"):
+    with log.bound(run_id="r-1", step="g_plan"):
         logging.getLogger("somebody.else").warning("took %d s", 3, extra={"host": "h"})
     (line,) = _json_lines(stream)
     assert (line["event"], line["logger"], line["run_id"], line["host"]) == ("took 3 s", "somebody.else", "r-1", "h")
@@ -80,14 +80,14 @@ def test_foreign_loggers_share_the_stream_and_the_bound_fields(stream):
 @pytest.mark.parametrize("as_json", [True, False])
 def test_no_secret_reaches_the_stream(stream, as_json):
     _configure(stream, json=as_json)
-    log = logs.get_logger("x")
-    with logs.bound(who=SECRET):
-        log.info(SECRET, nested={"deep": [SECRET]}, api_key="short")
+    logger = log.get_logger("x")
+    with log.bound(who=SECRET):
+        logger.info(SECRET, nested={"deep": [SECRET]}, api_key="short")
         logging.getLogger("somebody").error("%s", SECRET)
         try:
             int(SECRET)
         except ValueError:
-            log.exception("failed")
+            logger.exception("failed")
             logging.getLogger("somebody").exception("failed")
     shown = stream.getvalue()
     assert SECRET not in shown
@@ -100,7 +100,7 @@ def test_no_secret_reaches_the_stream(stream, as_json):
 def test_a_message_cannot_forge_a_line(stream, as_json):
     _configure(stream, json=as_json)
     hostile = "x\n2026-01-01 [info] forged\r\x1b[2J\x9b1m\u202e\u2028"
-    logs.get_logger("x").info(hostile, **{"field": hostile, "na\nme": 1})
+    log.get_logger("x").info(hostile, **{"field": hostile, "na\nme": 1})
     shown = stream.getvalue()
     assert len(shown.splitlines()) == 1
     assert shown.rstrip("\n").isprintable()
@@ -109,9 +109,9 @@ def test_a_message_cannot_forge_a_line(stream, as_json):
 def test_lines_of_a_traceback_stand_behind_a_margin(stream):
     _configure(stream, json=False)
     try:
-        getattr(logs, "one\n2026-01-01 [info] forged")
+        getattr(log, "one\n2026-01-01 [info] forged")
     except AttributeError:
-        logs.get_logger("x").exception("failed")
+        log.get_logger("x").exception("failed")
     first, *rest = stream.getvalue().splitlines()
     assert "failed" in first
     assert rest
@@ -130,7 +130,7 @@ def test_a_line_that_cannot_be_formatted_is_reported_without_its_content(stream,
 def test_a_closed_stream_fails_nobody(stream):
     _configure(stream)
     stream.close()
-    logs.log_record(RECORD)
+    log.log_record(RECORD)
 
 
 def test_configuring_again_replaces_and_reset_restores(stream):
@@ -138,11 +138,11 @@ def test_configuring_again_replaces_and_reset_restores(stream):
     before = (list(root.handlers), root.level, chatty.level)
     _configure(io.StringIO(), level="debug")
     _configure(stream, level="warning")
-    logs.get_logger("x").info("unheard")
-    logs.get_logger("x").warning("heard")
+    log.get_logger("x").info("unheard")
+    log.get_logger("x").warning("heard")
     assert [line["event"] for line in _json_lines(stream)] == ["heard"]
-    logs.reset()
-    logs.reset()
+    log.reset()
+    log.reset()
     assert (root.handlers, root.level, chatty.level) == before
 
 
@@ -165,12 +165,12 @@ def test_colour_is_for_terminals_without_no_color(monkeypatch):
     shown = {}
     for name, stream in {"terminal": Terminal(), "file": io.StringIO()}.items():
         _configure(stream, json=False)
-        logs.get_logger("x").info("hello")
+        log.get_logger("x").info("hello")
         shown[name] = stream.getvalue()
     monkeypatch.setenv("NO_COLOR", "1")
     _configure(quiet := Terminal(), json=False)
-    logs.get_logger("x").info("hello")
-    logs.reset()
+    log.get_logger("x").info("hello")
+    log.reset()
     assert "\x1b[" in shown["terminal"]
     assert "\x1b[" not in shown["file"] + quiet.getvalue()
 
@@ -178,15 +178,15 @@ def test_colour_is_for_terminals_without_no_color(monkeypatch):
 def test_an_unconfigured_program_says_nothing():
     """A library that uses the API gets no line on its stderr or stdout, and pays no import of structlog."""
     code = (
-        "import sys, runtime.logs as logs; from runtime.events import Record, Event\n"
-        "logs.log_record(Record('r', 1, 1.0, 1, Event(), 'h'))\n"
+        "import sys; from runtime.logs import log; from runtime.core.events import Record, Event\n"
+        "log.log_record(Record('r', 1, 1.0, 1, Event(), 'h'))\n"
         "assert 'structlog' not in sys.modules\n"
-        "logs.get_logger('x').warning('unheard')"
+        "log.get_logger('x').warning('unheard')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout + done.stderr == ""
 
 
 def test_an_outline_shows_sizes_instead_of_content():
-    shown = logs.outline({"id": "strategy.r2.a1", "text": "two words", "many": [0] * 21, "few": ["a b", None, 1.5]})
+    shown = log.outline({"id": "strategy.r2.a1", "text": "two words", "many": [0] * 21, "few": ["a b", None, 1.5]})
     assert shown == {"id": "strategy.r2.a1", "text": "<9 bytes>", "many": "<21 items>", "few": ["<3 bytes>", None, 1.5]}

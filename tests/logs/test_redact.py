@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from runtime.redact import MARK, SECRET_MIN, Redactor, secrets_in
+from runtime.logs.redact import MARK, SECRET_MIN, Redactor, secrets_in
 
 SECRETS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=SECRET_MIN, max_size=60)
 JSON = st.recursive(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from runtime.terminal import clean
+from runtime.logs.terminal_text import clean
 
 INTRODUCERS = ["\x1b", "\x9b", "\x9d", "\x90", "\x1b[", "\x1b]", "\x1bP", "\x1b_", "\x1b^", "\x1bX", "\x1b("]
 ENDERS = ["\x07", "\x1b\\", "\x9c", "\x18", "m", "31m", "\n", "\r", "\r\n"]

@@ -7,7 +7,7 @@ import logging
 import pytest
 import trio
 
-from runtime.errors import UsageProblem
+from runtime.core.errors import UsageProblem
 from runtime.models.openai import open_openai
 from runtime.models.port import Fault, FaultKind, Reply
 from tests.contracts.model import TEXT, request

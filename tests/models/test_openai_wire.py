@@ -7,8 +7,9 @@ from email.utils import formatdate
 import pytest
 import trio
 
+from runtime.core.cost import Usage
 from runtime.models.openai import open_openai
-from runtime.models.port import Fault, FaultKind, Reply, Usage
+from runtime.models.port import Fault, FaultKind, Reply
 from tests.contracts.model import TEXT, request
 from tests.models.wired import KEY, fault_of, wired
 from tests.support.openai_server import Answer

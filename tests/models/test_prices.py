@@ -3,8 +3,10 @@
 import pytest
 from pydantic import ValidationError
 
-from runtime.models.prices import FREE, Price, find_price, price_of
-from runtime.models.spec import Named, Replay, Rules, Scripted, Simulated
+from actors.config.model_spec import Named, Replay, Rules, Scripted, Simulated
+from replan.setup.prices import price_of
+from runtime.core.cost import FREE, Price
+from runtime.models.prices import find_price
 
 AT = 1_790_000_000.0
 

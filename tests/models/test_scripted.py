@@ -3,9 +3,10 @@
 import pytest
 import trio
 
-from runtime.clock import TrioClock
-from runtime.errors import UsageProblem
-from runtime.models.port import Fault, FaultKind, Reply, Usage
+from runtime.core.clock import TrioClock
+from runtime.core.cost import Usage
+from runtime.core.errors import UsageProblem
+from runtime.models.port import Fault, FaultKind, Reply
 from runtime.models.scripted import ScriptedModel
 from tests.contracts.model import request
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from runtime.errors import UsageProblem
-from runtime.models.address import check_base_url, is_local, is_loopback
-from runtime.models.spec import Named, Replay, Rules, Scripted, Simulated, parse_model_spec
+from actors.config.model_spec import Named, Replay, Rules, Scripted, Simulated, parse_model_spec
+from runtime.core.errors import UsageProblem
+from runtime.models.base_url import check_base_url, is_local, is_loopback
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from replan.data import data_root
+from replan.setup.data_files import data_root
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ("prompts", "configs")
@@ -86,7 +86,9 @@ def test_data_is_found_in_the_checkout():
 
 
 def test_data_is_found_in_an_installed_wheel(installed, hostile):
-    found = Path(_run(installed / "python", "-P", "-c", "import replan.data as d; print(d.data_root())", cwd=hostile))
+    found = Path(
+        _run(installed / "python", "-P", "-c", "import replan.setup.data_files as d; print(d.data_root())", cwd=hostile)
+    )
     assert found.is_relative_to(installed.parent)
     assert {path for path in _files(found) if path.split("/")[0] in DATA} == _data_files()
 

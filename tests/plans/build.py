@@ -2,8 +2,8 @@
 
 import json
 
-from actors.artifacts import Artifact, Context
 from actors.guards import plan_expansive, plan_medium, plan_minimal
+from actors.values.artifacts import Artifact, Context
 
 GUARDS = {"minimal": plan_minimal, "medium": plan_medium, "expansive": plan_expansive}
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.artifacts import Artifact, Context
-from actors.findings import Verdict
 from actors.plans.plan import plan_to_json
-from runtime.replies import Parsed
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Verdict
+from runtime.models.replies import Parsed
 from tests.plans.build import GUARDS, judge, plan, step
 from tests.plans.strategies import plans, policies
 from tests.plans.test_reading import JSON

@@ -2,10 +2,10 @@
 
 import pytest
 
-from actors.artifacts import Artifact, Context
 from actors.guards import plan_minimal
-from runtime.errors import UsageProblem
-from runtime.replies import Parsed
+from actors.values.artifacts import Artifact, Context
+from runtime.core.errors import UsageProblem
+from runtime.models.replies import Parsed
 from tests.plans.build import errors, judge, plan, step, warnings
 
 GOOD = plan(step("a", "start", "x"), step("b", "x", "goal", after="a"))

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.findings import Code
 from actors.plans.plan import Invariant, Plan, Step, plan_schema, plan_to_json, read_plan
+from actors.values.findings import Code
 from tests.plans.build import plan, step
 from tests.plans.strategies import plans, policies
 

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from actors.findings import Finding, Verdict
 from actors.policy.decide import Escalation, Failure, Past, Situation, signature
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Search
 from actors.search.progress import Phase, Slot
+from actors.values.findings import Finding, Verdict
 from tests.support.worlds import default_policy
 
 SEEDS = Graph(

@@ -4,16 +4,16 @@ import json
 
 import pytest
 
-from actors.artifacts import Artifact, Context
 from actors.config.policies import load_policy
 from actors.config.resolve import load_workflow, shipped_workflows
-from actors.findings import Code
 from actors.guards import plan_expansive
-from actors.machine.pinned import Pinned
-from actors.policy.as_plan import as_plan
+from actors.planning.config import RunConfig
+from actors.planning.policy_as_plan import as_plan
 from actors.policy.decide import decide
-from replan.data import data_root
-from runtime.replies import ReplyCode
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Code
+from replan.setup.data_files import data_root
+from runtime.models.replies import ReplyCode
 from tests.policy.situations import failure, situation
 from tests.support.worlds import SEEDS, pinned
 
@@ -23,7 +23,7 @@ SHIPPED = shipped_workflows(data_root())
 def shipped(name):
     loaded = load_workflow(name, data_root())
     policy = load_policy(loaded.workflow.policy, data_root())
-    return Pinned(workflow=loaded.workflow, policy=policy, prompts=loaded.prompts, model="toy")
+    return RunConfig(workflow=loaded.workflow, policy=policy, prompts=loaded.prompts, model="toy")
 
 
 def judged(plan, **config):

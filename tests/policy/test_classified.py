@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from actors.findings import Code, ReasonTag
 from actors.policy.cause import Cause, read_cause, row_for
+from actors.policy.classification import worth_classifying
 from actors.policy.decide import Escalation, decide
-from actors.policy.doubt import in_doubt
 from actors.search.moves import Search
+from actors.values.findings import Code, ReasonTag
 from tests.policy.situations import failure, past, situation
 from tests.support.worlds import default_policy
 
@@ -17,7 +17,7 @@ FAR = failure("plan.dead_end")
 
 def asked(fails, **changes):
     now = situation(**changes)
-    return in_doubt(fails, now, decide(fails, now))
+    return worth_classifying(fails, now, decide(fails, now))
 
 
 @pytest.mark.parametrize(

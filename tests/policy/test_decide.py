@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from actors.findings import Code, Finding, ReasonTag, Verdict
 from actors.policy.decide import Escalation, Failure, Past, decide, signature, summary
 from actors.policy.table import BacktrackLevel, Policy
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Search
 from actors.search.progress import Phase, Slot, can_redo, can_retry
-from runtime.replies import ReplyCode
+from actors.values.findings import Code, Finding, ReasonTag, Verdict
+from runtime.models.replies import ReplyCode
 from tests.policy.situations import SEEDS, failure, past, situation
 
 RETRY, PARTIAL, FULL, CLARIFY = "local_retry", "partial_replan", "full_replan", "clarify"

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from actors.config.policies import load_policy
-from replan.data import data_root
-from runtime.errors import UsageProblem
+from replan.setup.data_files import data_root
+from runtime.core.errors import UsageProblem
 
 GOOD = """name: mine
 rows:

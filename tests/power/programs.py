@@ -7,13 +7,13 @@ from contextlib import suppress
 
 import trio
 
-from actors.hands.team import Registry
-from replan.data import data_root
-from replan.engine import CODEC as PLANNING
-from replan.engine import Engine
-from replan.job import Asked, make_job
-from replan.settings import UserConfig, choose_model
-from runtime.errors import RunExists
+from actors.handlers.actors import Registry
+from replan.runs.engine import CODEC as PLANNING
+from replan.runs.engine import Engine
+from replan.runs.prepare import RunOptions, prepare_run
+from replan.setup.data_files import data_root
+from replan.setup.settings import UserConfig, choose_model
+from runtime.core.errors import RunExists
 from runtime.journal.port import Fact, RunFilter
 from tests.contracts.toys import CODEC, RUNNING, Noted, counted
 from tests.support.artifacts import PROBLEM
@@ -84,9 +84,9 @@ async def opened_often(opening):
 def job():
     """Return the job of planning a problem with the built-in model."""
     choice = choose_model("rules", {}, UserConfig())
-    return make_job(
+    return prepare_run(
         PROBLEM,
-        Asked(),
+        RunOptions(),
         choice,
         config=UserConfig(),
         registry=Registry(),

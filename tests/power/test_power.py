@@ -10,10 +10,10 @@ from random import Random
 
 import pytest
 
-from runtime.clock import SystemClock
-from runtime.errors import ReplanError
-from runtime.journal import log, schema
-from runtime.journal.sqlite import open_sqlite
+from runtime.core.clock import SystemClock
+from runtime.core.errors import ReplanError
+from runtime.journal.sqlite import schema, wal
+from runtime.journal.sqlite.journal import open_sqlite
 from tests.power.programs import PROGRAMS, one_run
 from tests.power.witness import Witness
 from tests.support.disk import Disk
@@ -26,7 +26,7 @@ PAGES_IN_LOG = 8
 
 @pytest.fixture(autouse=True)
 def _small_logs(monkeypatch):
-    monkeypatch.setattr(log, "PAGES_MAX", PAGES_IN_LOG)
+    monkeypatch.setattr(wal, "PAGES_MAX", PAGES_IN_LOG)
 
 
 @asynccontextmanager

@@ -1,6 +1,6 @@
 """A journal beside which a witness notes what it has promised: what it acknowledged, and what it let anybody read."""
 
-from runtime.errors import RunNotFound
+from runtime.core.errors import RunNotFound
 
 
 class Witness:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from actors.config.step_prompts import entry_for
 from actors.config.workflow import Workflow
 from actors.prompting.book import load_prompts
-from runtime.errors import UsageProblem
+from runtime.core.errors import UsageProblem
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT / "prompts" / "planning.yaml"
@@ -141,13 +142,13 @@ def test_an_entry_is_found_by_name_then_step_then_role(tmp_path):
     for known in (names, names[1:], names[2:]):
         book, _ = load_prompts(write(tmp_path, {name: entries[name] for name in known}), SHARED)
         named = workflow(prompt="special") if "special" in known else workflow()
-        assert book.entry_for(named, "g_plan").role == known[0]
+        assert entry_for(book, named, "g_plan").role == known[0]
 
 
 def test_a_named_entry_has_no_stand_in(tmp_path):
     """A slip in `prompt:` must not quietly give the role's prompt instead."""
     book, _ = load_prompts(write(tmp_path, {"plan": TEXTS}), SHARED)
     with pytest.raises(UsageProblem, match=r"^action_pairs.g_plan: no prompt entry 'plam' \(did you mean 'plan'\?\)$"):
-        book.entry_for(workflow(prompt="plam"), "g_plan")
+        entry_for(book, workflow(prompt="plam"), "g_plan")
     with pytest.raises(UsageProblem, match="no prompt entry 'g_plan' or 'critic'"):
-        book.entry_for(workflow(role="critic"), "g_plan")
+        entry_for(book, workflow(role="critic"), "g_plan")

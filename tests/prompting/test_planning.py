@@ -7,8 +7,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from actors.artifacts import Artifact, Context
 from actors.config.resolve import load_workflow, shipped_workflows
+from actors.config.step_prompts import entry_for
 from actors.guards.catalogue import BUILT_IN
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.guards.shapes import (
@@ -26,6 +26,7 @@ from actors.plans.plan import RESERVED_IDS, plan_schema
 from actors.policy.cause import CLASSIFIER, Cause, read_cause
 from actors.prompting.book import load_prompts
 from actors.prompting.render import render
+from actors.values.artifacts import Artifact, Context
 
 ROOT = Path(__file__).resolve().parents[2]
 PLANNING = ROOT / "prompts" / "planning.yaml"
@@ -144,5 +145,5 @@ def test_every_step_of_a_shipped_workflow_has_a_prompt_of_modest_size(name):
     loaded = load_workflow(name, ROOT)
     for step in loaded.workflow.order():
         if not loaded.workflow.is_deterministic(step):
-            rendered = render(loaded.prompts.entry_for(loaded.workflow, step), loaded.prompts, Context("x"))
+            rendered = render(entry_for(loaded.prompts, loaded.workflow, step), loaded.prompts, Context("x"))
             assert rendered.byte_count < 12_000

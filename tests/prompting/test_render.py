@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.artifacts import Artifact, Clarified, Context, Feedback
 from actors.prompting.book import PromptEntry, load_prompts
 from actors.prompting.render import (
     ANSWER_BYTES_MAX,
@@ -17,7 +16,8 @@ from actors.prompting.render import (
     SPECIFICATION_BYTES_MAX,
     render,
 )
-from runtime.events import text_hash
+from actors.values.artifacts import Artifact, Clarified, Context, Feedback
+from runtime.core.events import text_hash
 
 PLANNING = Path(__file__).resolve().parents[2] / "prompts" / "planning.yaml"
 BOOK, _ = load_prompts(PLANNING, PLANNING)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.replies import Parsed, ReplyCode, Unreadable, read_reply
+from runtime.models.replies import Parsed, ReplyCode, Unreadable, read_reply
 
 PLAN = {"plan_id": "p", "steps": [{"step_id": "s0"}]}
 BODY = json.dumps(PLAN)

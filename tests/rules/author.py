@@ -3,11 +3,11 @@
 import json
 from pathlib import Path
 
-from actors.artifacts import Artifact, Clarified, Context
 from actors.guards import analysis, critique, plan_expansive, plan_medium, plan_minimal, recon, strategy
 from actors.rules.data import load_templates, rules_of
 from actors.rules.model import write
 from actors.rules.reading import read_request
+from actors.values.artifacts import Artifact, Clarified, Context
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = load_templates(ROOT / "configs" / "templates")

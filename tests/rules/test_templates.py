@@ -10,7 +10,7 @@ from actors.rules.data import load_templates
 from actors.rules.reading import facts_of
 from actors.rules.slots import slots_of
 from actors.rules.tables import SLOTS_MAYBE, SLOTS_SURE
-from runtime.errors import UsageProblem
+from runtime.core.errors import UsageProblem
 
 from .author import PROBLEMS, RULES, TEMPLATES, read
 

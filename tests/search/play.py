@@ -8,16 +8,17 @@ import json
 import random
 from functools import cache
 
-from actors.machine.branches import focus
-from actors.machine.events import GenerationRequested, JudgementRequested
-from actors.machine.ids import branch_of
-from actors.machine.messages import Generated
-from actors.machine.standings import standing_of
+from actors.planning.branches import focus
+from actors.planning.events import GenerationRequested, JudgementRequested
+from actors.planning.ids import branch_of
+from actors.planning.messages import Generated
+from actors.planning.strategy_view import standing_of
 from actors.search.progress import Phase
-from runtime.ledger import Limits
-from runtime.machine import fold
-from runtime.messages import Mailed, Resumed
-from runtime.models.port import Fault, FaultKind, Reply, Usage
+from runtime.core.cost import Usage
+from runtime.core.ledger import Limits
+from runtime.core.machine import fold
+from runtime.core.messages import Mailed, Resumed
+from runtime.models.port import Fault, FaultKind, Reply
 from tests.support.worlds import World, passed, pinned, rejected, start_anywhere
 
 CODES = ("plan.dead_end", "plan.goal_unreachable") * 3 + ("plan.cycle", "plugin.odd", "requirements.missing")

@@ -3,8 +3,8 @@
 import pytest
 
 from actors.config.workflow import Workflow
-from actors.search.strategies.choice import NUMBERS, UnknownSearch, read_search
-from runtime.errors import UsageProblem
+from actors.search.strategies.notation import NUMBERS, UnknownSearch, read_search
+from runtime.core.errors import UsageProblem
 from tests.support.worlds import SEEDS, pinned
 
 

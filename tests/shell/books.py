@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import trio
 
-from actors.machine.ids import branch_of, step_of
-from runtime.ledger import Amount
+from actors.planning.ids import branch_of, step_of
+from runtime.core.ledger import Amount
 
 DONE = ("artifact_produced", "failure_classified", "generation_failed")
 

@@ -2,10 +2,10 @@
 
 import trio
 
+from runtime.core.ledger import ZERO, Ledger, Limit
+from runtime.core.messages import Woken
 from runtime.journal.memory import _MemoryJournal
 from runtime.journal.port import InboxItem, Posted
-from runtime.ledger import ZERO, Ledger, Limit
-from runtime.messages import Woken
 
 SETTLE, RESERVE, SHORTFALL = Ledger.settle, Ledger.reserve, Ledger.shortfall
 CLAIM, APPEND, POST = _MemoryJournal.claim, _MemoryJournal.append, _MemoryJournal.post

@@ -5,12 +5,13 @@ from unittest.mock import patch
 
 import trio
 
-from runtime.actor import Delivery
-from runtime.history import History
+from runtime.core.machine import Refused, settle
+from runtime.core.messages import Crashed, Parking, Resumed
+from runtime.drive.actor import Delivery
+from runtime.drive.options import Ending
+from runtime.drive.run_log import History
+from runtime.drive.supervisor import GRACE_SECONDS, Supervisor
 from runtime.journal.port import Fact
-from runtime.machine import Refused, settle
-from runtime.messages import Crashed, Parking, Resumed
-from runtime.supervisor import GRACE_SECONDS, Ending, Supervisor
 
 
 async def nothing(*_, **__):
@@ -24,7 +25,7 @@ class WithAnotherHistory(Supervisor):
     Records = History
 
     def __init__(self, run, **more):
-        with patch("runtime.supervisor.History", self.Records):
+        with patch("runtime.drive.supervisor.History", self.Records):
             super().__init__(run, **more)
         self._history.supervisor = self
 

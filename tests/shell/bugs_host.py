@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import trio
 
-from runtime.budget import HomeBudget
-from runtime.driving import Stop
-from runtime.host import Host
+from runtime.core.daily_budget import HomeBudget
+from runtime.drive.changes import Bell
+from runtime.drive.options import Stop
+from runtime.host.host import Host
 from runtime.journal.memory import _MemoryJournal
-from runtime.news import Bell
 
 DUE, SHORTFALL = _MemoryJournal.due, HomeBudget.shortfall
 

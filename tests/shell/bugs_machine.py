@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from actors.machine.events import (
+from actors.planning.events import (
     ArtifactProduced,
     ClarificationAnswered,
     ClarificationRequested,
@@ -15,8 +15,8 @@ from actors.machine.events import (
     Settled,
     WaitRequested,
 )
-from actors.machine.messages import Generated
-from actors.machine.planning import PlanningMachine
+from actors.planning.machine import PlanningMachine
+from actors.planning.messages import Generated
 
 
 class ReusesRequestIds(PlanningMachine):

@@ -7,13 +7,13 @@ from unittest.mock import patch
 
 import trio
 
-from runtime.budget import HomeBudget, day_of
-from runtime.crash import install
-from runtime.driving import Lease
-from runtime.host import LOOK_SECONDS, Host
+from runtime.core.crash_points import install
+from runtime.core.daily_budget import HomeBudget, day_of
+from runtime.drive.offline import record
+from runtime.drive.options import LeaseTerms
+from runtime.drive.supervisor import Supervisor
+from runtime.host.host import LOOK_SECONDS, Host
 from runtime.journal.memory import MemoryStore, open_memory
-from runtime.recording import record
-from runtime.supervisor import Supervisor
 from tests.shell.hosting import HostProcess
 from tests.shell.process import Process, current
 from tests.shell.world import SECONDS_MAX, TROUBLED_MAX, WallClock, World
@@ -81,7 +81,7 @@ class Lodger(World):
         nursery.start_soon(self.people)
         if not self.alone:
             async with self.writing() as journal:
-                await record(self.machine, journal, self.run, Lease("the admission"), self.begin())
+                await record(self.machine, journal, self.run, LeaseTerms("the admission"), self.begin())
             self.home.ring()
             return
         while not self.books.records or self.held().summary.status == "parked":
@@ -193,7 +193,7 @@ class Home:
         """Play all runs to their ends and check the whole; return how it was played."""
         install(lambda label: current.get().reached(label))
         try:
-            with patch("runtime.host.POLL_SECONDS", POLL_SECONDS):
+            with patch("runtime.host.host.POLL_SECONDS", POLL_SECONDS):
                 played = deterministic.run(self._main, self.seed)
         finally:
             install(None)

@@ -6,15 +6,15 @@ from random import Random
 
 import trio
 
-from runtime.driving import Ending, Stop
-from runtime.errors import Fenced, Held, JournalError
-from runtime.host import AGAIN_SECONDS, LOOK_SECONDS
+from runtime.core.errors import Fenced, Held, JournalError
+from runtime.core.messages import Crashed
+from runtime.drive.offline import record
+from runtime.drive.options import Ending, LeaseTerms, Stop
+from runtime.drive.supervisor import GRACE_SECONDS
+from runtime.host.host import AGAIN_SECONDS, LOOK_SECONDS
 from runtime.journal.memory import open_memory
 from runtime.journal.port import nobody
-from runtime.messages import Crashed
-from runtime.recording import record
-from runtime.supervisor import GRACE_SECONDS, Lease
-from runtime.turns import Turns
+from runtime.models.limiter import CallLimiter
 from tests.shell.process import Died, Process
 
 REST_SECONDS = 5.0
@@ -107,7 +107,7 @@ class HostProcess:
         self.stop, self.scope = Stop(handover=True), trio.CancelScope()
         self.runs_max = self.dice.choice((1, 2, 10))
         self.each, self.per_run = self.dice.choice(((1, 1), (2, 1), (64, 16)))
-        self.turns = Turns(self.each, per_run=self.per_run)
+        self.turns = CallLimiter(self.each, per_run=self.per_run)
         self.knows = home.is_dead if self.dice.random() < 0.5 else nobody
         self.fate = None if calm else self.dice.choice(FATES)
         self.freezes = self.dice.choice((3.0, 40.0)) if self.fate == "freezes" else 0.0
@@ -142,7 +142,7 @@ class HostProcess:
                 Gate(journal, self, self._trouble),
                 home.clock,
                 drive=self._drive,
-                bury=self._bury,
+                record_crash=self._bury,
                 dead=self.knows,
                 tell=self._tell,
                 stop=self.stop,
@@ -221,7 +221,7 @@ class HostProcess:
         world = self.home.by_name[run]
         async with world.writing() as journal:
             crashed = Crashed("", self.home.clock.now(), str(error))
-            await record(world.machine, journal, run, Lease(f"the grave digger of {self.owner}"), crashed)
+            await record(world.machine, journal, run, LeaseTerms(f"the grave digger of {self.owner}"), crashed)
 
     def _left(self):
         """Check what a host that has stopped leaves behind."""

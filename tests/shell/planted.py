@@ -8,14 +8,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from unittest.mock import patch
 
-from actors.hands import team
-from actors.machine.planning import PlanningMachine
-from runtime.budget import HomeBudget
-from runtime.host import Host
+from actors.handlers import actors as handler_actors
+from actors.planning.machine import PlanningMachine
+from runtime.core.daily_budget import HomeBudget
+from runtime.core.ledger import Ledger
+from runtime.drive.supervisor import Supervisor
+from runtime.host.host import Host
 from runtime.journal.memory import _MemoryJournal
-from runtime.ledger import Ledger
-from runtime.supervisor import Supervisor
-from runtime.turns import Turns
+from runtime.models.limiter import CallLimiter
 from tests.shell import bugs_below as below
 from tests.shell import bugs_driver as driver
 from tests.shell import bugs_host as hosts
@@ -128,7 +128,7 @@ BUGS = {
     "loses the cancel": Bug("end", machine=machine.LosesTheCancel),
     "resumes before it reads the cancel": Bug("end", driver.ResumesBeforeItReadsTheCancel),
     "ignores the deadline": Bug("end", machine=machine.IgnoresTheDeadline),
-    "wakes too early": Bug("end", below=((team, "wait", below.wake_early),)),
+    "wakes too early": Bug("end", below=((handler_actors, "wait", below.wake_early),)),
     "waits for ever before a retry": Bug("end", machine=machine.WaitsForNothing),
     "skips the check before a reservation": _books("shortfall", lambda *_: None),
     "looks at calls only": _books("shortfall", below.forget_money_and_tokens),
@@ -151,7 +151,7 @@ BUGS = {
     "stops without parking": Bug("host", host=hosts.StopsWithoutParking),
     "keeps the wish to stop to itself": Bug("host", host=hosts.KeepsTheStopToItself),
     "buries nobody": Bug("host", host=hosts.BuriesNobody),
-    "lets every call go out at once": Bug("host", below=((Turns, "of_run", hosts.turns_for_all),)),
+    "lets every call go out at once": Bug("host", below=((CallLimiter, "of_run", hosts.turns_for_all),)),
     "looks at the calls of the home only": Bug("host", below=((HomeBudget, "shortfall", hosts.calls_only),)),
     "never looks at the budget of the home": Bug("host", below=((HomeBudget, "shortfall", lambda *_: ""),)),
 }

@@ -9,15 +9,16 @@ from typing import ClassVar
 import trio
 
 from actors.guards.catalogue import BUILT_IN
-from actors.hands.team import Registry, team
-from actors.machine.ids import call_of
-from runtime.crash import LABELS
-from runtime.errors import Fenced, Held, JournalError, StorageFull
+from actors.handlers.actors import Registry, actors_for
+from actors.planning.ids import call_of
+from runtime.core.crash_points import LABELS
+from runtime.core.errors import Fenced, Held, JournalError, StorageFull
+from runtime.core.ledger import Amount
+from runtime.core.machine import fold
+from runtime.drive.options import LeaseTerms, Stop
+from runtime.drive.supervisor import GRACE_SECONDS
 from runtime.journal.memory import open_memory
-from runtime.ledger import Amount
-from runtime.machine import fold
 from runtime.models.port import Fault
-from runtime.supervisor import GRACE_SECONDS, Lease, Stop
 from tests.simulation import scenery as pure
 
 current: ContextVar["Process"] = ContextVar("process")
@@ -192,9 +193,11 @@ class Process:
                 world.run,
                 machine=world.machine,
                 journal=self.over(journal),
-                actors=team(world.config, provider, registry, world.clock, threads=False, turn=self.turn),
+                actors=actors_for(world.config, provider, registry, world.clock, threads=False, turn=self.turn),
                 clock=world.clock,
-                lease=Lease(self.owner, ttl, poll, dead=world.is_dead if self.dice.random() < 0.5 else lambda _: False),
+                lease=LeaseTerms(
+                    self.owner, ttl, poll, dead=world.is_dead if self.dice.random() < 0.5 else lambda _: False
+                ),
                 stop=self.stop,
                 on_record=self.on_record,
                 **self.more,

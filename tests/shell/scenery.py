@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from actors.answers import YES_NO
-from actors.findings import Finding, Verdict
-from runtime.ledger import Limits
-from runtime.models.prices import Price
+from actors.values.answers import YES_NO
+from actors.values.findings import Finding, Verdict
+from runtime.core.cost import Price
+from runtime.core.ledger import Limits
 from tests.simulation.scenery import Weather
 from tests.support.worlds import pinned
 

@@ -13,7 +13,7 @@ from collections import Counter
 
 import pytest
 
-from actors.machine.events import EVENTS
+from actors.planning.events import EVENTS
 from tests.shell.home import EVERY, world_of
 from tests.shell.hosting import FATES
 from tests.shell.planted import BUGS, FIRST

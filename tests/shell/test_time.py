@@ -9,15 +9,17 @@ import json
 import pytest
 import trio
 
-from actors.hands.team import Registry, team
-from actors.machine.messages import Begin
-from actors.machine.planning import PlanningMachine
-from replan.engine import CODEC
-from runtime.clock import SystemClock
+from actors.handlers.actors import Registry, actors_for
+from actors.planning.machine import PlanningMachine
+from actors.planning.messages import Begin
+from replan.runs.engine import CODEC
+from runtime.core.clock import SystemClock
+from runtime.core.cost import Usage
+from runtime.core.ledger import Limits
+from runtime.drive.options import Ending, LeaseTerms
+from runtime.drive.supervisor import Supervisor
 from runtime.journal.memory import MemoryStore, open_memory
-from runtime.ledger import Limits
-from runtime.models.port import Fault, FaultKind, Reply, Usage
-from runtime.supervisor import Ending, Lease, Supervisor
+from runtime.models.port import Fault, FaultKind, Reply
 from tests.support.worlds import passed, pinned, rejected
 
 START, HOUR, DAY = 1_700_000_000.0, 3_600.0, 86_400.0
@@ -78,9 +80,9 @@ class Place:
                 "run",
                 machine=PlanningMachine(),
                 journal=journal,
-                actors=team(self.config, self.model, registry, self.clock, threads=False),
+                actors=actors_for(self.config, self.model, registry, self.clock, threads=False),
                 clock=self.clock,
-                lease=Lease("driver"),
+                lease=LeaseTerms("driver"),
             )
             begin = Begin(self.clock.now(), "run", "the problem", self.config.model_dump_json(), self.limits)
             async with trio.open_nursery() as nursery:

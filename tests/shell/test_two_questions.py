@@ -11,7 +11,7 @@ from random import Random
 import pytest
 import trio
 
-from runtime.ledger import Limits
+from runtime.core.ledger import Limits
 from tests.shell.world import World
 from tests.support.worlds import passed, pinned, rejected
 

@@ -6,17 +6,17 @@ from random import Random
 
 import trio
 
-from actors.answers import YES_NO
-from actors.machine.events import EVENTS
-from actors.machine.messages import Begin
-from actors.machine.planning import PlanningMachine
-from runtime.budget import HomeBudget
-from runtime.crash import install
-from runtime.events import Codec
+from actors.planning.events import EVENTS
+from actors.planning.machine import PlanningMachine
+from actors.planning.messages import Begin
+from actors.values.answers import YES_NO
+from runtime.core.crash_points import install
+from runtime.core.daily_budget import HomeBudget
+from runtime.core.events import Codec
+from runtime.core.ledger import Amount
+from runtime.drive.supervisor import Supervisor
 from runtime.journal.chain import decode
 from runtime.journal.memory import MemoryStore, open_memory
-from runtime.ledger import Amount
-from runtime.supervisor import Supervisor
 from tests.shell import scenery
 from tests.shell.books import Books
 from tests.shell.process import Process, current

@@ -5,15 +5,15 @@ from functools import cache
 
 import pytest
 
-from actors.artifacts import Artifact, Context
 from actors.guards.catalogue import BUILT_IN
 from actors.simulated.author import AUTHORS, answer
-from actors.simulated.chance import beta_draw, draw, pick
 from actors.simulated.model import load_profile
 from actors.simulated.plans import PLACES, plan_of
 from actors.simulated.profile import Cause, Defect
+from actors.simulated.seeded import beta_draw, draw, pick
 from actors.simulated.world import LEVELS, World, read_views, shown, strategy_for
-from replan.data import data_root
+from actors.values.artifacts import Artifact, Context
+from replan.setup.data_files import data_root
 from runtime.models.port import Fault, FaultKind
 from tests.contracts.model import request
 

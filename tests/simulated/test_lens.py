@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from actors.artifacts import Artifact, Context
 from actors.guards.catalogue import BUILT_IN
-from actors.simulated.lens import Lens
 from actors.simulated.plans import plan_of
 from actors.simulated.profile import Defect
+from actors.simulated.verdict_filter import Lens
+from actors.values.artifacts import Artifact, Context
 from tests.simulated.test_author import PROBLEM, profile
 
 SOUND, BROKEN = plan_of("g", "n"), plan_of("g", "n", Defect.GOAL, "clue_abc123")

@@ -5,8 +5,8 @@ import yaml
 
 from actors.simulated.model import load_profile
 from actors.simulated.profile import Cause, Odds
-from replan.data import data_root
-from runtime.errors import UsageProblem
+from replan.setup.data_files import data_root
+from runtime.core.errors import UsageProblem
 
 SHIPPED = sorted(path.stem for path in (data_root() / "configs" / "profiles").glob("*.yaml"))
 

@@ -8,25 +8,25 @@ import json
 import random
 from dataclasses import dataclass, field, replace
 
-from actors.answers import TEXT, kind_of
-from actors.machine.context import rendered
-from actors.machine.events import (
+from actors.planning.classifier_prompt import rendered_failure
+from actors.planning.events import (
     EVENTS,
     ClarificationRequested,
     ClassificationRequested,
     GenerationRequested,
     JudgementRequested,
 )
-from actors.machine.failure import rendered_failure
-from actors.machine.ids import call_of
-from actors.machine.messages import Begin, Faulted, Generated, Judged
-from actors.machine.planning import PlanningMachine
-from actors.machine.questions import Status
-from actors.machine.state import State
-from runtime.events import Codec
-from runtime.ledger import Amount
-from runtime.machine import Refused, fold, settle
-from runtime.messages import Crashed, Mailed, Parking, Resumed, Woken
+from actors.planning.ids import call_of
+from actors.planning.machine import PlanningMachine
+from actors.planning.messages import Begin, Faulted, Generated, Judged
+from actors.planning.prompt_context import rendered
+from actors.planning.questions import Status
+from actors.planning.state import State
+from actors.values.answers import TEXT, kind_of
+from runtime.core.events import Codec
+from runtime.core.ledger import Amount
+from runtime.core.machine import Refused, fold, settle
+from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken
 from runtime.models.port import Fault, Reply
 from tests.simulation.invariants import Invariants
 from tests.simulation.scenery import START, cause, configuration, limits, reply, verdict, weather

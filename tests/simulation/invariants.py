@@ -6,12 +6,12 @@
 import re
 from collections import Counter, defaultdict
 
-from actors.machine.context import rendered
-from actors.machine.events import GenerationRequested, Outcome
+from actors.planning.events import GenerationRequested, Outcome
+from actors.planning.prompt_context import rendered
 from actors.policy.table import BacktrackLevel
 from actors.search.cost import worst_case_calls
 from actors.search.moves import Search
-from runtime.ledger import Amount
+from runtime.core.ledger import Amount
 
 REPLANS = (BacktrackLevel.PARTIAL_REPLAN, BacktrackLevel.FULL_REPLAN)
 

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from actors.answers import YES_NO, choice
-from actors.findings import Code, Finding, ReasonTag, Verdict
 from actors.policy.cause import Cause
-from runtime.ledger import Limits
-from runtime.models.port import Fault, FaultKind, Reply, Usage
-from runtime.models.prices import Price
-from runtime.replies import ReplyCode
+from actors.values.answers import YES_NO, choice
+from actors.values.findings import Code, Finding, ReasonTag, Verdict
+from runtime.core.cost import Price, Usage
+from runtime.core.ledger import Limits
+from runtime.models.port import Fault, FaultKind, Reply
+from runtime.models.replies import ReplyCode
 from tests.support.worlds import pinned
 
 CODES = (

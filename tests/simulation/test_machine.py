@@ -10,7 +10,7 @@ import random
 from hypothesis import strategies as some
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from runtime.messages import Parking
+from runtime.core.messages import Parking
 from tests.simulation.driver import Run
 
 

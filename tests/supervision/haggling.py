@@ -7,16 +7,17 @@ from typing import Any
 
 import trio
 
-from runtime.actor import Actor, Envelope
-from runtime.clock import TrioClock
-from runtime.errors import JournalError
+from runtime.core.clock import TrioClock
+from runtime.core.errors import JournalError
+from runtime.drive.actor import Actor, Envelope
+from runtime.drive.options import LeaseTerms, Stop
+from runtime.drive.supervisor import Supervisor
 from runtime.journal.memory import Fault, open_memory
 from runtime.journal.port import Journal
-from runtime.supervisor import Lease, Stop, Supervisor
 from tests.support.negotiation import CODEC, Haggle, Negotiation, NegotiationEvent, Offer
 
 Player = Callable[[Envelope], Awaitable[Offer]]
-LEASE = Lease("test", ttl=30.0, poll=0.1)
+LEASE = LeaseTerms("test", ttl=30.0, poll=0.1)
 
 
 @asynccontextmanager

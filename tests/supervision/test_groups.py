@@ -3,8 +3,8 @@
 import pytest
 import trio
 
-from runtime.errors import Fenced, JournalDamaged, UsageProblem
-from runtime.groups import root_cause
+from runtime.core.error_groups import root_cause
+from runtime.core.errors import Fenced, JournalDamaged, UsageProblem
 from tests.supervision.haggling import player, supervisor, table
 from tests.support.negotiation import Start
 

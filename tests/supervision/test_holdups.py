@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 import trio
 
-from runtime.driving import Ending, Lease, Stop
-from runtime.errors import JournalDamaged, JournalError, StorageFull
+from runtime.core.errors import JournalDamaged, JournalError, StorageFull
+from runtime.drive.changes import Bell
+from runtime.drive.options import Ending, LeaseTerms, Stop
 from runtime.journal.memory import Fault
 from runtime.journal.port import Journal
-from runtime.news import Bell
 from tests.supervision.haggling import call_off, player, press, supervisor, table, trouble
 from tests.support.negotiation import NegotiationEvent, Start
 
@@ -54,7 +54,7 @@ async def test_mail_that_cannot_be_read_for_a_while_ends_nothing_and_is_heard_la
     """What is in flight has been paid for; and a message waits for no further commit, not even of the lease."""
     async with table() as journal:
         let_fail(monkeypatch, journal, read, trouble(JournalError("out of reach"), read, since=2.0, until=50.0))
-        lease = Lease("test", ttl=3600.0, poll=0.1)
+        lease = LeaseTerms("test", ttl=3600.0, poll=0.1)
         driver = supervisor(journal, player(10, 0, 1000.0), player(50, 0), lease=lease)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(call_off, journal, 5.0)

@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from runtime import process
-from runtime.errors import Held
-from runtime.owner import describe
-from runtime.process import identity, is_dead
+from runtime.core.errors import Held
+from runtime.core.owner import describe
+from runtime.host import process
+from runtime.host.process import identity, is_dead
 
 EARLIER = f"{process._boot()}.1"
 """When no process of today was born: as this system started."""

@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 import trio
 
-from runtime.actor import Envelope
-from runtime.clock import TrioClock
-from runtime.crash import install
-from runtime.errors import Fenced, Held, JournalDamaged, JournalError
+from runtime.core.clock import TrioClock
+from runtime.core.crash_points import install
+from runtime.core.errors import Fenced, Held, JournalDamaged, JournalError
+from runtime.drive.actor import Envelope
+from runtime.drive.options import Ending, Stop
+from runtime.drive.supervisor import Supervisor
 from runtime.journal.port import Journal
-from runtime.supervisor import Ending, Stop, Supervisor
 from tests.supervision.haggling import LEASE, call_off, player, press, supervisor, table, trouble
 from tests.support.negotiation import Negotiation, NegotiationEvent, Offer, Offered, Start
 

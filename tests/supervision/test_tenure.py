@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 import pytest
 import trio
 
-from runtime.clock import TrioClock
-from runtime.driving import Ending
-from runtime.errors import Fenced, JournalDamaged, JournalError, StorageFull
+from runtime.core.clock import TrioClock
+from runtime.core.errors import Fenced, JournalDamaged, JournalError, StorageFull
+from runtime.drive.lease import LeaseKeeper
+from runtime.drive.offline import record
+from runtime.drive.options import Ending
 from runtime.journal.memory import Fault
 from runtime.journal.port import Journal
-from runtime.recording import record
-from runtime.tenure import Tenure
 from tests.supervision.haggling import LEASE, player, supervisor, table, trouble
 from tests.support.negotiation import Negotiation, NegotiationEvent, Start
 
@@ -29,11 +29,11 @@ class Jumping(TrioClock):
 @asynccontextmanager
 async def held(
     clock: TrioClock | None = None, fault: Fault | None = None
-) -> AsyncIterator[tuple[Journal[NegotiationEvent], Tenure]]:
+) -> AsyncIterator[tuple[Journal[NegotiationEvent], LeaseKeeper]]:
     """Open a journal with a run, and hold that."""
     clock = clock or TrioClock()
     async with table(fault, clock) as journal:
-        tenure = Tenure(journal, "run", LEASE, clock)
+        tenure = LeaseKeeper(journal, "run", LEASE, clock)
         await tenure.claim()
         yield journal, tenure
 
@@ -42,10 +42,10 @@ async def test_a_lease_that_goes_on_is_not_asked_about_before_a_call(autojump_cl
     asked: list[str] = []
     async with held(fault=lambda operation, _: asked.append(operation)) as (_, tenure):
         await trio.sleep(LEASE.ttl - 1)
-        await tenure.make_sure()
+        await tenure.ensure_held()
         assert "renew" not in asked
         await trio.sleep(2)
-        await tenure.make_sure()
+        await tenure.ensure_held()
         assert "renew" in asked
 
 
@@ -62,7 +62,7 @@ async def test_a_driver_whose_machine_was_suspended_hears_of_its_rival_before_it
             clock.ahead = -3600.0  # By this clock alone, the lease would go on.
             await trio.sleep(31)
         with pytest.raises(Fenced):
-            await tenure.make_sure()
+            await tenure.ensure_held()
 
 
 @pytest.mark.parametrize("error", [JournalError("busy"), StorageFull("disk")])
@@ -72,7 +72,7 @@ async def test_a_call_waits_until_it_is_sure_whose_the_run_is(
     """Else a full disk, which holds a run up and loses nothing, would end it with replies in hand."""
     async with held(fault=trouble(error, "renew", until=100.0)) as (_, tenure):
         await trio.sleep(40)
-        await tenure.make_sure()
+        await tenure.ensure_held()
         assert 100 <= trio.current_time() < 110
 
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from runtime.events import Codec, Event
-from runtime.machine import Refused, Summary, Work
-from runtime.messages import Crashed, Mailed, Parking, Resumed, Woken
+from runtime.core.events import Codec, Event
+from runtime.core.machine import Refused, Summary, Work
+from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken
 
 
 class Opened(Event):
@@ -77,7 +77,7 @@ class Haggle:
 
 
 class Negotiation:
-    """`runtime.machine.Machine` for haggling."""
+    """`runtime.core.machine.Machine` for haggling."""
 
     def initial(self) -> Haggle:
         return Haggle()

@@ -10,21 +10,21 @@ from typing import Any
 import yaml
 
 from actors.config.workflow import Workflow
-from actors.findings import Finding, Verdict
-from actors.machine.events import ClassificationRequested, GenerationRequested, JudgementRequested, PlanningEvent
-from actors.machine.messages import Begin, Faulted, Generated, Judged, PlanningMessage
-from actors.machine.pinned import Pinned
-from actors.machine.planning import PlanningMachine
-from actors.machine.state import State
+from actors.planning.config import RunConfig
+from actors.planning.events import ClassificationRequested, GenerationRequested, JudgementRequested, PlanningEvent
+from actors.planning.machine import PlanningMachine
+from actors.planning.messages import Begin, Faulted, Generated, Judged, PlanningMessage
+from actors.planning.state import State
 from actors.policy.cause import CLASSIFIER
 from actors.policy.table import Policy
 from actors.prompting.book import PromptBook, PromptEntry, Sections
-from replan.data import data_root
-from runtime.ledger import Limits
-from runtime.machine import Refused, settle
-from runtime.messages import Resumed, Woken
-from runtime.models.port import Fault, Reply, Usage
-from runtime.models.prices import Price
+from actors.values.findings import Finding, Verdict
+from replan.setup.data_files import data_root
+from runtime.core.cost import Price, Usage
+from runtime.core.ledger import Limits
+from runtime.core.machine import Refused, settle
+from runtime.core.messages import Resumed, Woken
+from runtime.models.port import Fault, Reply
 
 SECTIONS = {
     name: f"[{name}]" for name in Sections.model_fields if name not in ("dependency", "question", "escalation", "retry")
@@ -63,14 +63,16 @@ def default_policy() -> Policy:
     return Policy.model_validate(yaml.safe_load(text))
 
 
-def pinned(steps: Mapping[str, Mapping[str, Any]], *, price: Price | None = None, **keys: Any) -> Pinned:
+def pinned(steps: Mapping[str, Mapping[str, Any]], *, price: Price | None = None, **keys: Any) -> RunConfig:
     """Return a configuration; a step is `{requires, rmax, backtrack_budget, …}`, its guard a plug-in unless given."""
     pairs = {step: {"generator": "model", "guard": "toy", **settings} for step, settings in steps.items()}
     workflow = Workflow.model_validate({"name": "toy", "action_pairs": pairs, **keys})
     book = PromptBook(entries=dict.fromkeys((*steps, CLASSIFIER), ENTRY), sections=Sections.model_validate(SECTIONS))
     below = {pair["generator"].removeprefix("workflow:") for pair in pairs.values() if ":" in pair["generator"]}
     children = {name: pinned({"only": {}}) for name in below}
-    return Pinned(workflow=workflow, policy=default_policy(), prompts=book, model="toy", price=price, children=children)
+    return RunConfig(
+        workflow=workflow, policy=default_policy(), prompts=book, model="toy", price=price, children=children
+    )
 
 
 SEEDS = {
@@ -121,7 +123,7 @@ def start_anywhere(machine: PlanningMachine, events: Sequence[PlanningEvent], ep
 class World:
     """Plays the actors of one run, one message at a time, on the pure machine. `calls` counts requests per step."""
 
-    config: Pinned
+    config: RunConfig
     judge: Judge
     author: Author = some_reply
     limits: Limits = field(default_factory=lambda: Limits(calls=1000))

@@ -96,12 +96,12 @@ class _FullFile(apsw.VFSFile):
 
 
 def _child(order: dict[str, Any]) -> None:
-    import runtime.history
-    import runtime.supervisor
-    from replan import engine
+    import runtime.drive.run_log
+    import runtime.drive.supervisor
     from replan.cli import main
-    from runtime.crash import install
-    from runtime.supervisor import Lease
+    from replan.runs import engine
+    from runtime.core.crash_points import install
+    from runtime.drive.supervisor import LeaseTerms
 
     counts: Counter[str] = Counter()
     kill, stop = order.get("kill") or {}, order.get("stop") or {}
@@ -118,11 +118,11 @@ def _child(order: dict[str, Any]) -> None:
 
     install(reached)
     if "ttl" in order:
-        assert engine.Lease is Lease
-        engine.Lease = partial(Lease, ttl=order["ttl"])  # type: ignore[misc, assignment]
+        assert engine.LeaseTerms is LeaseTerms
+        engine.LeaseTerms = partial(LeaseTerms, ttl=order["ttl"])  # type: ignore[misc, assignment]
     if "full" in order:
         disk = _Full(Path(order["full"]))  # noqa: F841 - registered as long as it is held
-        runtime.history.AGAIN_SECONDS = runtime.supervisor.AGAIN_SECONDS = 0.1
+        runtime.drive.run_log.AGAIN_SECONDS = runtime.drive.supervisor.AGAIN_SECONDS = 0.1
     os.environ.clear()
     os.environ.update(order["env"])
     for name, descriptor in (("out", 1), ("err", 2)):
@@ -155,8 +155,8 @@ def serve() -> None:
     import replan.cli.app
     import replan.cli.driving
     import replan.cli.running
-    import replan.home  # noqa: F401
-    import runtime.models.openai_hand  # noqa: F401
+    import replan.runs.home  # noqa: F401
+    import runtime.models.openai_client  # noqa: F401
 
     for line in sys.stdin:
         order = json.loads(line)

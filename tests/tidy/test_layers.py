@@ -9,22 +9,22 @@ MAY_IMPORT = {"replan": {"replan", "actors", "runtime"}, "actors": {"actors", "r
 OURS = {*PACKAGES, "tests", "benchmarks", "docs"}
 
 PURE = (
-    "actors/machine/**/*.py",
+    "actors/planning/**/*.py",
     "actors/search/**/*.py",
     "actors/policy/**/*.py",
     "actors/guards/**/*.py",
     "actors/plans/**/*.py",
     "actors/rules/**/*.py",
-    "actors/artifacts.py",
-    "actors/findings.py",
-    "runtime/machine.py",
-    "runtime/ledger.py",
-    "runtime/budget.py",
-    "runtime/events.py",
-    "runtime/replies.py",
-    "runtime/messages.py",
-    "runtime/redact.py",
-    "runtime/terminal.py",
+    "actors/values/artifacts.py",
+    "actors/values/findings.py",
+    "runtime/core/machine.py",
+    "runtime/core/ledger.py",
+    "runtime/core/daily_budget.py",
+    "runtime/core/events.py",
+    "runtime/models/replies.py",
+    "runtime/core/messages.py",
+    "runtime/logs/redact.py",
+    "runtime/logs/terminal_text.py",
 )
 """Machines, guards and values: the same input gives the same output, and nothing happens."""
 

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 import yaml
 
-from actors.machine.decided import Decided
-from actors.machine.events import BranchOpened, FailureClassified, GenerationFailed, Revised, VerdictReached
-from replan.data import data_root
-from replan.engine import CODEC, Engine, Manner
-from replan.job import Asked, make_job
-from replan.plugins import registry
-from replan.result import Result
-from replan.settings import UserConfig, choose_model
-from runtime.clock import Clock, SystemClock
-from runtime.events import Event
+from actors.planning.decision_event import Decided
+from actors.planning.events import BranchOpened, FailureClassified, GenerationFailed, Revised, VerdictReached
+from replan.runs.engine import CODEC, DriveOptions, Engine
+from replan.runs.prepare import RunOptions, prepare_run
+from replan.setup.data_files import data_root
+from replan.setup.plugins import registry
+from replan.setup.settings import UserConfig, choose_model
+from replan.views.result import Result
+from runtime.core.clock import Clock, SystemClock
+from runtime.core.events import Event
 from runtime.journal.memory import open_memory
 from tests.support.answers import Answer, Handler, by_step, request_parts
 from tests.support.artifacts import GOOD, PROBLEM, plan
@@ -45,9 +45,9 @@ async def run_against(
         async with open_memory(CODEC, time) as journal:
             known = registry()
             engine = Engine(journal, registry=known, clock=time, environment=environment)
-            job = make_job(
+            job = prepare_run(
                 PROBLEM,
-                Asked(**asked),
+                RunOptions(**asked),
                 choose_model("test-model", environment, UserConfig()),
                 config=UserConfig(),
                 registry=known,
@@ -55,7 +55,7 @@ async def run_against(
                 environment=environment,
                 now=time.now(),
             )
-            heard = Manner(on_record=lambda record, _: events.append(record.event))
+            heard = DriveOptions(on_record=lambda record, _: events.append(record.event))
             result = await engine.begin(job, heard, run="run-1")
             yield result, server, events
 

@@ -1,0 +1,104 @@
+"""The words after `--model`: which model is meant, as a value."""
+
+import difflib
+import re
+from dataclasses import dataclass
+
+from runtime.core.errors import UsageProblem
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A model of an OpenAI-compatible server, under the server's own name for it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The built-in author: deterministic and offline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """A seeded stochastic author with known error rates."""
+
+    profile: str
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scripted:
+    """Replies out of a YAML or JSON file."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """The replies of a recorded run."""
+
+    run: str
+
+
+ModelSpec = Named | Rules | Simulated | Scripted | Replay
+
+GRAMMAR = "NAME, rules, simulated:PROFILE[?seed=N], scripted:FILE or replay:RUN"
+"""What may be named, for help texts."""
+
+NAME_MAX = 200
+
+_PREFIXES = ("simulated", "scripted", "replay")
+_BUILT_IN = {form.partition(":")[0]: form for form in ("rules", "simulated:PROFILE", "scripted:FILE", "replay:RUN")}
+_SIMULATED = re.compile(r"(?P<profile>[a-z][a-z0-9_-]{0,63})(?:\?seed=(?P<seed>[0-9]{1,18}))?")
+_RUN = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")  # as the journal's `create` has it
+
+
+def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
+    """Return the model that a text names, by the grammar `GRAMMAR`.
+
+    A server's own names may hold colons and slashes (`llama3:8b`, `meta/llama-3`): only the three prefixes are special.
+
+    Raises:
+        UsageProblem: naming `place`.
+    """
+    text = text.strip()
+    if not text:
+        raise UsageProblem("names no model", place=place, hint=GRAMMAR)
+    if len(text) > NAME_MAX and not text.startswith("scripted:"):
+        raise UsageProblem(f"the name is longer than {NAME_MAX} characters", place=place, hint=GRAMMAR)
+    if text == "rules":
+        return Rules()
+    prefix, colon, rest = text.partition(":")
+    if prefix in _PREFIXES:
+        return _prefixed(prefix, rest, place)
+    if prefix == "rules":
+        raise UsageProblem("`rules` takes nothing after it", place=place, hint="write just rules")
+    if not text.isprintable() or " " in text:
+        raise UsageProblem("a model's name has no spaces or control characters", place=place, hint=GRAMMAR)
+    if colon and (near := difflib.get_close_matches(prefix, _PREFIXES, n=1, cutoff=0.8)):
+        raise UsageProblem(f"unknown kind of model `{prefix}:`", place=place, hint=f"did you mean {near[0]}:?")
+    return Named(text)
+
+
+def near_built_in(name: str) -> str:
+    """Return the form of the model without a server whose name is near to this one, or nothing."""
+    near = difflib.get_close_matches(name.lower(), _BUILT_IN, n=1, cutoff=0.75)
+    return _BUILT_IN[near[0]] if near else ""
+
+
+def _prefixed(prefix: str, rest: str, place: str) -> ModelSpec:
+    if prefix == "scripted":
+        if not rest:
+            raise UsageProblem("`scripted:` names no file", place=place, hint="such as scripted:replies.yaml")
+        return Scripted(rest)
+    if prefix == "replay":
+        if _RUN.fullmatch(rest) is None:
+            raise UsageProblem("`replay:` names no run", place=place, hint="name one, such as replay:k7m2x9qa")
+        return Replay(rest)
+    matched = _SIMULATED.fullmatch(rest)
+    if matched is None:
+        raise UsageProblem(
+            "`simulated:` takes a profile and perhaps a seed", place=place, hint="such as simulated:base?seed=7"
+        )
+    return Simulated(matched["profile"], int(matched["seed"] or 0))

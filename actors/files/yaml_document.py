@@ -1,0 +1,198 @@
+"""Reads a YAML file (JSON is YAML) into plain values that still know their lines.
+
+`read_document(path)` and `parse_document(text, source)` give a `Document`. Every problem is a `UsageProblem` whose
+place is `FILE:LINE key.path`. Plain scalars follow the core schema of YAML 1.2, as JSON does: `no` and `1:30` are
+text, and only `true`, `false`, `null`, `~` and numbers are not. Tags, merge keys and keys that are no text are refused.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from runtime.core.errors import UsageProblem
+
+FILE_BYTES_MAX = 1024 * 1024
+"""A configuration file is written by hand; the largest of the seeds' has 13 kB."""
+NODES_MAX = 50_000
+"""Values in one document, aliases expanded: an alias bomb passes this in a few hundred bytes."""
+DEPTH_MAX = 50
+"""Nesting; a workflow needs five levels. Below Python's own limit with room to spare."""
+
+KeyPath = tuple[str | int, ...]
+
+_INT = re.compile(r"[-+]?[0-9]{1,18}")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]{1,300}(\.[0-9]*)?)([eE][-+]?[0-9]{1,2})?")
+_WORDS: Mapping[str, Any] = {"": None, "~": None} | {
+    spelling: value
+    for word, value in (("null", None), ("true", True), ("false", False))
+    for spelling in (word, word.capitalize(), word.upper())
+}
+_TAGS = {
+    yaml.ScalarNode: "tag:yaml.org,2002:str",
+    yaml.SequenceNode: "tag:yaml.org,2002:seq",
+    yaml.MappingNode: "tag:yaml.org,2002:map",
+}
+
+
+def key_path(path: KeyPath) -> str:
+    """Return a path as people write it: `action_pairs.g_plan.requires[0]`."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file's top-level mapping; `source` is the file as it was named, `lines` the line of each path (0: none)."""
+
+    source: str
+    value: Mapping[str, Any]
+    lines: Mapping[KeyPath, int] = field(default_factory=dict)
+
+    def place(self, path: KeyPath = ()) -> str:
+        """Return `FILE:LINE key.path`; a path that is not in the file has the line of its nearest parent."""
+        known = path
+        while known and known not in self.lines:
+            known = known[:-1]
+        line = self.lines.get(known)
+        return f"{self.source}{f':{line}' if line else ''} {key_path(path)}".strip()
+
+    def problem(self, cause: str, path: KeyPath = (), hint: str = "") -> UsageProblem:
+        """Return the problem that stands at a path."""
+        return UsageProblem(cause, place=self.place(path), hint=hint)
+
+
+def read_document(path: Path) -> Document:
+    """Return a file's document.
+
+    Raises:
+        UsageProblem: the file cannot be read, is over `FILE_BYTES_MAX`, or is not what `parse_document` takes.
+    """
+    source = str(path)
+    try:
+        with path.open("rb") as file:
+            data = file.read(FILE_BYTES_MAX + 1)
+    except FileNotFoundError:
+        raise UsageProblem("no such file", place=source, hint="name a file that is there") from None
+    except IsADirectoryError:
+        raise UsageProblem("this is a folder, not a file", place=source, hint="name the file in it") from None
+    except OSError as error:
+        cause = f"cannot be read: {(error.strerror or str(error)).lower()}"
+        raise UsageProblem(cause, place=source, hint="name a file that you may read") from None
+    except ValueError:  # a zero byte in the name
+        raise UsageProblem("this is not a file name", place=repr(source), hint="name a file that is there") from None
+    if len(data) > FILE_BYTES_MAX:
+        hint = "leave out what is not needed, or name another file"
+        raise UsageProblem(f"the file is over {FILE_BYTES_MAX // 1024} KiB", place=source, hint=hint)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise UsageProblem(f"not UTF-8 text (byte {error.start})", place=source, hint="save it as UTF-8") from None
+    return parse_document(text, source)
+
+
+@lru_cache(maxsize=16)  # A host compares the files of a few workflows again and again, and reading YAML is slow.
+def parse_document(text: str, source: str) -> Document:
+    """Return a text's document, which is shared: nobody may change it.
+
+    Raises:
+        UsageProblem: not YAML, empty, not a mapping, a duplicate key, too deep, too many values, or not plain data.
+    """
+    if source.endswith(".json"):
+        # JSON allows tabs between tokens and never inside a string; YAML allows them nowhere as indentation.
+        text = text.replace("\t", " ")
+    try:
+        root = yaml.compose(text, Loader=_Loader)
+    except yaml.MarkedYAMLError as error:
+        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise UsageProblem(f"not YAML: {error.problem or error.context}", place=f"{source}{line}") from None
+    except yaml.reader.ReaderError as error:
+        line_number = text.count("\n", 0, error.position) + 1
+        raise UsageProblem(f"not text: {error.reason}", place=f"{source}:{line_number}") from None
+    if root is None:
+        raise UsageProblem("the file is empty", place=source, hint="a mapping of keys to values is expected")
+    builder = _Builder(source)
+    value = builder.build(root, ())
+    if not isinstance(value, dict):
+        raise UsageProblem("the top level is not a mapping", place=f"{source}:1", hint="start with `name: ...`")
+    return Document(source, value, builder.lines)
+
+
+class _Loader(yaml.BaseLoader):
+    """PyYAML's composer, which recurses, with a limit to its depth."""
+
+    depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        self.depth += 1
+        if self.depth > DEPTH_MAX:
+            mark = parent.start_mark if parent else None
+            raise yaml.composer.ComposerError(None, None, f"nested over {DEPTH_MAX} levels", mark)
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
+
+
+class _Builder:
+    """Turns composed nodes into plain values, and writes down where each stood."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.lines: dict[KeyPath, int] = {}
+        self.count = 0
+
+    def build(self, node: yaml.Node, path: KeyPath) -> Any:
+        self.count += 1
+        self.lines.setdefault(path, node.start_mark.line + 1)
+        if self.count > NODES_MAX or len(path) > DEPTH_MAX:
+            raise self._problem("too many values: an alias repeats itself", node, path[:4])
+        if node.tag != _TAGS[type(node)]:
+            raise self._problem(f"tag {node.tag} is not allowed", node, path)
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
+        assert isinstance(node, yaml.ScalarNode)
+        return self._text(node, path) if node.style else _plain(node.value)
+
+    def _mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise self._problem("a key must be text", key_node, path)
+            key = self._text(key_node, path)
+            if not key_node.style and key == "<<":
+                raise self._problem("merge keys (<<) are not supported", key_node, path)
+            if not key_node.style and not isinstance(_plain(key), str):
+                raise self._problem(f"key {key} is not text", key_node, path, "put it in quotes")
+            if key in result:
+                raise self._problem(f"duplicate key {key!r}", key_node, path)
+            self.lines[*path, key] = key_node.start_mark.line + 1
+            result[key] = self.build(value_node, (*path, key))
+        return result
+
+    def _text(self, node: yaml.ScalarNode, path: KeyPath) -> str:
+        """Return a scalar's text; JSON writes characters beyond 16 bits as two escapes, which are joined here."""
+        text: str = node.value
+        try:
+            return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+        except UnicodeDecodeError:
+            raise self._problem("half a surrogate pair is not text", node, path) from None
+
+    def _problem(self, cause: str, node: yaml.Node, path: KeyPath, hint: str = "") -> UsageProblem:
+        place = f"{self.source}:{node.start_mark.line + 1} {key_path(path)}".rstrip()
+        return UsageProblem(cause, place=place, hint=hint)
+
+
+def _plain(text: str) -> Any:
+    """Return the value of an unquoted scalar."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INT.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    return text

@@ -1,0 +1,100 @@
+"""Generators: what makes an artifact for a step. The built-in ones ask a model; plug-ins are any async function.
+
+A plug-in generator is written against anyio, so that its author need not know the runner: `async def make(context:
+Context) -> str`; one that waits for nothing may be a plain function. Its text is judged like a model's.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+from actors.config.plugin_errors import naming
+from actors.planning.machine import GenerationBrief
+from actors.planning.reply_schemas import SCHEMAS
+from actors.values.artifacts import Context
+from runtime.core.cost import Usage
+from runtime.models.port import Fault, Model, ModelRequest, Reply
+from runtime.models.replies import Parsed
+
+TextMaker = Callable[[Context], Awaitable[str] | str]
+"""What a plug-in generator is."""
+
+
+class Generator(Protocol):
+    """Makes one artifact for one request."""
+
+    async def generate(self, brief: GenerationBrief) -> Reply | Fault:
+        """Return the reply, or what went wrong on the way."""
+        ...
+
+
+class ModelGenerator:
+    """Asks the model, with the prompt that the machine rendered and the schema of the step's role."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    async def generate(self, brief: GenerationBrief) -> Reply | Fault:
+        """Return the model's reply."""
+        return await self._model.complete(model_request(brief))
+
+
+class FunctionGenerator:
+    """A plug-in: a function from a context to text, async or not. It counts as one call and reports no tokens."""
+
+    def __init__(self, function: TextMaker, name: str) -> None:
+        self._function = function
+        self._name = name
+
+    async def generate(self, brief: GenerationBrief) -> Reply | Fault:
+        """Return the function's text.
+
+        Raises `TypeError` for anything else and `PlugInFailed` for what the function raises; both end the run as a bug.
+        """
+        with naming(f"generator {self._name}"):
+            answer = self._function(brief.context)
+            text: object = await answer if isinstance(answer, Awaitable) else answer
+        if not isinstance(text, str):
+            raise TypeError(f"generator {self._name!r} returned {type(text).__name__}, not text")
+        return Reply(text=text, usage=Usage(), model=self._name)
+
+
+def model_request(brief: GenerationBrief) -> ModelRequest:
+    """Return what a model is asked for a brief."""
+    request, role = brief.request, str(brief.context.settings.get("role", ""))
+    return ModelRequest(
+        run=brief.run,
+        request_id=request.request_id,
+        purpose=request.purpose,
+        system=brief.prompt.system,
+        user=brief.prompt.user,
+        timeout_seconds=request.timeout_seconds,
+        output_tokens_max=request.output_tokens_max,
+        schema=SCHEMAS.get(role),
+        schema_name=role or "reply",
+        material=material(brief.context),
+    )
+
+
+def material(context: Context) -> dict[str, Any]:
+    """Return a context as plain data, for authors in this process."""
+    roles: Mapping[str, str] = context.settings.get("roles", {})
+    values = {
+        step: artifact.value.value
+        for step, artifact in context.dependencies.items()
+        if isinstance(artifact.value, Parsed)
+    }
+    return {
+        "role": context.settings.get("role", ""),
+        "specification": context.specification,
+        "requirements": list(context.requirements),
+        "notes": list(context.notes),
+        "dependencies": {roles.get(step, step): value for step, value in values.items()},
+        "dependencies_by_step": values,
+        "retry": [feedback.text for feedback in context.retry],
+        "escalation": [feedback.text for feedback in context.escalation],
+        "clarifications": [
+            {"question": said.question, "answer": said.answer, "unanswered": said.unanswered}
+            for said in context.clarifications
+        ],
+        "settings": dict(context.settings),
+    }

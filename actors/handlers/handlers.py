@@ -1,0 +1,103 @@
+"""Handlers: from an envelope to the message that answers it, for steps, guards and the clock."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import trio
+
+from actors.guards.port import AnyGuard
+from actors.handlers.generators import Generator
+from actors.planning.events import WaitRequested
+from actors.planning.machine import GenerationBrief, JudgementBrief
+from actors.planning.messages import Faulted, Generated, Judged
+from actors.values.findings import Verdict
+from runtime.core.clock import Clock
+from runtime.core.crash_points import reached
+from runtime.core.messages import Woken
+from runtime.drive.actor import Envelope
+from runtime.models.limiter import CallSlot
+from runtime.models.port import Fault, FaultKind, Reply
+
+INLINE_BYTES_MAX = 64 * 1024
+"""A guard on a larger artifact runs in a thread, so that one plan does not hold up the other runs of the process."""
+
+_UNSENT = Fault(
+    kind=FaultKind.REFUSED_CONNECTION, message="not sent, since its run is being stopped or has gone another way"
+)
+
+
+async def generate(generator: Generator, clock: Clock, turn: CallSlot, envelope: Envelope) -> Generated | Faulted:
+    """Ask the generator once its turn has come, within the request's time limit; not if it should not be sent any more.
+
+    One scope serves both: it ends the wait to be sent, where that has become vain, and has a deadline from then on.
+    """
+    brief: GenerationBrief = envelope.context
+    request_id, limit = brief.request.request_id, brief.request.timeout_seconds
+    started: float | None = None
+    answer: Reply | Fault | None = None
+    with trio.CancelScope() as scope:
+        envelope.unsent = scope
+        if envelope.parked or envelope.withdrawn:  # While it lay in the mailbox: it waits for nothing more.
+            scope.cancel()
+        async with turn():
+            reached("send.before")
+            await envelope.ensure_held()
+            if envelope.may_send():
+                started, scope.deadline = clock.now(), trio.current_time() + limit
+                answer = await generator.generate(brief)
+    if started is None:
+        return Faulted(request_id, clock.now(), 0.0, _UNSENT)
+    reached("reply.after")
+    now = clock.now()
+    answer = answer or Fault(kind=FaultKind.TIMEOUT, message=f"no reply in {limit:g} s")
+    if isinstance(answer, Fault):
+        return Faulted(request_id, now, now - started, answer)
+    return Generated(request_id, now, now - started, answer)
+
+
+def judge(
+    guard: AnyGuard, clock: Clock, threads: bool, limit_seconds: float, envelope: Envelope
+) -> Judged | Awaitable[Judged]:
+    """Ask the guard: at once, or as something to wait for if it does I/O or may take long.
+
+    A guard that takes longer than its time limit is a bug of the guard, not a rejection.
+    """
+    brief: JudgementBrief = envelope.context
+    done = partial(_judged, brief.request.request_id, clock, clock.now())
+    work = partial(guard, brief.artifact, brief.context)
+    slow = brief.request.guard == "plan_expansive" or len(brief.artifact.content) > INLINE_BYTES_MAX
+    if threads and slow:
+        return _in_time(_in_thread(work), limit_seconds, done)
+    answer = work()
+    if isinstance(answer, Verdict):
+        return done(answer)  # A guard that has not waited could not have been interrupted either.
+    return _in_time(answer, limit_seconds, done)
+
+
+async def _in_thread(work: Callable[[], Verdict | Awaitable[Verdict]]) -> Verdict:
+    answer = await trio.to_thread.run_sync(work, abandon_on_cancel=True)
+    return answer if isinstance(answer, Verdict) else await answer
+
+
+async def _in_time(work: Awaitable[Verdict], limit_seconds: float, done: Callable[[Verdict], Judged]) -> Judged:
+    with trio.fail_after(limit_seconds):
+        return done(await work)
+
+
+def _judged(request_id: str, clock: Clock, started: float, verdict: Verdict) -> Judged:
+    """Return the message that a verdict is.
+
+    One that JSON cannot hold is a bug of the guard as well. It is read back here, where that ends the run, and not when
+    it is written, where every later driver would stumble over it again; and the run goes on with what its journal says.
+    """
+    verdict = Verdict.model_validate_json(verdict.model_dump_json())
+    reached("judge.after")
+    now = clock.now()
+    return Judged(request_id, now, now - started, verdict)
+
+
+async def wait(clock: Clock, envelope: Envelope) -> Woken:
+    """Wait until the time asked for."""
+    request: WaitRequested = envelope.context
+    await clock.sleep_until(request.until)
+    return Woken(request.request_id, clock.now())

@@ -1,0 +1,71 @@
+"""The template selector: a generator without a model, which hands on the plan template of the problem's type (S123)."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+import trio
+
+from actors.config.plan_files import PLAN, TEMPLATES, read_settings
+from actors.config.workflow import TEMPLATE_SELECTOR
+from actors.handlers.generators import material
+from actors.planning.machine import GenerationBrief
+from actors.rules.data import load_templates, rules_of
+from actors.rules.plan import template_plan
+from actors.rules.reading import Reading, kind_of, read_request
+from actors.rules.tables import Rules
+from runtime.core.cost import Usage
+from runtime.core.errors import UsageProblem
+from runtime.models.port import Fault, Reply
+
+__all__ = ["TemplateSelectorGenerator"]
+
+
+class TemplateSelectorGenerator:
+    """Makes the plan of a template: deterministic, without a model call, so never tried twice.
+
+    The problem type is what the accepted analysis says. The workflow's own plan for that type (`config["templates"]`),
+    or for any other (`config["plan"]`), is handed on as it is; otherwise the shipped template in `folder` is filled
+    from the problem's text and the accepted recon. A type that nobody knows, or no analysis at all, falls back to the
+    type that the rules read from the text (S132), which is always one of the shipped ones.
+
+    Raises:
+        UsageProblem: a setting, a plan file or a shipped template cannot be used.
+    """
+
+    def __init__(self, folder: Path, config: Mapping[str, Any]) -> None:
+        self._rules = _rules(folder)
+        settings = read_settings(config, Path(), _problem)
+        self._own: Mapping[str, Mapping[str, Any]] = settings.get(TEMPLATES, {})
+        self._rest: Mapping[str, Any] | None = settings.get(PLAN)
+
+    async def generate(self, brief: GenerationBrief) -> Reply | Fault:
+        """Return the plan as JSON text, with a usage of no tokens."""
+        await trio.lowlevel.checkpoint()
+        return self.reply(brief)
+
+    def reply(self, brief: GenerationBrief) -> Reply:
+        """Return the plan as a reply, at once."""
+        plan = self.plan(read_request(material(brief.context), self._rules))
+        text = orjson.dumps(plan, option=orjson.OPT_INDENT_2).decode()
+        return Reply(text=text, usage=Usage(), model=TEMPLATE_SELECTOR)
+
+    def plan(self, reading: Reading) -> Mapping[str, Any]:
+        """Return the plan for a request that was read."""
+        said = reading.dependency("analysis").get("problem_type")
+        if not isinstance(said, str) or (said not in self._own and self._rest is None):
+            said = kind_of(reading, self._rules)
+        own = self._own.get(said, self._rest)
+        return own if own is not None else template_plan(self._rules.templates[said], reading, self._rules)
+
+
+@cache
+def _rules(folder: Path) -> Rules:
+    """Return the shipped rules; they do not change under a running process, and one process may drive many runs."""
+    return rules_of(load_templates(folder))
+
+
+def _problem(cause: str, keys: tuple[str | int, ...], hint: str) -> UsageProblem:
+    return UsageProblem(cause, place=".".join(("generator_config", *map(str, keys))), hint=hint)

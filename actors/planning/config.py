@@ -1,0 +1,145 @@
+"""What a run is pinned to: the resolved workflow, policy, prompts, model and price, stored by content at the start.
+
+Decisions not yet taken use these, so that a new release or an edited file never strands a parked run.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property, lru_cache
+from typing import Any
+
+from pydantic import Field
+
+from actors.config.workflow import Workflow
+from actors.guards.review import reviewed
+from actors.policy.decide import Escalation
+from actors.policy.table import Policy
+from actors.prompting.book import PromptBook
+from actors.search.cost import happy_calls, worst_case_calls
+from actors.search.graph import Graph, StepBudget
+from actors.search.moves import Search
+from actors.search.strategies.notation import moves_of, read_search, strategy_of
+from actors.search.strategies.tree import Strategy
+from runtime.core.cost import Price
+from runtime.core.events import Value, text_hash
+
+
+class RunConfig(Value):
+    """The resolved configuration of one run. `price` is None when it is unknown; a free model has a price of zero.
+
+    `children` are the configurations of the runs that its steps start, by the name after `workflow:`.
+    """
+
+    workflow: Workflow
+    policy: Policy
+    prompts: PromptBook
+    model: str
+    price: Price | None = None
+    children: Mapping[str, "RunConfig"] = Field(default_factory=dict)
+
+    def child_of(self, step: str) -> "RunConfig | None":
+        """Return what a step's own run is pinned to, if it is one."""
+        name = self.workflow.action_pairs[step].child
+        return None if name is None else self.children[name]
+
+    @property
+    def all(self) -> "Iterator[RunConfig]":
+        """Yield this and every configuration below it."""
+        yield self
+        for child in self.children.values():
+            yield from child.all
+
+    @property
+    def most_calls(self) -> int:
+        """The most calls that a run may take: its worst case in one round, or its cap where that is less."""
+        return min(worst_case_calls(self.graph, self.workflow.classifications_max), self.workflow.max_total_calls)
+
+    @cached_property
+    def search(self) -> Search:
+        """What the search does inside a branch."""
+        return moves_of(read_search(self.workflow.search), self.strategy)
+
+    @cached_property
+    def strategy(self) -> Strategy | None:
+        """What the search does among branches; None where there is only one."""
+        return strategy_of(read_search(self.workflow.search), self.graph)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The workflow as the search sees it."""
+        return graph_of(self.workflow, self.children)
+
+    @cached_property
+    def roles(self) -> dict[str, str]:
+        """Each step's role."""
+        return {step: self.workflow.role(step) for step in self.workflow.action_pairs}
+
+    @cached_property
+    def reviewed(self) -> frozenset[str]:
+        """The steps whose artifacts a person judges, alone or among other guards."""
+        return frozenset(step for step in self.workflow.action_pairs if reviewed(self.workflow.effective_guard(step)))
+
+    @cached_property
+    def ordered_requires(self) -> dict[str, tuple[str, ...]]:
+        """The steps that each step requires, in the order in which prompts show what they made."""
+        order, pairs = self.workflow.order(), self.workflow.action_pairs
+        return {step: tuple(upper for upper in order if upper in pair.requires) for step, pair in pairs.items()}
+
+    def settings(self, step: str) -> dict[str, Any]:
+        """Return what a step's generator and guard are told of the configuration, as values that nobody else holds."""
+        workflow = self.workflow
+        return {
+            "role": self.roles[step],
+            "roles": dict(self.roles),
+            "target_guard_level": workflow.target_guard_level,
+            "assurance": workflow.assurance,
+            "r_max": workflow.r_max,
+            "guard_catalog": list(workflow.guard_catalog),
+        }
+
+    def escalation(self, step: str) -> Escalation:
+        """Return a step's escalation settings, with the workflow's where it has none."""
+        pair = self.workflow.action_pairs[step]
+        return Escalation(
+            r_patience=self.workflow.r_patience_of(step),
+            e_max=self.workflow.e_max_of(step),
+            escalate_to=pair.escalate_to,
+            escalate_by_guard=self.workflow.escalate_by_guard_of(step),
+        )
+
+    @cached_property
+    def workflow_ref(self) -> str:
+        """The content hash of all this: two runs with the same one decide alike."""
+        return text_hash(self.model_dump_json())
+
+
+@lru_cache(maxsize=64)
+def read_config(text: str) -> RunConfig:
+    """Return the configuration that a run was started with, from its JSON. Runs with the same one share the value."""
+    return RunConfig.model_validate_json(text)
+
+
+def graph_of(workflow: Workflow, children: Mapping[str, RunConfig] | None = None) -> Graph:
+    """Return the shape and budgets of a workflow; what its `children` may take counts where they are given."""
+    known = children or {}
+
+    def calls(step: str) -> tuple[int, int]:
+        pair = workflow.action_pairs[step]
+        child = known.get(pair.child or "")
+        if child is None:
+            return pair.child_calls or 1, 1
+        most = pair.child_calls or child.most_calls
+        return most, min(most, happy_calls(child.graph))
+
+    return Graph(
+        requires={step: pair.requires for step, pair in workflow.action_pairs.items()},
+        budgets={
+            step: StepBudget(
+                rmax=workflow.rmax_of(step),
+                backtrack_budget=pair.backtrack_budget,
+                deterministic=workflow.is_deterministic(step),
+                calls=calls(step)[0],
+                happy=calls(step)[1],
+            )
+            for step, pair in workflow.action_pairs.items()
+        },
+    )

@@ -1,0 +1,74 @@
+"""The fact that the policy has decided: stored without what follows from its node and level."""
+
+from typing import Any, Literal
+
+from pydantic import model_validator
+
+from actors.planning.ids import step_of
+from actors.policy.cause import Cause
+from actors.policy.decide import Decision
+from actors.policy.table import REPLANS, BacktrackLevel
+from runtime.core.events import Event
+
+
+class Decided(Event):
+    """The policy decided what to do about a rejected node. `targets` are the steps that a replan redoes.
+
+    `classified` is the code of a classifier that selected the rule, if one did.
+
+    What failed stands in the node's verdict, and is not stored again.
+    """
+
+    kind: Literal["decided"] = "decided"
+    node: str
+    level: BacktrackLevel = BacktrackLevel.LOCAL_RETRY
+    targets: tuple[str, ...] = ()
+    rule: str
+    code: str = ""
+    wanted: tuple[str, ...] | None = None
+    delay_seconds: float = 0.0
+    classified: Cause | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_an_older_release(cls, data: Any) -> Any:
+        """Read what releases before this one wrote: the whole decision, with all that follows from the rest."""
+        if isinstance(data, dict) and "decision" in data:
+            kept = {key: value for key, value in data["decision"].items() if key not in ("step", "summary")}
+            return {"kind": data["kind"], **kept}
+        return data
+
+    @classmethod
+    def of(cls, decision: Decision) -> "Decided":
+        """Return the event of a decision."""
+        return cls(
+            node=decision.node,
+            level=decision.level,
+            targets=decision.targets if decision.level in REPLANS else (),
+            rule=decision.rule,
+            code=decision.code,
+            wanted=decision.wanted,
+            delay_seconds=decision.delay_seconds,
+            classified=decision.classified,
+        )
+
+    @property
+    def step(self) -> str:
+        """The step that was rejected."""
+        return step_of(self.node)
+
+    @property
+    def decision(self) -> Decision:
+        """The decision; what is no replan is about the failed step itself, unless it gives up."""
+        own = () if self.level is BacktrackLevel.GIVE_UP else (self.step,)
+        return Decision(
+            step=self.step,
+            node=self.node,
+            level=self.level,
+            targets=self.targets if self.level in REPLANS else own,
+            rule=self.rule,
+            code=self.code,
+            wanted=self.wanted,
+            delay_seconds=self.delay_seconds,
+            classified=self.classified,
+        )

@@ -1,0 +1,65 @@
+"""How things in a run are named. A node is one attempt at one step: `STEP/vVISIT.aATTEMPT`; its artifact has its id.
+
+In a branch other than the first `.bBRANCH` follows. A generation request has the node's id, plus `.tTRY` from the
+second try on; the classification of a rejection has `/c` after the node's id, and its tries likewise; a judgement
+request has `judge:` before it. A step's id has neither a slash nor a dot in it, so every name can be read back.
+"""
+
+from runtime.core.events import text_hash
+
+
+def node_id(step: str, visit: int, attempt: int, branch: int = 0) -> str:
+    """Return the name of an attempt."""
+    node = f"{step}/v{visit}.a{attempt}"
+    return f"{node}.b{branch}" if branch else node
+
+
+def step_of(node: str) -> str:
+    """Return the step that a node, or a generation request, belongs to."""
+    return node.partition("/")[0]
+
+
+def place_of(node: str) -> tuple[int, int]:
+    """Return a node's visit and attempt."""
+    visit, _, attempt = node.partition("/v")[2].partition(".a")
+    return int(visit), int(attempt.partition(".")[0])
+
+
+def branch_of(name: str) -> int:
+    """Return the branch that a node, or any request about one, belongs to."""
+    return int(name.partition(".b")[2].partition(".")[0].partition("/")[0] or 0)
+
+
+def classification_id(node: str) -> str:
+    """Return the name of the call that classifies why a node was rejected."""
+    return f"{node}/c"
+
+
+def try_id(call: str, try_number: int) -> str:
+    """Return the name of the request for a try of a call: an attempt, or a classification."""
+    return call if try_number == 1 else f"{call}.t{try_number}"
+
+
+def call_of(request_id: str) -> str:
+    """Return the call that a request is a try of."""
+    return request_id.partition(".t")[0]
+
+
+def node_of(request_id: str) -> str:
+    """Return the node that a generation or classification request is for."""
+    return call_of(request_id).removesuffix("/c")
+
+
+def child_run(run: str, node: str) -> str:
+    """Return the id of the run that an attempt is, where it is one: the same for every try of it, after any crash."""
+    return f"{run}.{text_hash(node)[:8]}"
+
+
+def is_child(run: str) -> bool:
+    """Tell whether a run belongs to a step of another; ids that people are given have no dot."""
+    return "." in run
+
+
+def judgement_id(node: str) -> str:
+    """Return the name of the request for a verdict on a node."""
+    return f"judge:{node}"

@@ -1,0 +1,145 @@
+"""Prints a workflow's search policy as a contingent plan, so that the plan guards can prove it (S46). Pure.
+
+The plan is a policy: every step of it is repeatable and waits for tokens. A workflow step is `wanted`, `accepted` or
+`rejected`; its attempts are a retry budget; each visit of a non-leaf is a plan step of its own, and the last one takes
+the token `visits left` away, which every way back over it needs. What the policy decides after a rejection (and what it
+falls back to) are plan steps that cannot fail; which of them fires is the verdict's choice, so the guards look at all.
+Asking the user comes last: an answer opens a new round, no answer hands the run over.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from actors.guards.plan_settings import GUARD_CATALOG
+from actors.planning.config import RunConfig
+from actors.policy.decide import wanted_targets
+from actors.search.cost import worst_case_calls
+from actors.search.graph import Graph
+from actors.search.moves import Search
+from actors.search.progress import cleared
+
+WANTED, ACCEPTED, REJECTED, LEFT = "wanted", "accepted", "rejected", "visits left"
+
+
+def as_plan(pinned: RunConfig) -> dict[str, Any]:
+    """Return the JSON value of the plan.
+
+    It names guards of the default catalogue only, so that anybody's plan guards can read it: a workflow's own guard is
+    named in the step's name, and stands as `composite_validation` where the catalogue does not know it.
+    """
+    graph = pinned.graph
+    steps = [made for step in graph.steps for made in (*_visits(pinned, step), *_decisions(pinned, step))]
+    return {
+        "plan_id": f"policy-{pinned.workflow.name}",
+        "goal": "every step of the workflow is accepted",
+        "initial_state": [token for step in graph.steps for token in _fresh(graph, step)],
+        "goal_state": [_is(step, ACCEPTED) for step in graph.steps],
+        "total_retry_budget": max(worst_case_calls(graph), sum(made["retry_budget"] for made in steps)),
+        "invariants": [
+            {"when": [_is(step, ACCEPTED)], "must": [_is(upper, ACCEPTED) for upper in graph.requires[step]]}
+            for step in graph.steps
+            if graph.requires[step]
+        ],
+        "steps": steps,
+    }
+
+
+def _visits(pinned: RunConfig, step: str) -> Iterable[dict[str, Any]]:
+    """Yield one plan step per visit; a leaf has one for all, since only its attempts are bounded."""
+    graph, workflow = pinned.graph, pinned.workflow
+    counted = _counted(graph, step)
+    named = workflow.effective_guard(step)
+    guard = named if isinstance(named, str) else named.kind
+    last = 1 + graph.budgets[step].backtrack_budget if counted else 1
+    for visit in range(1, last + 1):
+        spent = [_is(step, WANTED)] + ([_is(step, f"visit {visit}")] if counted else [])
+        following = [_is(step, f"visit {visit + 1}")] if visit < last else []
+        gone = [*spent, _is(step, LEFT)] if counted and visit == last and last > 1 else spent
+        yield {
+            "step_id": f"{step}.{visit}" if counted else step,
+            "name": f"Generate {step}, judged by {guard}",
+            "generator": workflow.action_pairs[step].generator,
+            "guard": guard if guard in GUARD_CATALOG else "composite_validation",
+            "retry_budget": 1 if graph.budgets[step].deterministic else graph.budgets[step].rmax,
+            "preconditions": [*(_is(upper, ACCEPTED) for upper in graph.requires[step]), *spent],
+            "effects": [_is(step, ACCEPTED), *following],
+            "delete_effects": gone,
+            "on_failure": "escalate" if pinned.search is Search.LINEAR else "continue",
+            "failure_effects": [_is(step, REJECTED), *following],
+            "failure_delete_effects": gone,
+            "repeatable": True,
+        }
+
+
+def _decisions(pinned: RunConfig, step: str) -> Iterable[dict[str, Any]]:
+    """Yield the ways back from a rejected step, and the question that comes last."""
+    graph = pinned.graph
+    if pinned.search is Search.LINEAR:
+        return
+    for targets, because in _ways_back(pinned, step):
+        redone = cleared(graph, targets)
+        yield {
+            "step_id": f"{step}.to.{'+'.join(targets)}",
+            "name": f"Go back from {step} to {', '.join(targets)}: {because}",
+            "generator": "policy",
+            "guard": "rules_valid",
+            "retry_budget": 1,
+            "preconditions": [_is(step, REJECTED), *(_is(other, LEFT) for other in redone if _counted(graph, other))],
+            "effects": [_is(other, WANTED) for other in redone],
+            "delete_effects": [_is(other, phase) for other in redone for phase in (ACCEPTED, REJECTED)],
+            "on_failure": "never",
+            "repeatable": True,
+        }
+    redone = cleared(graph, (step,))
+    yield {
+        "step_id": f"{step}.ask",
+        "name": f"Ask the user about {step}",
+        "generator": "user",
+        "guard": "human",
+        "retry_budget": 1,
+        "preconditions": [_is(step, REJECTED)],
+        "effects": [_is(other, WANTED) for other in redone]
+        + [token for o in graph.steps for token in _budget(graph, o)],
+        "delete_effects": [_is(other, phase) for other in redone for phase in (ACCEPTED, REJECTED)]
+        + [token for other in graph.steps for token in _later(graph, other)],
+        "repeatable": True,
+    }
+
+
+def _ways_back(pinned: RunConfig, step: str) -> Iterable[tuple[tuple[str, ...], str]]:
+    """Yield each set of steps that a rejection may send the search back to, and the rows that ask for it."""
+    graph, escalation = pinned.graph, pinned.escalation(step)
+    rows = wanted_targets(step, graph, pinned.roles, pinned.policy)
+    ways: dict[tuple[str, ...], tuple[str, ...]] = {(upper,): rows.get(upper, ()) for upper in graph.upward(step, 1)}
+    ways[step,] = ()
+    for targets in (escalation.escalate_to, *(escalation.escalate_by_guard or {}).values()):
+        if targets:
+            ways.setdefault(targets, ("as the workflow says",))
+    for targets, asking in ways.items():
+        if all(_counted(graph, target) and graph.budgets[target].backtrack_budget > 0 for target in targets):
+            yield targets, ", ".join(asking) or "when nothing else is allowed"
+
+
+def _counted(graph: Graph, step: str) -> bool:
+    """Tell whether a step's visits are bounded: it calls a model, and something requires it."""
+    return step not in graph.leaves and not graph.budgets[step].deterministic
+
+
+def _fresh(graph: Graph, step: str) -> list[str]:
+    return [_is(step, WANTED), *_budget(graph, step)]
+
+
+def _budget(graph: Graph, step: str) -> list[str]:
+    """Return the tokens of a step's unused visits."""
+    if not _counted(graph, step):
+        return []
+    return [_is(step, "visit 1"), *([_is(step, LEFT)] if graph.budgets[step].backtrack_budget else [])]
+
+
+def _later(graph: Graph, step: str) -> list[str]:
+    last = 1 + graph.budgets[step].backtrack_budget if _counted(graph, step) else 1
+    return [_is(step, f"visit {visit}") for visit in range(2, last + 1)]
+
+
+def _is(step: str, phase: str) -> str:
+    return f"{step}: {phase}"

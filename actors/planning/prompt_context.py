@@ -1,0 +1,149 @@
+"""What generators and guards get to see: contexts, with both kinds of feedback as projections of the state. Pure.
+
+Retry feedback: "your output for this step was rejected because …". Escalation feedback: "a later step failed because of
+what this step produced". Neither is stored; both are read off the nodes, so no new visit, actor or process loses them.
+Each rejection stands once in a prompt: a step that failed itself reads of it in its retry history, not again in the
+escalation history; and one that became a question stands with its answer among the clarifications, and nowhere else.
+"""
+
+from collections.abc import Container, Sequence
+from functools import lru_cache
+from typing import Any
+
+from actors.config.step_prompts import entry_for
+from actors.planning.state import Node, State
+from actors.prompting.render import Rendered, render
+from actors.values.artifacts import Context, Feedback
+from actors.values.findings import Verdict
+
+PREVIEW_MAX = 200
+"""Characters of each artifact on the attempted path that an escalation shows (S29)."""
+
+
+def context_for(state: State, step: str) -> Context:
+    """Return all that the step's generator and guard may see now."""
+    assert state.config is not None
+    workflow = state.config.workflow
+    accepted = {
+        parent: artifact
+        for parent in state.config.ordered_requires[step]
+        if (artifact := _artifact(state, state.progress[parent].accepted)) is not None
+    }
+    window = workflow.feedback_window
+    answered = _questioned(state)
+    retry = retry_feedback(state, step, answered, window)
+    causes = escalations(state, step)
+    return Context(
+        specification=state.specification,
+        constraints=workflow.constraints,
+        requirements=state.told("requirement"),
+        dependencies=accepted,
+        retry=retry,
+        escalation=(
+            escalation_feedback(state, causes, answered.union(one.node for one in retry), window) if causes else ()
+        ),
+        clarifications=state.clarifications,
+        notes=state.told("note"),
+        settings={**state.config.settings(step), "escalations": len(causes)},
+    )
+
+
+def _questioned(state: State) -> frozenset[str]:
+    """Return the rejections all of whose errors were questions that have been answered."""
+    if not state.asked:
+        return frozenset()
+    texts: dict[str, str] = {}
+    for said in state.clarifications:
+        if said.answer:
+            texts[said.node] = f"{texts.get(said.node, '')}\n{said.question}"
+    found = ((name, state.nodes[name].verdict, text) for name, text in texts.items())
+    return frozenset(
+        name
+        for name, verdict, text in found
+        if verdict is not None and all(error.message in text for error in verdict.errors)
+    )
+
+
+def rendered(state: State, step: str, context: Context | None = None) -> Rendered:
+    """Return the prompt for the step's next attempt; `context` is what it may see, where the caller has it already."""
+    assert state.config is not None
+    config = state.config
+    if config.graph.budgets[step].deterministic:  # A generator that calls no model needs no prompt.
+        return Rendered("", "")
+    entry = entry_for(config.prompts, config.workflow, step)
+    return render(entry, config.prompts, context or context_for(state, step))
+
+
+def retry_feedback(state: State, step: str, answered: Container[str], window: int) -> tuple[Feedback, ...]:
+    """Return the newest `window` of the step's own rejections over the whole run, without nodes in `answered`.
+
+    Oldest first.
+    """
+    told: list[Feedback] = []
+    for node in state.of(step):
+        if node.told and node.node not in answered:
+            told.append(Feedback(node.node, node.told, node.repeats))
+            if len(told) == window:
+                break
+    return tuple(told[::-1])
+
+
+def escalation_feedback(
+    state: State, causes: Sequence[Node], shown: Container[str], window: int
+) -> tuple[Feedback, ...]:
+    """Return one entry per cycle that sent the search back over a step, without nodes in `shown`.
+
+    `causes` are what ended the cycles; of these, the newest `window`, oldest first.
+    """
+    told: list[Feedback] = []
+    for last in reversed(causes):
+        cycle = [name for name in last.cycle if name not in shown]
+        if cycle:
+            told.append(Feedback(last.node, _story(state, last, cycle)))
+            if len(told) == window:
+                break
+    return tuple(told[::-1])
+
+
+def explain(verdict: Verdict) -> str:
+    """Return a verdict's errors as the lines that a prompt shows."""
+    lines = [f"- {finding.where + ': ' if finding.where else ''}{finding.message}" for finding in verdict.errors]
+    return "\n".join(lines) or f"- {verdict.guard}"
+
+
+def escalations(state: State, step: str) -> list[Node]:
+    """Return the rejections that sent the search back over this step, in the order in which they did.
+
+    What a step above did wrong is no later failure.
+    """
+    assert state.config is not None
+    if not state.replans:
+        return []
+    above = state.config.graph.above[step]
+    causes = (state.nodes[name] for name in state.replans)
+    return [node for node in causes if step in node.cleared and node.step not in above]
+
+
+def _story(state: State, last: Node, cycle: Sequence[str]) -> str:
+    """Tell what failed, why, and on which path, with previews."""
+    lines = []
+    for name in cycle:
+        cause = state.nodes[name]
+        assert cause.verdict is not None
+        lines += [f"{name} ({cause.verdict.guard}):", cause.told]
+    for parent in last.parents:
+        artifact = _artifact(state, parent)
+        if artifact is not None:
+            lines.append(f"{parent}: {_preview(artifact.content)}")
+    return "\n".join(lines)
+
+
+@lru_cache(maxsize=256)  # The same path stands in many prompts.
+def _preview(content: str) -> str:
+    line = " ".join(content.split())
+    return line if len(line) <= PREVIEW_MAX else f"{line[:PREVIEW_MAX]}..."
+
+
+def _artifact(state: State, node: str | None) -> Any:
+    found = state.nodes.get(node or "")
+    return None if found is None else found.artifact

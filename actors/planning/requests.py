@@ -1,0 +1,96 @@
+"""Requests for calls: rendered, bounded, and reserved at the most that they can cost. Pure."""
+
+from typing import assert_never
+
+from actors.planning.branches import focus
+from actors.planning.classifier_prompt import rendered_failure
+from actors.planning.config import RunConfig
+from actors.planning.events import ClassificationRequested, GenerationRequested
+from actors.planning.ids import branch_of, step_of
+from actors.planning.prompt_context import rendered
+from actors.planning.reply_schemas import schema_bytes
+from actors.planning.state import State
+from actors.policy.cause import CLASSIFIER
+from actors.prompting.render import Rendered
+from runtime.core.ledger import ZERO, Amount
+
+FRAMING_TOKENS = 64
+"""Reserved for what a server puts around the two messages and the schema: roles, separators, the schema's name."""
+
+
+def next_try(
+    state: State, request: GenerationRequested | ClassificationRequested
+) -> GenerationRequested | ClassificationRequested:
+    """Return the request for the next try of a call, in whatever branch it belongs to."""
+    if state.branches:
+        state = focus(state, branch_of(request.node))
+    match request:
+        case GenerationRequested():
+            return request_for(state, request.node, request.try_number + 1)
+        case ClassificationRequested():
+            return classification_of(state, request.node, request.rule, request.try_number + 1)
+        case _:
+            assert_never(request)
+
+
+def request_for(state: State, node: str, try_number: int) -> GenerationRequested:
+    """Return the request for a try of an attempt, with the prompt, limits and reservation as they are now."""
+    assert state.config is not None
+    config, step = state.config, step_of(node)
+    prompt, reserve = rendered(state, step), ZERO
+    if config.child_of(step) is not None:
+        reserve = _share(state, config.graph.budgets[step].calls)
+    elif not config.graph.budgets[step].deterministic:
+        reserve = _reserve(config, prompt, config.roles[step], config.workflow.output_tokens_max_of(step))
+    return GenerationRequested(
+        node=node,
+        try_number=try_number,
+        prompt_hash=prompt.ref,
+        calls=reserve.calls,
+        tokens_max=reserve.tokens,
+        micro_usd_max=reserve.micro_usd,
+        timeout_seconds=_shorter(state, config.workflow.timeout_seconds_of(step)),
+    )
+
+
+def classification_of(state: State, node: str, rule: str, try_number: int) -> ClassificationRequested:
+    """Return the request for a try of a classification, likewise."""
+    assert state.config is not None
+    workflow, prompt = state.config.workflow, rendered_failure(state, node)
+    reserve = _reserve(state.config, prompt, CLASSIFIER, workflow.output_tokens_max)
+    return ClassificationRequested(
+        node=node,
+        try_number=try_number,
+        prompt_hash=prompt.ref,
+        tokens_max=reserve.tokens,
+        micro_usd_max=reserve.micro_usd,
+        timeout_seconds=_shorter(state, workflow.model_timeout_seconds),
+        rule=rule,
+    )
+
+
+def _reserve(config: RunConfig, prompt: Rendered, role: str, output: int) -> Amount:
+    """Return the most that a call can cost."""
+    # A byte-level tokenizer makes at most one token of a byte, so the bytes that are sent bound the input.
+    sent = prompt.byte_count + schema_bytes(role) + FRAMING_TOKENS
+    price = 0 if config.price is None else config.price.micro_usd(sent, output)
+    return Amount(calls=1, tokens=sent + output, micro_usd=price)
+
+
+def _share(state: State, wanted: int) -> Amount:
+    """Return what a run of its own may take: its calls, or those that are left, and that share of tokens and money.
+
+    One call at least, so that a run without any left is short of calls.
+    """
+    limits, committed = state.ledger.limits, state.ledger.committed
+    left = limits.calls - committed.calls
+    calls = max(1, min(wanted, left))
+    tokens = 0 if limits.tokens is None else (limits.tokens - committed.tokens) * calls // max(1, left)
+    money = 0 if limits.micro_usd is None else (limits.micro_usd - committed.micro_usd) * calls // max(1, left)
+    return Amount(calls, max(1, tokens) if limits.tokens else 0, max(1, money) if limits.micro_usd else 0)
+
+
+def _shorter(state: State, limit: float) -> float | None:
+    """Return the active time that is left where that is less than a time limit."""
+    left = state.ledger.active_left
+    return None if left is None or left >= limit else max(0.001, left)

@@ -1,0 +1,161 @@
+"""Between the machine and a strategy: where the branches stand, what is opened or pruned, and which one wins. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import assert_never
+
+from actors.planning.events import BranchOpened, BranchPruned, Outcome, RunFinished
+from actors.planning.ids import branch_of
+from actors.planning.state import Branch, Node, State
+from actors.search.graph import Graph
+from actors.search.progress import UNSET, Phase, Progress, can_retry, cleared, ready
+from actors.search.strategies.tree import Open, Prune, Standing, Strategy, Tree
+
+
+def tree_of(state: State, strategy: Strategy, branches: Iterable[Branch]) -> Tree:
+    """Return the tree of a search that has a strategy; `branches` are all, in the order in which they were opened."""
+    limit = state.ledger.limits.calls
+    standings = tuple([branch.standing for branch in branches if branch.standing is not None])
+    tree = Tree(standings, limit, state.ledger.calls_left)
+    share = strategy.slice_of(limit)
+    if share is None or free_calls(tree, share) > 0:
+        return tree
+    spent = tuple(replace(one, spent=True) if one.live and one.calls >= share else one for one in tree.branches)
+    return Tree(spent, tree.calls, tree.left)
+
+
+def free_calls(tree: Tree, share: int) -> int:
+    """Return the calls that are in nobody's slice: what a pruned branch has not reserved of its own is among them."""
+    taken = sum([share if one.live and not one.done and one.calls < share else one.calls for one in tree.branches])
+    return tree.calls - taken
+
+
+def change_of(state: State, strategy: Strategy, tree: Tree) -> BranchOpened | BranchPruned | None:
+    """Return the event of what the strategy changes now."""
+    change = strategy.change(tree)
+    match change:
+        case None:
+            return None
+        case Prune():
+            return BranchPruned(branch=change.branch, cause=change.cause, why=change.why)
+        case Open():
+            number = len(tree.branches)
+            kept = () if change.parent is None else _kept(state, state.every_branch[change.parent])
+            return BranchOpened(branch=number, parent=change.parent, kept=kept, anew=change.anew, why=change.why)
+        case _:
+            assert_never(change)
+
+
+def _kept(state: State, parent: Branch) -> tuple[str, ...]:
+    """Return the steps whose artifacts a branch that opens on another stands on: the accepted ones that stay so."""
+    assert state.config is not None
+    wish = parent.to_revise
+    gone = () if wish is None else cleared(state.config.graph, wish.targets)
+    return tuple(step for step, slot in parent.progress.items() if slot.phase is Phase.ACCEPTED and step not in gone)
+
+
+def chosen(strategy: Strategy, tree: Tree) -> Standing | None:
+    """Return the branch whose plan wins, once no other can do better."""
+    best = _best_plan(tree)
+    if best is None or not strategy.picks_best or best.score >= 1.0:
+        return best
+    return None if any(one.busy or not (one.stuck or one.spent) for one in tree.front) else best
+
+
+def won(best: Standing) -> RunFinished:
+    """Return the successful end."""
+    return RunFinished(outcome=Outcome.SUCCESS, why="every guard passed", branch=best.branch)
+
+
+def ended(tree: Tree, event: RunFinished) -> RunFinished:
+    """Return an end with the branch that got on best. One that comes while a plan is held ends with the plan."""
+    best = _best_plan(tree)
+    if best is not None:
+        return won(best)
+    return event.model_copy(update={"branch": max(tree.live or tree.branches, key=lambda one: one.rank).branch})
+
+
+def _best_plan(tree: Tree) -> Standing | None:
+    done = [one for one in tree.live if one.done]
+    return max(done, key=lambda one: (one.score, -one.branch)) if done else None
+
+
+def standing_of(view: State) -> Standing:
+    """Return where the branch in focus stands."""
+    if view.pruned:
+        return Standing(view.branch, view.parent, live=False, calls=view.calls)
+    assert view.config is not None
+    graph, wish, nodes, progress = view.config.graph, view.to_revise, view.nodes, view.progress
+    # Only a wish that a rejection caused is a way back; a person's word sends all branches back alike.
+    cause = None if wish is None or wish.node is None else nodes[wish.node]
+    scores, doubts, phases = [], [], set()
+    rest, busy = 0, False
+    for step, slot in progress.items():  # One pass: this is asked after every event.
+        phase = slot.phase
+        phases.add(phase)
+        if phase is Phase.ACCEPTED:
+            scores.append(_score(nodes[slot.accepted or ""]))
+            continue
+        budget = graph.budgets[step]
+        rest += 0 if budget.deterministic else budget.happy
+        if phase in _REJECTED:
+            newest = view.newest(step)
+            assert newest is not None
+            scores.append(_score(newest))
+            if phase is Phase.FAILED or phase is Phase.AGAIN:
+                doubts.append(_score(newest))
+        busy = busy or (phase in _WORKING and (cause is None or step != cause.step))
+    layer, begun = _layer(graph, progress)
+    waiting = Phase.ASKED in phases or (
+        bool(view.reviews) and any(branch_of(node) == view.branch for node in view.reviews)
+    )
+    halted = Phase.STUCK in phases  # While such a branch waits for an answer, nothing more is spent on it.
+    return Standing(
+        branch=view.branch,
+        parent=view.parent,
+        done=phases == {Phase.ACCEPTED},
+        stuck=halted and not waiting,
+        back=cause is not None,
+        waiting=waiting,
+        busy=busy,
+        begun=begun,
+        own=layer == 0 or any(_own(view, step) for step in graph.layers[layer - 1]),
+        mendable=cause is not None and can_retry(graph, progress, cause.step),
+        calls=view.calls,
+        path_calls=view.inherited + view.calls,
+        layer=layer,
+        rest=rest,
+        score=sum(scores) / len(scores) if scores else 0.0,
+        promise=min(doubts, default=1.0),
+        made=() if begun else tuple(_text(view, step) for above in graph.layers[:layer] for step in above),
+        failed=Phase.FAILED in phases,
+        halted=halted,
+        ready=() if phases.isdisjoint(UNSET) else tuple(ready(graph, progress)),
+    )
+
+
+_REJECTED = (Phase.FAILED, Phase.AGAIN, Phase.STUCK, Phase.ASKED)
+_WORKING = (Phase.BUSY, Phase.FAILED)
+
+
+def _score(node: Node) -> float:
+    return 0.0 if node.verdict is None else node.verdict.score
+
+
+def _layer(graph: Graph, progress: Progress) -> tuple[int, bool]:
+    """Return how many layers are accepted as a whole, from the top, and whether the next one has been begun."""
+    for number, layer in enumerate(graph.layers):
+        for step in layer:
+            if progress[step].phase is not Phase.ACCEPTED:
+                return number, any(progress[step].phase is not Phase.IDLE for step in layer)
+    return len(graph.layers), False
+
+
+def _own(view: State, step: str) -> bool:
+    accepted = view.progress[step].accepted
+    return accepted is not None and view.nodes[accepted].branch == view.branch
+
+
+def _text(view: State, step: str) -> str:
+    artifact = view.nodes[view.progress[step].accepted or ""].artifact
+    return "" if artifact is None else artifact.content

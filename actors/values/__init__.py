@@ -1,0 +1,1 @@
+"""Values that all parts of an agent share: artifacts, findings, answers."""

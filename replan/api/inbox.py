@@ -1,0 +1,75 @@
+"""Talking to a run from Python: telling it something, answering and declining its questions.
+
+None of this needs a process that drives the run, and all of it is durable when it returns. Each function has a form for
+trio programs, whose name begins with `a`.
+"""
+
+import os
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import trio
+
+from replan.runs.engine import Engine
+from replan.runs.home import open_home
+from replan.runs.inbox import Heard
+from runtime.core.errors import UsageProblem
+
+__all__ = ["aanswer", "adecline", "answer", "atell", "decline", "tell"]
+
+T = TypeVar("T")
+Kind = Literal["note", "requirement"]
+Home = Path | str | None
+"""A home's folder; None is `$REPLAN_HOME`, else the platform's data folder."""
+
+
+async def atell(run: str, text: str, *, kind: Kind = "note", home: Home = None) -> None:
+    """Tell a run something: a note stands in later prompts; a requirement changes what is asked for, and acts at once.
+
+    `text` has at most 10,000 characters. Raises `RunNotFound`, and `UsageProblem` for a text that is empty or too long
+    and for a run that has finished.
+    """
+    await _at(home, lambda engine: engine.tell(run, text, kind))
+
+
+async def aanswer(question: str, text: str, *, home: Home = None) -> Heard:
+    """Answer the question `RUN/ID`.
+
+    The same answer again is a `duplicate`, another one a `conflict` that says which stands. Raises `RunNotFound`, and
+    `UsageProblem` for an unknown or closed question or an answer that does not fit its schema.
+    """
+    return await _at(home, lambda engine: engine.answer(question, text))
+
+
+async def adecline(question: str, *, home: Home = None) -> Heard:
+    """Say that a question will not be answered: the step that asked goes on without. Raises as `aanswer` does."""
+    return await _at(home, lambda engine: engine.decline(question))
+
+
+def tell(run: str, text: str, *, kind: Kind = "note", home: Home = None) -> None:
+    """Tell a run something, as `atell` does, outside of a trio program."""
+    _now("tell", partial(atell, run, text, kind=kind, home=home))
+
+
+def answer(question: str, text: str, *, home: Home = None) -> Heard:
+    """Answer a question, as `aanswer` does, outside of a trio program."""
+    return _now("answer", partial(aanswer, question, text, home=home))
+
+
+def decline(question: str, *, home: Home = None) -> Heard:
+    """Decline a question, as `adecline` does, outside of a trio program."""
+    return _now("decline", partial(adecline, question, home=home))
+
+
+async def _at(home: Home, say: Callable[[Engine], Awaitable[T]]) -> T:
+    environment = os.environ if home is None else {**os.environ, "REPLAN_HOME": str(home)}
+    async with open_home(environment=environment, make=False) as engine:
+        return await say(engine)
+
+
+def _now(name: str, say: Callable[[], Awaitable[T]]) -> T:
+    if trio.lowlevel.in_trio_run():
+        raise UsageProblem(f"{name}() would block this trio program", place=name, hint=f"await replan.a{name}(...)")
+    return trio.run(say)

@@ -1,0 +1,1 @@
+"""What happens to runs: preparing, driving, following and answering them."""

@@ -1,0 +1,393 @@
+"""The engine: starts, resumes and reads the runs of one journal. The command line and the Python API stand on it."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import trio
+
+from actors.handlers.actors import Registry, actors_for
+from actors.planning.config import RunConfig
+from actors.planning.events import EVENTS, FailureClassified, PlanningEvent, Replied, RunStarted
+from actors.planning.ids import is_child, step_of
+from actors.planning.log_fields import log_fields
+from actors.planning.machine import ChildBrief, PlanningMachine
+from actors.planning.messages import Begin
+from actors.planning.state import State
+from actors.policy.cause import CLASSIFIER
+from replan.runs.inbox import Heard, post_answer, post_decline, post_told, split
+from replan.runs.models import Shared, is_stateless, open_model, provider_of
+from replan.runs.prepare import RunRequest, title_of
+from replan.runs.run_ids import check_own, children_of, new_run_id
+from replan.runs.workflow_drift import edited
+from replan.setup.command_name import program
+from replan.setup.data_files import data_root
+from replan.views.result import Result, result_of
+from runtime.core.clock import Clock, SystemClock
+from runtime.core.errors import Held, JournalError, ReplanError, RunExists, RunNotFound, UsageProblem
+from runtime.core.events import Codec, Record
+from runtime.core.machine import Refused, fold
+from runtime.core.messages import Crashed, Mailed, Parking
+from runtime.drive.actor import Actor
+from runtime.drive.changes import News
+from runtime.drive.offline import record
+from runtime.drive.options import Ending, LeaseTerms, Stop
+from runtime.drive.supervisor import Supervisor
+from runtime.host.hook import Hook
+from runtime.host.process import identity, is_dead
+from runtime.host.wakeup import WakeSockets
+from runtime.journal.port import Journal, Posted, RunFilter, RunRow
+from runtime.logs import log
+from runtime.logs.redact import Redactor, secrets_in
+from runtime.models.limiter import CallLimiter
+
+CODEC: Codec[PlanningEvent] = Codec(EVENTS)
+"""The codec of planning events, for every journal."""
+
+HELD_SECONDS = 0.5
+"""How long a run waits before it looks again whether a run below it is free."""
+WHY_MAX = 500
+"""The letters that a run keeps of the reason why it cannot be driven."""
+CANCEL = "cancel"
+"""The key of the wish to cancel in a run's inbox: there is one, however often it is said."""
+
+P = TypeVar("P")
+OnRecord = Callable[[Record[PlanningEvent], State], None]
+Notice = Callable[[str], None]
+
+
+def ignore(_: object) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class DriveOptions:
+    """How a run is driven, as `runtime.drive.supervisor.Supervisor` takes it.
+
+    `differs` gets a line, before a run is resumed, where its workflow is not what it began with any more.
+    """
+
+    stop: Stop | None = None
+    on_record: OnRecord | None = None
+    notice: Notice = ignore
+    news: News | None = None
+    rest_after: float | None = None
+    differs: Notice | None = None
+
+
+DETACHED = DriveOptions()
+"""Without anybody who hears of it or may stop it."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Everything that driving runs needs. `machine` has no state, so one serves all runs."""
+
+    journal: Journal[PlanningEvent]
+    registry: Registry = field(default_factory=Registry)
+    clock: Clock = field(default_factory=SystemClock)
+    root: Path = field(default_factory=data_root)
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    machine: PlanningMachine = field(default_factory=PlanningMachine)
+    threads: bool = True
+    turns: CallLimiter = field(default_factory=CallLimiter)
+    bells: WakeSockets = field(default_factory=WakeSockets)
+    hook: Hook = field(default_factory=Hook)
+    models: Shared | None = None
+
+    async def admit(self, job: RunRequest, *, run: str | None = None) -> str:
+        """Write a new run down, for a host to drive, and wake the hosts; the run is durable when this returns."""
+        name = run or new_run_id()
+        await self.journal.create(name, job.title)
+        await record(self.machine, self.journal, name, _lease(), self._first(name, job))
+        self.bells.ring()
+        return name
+
+    async def record_crash(self, run: str, error: Exception) -> None:
+        """Record that a bug of its driver has ended a run that nobody drives any more."""
+        line = f"driver: {type(error).__name__}: {error}".splitlines()[0]
+        why = Redactor(secrets_in(self.environment)).text(line)
+        await record(self.machine, self.journal, run, _lease(), Crashed("", self.clock.now(), why))
+
+    async def record_undrivable(self, run: str, problem: ReplanError) -> None:
+        """Record why a run that nobody drives cannot be driven here, once, for whoever waits for it."""
+        why = Redactor(secrets_in(self.environment)).text(f"the host cannot drive it: {problem}")[:WHY_MAX]
+        await record(self.machine, self.journal, run, _lease(), Parking(self.clock.now(), handover=True, why=why))
+
+    async def begin(self, job: RunRequest, manner: DriveOptions = DETACHED, *, run: str | None = None) -> Result:
+        """Admit a new run and drive it to its end, a question, or a stop.
+
+        A run that was admitted, and whose driver died before its first record, is as good as new. Raises `RunExists`.
+        """
+        name = run or new_run_id()
+        async with self._model(job.pinned.model, {}) as model:
+            try:
+                await self.journal.create(name, job.title)
+            except RunExists:
+                if (await self.journal.row(name)).last_seq > 0:
+                    raise
+            first, known = self._first(name, job), State(config=job.pinned)
+            return await self._drive(name, known, model, first, manner)
+
+    async def resume(self, run: str, manner: DriveOptions = DETACHED) -> Result:
+        """Go on with a run where its journal ends. A finished run's result is returned as it is.
+
+        Raises `RunNotFound`, `Held`, `JournalDamaged`, and `UsageProblem` for a run that never began, that is a step of
+        another, or that needs a plug-in which is not there.
+        """
+        await check_own(self.load, run, "resume RUN")
+        state, records = await self.load(run)
+        if state.config is None:
+            hint = f"start it again with `{program()} run`"
+            raise UsageProblem("the run was admitted, but stopped before anything was recorded", place=run, hint=hint)
+        if state.finished is not None:
+            await self._cancel_children(state)
+            return result_of(run, state, "finished")
+        missing = tuple(dict.fromkeys(name for one in state.config.all for name in self.registry.missing(one.workflow)))
+        if missing:
+            hint = "install it, or pass it as the run's start did, and resume again; nothing is lost"
+            raise UsageProblem(f"this run needs the plug-in {' and '.join(missing)}", place=run, hint=hint)
+        begun = records[0].event
+        if manner.differs is not None and isinstance(begun, RunStarted):
+            said = edited(begun, state.config, self.registry, self.root)
+            if said:
+                manner.differs(said)
+        used = Counter(_purpose(one.event) for one in records if isinstance(one.event, Replied))
+        async with self._model(state.config.model, used) as model:
+            return await self._drive(run, state, model, None, manner)
+
+    async def load(self, run: str) -> tuple[State, list[Record[PlanningEvent]]]:
+        """Return a run's state and its records. Raises `RunNotFound`, `JournalDamaged`."""
+        records = await self.journal.read(run)
+        return fold(self.machine, (one.event for one in records)), records
+
+    async def result(self, run: str) -> Result:
+        """Return what a run has come to so far."""
+        state, _ = await self.load(run)
+        heard, row = await self.heard(run), await self.journal.row(run)
+        return result_of(run, state, status_of(row, hosted=self.hosted, heard=heard), heard)
+
+    @property
+    def hosted(self) -> bool:
+        """Whether a host serves this home now."""
+        return self.bells.ring() > 0
+
+    async def heard(self, run: str) -> State:
+        """Return a run's state with all that lies in its inbox taken in, as facts alone: nothing follows from them yet.
+
+        So people see their own words at once, also while no process drives the run. Raises as `load` does.
+        """
+        state, records = await self.load(run)
+        taken = max((record.inbox or 0 for record in records), default=0)
+        for item in await self.journal.inbox(run, taken):
+            if state.config is not None:
+                event = self.machine.accept(state, Mailed(item.inbox, item.key, item.body, item.at))
+                state = state if event is None or isinstance(event, Refused) else self.machine.evolve(state, event)
+        return state
+
+    async def rows(self, which: RunFilter) -> list[tuple[RunRow, str]]:
+        """Return the status rows that match, each with its status for people, who see their own words at once.
+
+        Those of runs that are steps are left out: they have no books of their own, and take no orders.
+        Only runs that wait with unread messages are read. One whose questions have all been answered does not wait any
+        more; where another question is open still, the row names that one. Raises `JournalDamaged`.
+        """
+        found, hosted = [], self.hosted
+        for row in await self.journal.runs(which):
+            heard = await self.heard(row.run) if row.unread and row.summary.status == "waiting" else None
+            status = status_of(row, hosted=hosted, heard=heard)
+            if which.status in (None, status) and not is_child(row.run):
+                found.append((row if heard is None else _after(row, heard), status))
+        return found
+
+    async def answer(self, question: str, text: str) -> Heard:
+        """Post an answer to the question `RUN/ID`; it is in the journal when this returns.
+
+        The same answer again is a `duplicate`, another one a `conflict` that says which stands. Raises `RunNotFound`,
+        and `UsageProblem` for an unknown or closed question or an answer that does not fit.
+        """
+        asking = await self._asking(question)
+        return await self._rung(post_answer(self.journal, asking, question, text))
+
+    async def decline(self, question: str) -> Heard:
+        """Post that a question will not be answered: the step that asked goes on without. Raises as `answer` does."""
+        asking = await self._asking(question)
+        return await self._rung(post_decline(self.journal, asking, question))
+
+    async def _asking(self, question: str) -> State:
+        """Return the state of the run that asks."""
+        run, _ = split(question)
+        await check_own(self.load, run, "questions RUN")
+        return await self.heard(run)
+
+    async def tell(self, run: str, text: str, kind: str = "note") -> Posted:
+        """Post a note, which later prompts show, or a requirement, which sends the run back as far as the policy says.
+
+        Raises `RunNotFound`, and `UsageProblem` for an empty or too long text and for a run that has finished or is a
+        step of another.
+        """
+        await check_own(self.load, run, "tell RUN TEXT")
+        return await self._rung(post_told(self.journal, await self.heard(run), run, text, kind))
+
+    async def cancel(self, run: str) -> Posted:
+        """Post the wish to cancel a run. A run that nobody drives is cancelled when it is driven next.
+
+        Raises `RunNotFound`, and `UsageProblem` for a run that is a step of another.
+        """
+        await check_own(self.load, run, "cancel RUN")
+        return await self._wish_cancelled(run)
+
+    async def _wish_cancelled(self, run: str) -> Posted:
+        await self.journal.row(run)
+        return await self._rung(self.journal.post(run, CANCEL, json.dumps({"kind": "cancel"})))
+
+    async def _rung(self, posting: Awaitable[P]) -> P:
+        """Post a message, and wake the hosts: a run that waits for it goes on at once."""
+        posted = await posting
+        self.bells.ring()
+        return posted
+
+    async def finish_cancelled(self, run: str) -> Result:
+        """Cancel a run that nobody drives: post the wish if it is not there yet, and record the end. No model is asked.
+
+        A run that has finished is left as it is. Raises `Held`, `JournalDamaged`, and as `cancel` does.
+        """
+        await check_own(self.load, run, "cancel RUN")
+        return await self._end_cancelled(run)
+
+    async def _end_cancelled(self, run: str) -> Result:
+        state, _ = await self.load(run)
+        if state.config is None or state.finished is not None:
+            await self._cancel_children(state)
+            return await self.result(run)
+        await self._wish_cancelled(run)
+        supervisor = self._supervisor(run, [], DETACHED)
+        ending = await supervisor.drive()
+        await self._cancel_children(supervisor.state)
+        return result_of(run, supervisor.state, _STATUS[ending])
+
+    def _first(self, run: str, job: RunRequest) -> Begin:
+        pinned = job.pinned.model_dump_json()
+        return Begin(self.clock.now(), run, job.problem, pinned, job.limits, source=job.source, given=job.given)
+
+    @asynccontextmanager
+    async def _model(self, name: str, used: Mapping[str, int]) -> AsyncIterator[Any]:
+        opening = open_model(
+            name,
+            journal=self.journal,
+            environment=self.environment,
+            root=self.root,
+            clock=self.clock,
+            used=used,
+        )
+        if self.models is not None and is_stateless(name):
+            yield await self.models.get(name, opening)
+            return
+        async with opening as model:
+            yield model
+
+    async def _drive(self, run: str, known: State, model: Any, first: Begin | None, manner: DriveOptions) -> Result:
+        assert known.config is not None
+        supervisor = self._supervisor(run, self._team(known.config, model, manner), manner)
+        ending = await supervisor.drive(first)
+        await self._cancel_children(supervisor.state)
+        return result_of(run, supervisor.state, _STATUS[ending])
+
+    def _team(self, pinned: RunConfig, model: Any, manner: DriveOptions) -> list[Actor[Any]]:
+        provider = provider_of(pinned.model, self.environment)
+        turn = nullcontext if provider is None else self.turns.of_run(provider)
+        drive = partial(self._child, model, DriveOptions(stop=manner.stop))
+        return actors_for(pinned, model, self.registry, self.clock, threads=self.threads, turn=turn, drive=drive)
+
+    async def _child(self, model: Any, manner: DriveOptions, brief: ChildBrief) -> State | None:
+        """Drive a step's own run from where its journal ends; one that has finished is only read."""
+        with suppress(RunExists):
+            await self.journal.create(brief.run, title_of(brief.problem))
+        state, _ = await self.load(brief.run)
+        if state.finished is not None:
+            return state
+        first = None
+        if state.config is None:
+            pinned = brief.pinned.model_dump_json()
+            first = Begin(self.clock.now(), brief.run, brief.problem, pinned, brief.limits, child=True)
+        supervisor = self._supervisor(brief.run, self._team(brief.pinned, model, manner), manner)
+        ending = None
+        while ending is None:
+            try:
+                ending = await supervisor.drive(first)
+            except Held:  # Somebody looks at it, or a killed driver's lease has not run out: it is ours all the same.
+                await trio.sleep(HELD_SECONDS)
+        await self._cancel_children(supervisor.state)
+        return supervisor.state if ending is Ending.FINISHED else None
+
+    async def _cancel_children(self, state: State) -> None:
+        """End the runs of a finished run's steps that were withdrawn before they ended.
+
+        If that fails for a while, the run has ended all the same; whoever resumes it next ends what is left.
+        """
+        if state.finished is None:
+            return
+        try:
+            for child in children_of(state):
+                with suppress(RunNotFound, Held):  # Whoever holds one finds that nobody waits for it.
+                    await self._end_cancelled(child)
+        except JournalError as error:
+            if not error.passing:
+                raise
+            log.get_logger("run").warning("children.kept", run_id=state.run, reason=str(error))
+
+    def _supervisor(
+        self, run: str, actors: Sequence[Actor[Any]], manner: DriveOptions
+    ) -> Supervisor[State, PlanningEvent, Any]:
+        return Supervisor(
+            run,
+            machine=self.machine,
+            journal=self.journal,
+            actors=actors,
+            clock=self.clock,
+            lease=_lease(),
+            stop=manner.stop,
+            on_record=manner.on_record,
+            trace=log_fields,
+            notice=manner.notice,
+            news=manner.news,
+            rest_after=manner.rest_after,
+        )
+
+
+_STATUS = {Ending.FINISHED: "finished", Ending.WAITING: "waiting", Ending.PARKED: "parked"}
+
+
+def _lease() -> LeaseTerms:
+    return LeaseTerms(owner=identity(), dead=is_dead)
+
+
+def status_of(row: RunRow, *, hosted: bool = False, heard: State | None = None) -> str:
+    """Return a run's status for people.
+
+    One that says `running`, but that nobody drives any more, was interrupted; where there is a host, it goes on. So it
+    is with one that says `waiting`, where people have answered all of its questions since: in `heard` none is open.
+    """
+    status = row.summary.status
+    if status == "waiting" and heard is not None and not heard.questions:
+        status = "running"
+    if status == "running" and (row.owner is None or is_dead(row.owner)):
+        return "running" if hosted and row.last_seq > 0 else "parked"
+    return status
+
+
+def _after(row: RunRow, heard: State) -> RunRow:
+    """Return the row of a waiting run after what people have said: it waits for the first question that is left."""
+    first = next(iter(heard.questions), "")
+    return replace(row, summary=replace(row.summary, detail=first, waiting_since=heard.asked_at))
+
+
+def _purpose(reply: Replied) -> str:
+    """Return what a reply was asked for: a step, or the classification of its failure."""
+    return CLASSIFIER if isinstance(reply, FailureClassified) else step_of(reply.request_id)

@@ -1,0 +1,174 @@
+"""Opening the model that a run is pinned to."""
+
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any, assert_never
+from urllib.parse import urlsplit
+
+import trio
+
+from actors.config.model_spec import (
+    ModelSpec,
+    Named,
+    Replay,
+    Rules,
+    Scripted,
+    Simulated,
+    near_built_in,
+    parse_model_spec,
+)
+from actors.files.explain import nearest
+from actors.planning.events import (
+    ClassificationRequested,
+    GenerationFailed,
+    GenerationRequested,
+    Replied,
+    RequestReissued,
+)
+from actors.planning.ids import call_of
+from replan.setup.data_files import data_root
+from runtime.core.clock import Clock
+from runtime.core.errors import UsageProblem
+from runtime.journal.port import Journal
+from runtime.models.base_url import OPENAI_URL, check_base_url
+from runtime.models.port import Fault, Model, Reply
+
+
+@asynccontextmanager
+async def open_model(
+    text: str,
+    *,
+    journal: Journal[Any],
+    environment: Mapping[str, str],
+    root: Path,
+    clock: Clock,
+    used: Mapping[str, int],
+) -> AsyncIterator[Model]:
+    """Open the model named as after `--model`; closed on every way out.
+
+    `used` counts the replies that the run has had already, by step, so that a script goes on where it was.
+
+    Raises:
+        UsageProblem: the model cannot be had.
+    """
+    spec = parse_model_spec(text)
+    check_model(spec, environment)
+    match spec:
+        case Rules():
+            from actors.rules.data import load_templates  # noqa: PLC0415 - as below
+            from actors.rules.model import RulesModel  # noqa: PLC0415 - not needed by real models
+
+            yield RulesModel(load_templates(root / "configs" / "templates"))
+        case Scripted(path):
+            from runtime.models.scripted import ScriptedModel  # noqa: PLC0415
+
+            yield ScriptedModel.from_file(path, clock=clock, used=used)
+        case Replay(run):
+            from runtime.models.replay import ReplayModel  # noqa: PLC0415
+
+            yield ReplayModel(await recorded(journal, run), name=text)
+        case Named(name):
+            from runtime.models.openai import open_openai  # noqa: PLC0415
+
+            key, url = environment.get("OPENAI_API_KEY", ""), environment.get("OPENAI_BASE_URL")
+            async with open_openai(name, api_key=key, base_url=url, clock=clock) as model:
+                yield model
+        case Simulated(profile, seed):
+            from actors.simulated.model import SimulatedModel, load_profile  # noqa: PLC0415
+
+            yield SimulatedModel(load_profile(profile, root), seed, clock)
+        case _:
+            assert_never(spec)
+
+
+def provider_of(text: str, environment: Mapping[str, str]) -> str | None:
+    """Return the name of the server that answers for a model, or None for one in this process."""
+    if not isinstance(parse_model_spec(text), Named):
+        return None
+    return urlsplit(environment.get("OPENAI_BASE_URL") or OPENAI_URL).hostname or ""
+
+
+def is_stateless(text: str) -> bool:
+    """Tell whether a model keeps nothing of the run that asks it, so that one serves all runs."""
+    return isinstance(parse_model_spec(text), Named | Rules)
+
+
+class Shared:
+    """Models that all runs of a process share, each opened when it is first needed; `stack` closes them."""
+
+    def __init__(self, stack: AsyncExitStack) -> None:
+        self._stack, self._lock = stack, trio.Lock()
+        self._models: dict[str, Model] = {}
+
+    async def get(self, text: str, opening: AbstractAsyncContextManager[Model]) -> Model:
+        """Return the model named, opened as given unless it is open."""
+        async with self._lock:
+            if text not in self._models:
+                self._models[text] = await self._stack.enter_async_context(opening)
+            return self._models[text]
+
+
+def check_model(spec: ModelSpec, environment: Mapping[str, str]) -> None:
+    """Check what can be checked before anything is written. Raises `UsageProblem` if the model cannot be had."""
+    match spec:
+        case Named(name) if not environment.get("OPENAI_API_KEY") and not environment.get("OPENAI_BASE_URL"):
+            near = near_built_in(name)
+            hint = "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own"
+            hint = f"did you mean {near}? else {hint}" if near else f"{hint}, or pass -m rules"
+            raise UsageProblem(f"model {name!r} needs a key", place="OPENAI_API_KEY", hint=hint)
+        case Named() if environment.get("OPENAI_BASE_URL"):
+            check_base_url(environment["OPENAI_BASE_URL"])
+        case Scripted(path):
+            from runtime.models.scripted import ScriptedModel  # noqa: PLC0415
+
+            ScriptedModel.from_file(path)
+        case Simulated(profile):
+            from actors.simulated.model import load_profile  # noqa: PLC0415
+
+            load_profile(profile, data_root())
+        case _:
+            pass
+
+
+def check_script(spec: ModelSpec, steps: Collection[str]) -> None:
+    """Check that the keys of a script are steps of the workflow. Raises `UsageProblem` for the first that is none."""
+    if not isinstance(spec, Scripted):
+        return
+    from runtime.models.scripted import ScriptedModel  # noqa: PLC0415
+
+    script = ScriptedModel.from_file(spec.path)
+    for key, step in script.keys.items():
+        if step not in steps:
+            hint = nearest(step, steps, kind="steps")
+            raise UsageProblem(f"the workflow has no step {step!r}", place=script.place_of(key), hint=hint)
+
+
+async def recorded(journal: Journal[Any], run: str) -> dict[str, Reply | Fault]:
+    """Return what a recorded run's model said, by request id.
+
+    A try that was never answered (its driver was killed) has the answer of the next try: a replay is not interrupted
+    where the recording was, and so asks for the first one.
+    """
+    answers: dict[str, Reply | Fault] = {}
+    unanswered: dict[str, list[str]] = {}
+    for record in await journal.read(run):
+        match record.event:
+            case GenerationRequested() | ClassificationRequested() as event:
+                unanswered.setdefault(event.call, []).append(event.request_id)
+            case RequestReissued() as event:
+                unanswered.setdefault(event.again.call, []).append(event.again.request_id)
+            case Replied() as event:
+                reply = Reply(
+                    text=event.content,
+                    usage=event.usage,
+                    model=event.model,
+                    finish_reason=event.finish_reason,
+                    mode=event.mode,
+                )
+                answers |= dict.fromkeys([event.request_id, *unanswered.pop(call_of(event.request_id), [])], reply)
+            case GenerationFailed() as event:
+                answers |= dict.fromkeys([event.request_id, *unanswered.pop(event.call, [])], event.fault)
+            case _:
+                pass
+    return answers

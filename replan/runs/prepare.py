@@ -1,0 +1,212 @@
+"""A job: everything that starts a run, resolved and checked before anything is written."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from actors.config.check import check_workflow
+from actors.config.model_spec import Named, Simulated
+from actors.config.resolve import LoadedWorkflow
+from actors.config.step_guards import guard_for
+from actors.config.workflow import Workflow
+from actors.handlers.actors import Registry
+from actors.planning.config import RunConfig
+from actors.policy.cause import CLASSIFIER
+from actors.policy.table import Policy
+from replan.runs.models import check_script
+from replan.setup.prices import price_of
+from replan.setup.settings import Choice, UserConfig
+from runtime.core.cost import Price, micro_limit
+from runtime.core.errors import UsageProblem
+from runtime.core.ledger import Limits
+
+PROBLEM_BYTES_MAX = 1024 * 1024
+"""A problem is a text that a person can have written; a prompt holds a fifth of this at most."""
+LIMIT_MOST: Mapping[str, float] = {
+    "max_tokens": 10**12,
+    "max_cost_usd": 10**9,
+    "deadline_seconds": 10**10,
+    "active_seconds": 10**10,
+}
+"""The largest limits that are not slips of the keyboard: sums stay exact, and dates in four-digit years."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What a user asks for, on the command line or in Python. None takes the workflow's value, or no limit.
+
+    `deadline_seconds` are counted from the start, whatever happens; `active_seconds` only while models and guards work.
+    """
+
+    workflow: str = "search"
+    search: str | None = None
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    max_cost_usd: float | None = None
+    deadline_seconds: float | None = None
+    active_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """A run that may begin: the problem, what it is pinned to, its limits, and notices for the user.
+
+    `source` and `given` say where the workflow came from, as `RunStarted` does.
+    """
+
+    problem: str
+    title: str
+    pinned: RunConfig
+    limits: Limits
+    notices: tuple[str, ...] = ()
+    source: str = ""
+    given: tuple[str, ...] = ()
+
+
+def prepare_run(
+    problem: str,
+    asked: RunOptions,
+    choice: Choice,
+    *,
+    config: UserConfig,
+    registry: Registry,
+    root: Path,
+    environment: Mapping[str, str],
+    now: float,
+) -> RunRequest:
+    """Return the job, or raise `UsageProblem` with the cause, the place and the next step.
+
+    The place is a field of `RunOptions` where that is wrong: the name of the option in Python.
+    """
+    check_problem(problem)
+    _check_limits(asked)
+    try:
+        loaded, policy = check_workflow(asked.workflow, root, registry.guards, registry.generator_names)
+    except UsageProblem as wrong:  # What is wrong in a file has its place there.
+        raise UsageProblem(wrong.cause, place=wrong.place or "workflow", hint=wrong.hint) from None
+    workflow, keys = loaded.workflow, _overrides(asked)
+    if keys:
+        workflow = _changed(workflow, keys)
+    for one in (workflow, *(child.workflow for child in _below(loaded))):
+        for step, pair in one.action_pairs.items():  # what cannot be made is told before anything is written
+            guard_for(one, step, registry.guards)
+            registry.generators.get(pair.generator)
+    check_script(choice.spec, set(_asked_for(replace(loaded, workflow=workflow))))
+    price = _price(choice, config, environment, now, root)
+    if asked.max_cost_usd is not None and price is None:
+        hint = "give input_usd_per_mtok and output_usd_per_mtok under prices in config.yaml, or limit calls or tokens"
+        raise UsageProblem(f"the price of {choice.text!r} is not known", place="max_cost_usd", hint=hint)
+    if config.home_budget.usd is not None and price is None:
+        hint = "give its price under prices in config.yaml, or limit home_budget by calls"
+        raise UsageProblem(f"the price of {choice.text!r} is not known", place="home_budget.usd", hint=hint)
+    pinned = pin(replace(loaded, workflow=workflow), policy, choice.text, price)
+    limits = Limits(
+        calls=workflow.max_total_calls,
+        tokens=asked.max_tokens,
+        micro_usd=None if asked.max_cost_usd is None else micro_limit(asked.max_cost_usd),
+        active_seconds=asked.active_seconds,
+        deadline=None if asked.deadline_seconds is None else now + asked.deadline_seconds,
+    )
+    source = _source(Path(loaded.source), root)
+    return RunRequest(problem, title_of(problem), pinned, limits, loaded.notices, source, tuple(keys))
+
+
+def _source(path: Path, root: Path) -> str:
+    """Return how a workflow's file is found again: by its name if it is shipped, since another release is elsewhere."""
+    shipped = path.parent == root / "configs" / "workflows"
+    return path.stem if shipped else str(path.absolute())
+
+
+def _asked_for(loaded: LoadedWorkflow) -> Iterator[str]:
+    """Yield all that a run, and the runs that its steps start, may ask a model for."""
+    yield from loaded.workflow.action_pairs
+    if loaded.workflow.classifications_max:
+        yield CLASSIFIER
+    for child, _ in loaded.children.values():
+        yield from _asked_for(child)
+
+
+def _below(loaded: LoadedWorkflow) -> Iterator[LoadedWorkflow]:
+    """Yield every workflow that a run of this one may start, directly or not."""
+    for child, _ in loaded.children.values():
+        yield child
+        yield from _below(child)
+
+
+def pin(loaded: LoadedWorkflow, policy: Policy, model: str, price: Price | None) -> RunConfig:
+    """Return what a run is pinned to, with the runs that its steps start. Those ask nobody: the run above does."""
+    children = {
+        name: pin(replace(child, workflow=child.workflow.changed(questions_max=0)), its_policy, model, price)
+        for name, (child, its_policy) in loaded.children.items()
+    }
+    return RunConfig(
+        workflow=loaded.workflow, policy=policy, prompts=loaded.prompts, model=model, price=price, children=children
+    )
+
+
+def check_problem(problem: str) -> None:
+    """Refuse a problem that no plan can be made for. Raises `UsageProblem`."""
+    given: object = problem  # whatever a caller in Python passes
+    if not isinstance(given, str):
+        cause = f"the problem is text, not {type(given).__name__}"
+        raise UsageProblem(cause, place="PROBLEM", hint="describe it in plain text")
+    size = len(problem.encode(errors="replace"))
+    if not problem.strip():
+        raise UsageProblem("the problem is empty", place="PROBLEM", hint="describe it in plain text")
+    if size > PROBLEM_BYTES_MAX:
+        hint = f"at most {PROBLEM_BYTES_MAX:,} bytes; leave out logs and listings"
+        raise UsageProblem(f"the problem has {size:,} bytes", place="PROBLEM", hint=hint)
+
+
+def title_of(problem: str) -> str:
+    """Return the first line with words, without Markdown's marks, cut to 80 characters."""
+    lines = (line.strip("#*_= \t-") for line in problem.splitlines())
+    title = next((" ".join(line.split()) for line in lines if line), "")
+    return title if len(title) <= 80 else f"{title[:79]}…"
+
+
+def _changed(workflow: Workflow, keys: Mapping[str, Any]) -> Workflow:
+    """Return the workflow with the values that were asked for. Raises `UsageProblem` that names the option."""
+    try:
+        return workflow.changed(**keys)
+    except UsageProblem as problem:
+        place = "max_calls" if problem.place == "max_total_calls" else problem.place
+        hint = problem.hint or "leave it out for the workflow's own"
+        raise UsageProblem(problem.cause, place=place, hint=hint) from None
+
+
+def _overrides(asked: RunOptions) -> dict[str, Any]:
+    keys: dict[str, Any] = {}
+    if asked.search is not None:
+        keys["search"] = asked.search
+    if asked.max_calls is not None:
+        keys["max_total_calls"] = asked.max_calls
+    return keys
+
+
+def _check_limits(asked: RunOptions) -> None:
+    """Refuse limits that limit nothing. Raises `UsageProblem` that names the option."""
+    for name, most in LIMIT_MOST.items():
+        value: Any = getattr(asked, name)
+        if value is None:
+            continue
+        kinds, kind = (int, "a whole number") if name == "max_tokens" else (int | float, "a number")
+        # A comparison with NaN is false, and True is not meant as 1.
+        if not (isinstance(value, kinds) and not isinstance(value, bool) and 0 < value <= most):
+            cause = f"a limit is {kind} above 0, at most {most:,}, not {value!r}"
+            raise UsageProblem(cause, place=name, hint="leave it out for no limit")
+
+
+def _price(choice: Choice, config: UserConfig, environment: Mapping[str, str], now: float, root: Path) -> Price | None:
+    own = {
+        name: Price.per_mtok(entry.input_usd_per_mtok, entry.output_usd_per_mtok, "config.yaml")
+        for name, entry in config.prices.items()
+    }
+    if isinstance(choice.spec, Simulated):
+        from actors.simulated.model import load_profile  # noqa: PLC0415 - few runs need it
+
+        cost = load_profile(choice.spec.profile, root).cost
+        return Price.per_mtok(cost.input_usd_per_mtok, cost.output_usd_per_mtok, "simulated")
+    url = environment.get("OPENAI_BASE_URL") if isinstance(choice.spec, Named) else None
+    return price_of(choice.spec, base_url=url, own=own, at=now)

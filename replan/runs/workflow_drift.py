@@ -1,0 +1,58 @@
+"""How the files of a run's workflow differ now from what it was pinned to: news for its user, without effect on it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from actors.config.check import check_workflow
+from actors.config.workflow import Workflow
+from actors.handlers.actors import Registry
+from actors.planning.config import RunConfig
+from actors.planning.events import RunStarted
+from replan.runs.prepare import pin
+from runtime.core.errors import UsageProblem
+
+NAMED_MAX = 5
+"""Differences that are named; the others are counted."""
+
+_BY_CONTENT = frozenset({"action_pairs", "policy", "prompts"})
+"""The keys of a workflow whose value is less than what is compared: each step, and what the named file holds."""
+
+
+def edited(begun: RunStarted, pinned: RunConfig, registry: Registry, root: Path) -> str:
+    """Return a line about what differs; empty where nothing does, or where nobody knows what the run began with.
+
+    A workflow that cannot be read any more is a line too, and no error, since the run does not need it. The model and
+    its price are no part of it.
+    """
+    if not begun.source:
+        return ""
+    try:
+        loaded, policy = check_workflow(begun.source, root, registry.guards, registry.generator_names)
+        given = {key: getattr(pinned.workflow, key) for key in begun.given}
+        here = replace(loaded, workflow=loaded.workflow.changed(**given)) if given else loaded
+    except UsageProblem as problem:
+        return f"the run goes on as it began, though its workflow cannot be read now: {problem}"
+    names = list(_differences(pinned, pin(here, policy, pinned.model, pinned.price)))
+    if len(names) > NAMED_MAX:
+        names[NAMED_MAX:] = [f"{len(names) - NAMED_MAX} more"]
+    said = f"the run goes on as it began, though its workflow {begun.source} differs now: {', '.join(names)}"
+    return said if names else ""
+
+
+def _differences(then: RunConfig, now: RunConfig) -> Iterator[str]:
+    """Yield the keys and steps of the workflow that differ, then its policy, its prompts and the workflows below it."""
+    for key in Workflow.model_fields:
+        if key not in _BY_CONTENT and getattr(then.workflow, key) != getattr(now.workflow, key):
+            yield key
+    before, after = then.workflow.action_pairs, now.workflow.action_pairs
+    if list(before) != list(after):  # The order of steps breaks ties.
+        yield "action_pairs"
+    yield from (f"action_pairs.{step}" for step, pair in after.items() if before.get(step, pair) != pair)
+    if then.policy != now.policy:
+        yield "policy"
+    if then.prompts != now.prompts:
+        yield "prompts"
+    for name in then.children.keys() & now.children.keys():
+        if any(_differences(then.children[name], now.children[name])):
+            yield f"workflow:{name}"

@@ -1,0 +1,1 @@
+"""What a process starts with: shipped data, settings, plug-ins, the home folder."""

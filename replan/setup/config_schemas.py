@@ -1,0 +1,42 @@
+"""Makes the JSON Schemas that editors complete workflow, prompts and policy files with.
+
+`python -m replan.setup.config_schemas FOLDER` writes them; a test compares them with the committed ones.
+"""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import orjson
+from pydantic import BaseModel
+
+from actors.config.workflow import Workflow
+from actors.policy.table import Policy
+from actors.prompting.book import PromptsFile
+from actors.simulated.profile import Profile
+
+SCHEMAS: Mapping[str, type[BaseModel]] = {
+    "policy": Policy,
+    "profile": Profile,
+    "prompts": PromptsFile,
+    "workflow": Workflow,
+}
+"""The models by the name of their schema file."""
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def schema_text(model: type[BaseModel]) -> str:
+    """Return a model's JSON Schema as a file's text."""
+    schema = {"$schema": _DIALECT, **model.model_json_schema()}
+    return orjson.dumps(schema, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+
+
+def write_schemas(folder: Path, models: Mapping[str, type[BaseModel]] = SCHEMAS) -> None:
+    """Write `NAME.schema.json` for every model into a folder."""
+    for name, model in models.items():
+        (folder / f"{name}.schema.json").write_text(schema_text(model), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_schemas(Path(sys.argv[1]))

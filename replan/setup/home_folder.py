@@ -1,0 +1,82 @@
+"""Where Replan keeps its things: `$REPLAN_HOME`, or the platform's data folder."""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from platformdirs import user_data_path
+
+from runtime.core.errors import UsageProblem
+from runtime.journal.folder import prepare_folder
+
+NETWORK_FILESYSTEMS = frozenset(
+    {"9p", "afs", "beegfs", "ceph", "cifs", "fuse.glusterfs", "fuse.sshfs", "lustre", "nfs", "nfs4", "smb3", "smbfs"}
+)
+"""Where SQLite's write-ahead log is not safe: its index is memory shared by the processes of one machine."""
+
+MOUNTS = Path("/proc/mounts")
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The folder of one user's runs and settings."""
+
+    folder: Path
+
+    @property
+    def journal(self) -> Path:
+        """The journal's file."""
+        return self.folder / "journal.sqlite3"
+
+    @property
+    def config(self) -> Path:
+        """The user's settings."""
+        return self.folder / "config.yaml"
+
+    @property
+    def hosts(self) -> Path:
+        """The sockets of the hosts that serve it."""
+        return self.folder / "hosts"
+
+
+def locate_home(environment: Mapping[str, str] = os.environ) -> Home:
+    """Return the home, without touching the disk: `$REPLAN_HOME`, or the platform's data folder if unset or empty."""
+    named = environment.get("REPLAN_HOME")
+    folder = Path(named).expanduser() if named else user_data_path("replan")
+    return Home(folder.absolute())
+
+
+def open_home(environment: Mapping[str, str] = os.environ, *, mounts: Path = MOUNTS) -> Home:
+    """Return the home, made if missing (0700) and checked.
+
+    Raises `UsageProblem` if it cannot be written, is not safe from other users, or is on a network file system.
+    """
+    home = locate_home(environment)
+    prepare_folder(home.folder)
+    if mounts.exists():
+        kind = filesystem_of(home.folder.resolve(), mounts.read_text(errors="surrogateescape"))
+        if kind in NETWORK_FILESYSTEMS:
+            hint = "set REPLAN_HOME to a folder on a local disk"
+            raise UsageProblem(
+                f"a journal is not safe on a network file system ({kind})", place=str(home.folder), hint=hint
+            )
+    return home
+
+
+def filesystem_of(path: Path, mounts: str) -> str | None:
+    """Return the kind of file system that an absolute path is on, by a table in the format of `/proc/mounts`."""
+    best, kind = -1, None
+    for line in mounts.splitlines():
+        _, point, found, *_ = [*line.split(" "), "", "", ""]
+        mounted = Path(_unescape(point))
+        # A later line of the same point hides the earlier one.
+        if point and path.is_relative_to(mounted) and len(mounted.parts) >= best:
+            best, kind = len(mounted.parts), found
+    return kind
+
+
+def _unescape(point: str) -> str:
+    # The kernel writes blanks, tabs, line ends and backslashes as three octal digits.
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), point)

@@ -1,0 +1,121 @@
+"""Which model, and at what price: flags before the environment before the user's config file.
+
+`REPLAN_MODEL`, `OPENAI_API_KEY` and `OPENAI_BASE_URL` are read from the user's environment; the config file is
+`$REPLAN_HOME/config.yaml` and may set `model` and `prices`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from actors.config.model_spec import ModelSpec, Scripted, parse_model_spec
+from actors.files.explain import Config, complaint, explain
+from actors.files.yaml_document import read_document
+from runtime.core.cost import micro_limit
+from runtime.core.daily_budget import HomeBudget
+from runtime.core.errors import UsageProblem
+
+
+class PriceEntry(Config):
+    """A model's own price, in dollars per million tokens."""
+
+    input_usd_per_mtok: float = Field(ge=0, allow_inf_nan=False)
+    output_usd_per_mtok: float = Field(ge=0, allow_inf_nan=False)
+
+
+class HomeBudgetEntry(Config):
+    """What all runs of the home may use in a UTC day. A run that would use more waits for the next, or ends."""
+
+    calls: int | None = Field(default=None, ge=1)
+    usd: float | None = Field(default=None, gt=0, le=10**9, allow_inf_nan=False)
+    when_spent: Literal["wait", "end"] = "wait"
+
+    @property
+    def budget(self) -> HomeBudget:
+        """The budget, as the journal keeps it."""
+        micro_usd = None if self.usd is None else micro_limit(self.usd)
+        return HomeBudget(self.calls, micro_usd, waits=self.when_spent == "wait")
+
+
+class HostEntry(Config):
+    """How much one process does at once: runs driven by a host, calls in flight to one provider and for one run.
+
+    `model_calls_max_by_provider` has other numbers for some providers, by the name of their server.
+    """
+
+    runs_max: int = Field(default=1000, ge=1)
+    model_calls_max: int = Field(default=64, ge=1)
+    model_calls_max_by_provider: Mapping[str, int] = Field(default_factory=dict)
+    model_calls_per_run_max: int = Field(default=16, ge=1)
+
+    @model_validator(mode="after")
+    def _at_least_one(self) -> Self:
+        for name, most in self.model_calls_max_by_provider.items():
+            if most < 1:
+                raise complaint(f"{most} calls are none", ("model_calls_max_by_provider", name), "1 or more")
+        return self
+
+
+class UserConfig(Config):
+    """The user's config file. `model` is as after `--model`; `prices` go before the shipped list.
+
+    `notify` is a program with its arguments; it is told, as JSON on its standard input, that a run waits for an answer.
+    """
+
+    model: str | None = None
+    prices: Mapping[str, PriceEntry] = Field(default_factory=dict)
+    home_budget: HomeBudgetEntry = Field(default_factory=HomeBudgetEntry)
+    host: HostEntry = Field(default_factory=HostEntry)
+    notify: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A model as the user named it; `notice` is said on stderr when nobody named one."""
+
+    text: str
+    spec: ModelSpec
+    notice: str = ""
+
+
+def read_user_config(path: Path) -> UserConfig:
+    """Return the user's config; an empty one when there is no file. Raises `UsageProblem` with file and line."""
+    if not path.exists():
+        return UserConfig()
+    document = read_document(path)
+    try:
+        return UserConfig.model_validate(document.value)
+    except ValidationError as error:
+        raise explain(error, document) from None
+
+
+def _wherever(text: str, spec: ModelSpec) -> Choice:
+    """Return the choice as it is written down: a script is found from every folder, since a host may drive the run."""
+    if isinstance(spec, Scripted):
+        spec = Scripted(str(Path(spec.path).absolute()))
+        text = f"scripted:{spec.path}"
+    return Choice(text, spec)
+
+
+def choose_model(flag: str | None, environment: Mapping[str, str], config: UserConfig) -> Choice:
+    """Return the model to use: the flag's, `REPLAN_MODEL`'s, the config's, or the built-in `rules`.
+
+    Raises:
+        UsageProblem: a key or a base URL is set, but no model is named: guessing one would spend somebody's money.
+    """
+    for text, place in (
+        (flag, "--model"),
+        (environment.get("REPLAN_MODEL") or None, "REPLAN_MODEL"),
+        (config.model, "config.yaml model"),
+    ):
+        if text is not None:
+            return _wherever(text.strip(), parse_model_spec(text, place=place))
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        if environment.get(name):
+            hint = "set REPLAN_MODEL to the model's name, or pass -m rules for the built-in one"
+            raise UsageProblem(f"{name} is set, but no model is named", place="REPLAN_MODEL", hint=hint)
+    notice = "no model is configured: using the built-in, offline `rules` (REPLAN_MODEL or -m names another)"
+    return Choice("rules", parse_model_spec("rules"), notice)

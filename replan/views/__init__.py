@@ -1,0 +1,1 @@
+"""Runs as people see them: results, plans, searches, records and questions."""

@@ -1,0 +1,78 @@
+"""The branches of a search for people: on what each was opened and why, and what became of it. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rich.text import Text
+
+from actors.planning.events import BranchOpened, BranchPruned, PlanningEvent
+from actors.planning.state import State
+from replan.views.console import line
+from replan.views.format import counted
+from runtime.core.events import Record
+
+
+@dataclass(frozen=True, slots=True)
+class BranchStory:
+    """A branch: what it was opened on, its calls, and its end; `cause` is a code, empty while it lives."""
+
+    branch: int
+    parent: int | None
+    kept: tuple[str, ...]
+    opened: str
+    calls: int
+    cause: str = ""
+    pruned: str = ""
+    won: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the branch as plain data."""
+        return {
+            "branch": self.branch,
+            "parent": self.parent,
+            "kept": list(self.kept),
+            "opened": self.opened,
+            "calls": self.calls,
+            "cause": self.cause or None,
+            "pruned": self.pruned or None,
+            "won": self.won,
+        }
+
+
+def branch_stories(state: State, records: Iterable[Record[PlanningEvent]]) -> list[BranchStory]:
+    """Return the branches in the order in which they were opened; none for a search that has only one."""
+    if not state.branches:
+        return []
+    calls = [branch.calls for branch in state.every_branch]
+    found = {0: BranchStory(0, None, (), "the search begins here", calls[0])}
+    for record in records:
+        match record.event:
+            case BranchOpened() as event:
+                number = event.branch
+                found[number] = BranchStory(number, event.parent, event.kept, event.why, calls[number])
+            case BranchPruned() as event:
+                found[event.branch] = replace(found[event.branch], cause=str(event.cause), pruned=event.why)
+            case _:
+                pass
+    if state.finished is not None and state.finished.outcome == "success":
+        winner = state.finished.branch
+        found[winner] = replace(found[winner], won=True)
+    return list(found.values())
+
+
+def branch_lines(stories: Iterable[BranchStory]) -> list[Text]:
+    """Return a line for each branch."""
+    return [_line(story) for story in stories]
+
+
+def _line(story: BranchStory) -> Text:
+    base = "" if story.parent is None else f" on branch {story.parent}"
+    kept = f" with {', '.join(story.kept)}" if story.kept else ""
+    text = line(f"branch {story.branch}{base}{kept}", "bold")
+    text.append(": ").append_text(line(f"{story.opened}; {counted(story.calls, 'call')}"))
+    if story.won:
+        text.append("; ").append_text(line("brought the plan", "green"))
+    elif story.cause:
+        text.append("; ").append_text(line(f"pruned ({story.cause}): {story.pruned}", "yellow"))
+    return text

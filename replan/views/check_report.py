@@ -1,0 +1,79 @@
+"""What `replan check` says about one plan, for people: each finding once with all its steps, and what would mend it."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from rich.text import Text
+
+from actors.guards.plan_settings import GUARD_CATALOG
+from actors.values.findings import Code
+from replan.views.console import Row, line
+from runtime.models.replies import ReplyCode
+
+PLACES_MAX = 12
+"""Steps that one line names; the others are counted. `--json` has a finding for each."""
+
+_UNREADABLE = frozenset(str(code) for code in ReplyCode)
+
+Found = Mapping[str, Any]
+"""A finding as `replan check --json` prints it."""
+
+
+def judged_rows(shown: Mapping[str, Any], guards: Mapping[str, str]) -> list[Row]:
+    """Return the report on one plan; `shown` is its object of `--json`, `guards` the guard that each step names."""
+    place = shown["file"] + (f":{shown['line']}" if "line" in shown else "")
+    case = f" ({shown['case_id']})" if "case_id" in shown else ""
+    assurance = f", assurance {shown['assurance']}" if shown["assurance"] is not None else ""
+    if any(one["code"] in _UNREADABLE for one in shown["findings"]):
+        rows = [Row(line(f"{place}{case}: unreadable", "red"))]
+    else:
+        said, style = ("valid", "green") if shown["valid"] else ("rejected", "red")
+        rows = [Row(line(f"{place}{case}: {said} at level {shown['level']}{assurance}", style))]
+    rows += _findings(shown["findings"])
+    if shown["escalations"]:
+        rows.append(_item(f"may hand over at: {', '.join(shown['escalations'])}", "dim"))
+    unknown = [one for one in shown["findings"] if one["code"] == Code.UNKNOWN_GUARD and one["severity"] == "error"]
+    names = sorted({guards[one["step_id"]] for one in unknown if one.get("step_id") in guards})
+    return [*rows, *(_item(text, "cyan") for text in _about_guards(names))]
+
+
+def _findings(findings: Sequence[Found]) -> Iterator[Row]:
+    """Yield a line for each thing that was found; advice that a line before gave already is left out."""
+    alike: dict[tuple[Any, ...], list[str]] = {}
+    for one in findings:
+        where = one.get("step_id", one.get("where", ""))
+        said = str(one["message"]).removeprefix(f"step {where}: ")
+        places = alike.setdefault((one["severity"], one["code"], said, tuple(one.get("trace", ()))), [])
+        places.append(where)
+    given: set[tuple[str, str]] = set()
+    for (severity, code, said, trace), places in alike.items():
+        what, _, advice = said.partition("; ")
+        shown = f"{what.rstrip('.')}." if (code, advice) in given else said
+        given.add((code, advice))
+        warning = "warning: " if severity == "warning" else ""
+        yield _item(f"{warning}{code}{_at(places)}: {shown}", "yellow" if warning else "")
+        if trace:
+            yield _item(f"trace: {' '.join(trace)}", "dim")
+
+
+def _at(places: Sequence[str]) -> str:
+    named = [place for place in places if place]
+    more = f" and {len(named) - PLACES_MAX} more" if len(named) > PLACES_MAX else ""
+    return f" at {', '.join(named[:PLACES_MAX])}{more}" if named else ""
+
+
+def _about_guards(names: Sequence[str]) -> Iterator[str]:
+    """Yield what to do about guards that nobody knows: slips of the keyboard, and names of the user's own."""
+    near = {name: close[0] for name in names if (close := get_close_matches(name, GUARD_CATALOG, n=1, cutoff=0.8))}
+    if near:
+        yield f"did you mean {', '.join(f'{right!r} for {wrong!r}' for wrong, right in near.items())}?"
+    own = [name for name in names if name and name not in near]
+    if own:
+        flags = " ".join(f"--guard {shlex.quote(name)}" for name in own[:PLACES_MAX])
+        yield f"guards of your own are allowed by name: {flags}"
+
+
+def _item(text: str, style: str = "") -> Row:
+    return Row(Text("- ").append_text(line(text, style)), 2)

@@ -1,0 +1,42 @@
+"""Amounts, times and counts in words. Pure."""
+
+from datetime import UTC, datetime
+
+from runtime.core.cost import MICRO
+from runtime.core.ledger import Amount
+
+
+def counted(number: int, noun: str) -> str:
+    """Return `1 call`, `2 calls`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def money(usd: float | None) -> str:
+    """Return dollars, with the cents that matter; None is said to be unknown, which is never zero."""
+    if usd is None:
+        return "cost unknown"
+    return f"${usd:.2f}" if usd >= 1 or usd == 0 else f"${usd:.4f}"
+
+
+def spent(amount: Amount, *, known: bool) -> str:
+    """Return what was used: `3 calls, 2,400 tokens, $0.0123`."""
+    shown = f"{counted(amount.calls, 'call')}, {counted(amount.tokens, 'token')}"
+    return f"{shown}, {money(amount.micro_usd / MICRO)}" if known else shown
+
+
+def stamp(at: float) -> str:
+    """Return a time as ISO 8601 in UTC, to the second."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def clock(at: float) -> str:
+    """Return the time of day where the user is, as `date` has it, to the second."""
+    return datetime.fromtimestamp(at).astimezone().strftime("%H:%M:%S")
+
+
+def ago(seconds: float) -> str:
+    """Return how long ago, in the largest unit that fits."""
+    for size, unit in ((86_400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{int(seconds // size)}{unit}"
+    return f"{int(max(0, seconds))}s"

@@ -1,0 +1,56 @@
+"""A plan as Mermaid text: steps, dependencies as arrows, failures as dashed arrows. Pure; labels are escaped."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from actors.plans.graph import order_of
+from actors.plans.nominal import contingent_steps
+from actors.plans.plan import CONTINUE, ESCALATE, Plan, Step, read_plan
+from replan.setup.command_name import program
+from runtime.core.errors import UsageProblem
+
+
+def plan_mermaid(value: Any) -> str:
+    """Return a Mermaid flowchart of the plan; lines end in a newline. Raises `UsageProblem` for what is no plan."""
+    plan, _ = read_plan(value)
+    order = None if plan is None else order_of(plan)
+    if plan is None or order is None:
+        raise UsageProblem("this is not a plan that can be drawn", hint=f"`{program()} show RUN --plan` prints it")
+    ids = {step.step_id: f"s{number}" for number, step in enumerate(order.steps, 1)}
+    lines = ["flowchart TD"]
+    later = contingent_steps(plan)
+    for step in order.steps:
+        opened, closed = ("{{", "}}") if step.step_id in later else ("[", "]")
+        lines.append(f'    {ids[step.step_id]}{opened}"{_label(step)}"{closed}')
+    for step in order.steps:
+        lines += [f"    {ids[one]} --> {ids[step.step_id]}" for one in sorted(step.dependencies) if one in ids]
+    lines += _failures(plan, ids)
+    return "\n".join(lines) + "\n"
+
+
+def _failures(plan: Plan, ids: dict[str, str]) -> Iterator[str]:
+    """Yield the dashed arrows: back to a step, on to whoever waits for a failure's tokens, or out to a person."""
+    if any(step.on_failure == ESCALATE for step in plan.steps):
+        yield '    handover(["a person or the replanner"])'
+    for step in sorted(plan.steps, key=lambda one: ids[one.step_id]):
+        here = ids[step.step_id]
+        if step.on_failure == ESCALATE:
+            yield f"    {here} -. fails .-> handover"
+        elif step.goes_back_to is not None and step.goes_back_to in ids:
+            yield f"    {here} -. fails .-> {ids[step.goes_back_to]}"
+        if step.on_failure == CONTINUE:
+            for other in plan.steps:
+                if not step.failure_effects.isdisjoint(other.preconditions):
+                    tokens = ", ".join(sorted(step.failure_effects & other.preconditions))
+                    yield f'    {here} -. "fails: {_escaped(tokens)}" .-> {ids[other.step_id]}'
+
+
+def _label(step: Step) -> str:
+    parts = [step.step_id, step.name if step.name != step.step_id else "", step.guard]
+    return "<br/>".join(_escaped(part) for part in parts if part)
+
+
+def _escaped(text: str) -> str:
+    """Escape what Mermaid would read: quotes, brackets of tags, entities, line ends."""
+    shown = "".join(f"#{ord(char)};" if char in '#&<>"`;|' else char for char in text if char.isprintable())
+    return " ".join(shown.split())

@@ -1,0 +1,58 @@
+"""A question as text for people: what is asked, what would be an answer, and for a review what it is about. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from actors.values.answers import TEXT, kind_of, options_of, wanted
+
+ARTIFACT_CHARACTERS_MAX = 20_000
+"""What a terminal shows of an artifact under review; `replan questions --json` has all of it."""
+
+
+def question_rows(question: Mapping[str, Any]) -> list[str]:
+    """Return the lines that a list of questions shows: the text, then what an answer should be."""
+    rows = [f"- {row}" for row in str(question["text"]).split("\n")]
+    rows += [f"  | {row}" for row in artifact_rows(question)]
+    schema = question["answer_schema"]
+    return rows if schema == TEXT else [*rows, f"  answer: {wanted(schema)}"]
+
+
+def artifact_rows(question: Mapping[str, Any]) -> list[str]:
+    """Return the lines of the artifact under review, as many as a terminal should show; none for other questions."""
+    shown = str(question.get("artifact", ""))
+    if not shown:
+        return []
+    cut = (
+        ""
+        if len(shown) <= ARTIFACT_CHARACTERS_MAX
+        else f"\n... and {len(shown) - ARTIFACT_CHARACTERS_MAX:,} characters"
+    )
+    return f"{shown[:ARTIFACT_CHARACTERS_MAX]}{cut}".split("\n")
+
+
+def choices(question: Mapping[str, Any]) -> list[str]:
+    """Return the choices that can be picked by their number; empty for a question of another kind."""
+    schema = question["answer_schema"]
+    return options_of(schema) if kind_of(schema) == "choice" else []
+
+
+def hint(question: Mapping[str, Any]) -> str:
+    """Return what is said before the user types."""
+    schema = question["answer_schema"]
+    match kind_of(schema):
+        case "choice":
+            return "The number of a choice, or its text"
+        case "yes_no":
+            return "y or n"
+        case "text" if schema == TEXT:
+            return "One line, or several pasted"
+        case _:
+            return wanted(schema)[:1].upper() + wanted(schema)[1:]
+
+
+def picked(question: Mapping[str, Any], typed: str) -> str:
+    """Return the answer that was typed: the choice where its number was."""
+    options = choices(question)
+    if typed.isascii() and typed.isdigit() and typed not in options and 1 <= int(typed[:4]) <= len(options):
+        return options[int(typed) - 1] if len(typed) <= 4 else typed
+    return typed

@@ -1,0 +1,178 @@
+"""Records as lines for people: `line_of` says what happened; `news_of` only what somebody who waits wants to know."""
+
+from typing import assert_never
+
+from actors.guards.review import left_open
+from actors.planning.config import RunConfig
+from actors.planning.decision_event import Decided
+from actors.planning.events import (
+    ArtifactProduced,
+    BranchOpened,
+    BranchPruned,
+    ClarificationAnswered,
+    ClarificationDeclined,
+    ClarificationExpired,
+    ClarificationRequested,
+    ClarificationWithdrawn,
+    ClassificationRequested,
+    FailureClassified,
+    GenerationFailed,
+    GenerationRequested,
+    JudgementRequested,
+    MailRefused,
+    NoteTold,
+    PlanningEvent,
+    RequestReissued,
+    RequirementTold,
+    Revised,
+    RunFinished,
+    RunParked,
+    RunResumed,
+    RunStarted,
+    Settled,
+    VerdictReached,
+    WaitEnded,
+    WaitRequested,
+)
+from actors.planning.ids import step_of
+from actors.planning.state import HOME_BUDGET
+from actors.policy.table import BacktrackLevel
+from replan.views.format import counted, stamp
+from replan.views.tree import finding_line
+
+_SILENT = (
+    ArtifactProduced,
+    JudgementRequested,
+    Settled,
+    WaitEnded,
+)
+"""What follows from the lines before and after it, or is nobody's news."""
+
+_WITHOUT = "its step goes on without an answer"
+
+_FAR = (BacktrackLevel.PARTIAL_REPLAN, BacktrackLevel.FULL_REPLAN)
+"""Decisions that the next lines do not say themselves."""
+
+
+def news_of(event: PlanningEvent, config: RunConfig | None) -> str:
+    """Return the line that progress shows for an event, or nothing; `config` is what its run is pinned to."""
+    if isinstance(event, _SILENT):
+        return ""
+    if isinstance(event, WaitRequested) and event.node is None and event.request_id != HOME_BUDGET:
+        return ""
+    if isinstance(event, RunParked) and event.handover and event.why:
+        return ""  # Whoever follows the run is told apart, with what to do.
+    if isinstance(event, Decided) and event.decision.level not in _FAR:
+        return ""
+    if isinstance(event, RunFinished):
+        return f"finished: {event.outcome}"  # Why is part of the result.
+    return line_of(event, config)
+
+
+def line_of(event: PlanningEvent, config: RunConfig | None) -> str:
+    """Return what happened, in one line of text that is not yet sanitised; `config` is what its run is pinned to."""
+    match event:
+        case RunStarted():
+            return f"run {event.run} started, {counted(event.limits.calls, 'call')} at most"
+        case RunResumed():
+            return "resumed"
+        case RunParked():
+            return f"parked: {event.why}" if event.why else "parked"
+        case GenerationRequested():
+            most = counted(event.tokens_max, "token") if event.calls <= 1 else counted(event.calls, "call")
+            return f"{event.request_id} asked for, {most} at most"
+        case ClassificationRequested():
+            return f"{event.request_id} asked for: why was {event.node} rejected? {event.rule} would go far back"
+        case FailureClassified():
+            return f"{event.node} classified: {event.cause or 'no code of the set'}"
+        case RequestReissued():
+            return f"{event.again.request_id} asked for again, {event.replaces} was interrupted"
+        case ArtifactProduced():
+            again = f", the same as {event.repeats}" if event.repeats else ""
+            return f"{event.node} came after {event.elapsed:.1f} s, {counted(event.used.tokens, 'token')}{again}"
+        case GenerationFailed():
+            return f"{event.request_id} brought no reply: {event.fault.kind}: {event.fault.message}"
+        case JudgementRequested():
+            return f"{event.node} goes to {event.guard}"
+        case VerdictReached():
+            return _verdict(event, config)
+        case Decided():
+            return _decision(event)
+        case Revised():
+            return f"revision {event.revision}: cleared {', '.join(event.cleared) or 'nothing'}"
+        case BranchOpened() | BranchPruned():
+            return _branch(event)
+        case _:
+            return _other(event)
+
+
+def _other(
+    event: ClarificationRequested
+    | ClarificationAnswered
+    | ClarificationDeclined
+    | ClarificationWithdrawn
+    | ClarificationExpired
+    | NoteTold
+    | RequirementTold
+    | WaitRequested
+    | WaitEnded
+    | Settled
+    | MailRefused
+    | RunFinished,
+) -> str:
+    match event:
+        case ClarificationRequested():
+            return f"question {event.question_id} ({event.why}): {event.text}"
+        case ClarificationAnswered():
+            return f"question {event.question_id} answered"
+        case ClarificationDeclined():
+            return f"question {event.question_id} declined; {_WITHOUT}"
+        case ClarificationWithdrawn():
+            return f"question {event.question_id} withdrawn, since its step is redone"
+        case ClarificationExpired():
+            return f"question {event.question_id} expired; {_WITHOUT}"
+        case NoteTold():
+            return f"you noted: {event.text}"
+        case RequirementTold():
+            return f"you require: {event.text}"
+        case WaitRequested():
+            return f"{event.node or 'the run'} waits until {stamp(event.until)}: {event.why}"
+        case WaitEnded():
+            return f"{event.request_id} is over"
+        case Settled():
+            return f"{event.request_id} was withdrawn; its late reply cost {counted(event.used.tokens, 'token')}"
+        case MailRefused():
+            return f"a message was refused: {event.reason}"
+        case RunFinished():
+            return f"finished: {event.outcome}, {event.why}"
+        case _:
+            assert_never(event)
+
+
+def _branch(event: BranchOpened | BranchPruned) -> str:
+    match event:
+        case BranchOpened():
+            parent = "" if event.parent is None else f" beside branch {event.parent}"
+            kept = f", with {', '.join(event.kept)}" if event.kept else ""
+            return f"branch {event.branch} opened{parent}{kept}: {event.why}"
+        case BranchPruned():
+            return f"branch {event.branch} pruned ({event.cause}): {event.why}"
+        case _:
+            assert_never(event)
+
+
+def _verdict(event: VerdictReached, config: RunConfig | None) -> str:
+    verdict = event.verdict
+    if config is not None and left_open(config.workflow.effective_guard(step_of(event.node)), verdict):
+        return f"{event.node} left to a person's review"
+    if verdict.passed:
+        return f"{event.node} accepted by {verdict.guard}"
+    first = finding_line(verdict.errors[0]) if verdict.errors else "no reason given"
+    more = f" (and {len(verdict.errors) - 1} more)" if len(verdict.errors) > 1 else ""
+    return f"{event.node} rejected by {verdict.guard}: {first}{more}"
+
+
+def _decision(event: Decided) -> str:
+    decision = event.decision
+    target = f" to {', '.join(decision.targets)}" if decision.targets else ""
+    return f"{decision.node} => {decision.level}{target}, by rule {decision.rule}"

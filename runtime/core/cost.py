@@ -1,0 +1,54 @@
+"""What a call uses and what that costs: reported tokens, and prices per token. Pure."""
+
+import math
+
+from pydantic import Field
+
+from runtime.core.events import Value
+
+MICRO = 1_000_000
+"""Micro-dollars in a dollar. Money is counted in whole ones, so that sums are exact."""
+
+MTOK = 1_000_000
+"""The tokens that price lists give prices for."""
+
+
+class Usage(Value):
+    """What a provider reports for one call."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Input and output tokens together."""
+        return self.input_tokens + self.output_tokens
+
+
+def micro_limit(usd: float) -> int:
+    """Return a limit in dollars as whole micro-dollars, rounded down; one is the least that a limit may be."""
+    return max(1, int(usd * MICRO))
+
+
+class Price(Value):
+    """US dollars per token, and where the numbers come from.
+
+    With tiers or times of day the dearest applies, so that a reservation is never too small.
+    """
+
+    input_per_token_usd: float = Field(ge=0, allow_inf_nan=False)
+    output_per_token_usd: float = Field(ge=0, allow_inf_nan=False)
+    source: str = ""
+
+    @classmethod
+    def per_mtok(cls, input_usd: float, output_usd: float, source: str) -> "Price":
+        """Return the price that a list says, in dollars per million tokens."""
+        return cls(input_per_token_usd=input_usd / MTOK, output_per_token_usd=output_usd / MTOK, source=source)
+
+    def micro_usd(self, input_tokens: int, output_tokens: int) -> int:
+        """Return the price of a call in whole micro-dollars, rounded up."""
+        usd = input_tokens * self.input_per_token_usd + output_tokens * self.output_per_token_usd
+        return math.ceil(round(usd * MICRO, 6))
+
+
+FREE = Price(input_per_token_usd=0, output_per_token_usd=0, source="runs in this process")

@@ -1,0 +1,159 @@
+"""Every error the runtime raises, in one tree.
+
+ReplanError                     a cause, a place and a next step, in one line
+├── UsageProblem                bad input or configuration (exit 2)
+├── JournalError
+│   ├── RunNotFound             no such run (exit 8)
+│   ├── RunExists               the run id is taken
+│   ├── Held                    another process drives the run (exit 8)
+│   ├── Fenced                  this driver has lost the run to a newer epoch; it must stop without a write
+│   ├── SequenceConflict        an append did not follow the last record
+│   ├── JournalDamaged          a record does not verify (exit 9)
+│   ├── JournalNewer            written by a newer release (exit 9)
+│   ├── JournalUnreadable       it is there, but cannot be opened, read or written (exit 9)
+│   ├── StorageFull             the disk took no more; nothing of the append was written
+│   └── HomeBudgetSpent         the home's budget for the day does not allow it; nothing was written
+└── Bug
+    └── MachineRunsAway         decisions without end
+A rejection by a guard is a value, never one of these.
+"""
+
+from typing import TYPE_CHECKING
+
+from runtime.core.owner import describe
+
+if TYPE_CHECKING:
+    from runtime.core.daily_budget import HomeBudget
+
+
+class ReplanError(Exception):
+    """Base of all errors; `str()` is the one line a user sees."""
+
+
+class UsageProblem(ReplanError):
+    """Bad input: `place` is a file, key or flag (with a line if known), `hint` the next step."""
+
+    def __init__(self, cause: str, *, place: str = "", hint: str = "") -> None:
+        self.cause, self.place, self.hint = cause, place, hint
+        super().__init__("".join((f"{place}: " if place else "", cause, f" ({hint})" if hint else "")))
+
+
+class JournalError(ReplanError):
+    """Base of all journal errors. `passing` ones may soon be over: the journal is busy, or a lease is held."""
+
+    passing = True
+
+
+class RunNotFound(JournalError):
+    """There is no run with this id; `cause` says it where any run would have done."""
+
+    passing = False
+
+    def __init__(self, run: str, *, cause: str = "") -> None:
+        self.run = run
+        super().__init__(cause or f"no run {run!r}")
+
+
+class RunExists(JournalError):
+    """The run id is taken."""
+
+    passing = False
+
+    def __init__(self, run: str) -> None:
+        self.run = run
+        super().__init__(f"run {run!r} exists already")
+
+
+class Held(JournalError):
+    """Another process drives the run until its lease ends (`until`, UTC seconds since 1970)."""
+
+    def __init__(self, run: str, owner: str, until: float) -> None:
+        self.run, self.owner, self.until = run, owner, until
+        who = describe(owner)
+        super().__init__(f"run {run!r} is driven by {who} until its lease ends; wait for it or cancel the run")
+
+
+class Fenced(JournalError):
+    """This driver's epoch is older than the run's: another has taken over."""
+
+    passing = False
+
+    def __init__(self, run: str, epoch: int, current: int) -> None:
+        self.run, self.epoch, self.current = run, epoch, current
+        super().__init__(f"run {run!r} was taken over (epoch {epoch}, now {current}); nothing was written")
+
+
+class SequenceConflict(JournalError):
+    """An append named a last record that is not the last record."""
+
+    passing = False
+
+    def __init__(self, run: str, after: int, last: int) -> None:
+        self.run, self.after, self.last = run, after, last
+        super().__init__(f"run {run!r}: append after {after}, but the last record is {last}")
+
+
+class JournalDamaged(JournalError):
+    """A record, a text or the file itself does not verify."""
+
+    passing = False
+
+    def __init__(self, where: str, cause: str) -> None:
+        self.where, self.cause = where, cause
+        super().__init__(f"{where}: {cause}; restore a copy, nothing was changed")
+
+
+class JournalNewer(JournalError):
+    """The journal was written by a newer release."""
+
+    passing = False
+
+    def __init__(self, where: str, found: int, known: int) -> None:
+        self.where, self.found, self.known = where, found, known
+        super().__init__(
+            f"{where}: written by a newer release (schema {found}, this one knows {known}); upgrade replan"
+        )
+
+
+class JournalUnreadable(JournalError):
+    """The journal is there, but is no file, or one that cannot be opened, read or written; `hint` is the next step.
+
+    It may pass: permissions are given back, and disks come back.
+    """
+
+    def __init__(self, where: str, cause: str, hint: str) -> None:
+        self.where, self.cause, self.hint = where, cause, hint
+        super().__init__(f"{where}: {cause} ({hint})")
+
+
+class StorageFull(JournalError):
+    """The disk took no more; the append was not written."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        super().__init__(f"{where}: no room left to write; free some space, then resume")
+
+
+class HomeBudgetSpent(JournalError):
+    """The home's budget for the day does not allow what was to be reserved; nothing was written.
+
+    `limit` is the limit in words; `until` is when the next day begins (UTC seconds since 1970), None where nobody wants
+    to wait for it; `budget` is what every day allows.
+    """
+
+    def __init__(self, limit: str, until: float | None, budget: "HomeBudget") -> None:
+        self.limit, self.until, self.budget = limit, until, budget
+        self.why = f"the home's budget for today is used up ({limit} a day, UTC; home_budget in config.yaml)"
+        super().__init__(self.why)
+
+
+class Bug(ReplanError):
+    """A defect of the program itself."""
+
+
+class MachineRunsAway(Bug):
+    """A machine did not come to rest."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        super().__init__(f"a machine made {limit} decisions without coming to rest")

@@ -1,0 +1,156 @@
+"""The ledger: limits, and what is reserved, spent and unknown against them. Pure.
+
+A request reserves its worst case in the same transaction that asks for it; the reply settles it at what was used. What
+may or may not have been charged (a cut connection, a killed process, withdrawn work) stays charged at the reserved
+amount as `unknown`. So no reservation takes `spent + unknown + reserved` past a limit, at any concurrency and across
+crashes.
+
+What a reply used is booked as its provider reports it, even when that is more than was reserved: the books tell the
+truth, and the truth can pass a limit of tokens or money, by as much as one reply was underestimated, for each reply
+then in flight. How much that is at most, is not in our hands; the prompt's bytes, the schema's and the output cap are
+reserved so that it does not happen with providers that keep to what they were asked. The run stops there: the next
+reservation fails.
+
+Money is counted in whole micro-dollars, rounded up, so that sums are exact.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from pydantic import ConfigDict, Field
+
+from runtime.core.copies import changed, without
+from runtime.core.cost import Price, Usage
+from runtime.core.events import Seconds, Value
+
+
+class Limit(StrEnum):
+    """What can run out."""
+
+    CALLS = "calls"
+    TOKENS = "tokens"
+    COST = "cost"
+    ACTIVE_TIME = "active_time"
+    DEADLINE = "deadline"
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """Calls, tokens (input and output together) and micro-dollars."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")  # Events hold amounts, and refuse unknown keys all the way down.
+
+    calls: int = 0
+    tokens: int = 0
+    micro_usd: int = 0
+
+    def __add__(self, other: "Amount") -> "Amount":
+        return Amount(self.calls + other.calls, self.tokens + other.tokens, self.micro_usd + other.micro_usd)
+
+    def __sub__(self, other: "Amount") -> "Amount":
+        return Amount(self.calls - other.calls, self.tokens - other.tokens, self.micro_usd - other.micro_usd)
+
+
+ZERO = Amount()
+
+
+class Limits(Value):
+    """What a run may use; None is no limit. `deadline` is UTC seconds since 1970."""
+
+    calls: int = Field(default=30, ge=1)
+    tokens: int | None = Field(default=None, ge=1)
+    micro_usd: int | None = Field(default=None, ge=1)
+    active_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    deadline: Seconds | None = Field(default=None, allow_inf_nan=False)
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The books of one run.
+
+    `reserved` and `forfeited` are by request id: open requests, and withdrawn ones whose late reply may still come.
+    `active` are the seconds in which any work was open, up to the latest time that the run has heard of.
+    """
+
+    limits: Limits
+    spent: Amount = ZERO
+    unknown: Amount = ZERO
+    reserved: Mapping[str, Amount] = field(default_factory=dict)
+    forfeited: Mapping[str, Amount] = field(default_factory=dict)
+    active: float = 0.0
+
+    @property
+    def committed(self) -> Amount:
+        """All that counts against the limits."""
+        return sum(self.reserved.values(), self.spent + self.unknown)
+
+    @property
+    def calls_left(self) -> int:
+        """The calls that may still be reserved."""
+        taken = sum(amount.calls for amount in self.reserved.values())
+        return self.limits.calls - self.spent.calls - self.unknown.calls - taken
+
+    @property
+    def active_left(self) -> float | None:
+        """The active seconds left, or None without a limit."""
+        limit = self.limits.active_seconds
+        return None if limit is None else max(0.0, limit - self.active)
+
+    def shortfall(self, amount: Amount, now: float) -> Limit | None:
+        """Return the first limit that would be passed by reserving `amount` at `now`."""
+        if amount.calls > self.calls_left:
+            return Limit.CALLS
+        limits = self.limits
+        if limits.tokens is not None and self.committed.tokens + amount.tokens > limits.tokens:
+            return Limit.TOKENS
+        if limits.micro_usd is not None and self.committed.micro_usd + amount.micro_usd > limits.micro_usd:
+            return Limit.COST
+        if self.active_left == 0.0:
+            return Limit.ACTIVE_TIME
+        if limits.deadline is not None and now >= limits.deadline:
+            return Limit.DEADLINE
+        return None
+
+    def reserve(self, request: str, amount: Amount) -> "Ledger":
+        """Return the books with a reservation."""
+        return changed(self, reserved={**self.reserved, request: amount})
+
+    def settle(self, request: str, used: Amount) -> "Ledger":
+        """Return the books with an open or forfeited reservation replaced by what was used."""
+        if request in self.forfeited:
+            return changed(
+                self,
+                unknown=self.unknown - self.forfeited[request],
+                forfeited=without(self.forfeited, (request,)),
+                spent=self.spent + used,
+            )
+        return changed(self, reserved=without(self.reserved, (request,)), spent=self.spent + used)
+
+    def refund(self, request: str) -> "Ledger":
+        """Return the books without a reservation that certainly cost nothing."""
+        return changed(self, reserved=without(self.reserved, (request,)))
+
+    def forfeit(self, request: str) -> "Ledger":
+        """Return the books with a reservation charged as unknown. A late reply may still settle it."""
+        amount = self.reserved.get(request)
+        if amount is None:
+            return self
+        return changed(
+            self,
+            reserved=without(self.reserved, (request,)),
+            unknown=self.unknown + amount,
+            forfeited={**self.forfeited, request: amount},
+        )
+
+    def worked(self, seconds: float) -> "Ledger":
+        """Return the books after seconds in which work was open."""
+        return changed(self, active=self.active + seconds)
+
+
+def used(usage: Usage | None, reserved: Amount, price: Price | None) -> Amount:
+    """Return what a completed call cost: the reported usage, or the reservation where none that makes sense came."""
+    if usage is None or usage.input_tokens < 0 or usage.output_tokens < 0:
+        return reserved  # A negative count would pay the run for calling.
+    cost = 0 if price is None else price.micro_usd(usage.input_tokens, usage.output_tokens)
+    return Amount(calls=reserved.calls, tokens=usage.tokens, micro_usd=cost)

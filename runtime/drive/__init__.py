@@ -1,0 +1,1 @@
+"""Driving one run: the supervisor, its actors, the lease and the run's records."""

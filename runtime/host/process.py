@@ -1,0 +1,91 @@
+"""Who drives a run: a process named so that another process of the same machine can tell whether it still lives.
+
+A lease protects a run whose driver cannot be seen. Where the driver was killed, nobody has to wait for the lease to end
+if that is certain: where this process sees the numbers that the driver's was one of, under the same boot of the same
+machine, and in the same PID namespace. Machines that share a home may share a host's name too, and the number of their
+first namespace; containers count processes for themselves.
+"""
+
+import os
+import socket
+from pathlib import Path
+
+from runtime.core.owner import parts_of
+
+_PROC = Path("/proc")
+_BOOT = _PROC / "sys/kernel/random/boot_id"
+_NAMESPACE = _PROC / "self/ns/pid"
+
+
+def identity() -> str:
+    """Return this process's name: `HOST/NAMESPACE/PID/BIRTH`.
+
+    NAMESPACE tells apart containers that count their processes separately, BIRTH processes that had the same number.
+    Either is empty where the system does not say.
+    """
+    return f"{socket.gethostname()}/{_namespace()}/{os.getpid()}/{_birth(os.getpid())}"
+
+
+def is_dead(owner: str) -> bool:
+    """Tell whether `owner` names a process that this one could see, and that is certainly gone; False when in doubt.
+
+    One of another boot is in doubt: this machine was restarted, or it is another machine. Its lease is short.
+    """
+    parts = parts_of(owner)
+    if parts is None:
+        return False
+    host, namespace, number, birth = parts
+    if (host, namespace, _boot_of(birth)) != (socket.gethostname(), _namespace(), _boot()):
+        return False
+    pid = int(number)
+    if pid == 0:
+        return False  # Not a process, but all of this process's group.
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        return False  # Somebody else's process has the number, or nobody can have it: no proof.
+    found = _birth(pid)
+    return bool(birth) and bool(found) and (found != birth or _ended(pid))
+
+
+def _namespace() -> str:
+    """Return the number of this process's PID namespace; empty where there are none, or the system does not say."""
+    try:
+        return str(_NAMESPACE.readlink()).removeprefix("pid:").strip("[]")
+    except OSError:
+        return ""
+
+
+def _birth(pid: int) -> str:
+    """Return `BOOT.TICKS`, when a process started since which boot; empty where the system does not say."""
+    try:
+        return f"{_boot()}.{_stat(pid)[19]}"
+    except (OSError, IndexError):
+        return ""
+
+
+def _boot() -> str:
+    """Return what this boot of this machine is known by, and no other; empty where the system does not say."""
+    try:
+        return _BOOT.read_text().strip()[:8]
+    except OSError:
+        return ""
+
+
+def _boot_of(birth: str) -> str:
+    return birth.partition(".")[0]
+
+
+def _ended(pid: int) -> bool:
+    """Tell whether a process has ended, and only its parent has not asked for its exit code yet."""
+    try:
+        return _stat(pid)[0] in ("Z", "X")
+    except (OSError, IndexError):
+        return False
+
+
+def _stat(pid: int) -> list[str]:
+    # The command's name, in brackets, may hold anything; these are the third field and those that follow.
+    return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()

@@ -1,0 +1,1 @@
+"""The SQLite journal: its schema, statements, and the thread that writes."""

@@ -1,0 +1,245 @@
+"""The journal in SQLite: the default. One file, several processes, every append durable before it returns.
+
+All writing is committed in groups by one thread, all reading is done by another; a third connection, on trio's thread,
+only asks whether anything was committed. Every rule about leases and places is checked inside the transaction
+that writes, so it holds between processes too.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, closing
+from functools import partial
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import apsw
+import trio
+
+from runtime.core.clock import Clock
+from runtime.core.daily_budget import HomeBudget, book, day_of
+from runtime.core.errors import Held, HomeBudgetSpent, SequenceConflict
+from runtime.core.events import Codec, Record
+from runtime.core.ledger import Amount
+from runtime.core.machine import Summary
+from runtime.journal import folder
+from runtime.journal.chain import Stored, Tip, decode, extend, records, verify
+from runtime.journal.port import Dead, Due, Fact, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
+from runtime.journal.sqlite import schema, statements
+from runtime.journal.sqlite.packing import unpack
+from runtime.journal.sqlite.thread import ConnectionThread, Explain, open_thread
+from runtime.journal.sqlite.writer import Writer, open_writer
+from runtime.journal.validation import admit_facts, admit_run, admit_summary, admit_text, known_run
+
+E = TypeVar("E")
+T = TypeVar("T")
+
+GROUP_MAX = 512
+"""Jobs that may share a commit: enough to spread the cost of one, few enough to keep the wait short."""
+
+
+@asynccontextmanager
+async def open_sqlite(
+    path: Path,
+    codec: Codec[E],
+    clock: Clock,
+    *,
+    vfs: str | None = None,
+    busy_seconds: float = 10.0,
+    budget: HomeBudget | None = None,
+) -> AsyncIterator[Journal[E]]:
+    """Open the journal in a file, and make both it (0600) and its folder (0700) if they are missing.
+
+    `vfs` names a file system registered with APSW; its files are its own business, so no folder or mode is checked.
+    `busy_seconds` is how long to wait for another process that is writing. When the context ends, everything handed in
+    was written and no thread or file is left.
+
+    Raises `UsageProblem` for a folder that is not safe or cannot be written, `JournalDamaged`, `JournalNewer`,
+    `JournalUnreadable`, `StorageFull`.
+    """
+    if vfs is None:
+        folder.prepare_folder(path.parent)
+        folder.prepare_file(path)
+    explain = partial(statements.explain, path)
+    writer = partial(schema.open_writer, path, vfs, busy_seconds)
+    reader = partial(schema.open_reader, path, vfs, busy_seconds)
+    watcher = partial(schema.open_reader, path, vfs, 0.0)
+    async with (
+        open_writer("journal-writer", writer, explain, busy_seconds=busy_seconds, group_max=GROUP_MAX) as writing,
+        open_thread("journal-reader", reader, explain) as reading,
+    ):
+        # Asked on trio's thread, it waits for nobody; opened on another, because opening may touch the disk.
+        with closing(await reading.do(lambda _: watcher())) as watching:
+            allowed = budget or HomeBudget()
+            yield _SqliteJournal(codec, clock, explain, allowed, writing=writing, reading=reading, watching=watching)
+
+
+class _SqliteJournal(Generic[E]):
+    def __init__(
+        self,
+        codec: Codec[E],
+        clock: Clock,
+        explain: Explain,
+        budget: HomeBudget,
+        *,
+        writing: Writer,
+        reading: ConnectionThread,
+        watching: apsw.Connection,
+    ) -> None:
+        self._codec, self._clock, self._explain, self._budget = codec, clock, explain, budget
+        self._writing, self._reading, self._watching = writing, reading, watching
+        self._version = 0
+
+    async def create(self, run: str, title: str) -> None:
+        admit_run(run)
+        admit_text(title, "title")
+        now = self._clock.now()
+        await self._writing.do(lambda connection: statements.add_run(connection, run, title, now))
+
+    async def row(self, run: str) -> RunRow:
+        known_run(run)
+        now = self._clock.now()
+        return await self._look(lambda connection: statements.run_row(connection, run, now))
+
+    async def runs(self, which: RunFilter) -> list[RunRow]:
+        admit_text(which.status or "", "status")
+        now = self._clock.now()
+        return await self._look(lambda connection: statements.run_rows(connection, which, now))
+
+    async def claim(self, run: str, owner: str, ttl: float, *, dead: Dead = nobody) -> int:
+        known_run(run)
+        admit_text(owner, "owner")
+        now = self._clock.now()
+
+        def work(connection: apsw.Connection) -> int:
+            held = statements.lease(connection, run)
+            if held.owner is not None and held.end > now and not dead(held.owner):
+                raise Held(run, held.owner, held.end)
+            taken = held._replace(owner=owner, end=now + ttl, epoch=held.epoch + 1)
+            statements.update_lease(connection, taken)
+            return taken.epoch
+
+        return await self._writing.do(work)
+
+    async def renew(self, run: str, epoch: int, ttl: float) -> None:
+        known_run(run)
+        end = self._clock.now() + ttl
+
+        def work(connection: apsw.Connection) -> None:
+            held = statements.driven(connection, run, epoch)
+            statements.update_lease(connection, held._replace(end=end))
+
+        await self._writing.do(work)
+
+    async def release(self, run: str, epoch: int) -> None:
+        known_run(run)
+
+        def work(connection: apsw.Connection) -> None:
+            held = statements.lease(connection, run)
+            if held.epoch == epoch:
+                statements.update_lease(connection, held._replace(owner=None))
+
+        await self._writing.do(work)
+
+    async def append(
+        self,
+        run: str,
+        *,
+        after: int,
+        epoch: int,
+        facts: Sequence[Fact[E]],
+        summary: Summary,
+        overdraw: bool = False,
+    ) -> list[Record[E]]:
+        known_run(run)
+        admit_summary(summary)
+        entries = admit_facts(self._codec, facts)
+        now = self._clock.now()
+
+        def work(connection: apsw.Connection) -> list[Stored]:
+            held = statements.driven(connection, run, epoch)
+            if held.tip.seq != after:
+                raise SequenceConflict(run, after, held.tip.seq)
+            account, change = book(held.account, summary.committed, summary.reserved, now)
+            if change.calls or change.micro_usd:
+                day = statements.add_spending(connection, account.day, change)
+                if not overdraw and (limit := self._budget.shortfall(day, change)):
+                    raise HomeBudgetSpent(limit, self._budget.again(now), self._budget)
+            rows = extend(run, held.tip, epoch, now, entries)
+            statements.add_records(connection, run, held.id, entries, rows)
+            tip = Tip(rows[-1].seq, rows[-1].hash) if rows else held.tip
+            statements.update_run(connection, held._replace(tip=tip, account=account), summary, now)
+            return rows
+
+        return records(run, entries, await self._writing.do(work))
+
+    async def read(self, run: str, after: int = 0) -> list[Record[E]]:
+        known_run(run)
+
+        def work(connection: apsw.Connection) -> list[Record[E]]:
+            held = statements.lease(connection, run)
+            if after > held.tip.seq:
+                return []
+            start = statements.tip_before(connection, held.id, max(0, after))
+            rows = unpack(run, start, statements.rows_after(connection, held.id, start.seq))
+            verify(run, start, rows, held.tip)
+            wanted = rows[max(0, after) - start.seq :]
+            return decode(self._codec, run, wanted, partial(statements.text, connection))
+
+        return await self._look(work)
+
+    async def post(self, run: str, key: str, body: str) -> Posted:
+        known_run(run)
+        admit_text(key, "key")
+        admit_text(body, "body")
+        now = self._clock.now()
+
+        def work(connection: apsw.Connection) -> Posted:
+            held = statements.lease(connection, run)
+            item = statements.posted_under(connection, run, held.id, key)
+            if item is not None:
+                return Posted("duplicate" if item.body == body else "conflict", item.inbox, item.body)
+            new = InboxItem(statements.last_message(connection, held.id) + 1, key, body, now)
+            statements.add_message(connection, run, held.id, new)
+            return Posted("accepted", new.inbox, body)
+
+        return await self._writing.do(work)
+
+    async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
+        known_run(run)
+
+        def work(connection: apsw.Connection) -> list[InboxItem]:
+            held = statements.lease(connection, run)
+            return statements.posted_after(connection, run, held.id, after)
+
+        return await self._look(work)
+
+    async def due(self, limit: int, *, dead: Dead = nobody) -> Due:
+        now = self._clock.now()
+        return await self._look(lambda connection: statements.due(connection, limit, now, dead))
+
+    async def spent_today(self) -> Amount:
+        day = day_of(self._clock.now())
+        return await self._look(lambda connection: statements.spending(connection, day))
+
+    async def version(self) -> int:
+        await trio.lowlevel.checkpoint()
+        try:
+            self._version = self._watching.pragma("data_version")
+        except apsw.BusyError:
+            # Another process is repairing the log after a crash; the next poll will tell.
+            return self._version
+        except apsw.Error as error:
+            raise self._explain(error) from error
+        return self._version
+
+    async def _look(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run a function of a connection in which nothing changes meanwhile."""
+
+        def in_one_snapshot(connection: apsw.Connection) -> T:
+            connection.execute("BEGIN")
+            try:
+                return work(connection)
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+        return await self._reading.do(in_one_snapshot)

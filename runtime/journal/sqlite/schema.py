@@ -1,0 +1,219 @@
+"""The SQLite schema of a journal, and how its connections are opened.
+
+Event rows carry the run's small number instead of its id, and hashes as bytes. They are an ordinary table with one
+index rather than a clustered one: concurrent runs then all append to the same last page, so that a group commit writes
+few pages, and pages fill up. Records that are appended together share a row (`packing`). Texts are apart, each once,
+because they are large and often repeated.
+
+What must be found among thousands of runs has small tables of its own, so that the run's row, which every append
+changes, is in no index for it: `agenda` says when a run goes on by itself, `unread` that a message lies in its inbox,
+`spending` what a day has cost. A file of an earlier version is brought up to date when it is opened to write.
+"""
+
+import time
+from contextlib import closing
+from functools import cache
+from itertools import chain
+from pathlib import Path
+
+import apsw
+
+from runtime.core.errors import JournalDamaged, JournalNewer, UsageProblem
+
+APPLICATION_ID = 0x52504C4E
+"""Marks the file as ours: "RPLN"."""
+
+SQLITE_MIN = "3.51.3"
+"""The first release without the WAL-reset bug, which can damage a journal that two processes write."""
+
+WAL_BYTES_KEPT = 64 * 1024 * 1024
+"""After a burst the write-ahead log is cut back to this size."""
+
+BUSY_PAUSE = 0.005
+"""Seconds between two tries to switch a new file to write-ahead logging."""
+
+FIRST = (
+    """CREATE TABLE runs (
+  id INTEGER PRIMARY KEY,
+  run TEXT NOT NULL UNIQUE,
+  title TEXT NOT NULL,
+  created REAL NOT NULL,
+  updated REAL NOT NULL,
+  last_seq INTEGER NOT NULL,
+  last_hash BLOB NOT NULL,
+  status TEXT NOT NULL,
+  detail TEXT NOT NULL,
+  waiting_since REAL,
+  next_wake REAL,
+  owner TEXT,
+  lease_end REAL NOT NULL,
+  epoch INTEGER NOT NULL
+) STRICT""",
+    """CREATE TABLE inbox (
+  run INTEGER NOT NULL REFERENCES runs,
+  id INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  body TEXT NOT NULL,
+  at REAL NOT NULL,
+  seal BLOB NOT NULL,
+  PRIMARY KEY (run, id),
+  UNIQUE (run, key)
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE events (
+  run INTEGER NOT NULL REFERENCES runs,
+  seq INTEGER NOT NULL,
+  at REAL NOT NULL,
+  epoch INTEGER NOT NULL,
+  inbox INTEGER,
+  body BLOB NOT NULL,
+  hash BLOB NOT NULL,
+  UNIQUE (run, seq),
+  FOREIGN KEY (run, inbox) REFERENCES inbox
+) STRICT""",
+    "CREATE UNIQUE INDEX consumed ON events (run, inbox) WHERE inbox IS NOT NULL",
+    """CREATE TABLE texts (
+  hash BLOB NOT NULL UNIQUE,
+  text BLOB NOT NULL
+) STRICT""",
+)
+
+HOST = (
+    *(
+        f"ALTER TABLE runs ADD COLUMN {name} INTEGER NOT NULL DEFAULT 0"
+        for name in ("calls", "tokens", "micro_usd", "day", "calls_before", "micro_usd_before")
+    ),
+    "CREATE INDEX owners ON runs (owner) WHERE owner IS NOT NULL",
+    """CREATE TABLE agenda (
+  run INTEGER PRIMARY KEY REFERENCES runs,
+  at REAL NOT NULL
+) STRICT""",
+    "CREATE INDEX agenda_at ON agenda (at)",
+    """CREATE TABLE unread (
+  run INTEGER PRIMARY KEY REFERENCES runs
+) STRICT""",
+    """CREATE TABLE spending (
+  day INTEGER PRIMARY KEY,
+  calls INTEGER NOT NULL,
+  micro_usd INTEGER NOT NULL
+) STRICT""",
+    "INSERT INTO agenda SELECT id, 0.0 FROM runs WHERE status = 'running' AND last_seq > 0",
+    "INSERT INTO agenda SELECT id, next_wake FROM runs WHERE status = 'waiting' AND next_wake IS NOT NULL",
+    """INSERT INTO unread SELECT id FROM runs r WHERE status <> 'finished' AND EXISTS (
+  SELECT 1 FROM inbox i
+  WHERE i.run = r.id AND i.id > (SELECT coalesce(max(inbox), 0) FROM events e WHERE e.run = r.id))""",
+)
+
+PACKED: tuple[str, ...] = ()
+"""A row of `events` may hold several records (`packing`). The tables are the same; earlier releases cannot read it."""
+
+CHANGES = (FIRST, HOST, PACKED)
+"""What each version adds to the one before it. A new file goes through all of them as well."""
+
+VERSION = len(CHANGES)
+
+
+def open_writer(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
+    """Open the journal for writing; make it if the file is new, bring it up to date if it is of an earlier version.
+
+    Nothing is changed in a file that is refused.
+
+    Raises `JournalNewer`, `JournalDamaged`, `UsageProblem`, and `apsw.Error` for whatever SQLite meets.
+    """
+    if tuple(map(int, apsw.sqlite_lib_version().split("."))) < tuple(map(int, SQLITE_MIN.split("."))):
+        raise UsageProblem(f"SQLite {apsw.sqlite_lib_version()} is too old", hint=f"{SQLITE_MIN} or later is needed")
+    connection = _open(path, vfs, busy_seconds)
+    try:
+        found = _version(connection, path)
+        _keep_a_log(connection, busy_seconds)
+        connection.pragma("synchronous", "full")
+        connection.pragma("fullfsync", 1)  # On macOS an ordinary sync does not reach the disk.
+        connection.pragma("journal_size_limit", WAL_BYTES_KEPT)
+        if found < VERSION:
+            _bring_up_to_date(connection, path)
+        _check_tables(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_reader(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
+    """Open a journal that a writer has open already; this connection never writes."""
+    connection = _open(path, vfs, busy_seconds)
+    connection.pragma("query_only", 1)
+    return connection
+
+
+def _open(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
+    connection = apsw.Connection(str(path), vfs=vfs)
+    connection.set_busy_timeout(int(busy_seconds * 1000))
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    connection.pragma("cell_size_check", 1)
+    connection.pragma("foreign_keys", 1)
+    connection.pragma("mmap_size", 0)
+    return connection
+
+
+def _version(connection: apsw.Connection, path: Path) -> int:
+    """Return the version of the tables, 0 for a new file."""
+    # One statement, because another process may be making the tables right now.
+    statement = (
+        "SELECT a.*, v.*, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id a, pragma_user_version v"
+    )
+    ((application, version, tables),) = connection.execute(statement)
+    if (application, version, tables) == (0, 0, 0):
+        return 0
+    if application != APPLICATION_ID:
+        raise JournalDamaged(str(path), "a database, but not a journal")
+    if version > VERSION:
+        raise JournalNewer(str(path), version, VERSION)
+    _check_tables(connection, path, version)
+    return int(version)
+
+
+def _keep_a_log(connection: apsw.Connection, busy_seconds: float) -> None:
+    # SQLite does not wait by itself here: two that open a new file at once would wait for each other.
+    for _ in range(int(busy_seconds / BUSY_PAUSE)):
+        try:
+            connection.pragma("journal_mode", "wal")
+        except apsw.BusyError:
+            time.sleep(BUSY_PAUSE)
+        else:
+            return
+    connection.pragma("journal_mode", "wal")
+
+
+def _bring_up_to_date(connection: apsw.Connection, path: Path) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have been quicker.
+        for statement in chain.from_iterable(CHANGES[_version(connection, path) :]):
+            connection.execute(statement)
+        connection.pragma("application_id", APPLICATION_ID)
+        connection.pragma("user_version", VERSION)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _check_tables(connection: apsw.Connection, path: Path, version: int = VERSION) -> None:
+    # A trigger or a view that somebody added would run inside every append.
+    if _tables(connection) != _expected(version):
+        raise JournalDamaged(str(path), "the tables are not the ones that a journal has")
+
+
+@cache
+def _expected(version: int) -> list[str]:
+    # Made and read back, because SQLite keeps an altered table under words of its own.
+    with closing(apsw.Connection(":memory:")) as connection:
+        for statement in chain.from_iterable(CHANGES[:version]):
+            connection.execute(statement)
+        return _tables(connection)
+
+
+def _tables(connection: apsw.Connection) -> list[str]:
+    statement = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite^_%' ESCAPE '^'"
+    return sorted(sql for (sql,) in connection.execute(statement))

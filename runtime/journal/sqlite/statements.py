@@ -1,0 +1,302 @@
+"""The statements of the SQLite journal: each function is one question or one change, in its caller's transaction."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import apsw
+
+from runtime.core.daily_budget import Account
+from runtime.core.errors import (
+    Fenced,
+    JournalDamaged,
+    JournalError,
+    JournalUnreadable,
+    RunExists,
+    RunNotFound,
+    StorageFull,
+)
+from runtime.core.ledger import ZERO, Amount
+from runtime.core.machine import Summary
+from runtime.journal import folder
+from runtime.journal.chain import GENESIS, Stored, Tip, seal
+from runtime.journal.port import Dead, Due, InboxItem, RunFilter, RunRow
+from runtime.journal.sqlite.packing import pack
+from runtime.journal.validation import Entry, check_consumable
+
+E = TypeVar("E")
+
+_ROW = (
+    "SELECT run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, calls, tokens, micro_usd,"
+    " owner, lease_end, epoch, id IN (SELECT run FROM unread) FROM runs"
+)
+
+ROW = f"{_ROW} WHERE run = ?"
+
+ROWS = (
+    f"{_ROW} WHERE (:status IS NULL OR status = :status) AND (:before IS NULL OR waiting_since < :before)"
+    " ORDER BY id DESC LIMIT :limit"
+)
+
+
+class RunLeaseRow(NamedTuple):
+    """What a run's row says about who drives it, where its records end and what it has committed.
+
+    `id` is its number in this file.
+    """
+
+    id: int
+    owner: str | None
+    end: float
+    epoch: int
+    tip: Tip
+    account: Account
+
+
+def add_run(connection: apsw.Connection, run: str, title: str, now: float) -> None:
+    """Admit a run. Raises `RunExists`."""
+    connection.execute(
+        "INSERT INTO runs (run, title, created, updated, last_seq, last_hash, status, detail, lease_end, epoch)"
+        " VALUES (?, ?, ?, ?, 0, ?, 'running', '', 0.0, 0) ON CONFLICT DO NOTHING",
+        (run, title, now, now, GENESIS),
+    )
+    if connection.changes() == 0:
+        raise RunExists(run)
+
+
+def run_row(connection: apsw.Connection, run: str, now: float) -> RunRow:
+    """Return one status row. Raises `RunNotFound`."""
+    for row in connection.execute(ROW, (run,)):
+        return _run_row(row, now)
+    raise RunNotFound(run)
+
+
+def run_rows(connection: apsw.Connection, which: RunFilter, now: float) -> list[RunRow]:
+    """Return the status rows that match, the run admitted last first."""
+    wanted = {"status": which.status, "before": which.waiting_since_before, "limit": max(0, which.limit)}
+    return [_run_row(row, now) for row in connection.execute(ROWS, wanted)]
+
+
+def _run_row(row: Sequence[Any], now: float) -> RunRow:
+    run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, *committed = row[:12]
+    owner, lease_end, epoch, unread = row[12:]
+    summary = Summary(status, detail, waiting_since, next_wake, Amount(*committed))
+    living = owner if lease_end > now else None
+    return RunRow(run, title, created, updated, last_seq, summary, living, epoch, bool(unread))
+
+
+def lease(connection: apsw.Connection, run: str) -> RunLeaseRow:
+    """Return who drives the run and where its records end. Raises `RunNotFound`, `JournalDamaged`."""
+    statement = (
+        "SELECT id, owner, lease_end, epoch, last_seq, last_hash, calls, tokens, micro_usd, day, calls_before,"
+        " micro_usd_before FROM runs WHERE run = ?"
+    )
+    for number, owner, end, epoch, last_seq, last_hash, *booked in connection.execute(statement, (run,)):
+        if not (isinstance(epoch, int) and isinstance(last_seq, int) and isinstance(last_hash, bytes)):
+            break
+        if len(last_hash) != len(GENESIS):
+            break
+        calls, tokens, micro_usd, day, calls_before, micro_usd_before = booked
+        account = Account(Amount(calls, tokens, micro_usd), day, Amount(calls=calls_before, micro_usd=micro_usd_before))
+        return RunLeaseRow(number, owner, end, epoch, Tip(last_seq, last_hash), account)
+    else:
+        raise RunNotFound(run)
+    raise JournalDamaged(f"run {run!r}", "its status row cannot be read")
+
+
+def driven(connection: apsw.Connection, run: str, epoch: int) -> RunLeaseRow:
+    """Return the run's lease if it was taken under this epoch and not given back. Raises `RunNotFound`, `Fenced`."""
+    held = lease(connection, run)
+    if held.epoch != epoch or held.owner is None:
+        raise Fenced(run, epoch, held.epoch)
+    return held
+
+
+def update_lease(connection: apsw.Connection, held: RunLeaseRow) -> None:
+    """Write who drives a run, until when, and under which epoch."""
+    statement = "UPDATE runs SET owner = ?, lease_end = ?, epoch = ? WHERE id = ?"
+    connection.execute(statement, (held.owner, held.end, held.epoch, held.id))
+
+
+def add_records(
+    connection: apsw.Connection, run: str, number: int, entries: Sequence[Entry[E]], rows: Sequence[Stored]
+) -> None:
+    """Write records and their texts. Raises `JournalError` if a message that they consume cannot be."""
+    for entry in entries:
+        for digest, text in entry.texts.items():
+            statement = "INSERT INTO texts (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING"
+            connection.execute(statement, (bytes.fromhex(digest), text))
+    for row in pack(rows):
+        if row.inbox is not None:
+            _check_consumable(connection, run, number, row.inbox)
+        connection.execute(
+            "INSERT INTO events (run, seq, at, epoch, inbox, body, hash) VALUES (?, ?, ?, ?, ?, ?, ?)", (number, *row)
+        )
+    read = max((row.inbox for row in rows if row.inbox is not None), default=None)
+    if read is not None:
+        statement = "DELETE FROM unread WHERE run = ?1 AND NOT EXISTS (SELECT 1 FROM inbox WHERE run = ?1 AND id > ?2)"
+        connection.execute(statement, (number, read))
+
+
+def _check_consumable(connection: apsw.Connection, run: str, number: int, inbox: int) -> None:
+    statement = (
+        "SELECT EXISTS (SELECT 1 FROM inbox WHERE run = :run AND id = :inbox),"
+        " NOT EXISTS (SELECT 1 FROM events WHERE run = :run AND inbox = :inbox)"
+    )
+    ((posted, fresh),) = connection.execute(statement, {"run": number, "inbox": inbox})
+    check_consumable(run, inbox, posted=bool(posted), fresh=bool(fresh))
+
+
+def update_run(connection: apsw.Connection, held: RunLeaseRow, summary: Summary, now: float) -> None:
+    """Write where a run's records now end, what lists of runs show, what it has committed and when it goes on."""
+    number, tip, account = held.id, held.tip, held.account
+    shown = (summary.status, summary.detail, summary.waiting_since, summary.next_wake)
+    total, before = account.total, account.before
+    booked = (total.calls, total.tokens, total.micro_usd, account.day, before.calls, before.micro_usd)
+    connection.execute(
+        "UPDATE runs SET updated = ?, last_seq = ?, last_hash = ?, status = ?, detail = ?, waiting_since = ?,"
+        " next_wake = ?, calls = ?, tokens = ?, micro_usd = ?, day = ?, calls_before = ?, micro_usd_before = ?"
+        " WHERE id = ?",
+        (now, *tip, *shown, *booked, number),
+    )
+    due = summary.due
+    if due is None:
+        connection.execute("DELETE FROM agenda WHERE run = ?", (number,))
+    else:
+        statement = (
+            "INSERT INTO agenda VALUES (?, ?) ON CONFLICT (run) DO UPDATE SET at = excluded.at WHERE at <> excluded.at"
+        )
+        connection.execute(statement, (number, due))
+    if summary.status == "finished":
+        connection.execute("DELETE FROM unread WHERE run = ?", (number,))
+
+
+def add_spending(connection: apsw.Connection, day: int, change: Amount) -> Amount:
+    """Add to what a day has cost, and return the new total."""
+    statement = (
+        "INSERT INTO spending VALUES (?, ?, ?) ON CONFLICT (day) DO UPDATE"
+        " SET calls = calls + excluded.calls, micro_usd = micro_usd + excluded.micro_usd RETURNING calls, micro_usd"
+    )
+    total: Any
+    (total,) = connection.execute(statement, (day, change.calls, change.micro_usd)).fetchall()
+    calls, micro_usd = total
+    return Amount(calls=calls, micro_usd=micro_usd)
+
+
+def spending(connection: apsw.Connection, day: int) -> Amount:
+    """Return what a day has cost."""
+    for calls, micro_usd in connection.execute("SELECT calls, micro_usd FROM spending WHERE day = ?", (day,)):
+        return Amount(calls=calls, micro_usd=micro_usd)
+    return ZERO
+
+
+DUE = (
+    "SELECT runs.run FROM (SELECT run FROM agenda WHERE at <= :now UNION SELECT run FROM unread) AS due"
+    " JOIN runs ON runs.id = due.run WHERE last_seq > 0 AND status <> 'parked' AND (owner IS NULL OR lease_end <= :now"
+    " OR owner IN (SELECT value FROM json_each(:dead))) ORDER BY runs.id LIMIT :limit"
+)
+
+
+def due(connection: apsw.Connection, limit: int, now: float, dead: Dead) -> Due:
+    """Return what nobody looks after."""
+    owners: list[Any] = connection.execute(
+        "SELECT DISTINCT owner FROM runs WHERE owner IS NOT NULL AND lease_end > ?", (now,)
+    ).fetchall()
+    gone = json.dumps([owner for (owner,) in owners if dead(owner)])
+    wanted = {"now": now, "dead": gone, "limit": max(0, limit)}
+    runs: list[Any] = connection.execute(DUE, wanted).fetchall()
+    mail: list[Any] = connection.execute(
+        "SELECT runs.run FROM unread JOIN runs ON runs.id = unread.run WHERE owner IS NOT NULL AND lease_end > :now"
+        " AND owner NOT IN (SELECT value FROM json_each(:dead))",
+        wanted,
+    ).fetchall()
+    following: Any
+    ((following,),) = connection.execute("SELECT min(at) FROM agenda WHERE at > ?", (now,)).fetchall()
+    return Due(tuple(run for (run,) in runs), frozenset(run for (run,) in mail), following)
+
+
+def tip_before(connection: apsw.Connection, number: int, seq: int) -> Tip:
+    """Return where a run's last row that ends at or before a place ends."""
+    statement = "SELECT seq, hash FROM events WHERE run = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
+    for place, found in connection.execute(statement, (number, seq)):
+        return Tip(place, found)
+    return Tip(0, GENESIS)
+
+
+def rows_after(connection: apsw.Connection, number: int, seq: int) -> list[Stored]:
+    """Return a run's rows that end after a place, as stored."""
+    rows = connection.execute(
+        "SELECT seq, at, epoch, inbox, body, hash FROM events WHERE run = ? AND seq > ? ORDER BY seq", (number, seq)
+    )
+    return list(map(Stored._make, rows))
+
+
+def text(connection: apsw.Connection, digest: str) -> bytes | None:
+    """Return the bytes of the text with this hash, in hex."""
+    for (found,) in connection.execute("SELECT text FROM texts WHERE hash = ?", (bytes.fromhex(digest),)):
+        return bytes(found)
+    return None
+
+
+def posted_under(connection: apsw.Connection, run: str, number: int, key: str) -> InboxItem | None:
+    """Return the message that was posted under a key. Raises `JournalDamaged`."""
+    rows = connection.execute("SELECT id, key, body, at, seal FROM inbox WHERE run = ? AND key = ?", (number, key))
+    return next((_item(run, row) for row in rows), None)
+
+
+def posted_after(connection: apsw.Connection, run: str, number: int, after: int) -> list[InboxItem]:
+    """Return the messages with an id above `after`, in order. Raises `JournalDamaged`."""
+    statement = "SELECT id, key, body, at, seal FROM inbox WHERE run = ? AND id > ? ORDER BY id"
+    return [_item(run, row) for row in connection.execute(statement, (number, after))]
+
+
+def add_message(connection: apsw.Connection, run: str, number: int, item: InboxItem) -> None:
+    """Write a posted message."""
+    row = (number, item.inbox, item.key, item.body, item.at, seal(run, item))
+    connection.execute("INSERT INTO inbox (run, id, key, body, at, seal) VALUES (?, ?, ?, ?, ?, ?)", row)
+    statement = "INSERT INTO unread SELECT id FROM runs WHERE id = ? AND status <> 'finished' ON CONFLICT DO NOTHING"
+    connection.execute(statement, (number,))
+
+
+def last_message(connection: apsw.Connection, number: int) -> int:
+    """Return the id of the message that was posted last, or 0."""
+    ((last,),) = connection.execute("SELECT coalesce(max(id), 0) FROM inbox WHERE run = ?", (number,))
+    return int(last)
+
+
+def _item(run: str, row: Sequence[Any]) -> InboxItem:
+    inbox, key, body, at, found = row
+    # A damaged file can give a number where text was written, and the other way round.
+    if isinstance(key, str) and isinstance(body, str):
+        item = InboxItem(inbox, key, body, at)
+        if seal(run, item) == found:
+            return item
+    raise JournalDamaged(f"run {run!r}, posted message {inbox}", "the message does not match its hash")
+
+
+def explain(path: Path, error: Exception) -> Exception:
+    """Return what an error of SQLite or of the system means for a user; any other error as it is."""
+    match error:
+        case apsw.FullError():
+            return StorageFull(str(path))
+        case apsw.IOError() if getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_SHMSIZE:
+            # On a disk without room the log's index cannot be made.
+            return StorageFull(str(path))
+        case apsw.CorruptError() | apsw.NotADBError():
+            return JournalDamaged(str(path), str(error))
+        case UnicodeDecodeError():
+            return JournalDamaged(str(path), "a text in it is not UTF-8")
+        case apsw.BusyError():
+            return JournalError(f"{path}: another process keeps the journal busy; try again")
+        case apsw.CantOpenError() | apsw.PermissionsError() | apsw.AuthError() | apsw.ReadOnlyError():
+            return JournalUnreadable(str(path), str(error), folder.YOURS)
+        case apsw.IOError():
+            hint = "look at the disk, then try again; what was acknowledged is kept"
+            return JournalUnreadable(str(path), str(error), hint)
+        case apsw.Error():
+            return JournalError(f"{path}: {error}")
+        case OSError():
+            return folder.explain(error, path)
+        case _:
+            return error

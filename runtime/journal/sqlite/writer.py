@@ -1,0 +1,180 @@
+"""Writes to SQLite in groups: each is one transaction with one durable commit, whatever runs its jobs belong to.
+
+A statement takes microseconds, a commit waits for the disk. So the jobs, which are functions of the connection, run on
+trio's thread, all that have gathered in one go, and only the commit is left to the connection's thread. While it waits
+for the disk, the next group gathers. On two threads the statements would cost several times as much: each gives up the
+interpreter's lock and has to get it back.
+
+A job that fails spoils only itself, for each has a savepoint; when the storage fails, the whole group does. When the
+log has grown long, it is brought into the file between two groups, and nobody whose job is committed waits for that.
+"""
+
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any, TypeVar
+
+import apsw
+import trio
+
+from runtime.core.errors import JournalError
+from runtime.journal.sqlite.thread import Connect, ConnectionThread, Explain, Job, explained, open_thread
+from runtime.journal.sqlite.wal import Log
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+BEGIN = "BEGIN IMMEDIATE"
+
+BUSY_SECONDS = 0.001
+"""Between two looks whether another process still writes. SQLite's own pauses grow to 0.1 s: of two busy processes one
+then waits for a third of a second, while the other writes again and again."""
+
+
+@asynccontextmanager
+async def open_writer(
+    name: str, connect: Connect, explain: Explain, *, busy_seconds: float, group_max: int
+) -> AsyncIterator["Writer"]:
+    """Open a connection for writing, with its thread. At the end every job handed in is done, and nothing is left.
+
+    `busy_seconds` is how long to wait for another process that is writing; at most `group_max` jobs share a commit.
+    Raises whatever `connect` raises, explained.
+    """
+    async with open_thread(name, connect, explain) as thread:
+        connection = await thread.do(lambda connection: connection)
+        writer = Writer(thread, connection, explain, busy_seconds=busy_seconds, group_max=group_max)
+        try:
+            yield writer
+        finally:
+            with trio.CancelScope(shield=True):
+                await writer.stop()
+
+
+class Writer:
+    """Where jobs that write are handed in; made by `open_writer`. Between commits it uses the thread's connection."""
+
+    def __init__(
+        self,
+        thread: ConnectionThread,
+        connection: apsw.Connection,
+        explain: Explain,
+        *,
+        busy_seconds: float,
+        group_max: int,
+    ) -> None:
+        self._thread, self._connection, self._explain = thread, connection, explain
+        self._busy_seconds, self._group_max = busy_seconds, group_max
+        self._waiting: deque[Job[Any]] = deque()
+        self._committing, self._due = False, False
+        self._idle: trio.Event | None = None
+        self._log = Log(connection)
+        connection.set_busy_timeout(0)
+
+    @trio.lowlevel.enable_ki_protection  # Half-way through, Ctrl+C would leave everybody waiting for this group.
+    async def do(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run the job in a transaction and return its result once that is committed; raise its error otherwise.
+
+        Once it is handed in, the caller waits for it, cancelled or not: whoever writes knows what was written.
+        """
+        await trio.lowlevel.checkpoint_if_cancelled()
+        if self._idle is not None:
+            raise JournalError("the journal is closed")
+        task = trio.lowlevel.current_task()
+        job = Job(work, lambda _: trio.lowlevel.reschedule(task))
+        self._waiting.append(job)
+        if not (self._committing or self._due):
+            # Soon, and not now: whoever else is about to write in this pass of the scheduler joins the group.
+            self._due = True
+            await trio.lowlevel.cancel_shielded_checkpoint()
+            self._due = False
+            self._write()
+        await trio.lowlevel.wait_task_rescheduled(_to_the_end)
+        return job.outcome()
+
+    async def stop(self) -> None:
+        """Take no more jobs, and wait until those handed in are done."""
+        self._idle = trio.Event()
+        if self._waiting or self._committing:
+            await self._idle.wait()
+
+    def _write(self) -> None:
+        group = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._group_max))]
+        if not group:
+            if self._idle is not None:
+                self._idle.set()
+            return
+        self._committing = True
+        failure = _failure_of(self._connection.execute, BEGIN)
+        if isinstance(failure, apsw.BusyError):  # Another process is writing. Who may wait for that is the thread.
+            self._thread.post(Job(self._begin_patiently, lambda job: self._attempt(group, job.result)))
+        else:
+            self._attempt(group, failure)
+
+    def _begin_patiently(self, connection: apsw.Connection) -> Exception | None:
+        until = time.monotonic() + self._busy_seconds
+        connection.set_busy_handler(lambda _tries: _pause_before(until))
+        failure = _failure_of(connection.execute, BEGIN)
+        connection.set_busy_handler(None)
+        return failure
+
+    def _attempt(self, group: Sequence[Job[Any]], failure: Exception | None) -> None:
+        """Run the jobs of a group, and have it committed, or rolled back if the storage has failed."""
+        for job in group:
+            failure = failure or _failure_of(self._run, job)
+        self._thread.post(Job(partial(_end, failure), lambda job: self._ended(group, job.result)))
+
+    def _run(self, job: Job[Any]) -> None:
+        connection = self._connection
+        connection.execute("SAVEPOINT job")
+        try:
+            job.result = job.work(connection)
+        except Exception as error:
+            if isinstance(error, apsw.Error) and not isinstance(error, apsw.ConstraintError):
+                raise
+            connection.execute("ROLLBACK TO job")
+            job.error = explained(self._explain, error)
+        connection.execute("RELEASE job")
+
+    def _ended(self, group: Sequence[Job[Any]], failure: Exception | None) -> None:
+        for job in group:
+            if failure is not None:
+                job.error = explained(self._explain, failure)
+            job.then(job)
+        if self._log.long:
+            self._thread.post(Job(self._log.bring_in, lambda _: self._go_on()))
+        else:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        self._committing = False
+        self._write()
+
+
+def _pause_before(until: float) -> bool:
+    """Wait a little, and say whether to try again."""
+    time.sleep(BUSY_SECONDS)
+    return time.monotonic() < until
+
+
+def _to_the_end(_raise_cancel: object) -> trio.lowlevel.Abort:
+    """Let no wait for a commit be cancelled."""
+    return trio.lowlevel.Abort.FAILED
+
+
+def _end(failure: Exception | None, connection: apsw.Connection) -> Exception | None:
+    """Commit and return None. Or roll back and return why: the disk, a lock or the file failed, so all goes."""
+    failure = failure or _failure_of(connection.execute, "COMMIT")
+    if failure is not None and connection.in_transaction:
+        _failure_of(connection.execute, "ROLLBACK")  # If that fails as well, the next BEGIN says so.
+    return failure
+
+
+def _failure_of(function: Callable[[A], object], argument: A) -> Exception | None:
+    """Return what the call raised; a file system in Python may raise anything, and nobody may be left waiting."""
+    try:
+        function(argument)
+    except Exception as error:  # noqa: BLE001 -- it becomes the error of everybody whose job is in the group
+        return error
+    return None

@@ -1,0 +1,208 @@
+"""Logs: one line per journal record, and every other library's lines in the same stream.
+
+Content stays out: a record is logged as its outline (numbers, identifiers, sizes), never with the texts that a model or
+a user wrote. The redactor sees every line last. structlog is imported when logs are first configured or written, so
+importing this module costs nothing.
+"""
+
+import functools
+import json as stdlib_json
+import logging
+import os
+import re
+from collections.abc import Callable, Mapping, MutableMapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+from runtime.core.events import Event, Record
+from runtime.logs.redact import Redactor
+
+if TYPE_CHECKING:
+    from structlog.stdlib import BoundLogger
+
+__all__ = ["bind", "bound", "configure", "get_logger", "log_record", "outline", "reset"]
+
+ITEMS_MAX = 20
+"""Items of a list, or fields of a mapping, that an outline shows; a larger one is shown as its size."""
+
+_PRODUCT = "replan"
+_JOURNAL = logging.getLogger(f"{_PRODUCT}.journal")
+_RESERVED = frozenset({"event", "level", "logger", "timestamp", "exception", "exc_info", "stack_info", "run_id", "seq"})
+_CHATTY = ("anyio", "asyncio", "httpcore2", "httpx2", "hypercorn", "mcp", "openai")
+_IDENTIFIER = re.compile(r"[\w.:/@+-]{1,96}")
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+_Processor = Callable[[Any, str, MutableMapping[str, Any]], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Installed:
+    """What `configure` has put in place, and what was there before."""
+
+    handler: logging.Handler
+    root_level: int
+    chatty_levels: Mapping[str, int]
+
+
+_installed: _Installed | None = None
+logging.getLogger(_PRODUCT).addHandler(logging.NullHandler())  # Else the standard library prints unredacted warnings.
+
+
+def configure(*, stream: TextIO, json: bool, level: int | str, redactor: Redactor) -> None:
+    """Send all logs at or above `level` to `stream`: as JSON lines, or for people (in colour on a terminal).
+
+    A second call replaces the first. Lines of chatty libraries need one level more; at `DEBUG` they show `INFO`,
+    because their debug lines hold whole requests. Handlers that others have installed are left alone.
+    """
+    global _installed  # noqa: PLW0603 -- the standard library's root logger, which this configures, is global too.
+    reset()
+    number = logging.getLevelNamesMapping()[level.upper()] if isinstance(level, str) else level
+    handler = _Handler(stream)
+    handler.setFormatter(_formatter(redactor, json=json, colors=not json and _colourful(stream)))
+    root = logging.getLogger()
+    _installed = _Installed(handler, root.level, {name: logging.getLogger(name).level for name in _CHATTY})
+    root.addHandler(handler)
+    root.setLevel(number)
+    for name in _CHATTY:
+        logging.getLogger(name).setLevel(max(number, logging.INFO if number <= logging.DEBUG else logging.WARNING))
+
+
+def reset() -> None:
+    """Undo `configure`. Does nothing when there is nothing to undo."""
+    global _installed  # noqa: PLW0603 -- see `configure`.
+    if _installed is None:
+        return
+    root = logging.getLogger()
+    root.removeHandler(_installed.handler)
+    root.setLevel(_installed.root_level)
+    for name, level in _installed.chatty_levels.items():
+        logging.getLogger(name).setLevel(level)
+    _installed = None
+
+
+@functools.cache
+def get_logger(name: str) -> "BoundLogger":
+    """Return the structured logger `replan.NAME`. Until `configure`, only an application's own handlers hear it."""
+    import structlog  # noqa: PLC0415 -- 140 ms, which `import replan` shall not cost.
+
+    processors: list[_Processor] = [
+        structlog.stdlib.filter_by_level,
+        *_shared(),
+        structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+    ]
+    return cast(
+        "BoundLogger",
+        structlog.wrap_logger(
+            logging.getLogger(f"{_PRODUCT}.{name}"), processors=processors, wrapper_class=structlog.stdlib.BoundLogger
+        ),
+    )
+
+
+def bound(**fields: Any) -> AbstractContextManager[None]:
+    """Put the fields on every line written within the block, also by other libraries and by tasks started in it."""
+    import structlog  # noqa: PLC0415 -- see `get_logger`.
+
+    return cast("AbstractContextManager[None]", structlog.contextvars.bound_contextvars(**fields))
+
+
+def bind(**fields: Any) -> None:
+    """Put the fields on every line that this task writes from now on, also through other libraries."""
+    import structlog  # noqa: PLC0415 -- see `get_logger`.
+
+    structlog.contextvars.bind_contextvars(**fields)
+
+
+def log_record(record: Record[Any], trace: Callable[[], Mapping[str, Any]] = dict) -> None:
+    """Write the one line of a journal record: its kind, `run_id`, `seq`, and the outline of its event.
+
+    What `trace` says (such as `branch`) is bound beside them. Costs next to nothing while `INFO` is off.
+    """
+    if not _JOURNAL.isEnabledFor(logging.INFO):
+        return
+    event = record.event
+    shown = outline(event.model_dump(mode="json")) if isinstance(event, Event) else {}
+    assert isinstance(shown, dict)
+    kind = shown.pop("kind", type(event).__name__)
+    renamed = {f"{name}_" if name in _RESERVED else name: value for name, value in shown.items()}
+    with bound(run_id=record.run, seq=record.seq, epoch=record.epoch, **trace()):
+        get_logger("journal").info(str(kind), **renamed)
+
+
+def outline(value: Any) -> Any:
+    """Return a JSON value without its content: identifiers and numbers stay, other texts become their size in bytes."""
+    if isinstance(value, str):
+        return value if _IDENTIFIER.fullmatch(value) else f"<{len(value.encode(errors='replace'))} bytes>"
+    if isinstance(value, Mapping | list) and len(value) > ITEMS_MAX:
+        return f"<{len(value)} items>"
+    if isinstance(value, Mapping):
+        return {outline(str(name)): outline(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [outline(item) for item in value]
+    return value
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    """Writes lines; one that cannot be written is lost with a notice that repeats none of it."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 -- the base class names it.
+        notice = logging.LogRecord(record.name, logging.ERROR, "", 0, "a log line could not be written", None, None)
+        try:
+            self.stream.write(self.format(notice) + self.terminator)
+        except (OSError, ValueError):
+            return  # The stream itself is gone: a closed pipe must not fail a run.
+
+
+def _formatter(redactor: Redactor, *, json: bool, colors: bool) -> logging.Formatter:
+    import structlog  # noqa: PLC0415 -- see `get_logger`.
+
+    def redact(_logger: Any, _method: str, line: MutableMapping[str, Any]) -> Any:
+        return redactor.value(line)
+
+    def render_json(_logger: Any, _method: str, line: MutableMapping[str, Any]) -> str:
+        return stdlib_json.dumps(line)  # ASCII only: no control character of any kind reaches the stream.
+
+    processors: list[_Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
+    if json:
+        tracebacks = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+        processors += [structlog.processors.ExceptionRenderer(tracebacks), redact, render_json]
+    else:
+        processors += [structlog.processors.format_exc_info, redact, _escape_fields]
+        processors.append(structlog.dev.ConsoleRenderer(colors=colors, pad_event_to=0))
+    foreign: list[_Processor] = [*_shared(), structlog.stdlib.ExtraAdder()]
+    return cast("Callable[..., logging.Formatter]", structlog.stdlib.ProcessorFormatter)(
+        processors=processors, foreign_pre_chain=foreign
+    )
+
+
+def _shared() -> list[_Processor]:
+    import structlog  # noqa: PLC0415 -- see `get_logger`.
+
+    return [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.StackInfoRenderer(),
+    ]
+
+
+def _escape_fields(_logger: Any, _method: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Make every field one line that cannot be mistaken for another; a traceback's lines are set off by a margin."""
+    escaped: MutableMapping[str, Any] = {}
+    for name, value in line.items():
+        text = value if isinstance(value, str) else stdlib_json.dumps(value)
+        if name in {"exception", "stack"}:
+            shown = "\n".join(f"  | {_escape(row)}" for row in text.split("\n"))
+        else:
+            shown = _escape(text)
+        escaped[_escape(name)] = shown
+    return escaped
+
+
+def _escape(text: str) -> str:
+    return _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def _colourful(stream: TextIO) -> bool:
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -1,0 +1,66 @@
+"""Which addresses a prompt may be sent to: base URLs, checked before anything leaves the machine."""
+
+from ipaddress import ip_address
+from urllib.parse import SplitResult, urlsplit
+
+from runtime.core.errors import UsageProblem
+
+OPENAI_URL = "https://api.openai.com/v1"
+"""Where requests go when no base URL is set."""
+
+
+def check_base_url(text: str, *, place: str = "OPENAI_BASE_URL") -> str:
+    """Return the base URL without its trailing slash.
+
+    It is `https`, or plain `http` to this machine or to an address of a private network written in digits: a name could
+    resolve to anywhere, and the key and the prompt would cross the network in the clear.
+
+    Raises:
+        UsageProblem: naming `place`, never the URL itself, which may hold a password.
+    """
+    try:
+        parts = urlsplit(text.strip())
+        host = parts.hostname or ""
+        _ = parts.port
+    except ValueError as error:
+        raise UsageProblem(f"not a URL: {error}", place=place, hint=f"such as {OPENAI_URL}") from None
+    if parts.scheme not in {"http", "https"} or not host:
+        raise UsageProblem("not an http or https URL", place=place, hint=f"such as {OPENAI_URL}")
+    if "@" in parts.netloc:
+        raise UsageProblem("holds a user name or password", place=place, hint="put the key into OPENAI_API_KEY")
+    if parts.query or parts.fragment:
+        raise UsageProblem("holds a query or fragment", place=place, hint="end it at the path, such as /v1")
+    if any(character.isspace() or not character.isprintable() for character in parts.geturl()):
+        raise UsageProblem("holds white space or control characters", place=place, hint=f"such as {OPENAI_URL}")
+    if parts.scheme == "http" and not is_local(host):
+        raise UsageProblem(
+            "plain http would send the key and the prompt in the clear",
+            place=place,
+            hint="use https, localhost, or a private address in digits such as 192.168.1.5",
+        )
+    return _normal(parts)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether the host is this machine: `localhost` (RFC 6761) or a loopback address."""
+    name = host.lower().rstrip(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def is_local(host: str) -> bool:
+    """Whether the host is this machine, or an address in digits that the public internet does not route."""
+    if is_loopback(host):
+        return True
+    try:
+        return ip_address(host).is_private
+    except ValueError:
+        return False
+
+
+def _normal(parts: SplitResult) -> str:
+    return parts._replace(path=parts.path.rstrip("/")).geturl()

@@ -1,0 +1,177 @@
+"""The OpenAI hand: one request to an OpenAI-compatible server, and what became of it as a value.
+
+The official client does the talking, without retries of its own: a try that nobody reserved must not be sent. Redirects
+are not followed, compressed and oversized answers are not read. Importing this module loads the client (0.4 s); use
+`runtime.models.openai.open_openai`.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Any, Literal
+
+import httpx2
+import openai
+import trio
+
+from runtime.core.clock import Clock
+from runtime.models.base_url import OPENAI_URL
+from runtime.models.completion import read_completion
+from runtime.models.faults import status_fault, unresolved
+from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
+
+Mode = Literal["json_schema", "json_object", "text"]
+
+CONNECT_SECONDS_MAX = 10.0
+"""How long a server may take to accept a connection. Nothing has been sent by then, so it counts as a refusal."""
+
+_CLOSE_SECONDS_MAX = 2.0
+_MODES: tuple[Mode, ...] = ("json_schema", "json_object", "text")
+_REFUSALS_OF_MODE = ("response_format", "json_schema", "json_object", "structured output", "grammar")
+
+
+class OpenAIModel:
+    """A model behind the chat completions of an OpenAI-compatible server. Use `open_openai`.
+
+    How structure is asked for starts at `json_schema`. A server that refuses that (400 or 422, in words about the
+    format) is asked again at once, inside the same call, for `json_object`, then for plain text. A refusal costs
+    nothing, so this is still one try; it happens at most twice, and the mode that worked is kept while this hand lives.
+    """
+
+    def __init__(self, name: str, client: openai.AsyncOpenAI, *, base_url: str, secret: str, clock: Clock) -> None:
+        self._name, self._client, self._secret, self._clock = name, client, secret, clock
+        self._mode: Mode = "json_schema"
+        # OpenAI's newer models refuse the old name; most compatible servers know only the old one.
+        self._limit = "max_completion_tokens" if base_url == OPENAI_URL else "max_tokens"
+
+    @property
+    def name(self) -> str:
+        """The model's name, as the server knows it."""
+        return self._name
+
+    async def complete(self, request: ModelRequest) -> Reply | Fault:
+        """Send one try and return the reply, or the fault that it met, within `request.timeout_seconds`."""
+        answer: Reply | Fault | None = None
+        with trio.move_on_after(request.timeout_seconds):
+            answer = await self._complete(request)
+        if answer is None:
+            text = f"no reply within {request.timeout_seconds:g} seconds"
+            answer = Fault(kind=FaultKind.TIMEOUT, message=text)
+        return answer
+
+    async def aclose(self) -> None:
+        """Close the connections; again does nothing. An unwilling server delays this by two seconds at most."""
+        with trio.move_on_after(_CLOSE_SECONDS_MAX, shield=True):
+            await self._client.close()
+
+    async def _complete(self, request: ModelRequest) -> Reply | Fault:
+        mode: Mode = self._mode if request.schema is not None else "text"
+        answer = await self._send(request, mode)
+        while mode != "text" and _refuses_mode(answer):
+            mode = _MODES[_MODES.index(mode) + 1]
+            answer = await self._send(request, mode)
+        if request.schema is not None and isinstance(answer, Reply):
+            self._mode = max(self._mode, mode, key=_MODES.index)  # another call may have come further down
+        return answer
+
+    async def _send(self, request: ModelRequest, mode: Mode) -> Reply | Fault:
+        try:
+            response = await self._client.post(
+                "/chat/completions",
+                cast_to=httpx2.Response,
+                body=self._body(request, mode),
+                options={
+                    "headers": {"X-Client-Request-Id": request.client_request_id, "Accept-Encoding": "identity"},
+                    "timeout": httpx2.Timeout(
+                        request.timeout_seconds, connect=min(CONNECT_SECONDS_MAX, request.timeout_seconds)
+                    ),
+                },
+            )
+        except openai.APIStatusError as error:
+            headers, body = error.response.headers, error.response.content
+            return status_fault(error.status_code, headers, body, now=self._clock.now(), secret=self._secret)
+        except openai.APIConnectionError as error:
+            return _connection_fault(error.__cause__ or error)
+        except _Unwelcome as unwelcome:
+            return unwelcome.fault
+        except UnicodeEncodeError:
+            return Fault(kind=FaultKind.BAD_REQUEST, message="the prompt or a header holds text that cannot be sent")
+        return read_completion(response.content, asked=self._name, mode=mode, secret=self._secret)
+
+    def _body(self, request: ModelRequest, mode: Mode) -> dict[str, Any]:
+        messages = [{"role": "system", "content": request.system}] if request.system else []
+        body: dict[str, Any] = {
+            "model": self._name,
+            "messages": [*messages, {"role": "user", "content": request.user}],
+            self._limit: request.output_tokens_max,
+        }
+        if mode == "json_schema":
+            # Not strict: that refuses schemas with optional fields, and every reply is validated here anyhow.
+            schema = {"name": request.schema_name, "schema": dict(request.schema or {}), "strict": False}
+            body["response_format"] = {"type": mode, "json_schema": schema}
+        elif mode == "json_object":
+            body["response_format"] = {"type": mode}
+        return body
+
+
+class _Unwelcome(Exception):
+    """Carries a fault out of the client's reading; it never leaves this module."""
+
+    def __init__(self, kind: FaultKind, message: str, status: int) -> None:
+        self.fault = Fault(kind=kind, message=message, status=status)
+        super().__init__(message)
+
+
+class CappedAnswers:
+    """A response hook that stops reading at a byte cap. It sees every answer before its body is read."""
+
+    def __init__(self, bytes_max: int) -> None:
+        self._bytes_max = bytes_max
+
+    async def __call__(self, response: httpx2.Response) -> None:
+        """Put the cap between the body and whoever reads it."""
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            # A few kilobytes can unpack to gigabytes; plain text was asked for.
+            raise _Unwelcome(FaultKind.BAD_REPLY, "the answer is compressed, unasked", response.status_code)
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = _Capped(response.stream, self._bytes_max, response.status_code)
+
+
+class _Capped(httpx2.AsyncByteStream):
+    def __init__(self, inner: httpx2.AsyncByteStream, bytes_max: int, status: int) -> None:
+        self._inner, self._bytes_max, self._status = inner, bytes_max, status
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = self._bytes_max
+        async for chunk in self._inner:
+            left -= len(chunk)
+            if left < 0:
+                text = f"the answer is larger than {self._bytes_max} bytes"
+                raise _Unwelcome(FaultKind.TOO_LARGE, text, self._status)
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def _refuses_mode(answer: Reply | Fault) -> bool:
+    if not isinstance(answer, Fault) or answer.status not in {400, 422}:
+        return False
+    text = answer.message.lower()
+    return any(word in text for word in _REFUSALS_OF_MODE)
+
+
+def _connection_fault(cause: BaseException) -> Fault:
+    """Return the fault for a connection that failed: what matters is whether the request can have been sent."""
+    text = " ".join(str(cause).split()) or type(cause).__name__
+    if isinstance(cause, httpx2.ConnectError):
+        if unresolved(cause):
+            return Fault(kind=FaultKind.UNRESOLVED_HOST, message=f"the server's name does not resolve: {text}")
+        return Fault(kind=FaultKind.REFUSED_CONNECTION, message=f"no connection: {text}")
+    if isinstance(cause, httpx2.ProxyError):
+        return Fault(kind=FaultKind.REFUSED_CONNECTION, message=f"no connection through the proxy: {text}")
+    if isinstance(cause, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol):
+        return Fault(kind=FaultKind.BAD_REQUEST, message=f"the request cannot be sent: {text}")
+    if isinstance(cause, httpx2.ConnectTimeout | httpx2.PoolTimeout):
+        return Fault(kind=FaultKind.REFUSED_CONNECTION, message="the server did not accept the connection in time")
+    if isinstance(cause, httpx2.TimeoutException):
+        return Fault(kind=FaultKind.TIMEOUT, message="the server went silent")
+    return Fault(kind=FaultKind.CUT, message=f"the connection broke: {text}")

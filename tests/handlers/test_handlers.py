@@ -1,0 +1,189 @@
+"""What the hands of a run do with guards and generators of others: late answers, verdicts that cannot be written."""
+
+import functools
+import json
+
+import pytest
+import trio
+import trio.lowlevel
+
+from actors.guards.composite import composite
+from actors.handlers.actors import Registry, actors_for
+from actors.handlers.generators import FunctionGenerator
+from actors.planning.machine import PlanningMachine
+from actors.planning.messages import Begin
+from actors.values.findings import Finding, Verdict
+from replan.runs.engine import CODEC
+from runtime.core.clock import TrioClock
+from runtime.core.cost import Usage
+from runtime.core.ledger import Limits
+from runtime.drive.options import Ending, LeaseTerms, Stop
+from runtime.drive.supervisor import Supervisor
+from runtime.journal.memory import open_memory
+from runtime.models.port import ModelRequest, Reply
+from tests.support.worlds import passed, pinned, rejected
+
+
+class Author:
+    """A model that counts what it is asked for."""
+
+    name = "author"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def complete(self, request: ModelRequest) -> Reply:
+        await trio.lowlevel.checkpoint()
+        self.asked.append(request.request_id)
+        return Reply(text=json.dumps({"by": request.request_id}), usage=Usage(), model="author")
+
+    async def aclose(self) -> None:
+        await trio.lowlevel.checkpoint()
+
+
+async def finished(guard, *, model=None, generators=None, **step):
+    """Drive a run of one step to its end, and return that. What was acted on is what the journal says."""
+    config, seen = pinned({"a": {"rmax": 1, **step}}), []
+    known = Registry(guards={"toy": lambda _: guard}, generators=generators or {})
+    async with open_memory(CODEC, TrioClock()) as journal:
+        await journal.create("run", "a run")
+        driver = Supervisor(
+            "run",
+            machine=PlanningMachine(),
+            journal=journal,
+            actors=actors_for(config, model or Author(), known, TrioClock(), threads=False),
+            clock=TrioClock(),
+            lease=LeaseTerms("test"),
+            on_record=lambda record, _: seen.append(record.event),
+        )
+        await driver.drive(Begin(1000.0, "run", "the problem", config.model_dump_json(), Limits(calls=5)))
+        assert [record.event for record in await journal.read("run")] == seen
+    return seen[-1]
+
+
+def late(answer):
+    """Return an async guard with this answer."""
+
+    async def guard(artifact, context):
+        await trio.sleep(0.5)
+        return answer
+
+    return guard
+
+
+def prompt(answer):
+    """Return a guard with this answer."""
+    return lambda artifact, context: answer
+
+
+GOOD, BAD = passed(), rejected("toy.wrong")
+
+
+@pytest.mark.parametrize("kind", ["all_of", "first_failure", "majority"])
+@pytest.mark.parametrize("answers", [(GOOD, GOOD, GOOD), (GOOD, BAD, GOOD), (BAD, GOOD, BAD), (BAD, BAD, BAD)])
+@pytest.mark.parametrize("waits", [(0, 1, 0), (1, 0, 0), (0, 0, 1), (1, 1, 1)])
+async def test_members_that_answer_later_make_the_same_verdict(autojump_clock, kind, answers, waits):
+    at_once = composite(kind, {str(place): prompt(answer) for place, answer in enumerate(answers)})(None, None)
+    assert isinstance(at_once, Verdict), "without a member that waits there is nothing to wait for"
+    members = [late(answer) if wait else prompt(answer) for answer, wait in zip(answers, waits, strict=True)]
+    answer = composite(kind, dict(zip("xyz", members, strict=True)))(None, None)
+    assert (answer if isinstance(answer, Verdict) else await answer) == at_once
+
+
+async def test_after_the_first_failure_no_other_member_is_asked(autojump_clock):
+    asked = []
+
+    def counting(name, guard):
+        def member(artifact, context):
+            asked.append(name)
+            return guard(artifact, context)
+
+        return member
+
+    members = {"a": counting("a", late(BAD)), "b": counting("b", late(GOOD))}
+    assert not (await composite("first_failure", members)(None, None)).passed
+    assert asked == ["a"]
+
+
+async def test_an_async_guard_works_in_a_composite_of_a_run(autojump_clock):
+    end = await finished(composite("all_of", {"a": late(GOOD), "b": prompt(GOOD)}))
+    assert end.outcome == "success"
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        Verdict(guard="toy", passed=True, score=1.0, facts={"x": object()}),
+        Verdict(guard="toy", passed=False, score=0.0, findings=(Finding(code="a.b", message="half \ud800"),)),
+        Verdict(guard="toy", passed=False, score=0.0, findings=(Finding(code="a.b", message="m", tokens=("\ud800",)),)),
+    ],
+    ids=["facts", "message", "token"],
+)
+async def test_a_verdict_that_cannot_be_written_ends_the_run_as_a_bug(autojump_clock, verdict):
+    """Found when it is written, it would stop every later driver as well."""
+    end = await finished(prompt(verdict))
+    assert (end.outcome, end.cause) == ("failed", "bug")
+    assert "guard:a" in end.why
+
+
+async def test_facts_are_used_as_the_journal_will_tell_them(autojump_clock):
+    """A tuple becomes a list now, and not only for the driver that resumes."""
+    verdict = Verdict(guard="toy", passed=True, score=1.0, facts={"pair": (1, 2)})
+    assert (await finished(prompt(verdict))).outcome == "success"
+
+
+@pytest.mark.parametrize("text", [None, {"a": 1}, b"{}"])
+async def test_a_generator_that_returns_no_text_ends_the_run_as_a_bug(autojump_clock, text):
+    async def mine(context):
+        await trio.lowlevel.checkpoint()
+        return text
+
+    end = await finished(prompt(GOOD), generators={"mine": FunctionGenerator(mine, "mine")}, generator="mine")
+    assert (end.outcome, end.cause) == ("failed", "bug")
+    assert "generator 'mine' returned" in end.why
+
+
+async def test_nothing_takes_the_place_of_a_plug_in(autojump_clock):
+    """Least of all the model, which is paid for."""
+
+    async def mine(context):
+        await trio.lowlevel.checkpoint()
+        return "{}"
+
+    model = Author()
+    maker = FunctionGenerator(mine, "mine")
+    drive = functools.partial(finished, prompt(GOOD), model=model, generator="mine")
+    assert (await drive(generators={"mine": maker})).outcome == "success"
+    with pytest.raises(KeyError, match="mine"):
+        await drive()
+    assert model.asked == []
+
+
+async def test_calls_that_wait_in_a_mailbox_when_the_run_is_parked_are_not_sent_and_cost_nothing(autojump_clock):
+    """Three branches want a call and the step makes one at a time: the two that have not begun never begin."""
+    config, stop = pinned({"a": {"concurrency": 1}}, search="beam:3"), Stop()
+
+    class Slow(Author):
+        async def complete(self, request: ModelRequest) -> Reply:
+            stop.park.set()
+            await trio.sleep(1.0)
+            return await super().complete(request)
+
+    author = Slow()
+    async with open_memory(CODEC, TrioClock()) as journal:
+        await journal.create("run", "a run")
+        driver = Supervisor(
+            "run",
+            machine=PlanningMachine(),
+            journal=journal,
+            actors=actors_for(
+                config, author, Registry(guards={"toy": lambda _: prompt(GOOD)}), TrioClock(), threads=False
+            ),
+            clock=TrioClock(),
+            lease=LeaseTerms("test"),
+            stop=stop,
+        )
+        ending = await driver.drive(Begin(1000.0, "run", "the problem", config.model_dump_json(), Limits(calls=9)))
+    assert ending is Ending.PARKED
+    assert len(author.asked) == 1
+    assert driver.state.ledger.committed.calls == 1

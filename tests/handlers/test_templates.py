@@ -1,0 +1,149 @@
+"""The template selector: which template it takes, what it fills it with, and that it costs nothing."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from actors.guards.catalogue import BUILT_IN
+from actors.guards.shapes import PROBLEM_TYPES
+from actors.handlers.actors import Registry, actors_for
+from actors.handlers.templates import TemplateSelectorGenerator
+from actors.values.artifacts import Artifact, Context
+from replan import MEMORY, solve
+from replan.setup.plugins import registry
+from runtime.core.clock import TrioClock
+from runtime.core.errors import UsageProblem
+from tests.support.artifacts import ANALYSIS, PROBLEM, RECON, plan
+from tests.support.worlds import pinned
+
+TEMPLATES = Path(__file__).resolve().parents[2] / "configs" / "templates"
+SLOW = "Search is slow\n\nThe search in src/search.py takes 9 s with 10,000 rows; it must take less than 200 ms."
+
+
+def context(specification=PROBLEM, **dependencies):
+    """Return a context with these accepted artifacts, by role."""
+    accepted = {f"g_{role}": Artifact(role, f"g_{role}", json.dumps(value)) for role, value in dependencies.items()}
+    roles = {f"g_{role}": role for role in dependencies}
+    return Context(specification, dependencies=accepted, settings={"roles": roles})
+
+
+async def selected(given, **templates):
+    """Return the plan that is selected, after a look at what it cost."""
+    config = {"templates": templates} if templates else {}
+    reply = await TemplateSelectorGenerator(TEMPLATES, config).generate(SimpleNamespace(context=given))
+    assert (reply.usage.input_tokens, reply.usage.output_tokens) == (0, 0)
+    return json.loads(reply.text)
+
+
+@pytest.mark.parametrize("kind", PROBLEM_TYPES)
+async def test_the_analysis_decides_and_the_template_is_proved(kind):
+    """S123, S131: a template for each type, filled from the text, that keeps the promises of the strictest guard."""
+    made = await selected(context(analysis={**ANALYSIS, "problem_type": kind}))
+    assert made["plan_id"].startswith(kind)
+    for level in ("plan_minimal", "plan_medium", "plan_expansive"):
+        assert BUILT_IN[level]({})(Artifact("n", "g_template", json.dumps(made)), Context(PROBLEM)).errors == ()
+    assert "login" in json.dumps(made).lower()
+
+
+async def test_it_says_the_same_each_time():
+    """S123: nothing would come of trying it again."""
+    given = context(analysis=ANALYSIS)
+    assert await selected(given) == await selected(given)
+
+
+async def test_the_accepted_recon_fills_the_template():
+    """S125: what was looked up is worth more than what the text seems to say."""
+    found = {**RECON, "mentioned_files": ["src/other.py"]}
+    assert "src/other.py" in json.dumps(await selected(context(analysis=ANALYSIS, recon=found)))
+
+
+@pytest.mark.parametrize("said", ["a_type_of_its_own", "", None, 3, ["bug_fix"]])
+async def test_an_unknown_type_falls_back_to_the_one_that_the_text_shows(said):
+    """S132: never an error in the middle of a run, and never a template out of the blue."""
+    made = await selected(context(SLOW, analysis={**ANALYSIS, "problem_type": said}))
+    assert made == await selected(context(SLOW, analysis={**ANALYSIS, "problem_type": "performance"}))
+
+
+async def test_without_an_analysis_the_text_decides():
+    """S132."""
+    assert (await selected(context(SLOW)))["plan_id"].startswith("performance")
+
+
+async def test_a_plan_of_ones_own_is_handed_on_as_it_is():
+    mine, other = plan(plan_id="mine"), {**ANALYSIS, "problem_type": "feature"}
+    assert await selected(context(analysis=ANALYSIS), bug_fix=mine) == mine
+    assert (await selected(context(analysis=other), bug_fix=mine))["plan_id"].startswith("feature")
+    audit = {**ANALYSIS, "problem_type": "audit"}
+    assert await selected(context(analysis=audit), audit=mine) == mine, "a type that is not shipped"
+    assert await selected(context(SLOW, analysis=audit), performance=mine) == mine, "the fallback takes it, too"
+
+
+async def test_a_plan_for_every_other_type():
+    """`plan` serves what `templates` does not name: a type that is not shipped, and a text that nobody has analysed."""
+    mine, rest = plan(plan_id="mine"), plan(plan_id="rest")
+    author = TemplateSelectorGenerator(TEMPLATES, {"templates": {"bug_fix": mine}, "plan": rest})
+    for given, wanted in (
+        (context(analysis=ANALYSIS), mine),
+        (context(analysis={**ANALYSIS, "problem_type": "audit"}), rest),
+        (context(SLOW), rest),
+    ):
+        reply = await author.generate(SimpleNamespace(context=given))
+        assert json.loads(reply.text) == wanted
+
+
+@pytest.mark.parametrize(
+    ("config", "line"),
+    [
+        (
+            {"template": {}},
+            "generator_config.template: unknown setting 'template' (did you mean 'templates'?)",
+        ),
+        (
+            {"templates": {"feature": "no/such.yaml"}},
+            (
+                "generator_config.templates.feature: no/such.yaml: no such file "
+                "(leave the entry out to take the shipped template)"
+            ),
+        ),
+    ],
+)
+def test_a_wrong_setting_stops_the_building_of_the_team(config, line):
+    step = {"generator": "TemplateSelectorGenerator", "generator_config": config, "role": "plan"}
+    known = Registry(guards={"toy": BUILT_IN["plan_minimal"]}, templates=TEMPLATES)
+    with pytest.raises(UsageProblem) as caught:
+        actors_for(pinned({"t": step}), None, known, TrioClock())
+    assert str(caught.value) == line
+
+
+NAMES = ["TemplateSelectorGenerator", "PlanGenerator"]
+"""One generator: AtomicGuard calls a plan out of its catalogue by the second name."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_a_folder_there_is_no_selector(name):
+    """A registry that lacks it says so before a run begins."""
+    step = pinned({"t": {"generator": name}}).workflow
+    assert f"generator {name!r}" in Registry(guards={"toy": None}).missing(step)
+    assert registry().missing(step) == ("guard 'toy'",)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_plug_in_takes_its_name(name):
+    async def mine(context):
+        return "{}"
+
+    with pytest.raises(UsageProblem, match=f"{name}: the name is built in"):
+        registry(generators={name: mine})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_workflow_may_be_a_template_alone(tmp_path, name):
+    """Whatever the problem says, a plan of the catalogue is made without a model call, and proved."""
+    pair = {"generator": name, "guard": "plan_medium"}
+    path = tmp_path / "catalogue.json"
+    path.write_text(json.dumps({"name": "catalogue", "action_pairs": {"g_plan": pair}}))
+    result = solve(SLOW, workflow=str(path), model="rules", home=MEMORY)
+    assert (result.outcome, result.calls) == ("success", 0)
+    assert result.plan["plan_id"].startswith("performance")

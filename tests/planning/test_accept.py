@@ -1,0 +1,126 @@
+"""`accept`: what the world says becomes a fact, is refused, or is a duplicate; nothing that it says breaks the run."""
+
+import json
+
+import pytest
+
+from actors.planning.accept import WHYS_MAX
+from actors.planning.events import EVENTS
+from actors.planning.machine import PlanningMachine
+from actors.planning.messages import Begin, Faulted, Generated
+from actors.planning.state import State
+from runtime.core.errors import MachineRunsAway
+from runtime.core.events import Codec
+from runtime.core.ledger import Limits
+from runtime.core.machine import SETTLE_MAX, Refused, settle
+from runtime.core.messages import Crashed, Mailed, Parking, Resumed
+from runtime.models.port import Fault, FaultKind, Reply
+from tests.support.worlds import World, passed, pinned, rejected
+
+HALF = "half a \ud800 pair"
+"""Text as Python can hold it and no file can."""
+
+
+def world(judge=lambda *_: passed()):
+    made = World(pinned({"g_plan": {}}), judge=judge)
+    made.begin(f"problem {HALF}")
+    return made
+
+
+def mailed(body):
+    return Mailed(1, f"key {HALF}", body, 1001.0)
+
+
+MESSAGES = {
+    "a reply": Generated("g_plan/v1.a1", 1001.0, 1.0, Reply(HALF, None, HALF, HALF)),
+    "a fault": Faulted("g_plan/v1.a1", 1001.0, 1.0, Fault(kind=FaultKind.AUTH, message=HALF)),
+    "a crash": Crashed("g_plan/v1.a1", 1001.0, HALF),
+    "mail": mailed(json.dumps({"kind": "answer", "question": HALF, "answer": HALF})),
+    "deep mail": mailed("[" * 100_000),
+    "a number": mailed("9" * 10_000),
+    "no text": mailed('{"kind": ["answer"]}'),
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_whatever_is_said_can_be_written_down(name):
+    """A lone surrogate has no UTF-8: every text from outside is made storable where it comes in."""
+    made, codec = world(), Codec(EVENTS)
+    assert made.send(MESSAGES[name])
+    for event in made.events:
+        stored = codec.encode(event)
+        assert codec.decode(stored.body, stored.texts) == event
+
+
+def test_an_answer_with_half_a_pair_is_taken():
+    made = world(judge=lambda *_: rejected("requirements.missing"))
+    made.run()
+    made.send(mailed(json.dumps({"kind": "answer", "question": "q1", "answer": f"yes {HALF}"})))
+    assert made.state.clarifications[0].answer == "yes half a ? pair"
+
+
+def test_a_repeated_text_is_known_again_after_it_was_made_storable():
+    made = World(pinned({"g_plan": {}}), judge=lambda *_: rejected("plan.cycle"))
+    made.author = lambda *_: Reply(HALF, None, "toy")
+    made.run()
+    assert [node.repeats for node in made.state.nodes.values()] == [None, "g_plan/v1.a1", "g_plan/v1.a1"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("", "some text"),
+        ("  \n", "some text"),
+        (7, "some text"),
+        (None, "some text"),
+        ("x" * 100_001, "100000 characters"),
+    ],
+)
+def test_an_answer_that_is_none_is_refused_with_the_reason(answer, said):
+    made = world(judge=lambda *_: rejected("requirements.missing"))
+    made.run()
+    events = made.send(mailed(json.dumps({"kind": "answer", "question": "q1", "answer": answer})))
+    assert [event.kind for event in events] == ["mail_refused"]
+    assert said in events[0].reason
+    assert list(made.state.questions) == ["q1"]
+
+
+def test_nothing_is_accepted_before_the_run_begins():
+    assert isinstance(PlanningMachine().accept(State(), Parking(1.0)), Refused)
+
+
+def unable(made, why):
+    """Tell the run that a host cannot drive it; return whether it took that in."""
+    return bool(made.send(Parking(1001.0, handover=True, why=why)))
+
+
+def test_each_reason_why_hosts_cannot_drive_a_run_is_taken_in_once_until_somebody_drives_it():
+    """Two hosts try it in turn, each once a minute, for as long as nobody mends anything."""
+    made = world()
+    assert [unable(made, why) for why in ("no key", f"no {HALF}") * 3] == [True, True, *[False] * 4]
+    assert made.state.parked_why == "no half a ? pair"
+    made.send(Resumed(2, 1002.0))
+    assert (made.state.parked, made.state.parked_why) == (False, "")
+    assert unable(made, "no key")
+
+
+def test_reasons_without_end_are_not_all_taken_in():
+    made = world()
+    assert sum(unable(made, f"failure {number}") for number in range(100)) == WHYS_MAX
+
+
+def test_a_run_begins_once():
+    made = world()
+    assert made.send(Begin(1.0, "other", "other", made.config.model_dump_json(), Limits())) is None
+
+
+def test_a_machine_that_never_comes_to_rest_is_stopped():
+    class Endless(PlanningMachine):
+        def advance(self, state):
+            return "again"
+
+        def evolve(self, state, event):
+            return state
+
+    with pytest.raises(MachineRunsAway, match=str(SETTLE_MAX)):
+        settle(Endless(), State())

@@ -1,0 +1,231 @@
+"""What is stored of an event: nothing that says itself, and defaults that never change."""
+
+from enum import Enum
+from pathlib import Path
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError
+
+from actors.planning.decision_event import Decided
+from actors.planning.events import (
+    EVENTS,
+    ArtifactProduced,
+    ClassificationRequested,
+    GenerationRequested,
+    RequestReissued,
+    RunStarted,
+    Settled,
+)
+from actors.planning.ids import call_of, classification_id, node_id, node_of, place_of, step_of, try_id
+from actors.planning.machine import PlanningMachine
+from actors.planning.reply_schemas import schema_bytes
+from actors.policy.decide import Decision, summary
+from actors.policy.table import BacktrackLevel
+from runtime.core.cost import Price, Usage
+from runtime.core.events import Codec
+from runtime.core.ledger import Amount, Limits
+from runtime.core.machine import fold
+from runtime.core.messages import Parking, Resumed
+from runtime.models.port import Reply
+from tests.support.worlds import World, passed, pinned, rejected
+
+CODEC = Codec(EVENTS)
+
+FOR_EVER = {
+    "ArtifactProduced.calls": 1,
+    "ArtifactProduced.finish_reason": "stop",
+    "ArtifactProduced.mode": "text",
+    "Decided.level": "local_retry",
+    "ClarificationRequested.answer_schema": {"type": "string", "minLength": 1},
+    "ClassificationRequested.calls": 1,
+    "ClassificationRequested.try_number": 1,
+    "FailureClassified.calls": 1,
+    "FailureClassified.finish_reason": "stop",
+    "FailureClassified.mode": "text",
+    "Finding.severity": "error",
+    "GenerationRequested.calls": 1,
+    "GenerationRequested.try_number": 1,
+}
+"""The defaults that are not empty. Journals rely on each: add to this list, never change it."""
+
+
+def test_unknown_keys_are_refused_all_the_way_down():
+    """An amount is no model, but it is as closed as one."""
+    body = b'{"kind":"settled","at":1.0,"request_id":"a/v1.a1","used":{"calls":1,"odd":2}}'
+    with pytest.raises(ValidationError, match="odd"):
+        CODEC.decode(body, {})
+    settled = Settled(request_id="a/v1.a1", at=1.0, used=Amount(calls=1))
+    stored = CODEC.encode(settled)
+    assert orjson.loads(stored.body)["used"] == {"calls": 1}
+    assert CODEC.decode(stored.body, {}) == settled
+
+
+def models(kind):
+    """Yield the models that a value of this type may hold."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        yield kind
+    for part in getattr(kind, "__args__", ()):
+        yield from models(part)
+
+
+def stored_models():
+    """Return every model that events are written with; limits are written in full."""
+    found, todo = set(), [*EVENTS]
+    while todo:
+        model = todo.pop()
+        if model not in found and model is not Limits:
+            found.add(model)
+            todo += [inner for field in model.model_fields.values() for inner in models(field.annotation)]
+    return found
+
+
+def test_defaults_of_stored_values_are_empty_or_known_for_ever():
+    """What equals its default is not written, so a changed default would rewrite every journal."""
+    found = {}
+    for model in stored_models():
+        for name, field in model.model_fields.items():
+            default = field.get_default(call_default_factory=True) if not field.is_required() else None
+            if default and name != "kind":
+                found[f"{model.__name__}.{name}"] = default.value if isinstance(default, Enum) else default
+    assert found == FOR_EVER
+
+
+def test_limits_are_written_in_full():
+    """A run keeps the limits that it was started with, whatever a later release defaults to."""
+    started = RunStarted(at=1.0, run="r", specification="s", pinned="p", limits=Limits())
+    assert orjson.loads(CODEC.encode(started).body)["limits"] == Limits().model_dump()
+
+
+def test_an_accepted_step_is_stored_without_what_follows_from_the_rest():
+    """No empty fields, no ids that other ids hold, hashes of 256 bits for texts and of 128 for the prompt."""
+    world = World(pinned({"a": {}}), judge=lambda *_: passed())
+    world.author = lambda *_: Reply("{}", Usage(input_tokens=10, output_tokens=5), "toy")
+    world.run()
+    _, asked, made, judging, verdict, _ = (orjson.loads(CODEC.encode(event).body) for event in world.events)
+    assert asked.keys() == {"kind", "node", "prompt_hash", "tokens_max"}
+    assert made.keys() == {"kind", "at", "request_id", "elapsed", "content", "usage", "model"}
+    assert judging.keys() == {"kind", "node", "guard"}
+    assert verdict.keys() == {"kind", "at", "node", "elapsed", "verdict"}
+    assert (len(asked["prompt_hash"]), len(made["content"])) == (32, 43)
+
+
+def test_a_rejected_step_is_stored_without_what_follows_from_the_rest():
+    """What a guard found is stored with its verdict, once; a retry is of the step itself, and needs not say so."""
+    left = [rejected("field.missing", where="part1")]
+    world = World(pinned({"a": {}}), judge=lambda *_: left.pop() if left else passed())
+    world.run()
+    verdict, decision = (orjson.loads(CODEC.encode(event).body) for event in world.events[4:6])
+    assert verdict["verdict"].keys() == {"guard", "findings"}
+    assert decision == {"kind": "decided", "node": "a/v1.a1", "rule": "malformed", "code": "field.missing"}
+
+
+@pytest.mark.parametrize("level", BacktrackLevel)
+def test_a_decision_is_read_back_whole(level):
+    targets = {"give_up": (), "partial_replan": ("b",), "full_replan": ("c", "b")}.get(level.value, ("a",))
+    made = Decision(
+        step="a", node="a/v2.a1", level=level, targets=targets, rule="r", code="x.y", wanted=("d",), delay_seconds=2.5
+    )
+    stored = CODEC.encode(Decided.of(made))
+    assert CODEC.decode(stored.body, stored.texts).decision == made
+
+
+def test_the_journal_of_an_older_release_is_read_as_it_was_meant():
+    """It stored the step, the targets of a retry and the first finding with each decision, and every false and zero."""
+    texts, *bodies = (Path(__file__).parent / "older_release.jsonl").read_bytes().splitlines()
+    events = [CODEC.decode(body, orjson.loads(texts)) for body in bodies]
+    state = fold(PlanningMachine(), events)
+    assert state.finished.outcome == "backtrack_ceiling"
+    old = [orjson.loads(body)["decision"] for body in bodies if b'"kind":"decided"' in body]
+    decided = [event.decision for event in events if isinstance(event, Decided)]
+    assert {one.level for one in decided} == {"local_retry", "partial_replan", "clarify", "give_up"}
+    for was, now in zip(old, decided, strict=True):
+        told = {key: list(value) if isinstance(value, tuple) else value for key, value in now if key in was}
+        assert told | {"summary": summary(now, state.nodes[now.node].verdict)} == was
+    assert sum(map(len, bodies)) > sum(len(CODEC.encode(event).body) for event in events)
+
+
+def test_times_are_kept_to_the_microsecond():
+    made = ArtifactProduced(request_id="a/v1.a1", at=1.123456789, elapsed=5.2e-7, content="")
+    assert (made.at, made.elapsed) == (1.123457, 0.000001)
+
+
+@given(st.from_regex(r"\A[a-z][a-z0-9_]{0,63}\Z"), *[st.integers(1, 10**6)] * 3)
+def test_names_can_be_read_back(step, visit, attempt, number):
+    """A step's id has no slash and no dot in it, so everything that a name was made of is in it."""
+    node = node_id(step, visit, attempt)
+    assert (step_of(node), place_of(node), node_of(try_id(node, number))) == (step, (visit, attempt), node)
+    request = GenerationRequested(node=node, try_number=number, prompt_hash="")
+    assert (request.step, request.visit, request.attempt) == (step, visit, attempt)
+    asked = ClassificationRequested(node=node, try_number=number, prompt_hash="", rule="")
+    call = classification_id(node)
+    assert (asked.call, call_of(asked.request_id), node_of(asked.request_id)) == (call, call, node)
+    assert asked.step == step
+    assert asked.request_id != request.request_id
+
+
+@pytest.mark.parametrize("kind", [GenerationRequested, ClassificationRequested])
+def test_a_reissued_request_is_read_back_as_what_it_was(kind):
+    """The kind of the inner request is not stored; its fields tell."""
+    rule = {"rule": "wrong_facts"} if kind is ClassificationRequested else {}
+    event = RequestReissued(replaces="a/v1.a1", again=kind(node="a/v1.a1", try_number=2, prompt_hash="0", **rule))
+    stored = CODEC.encode(event)
+    assert CODEC.decode(stored.body, {}) == event
+    assert type(CODEC.decode(stored.body, {}).again) is kind
+
+
+@pytest.mark.parametrize("usage", [None, Usage(input_tokens=-9, output_tokens=1), Usage(input_tokens=7)])
+def test_what_was_charged_survives_storage(usage):
+    """Where no usage that makes sense came, the reserved tokens are charged, and written."""
+    world = World(pinned({"a": {}}), judge=lambda *_: passed())
+    world.author = lambda *_: Reply("{}", usage, "toy")
+    world.run()
+    (asked,) = (event for event in world.events if isinstance(event, GenerationRequested))
+    (made,) = (event for event in world.events if isinstance(event, ArtifactProduced))
+    stored = CODEC.encode(made)
+    assert CODEC.decode(stored.body, stored.texts).used == made.used
+    assert made.used.tokens == (7 if usage and usage.input_tokens == 7 else asked.reserve.tokens)
+
+
+@pytest.mark.parametrize(("role", "more"), [("plan", schema_bytes("plan")), ("odd", 0)])
+def test_the_schema_and_the_framing_are_reserved(role, more):
+    """All that is sent is paid for: a byte-level tokenizer may make a token of every byte."""
+    price = Price(input_per_token_usd=1e-6, output_per_token_usd=0)
+    config = pinned({"a": {"role": role}}, output_tokens_max=100, price=price)
+    world = World(config, judge=lambda *_: passed())
+    world.begin()
+    (work,) = world.machine.outstanding(world.state).values()
+    prompt = world.machine.brief(world.state, work).prompt
+    sent = prompt.byte_count + more + 64
+    assert (work.request.reserve.tokens, work.request.reserve.micro_usd) == (sent + 100, sent)
+
+
+def test_a_reply_that_reports_more_than_was_reserved_is_booked_and_the_run_stops():
+    """The books tell the truth; what passes the limit is the last thing that was paid for."""
+    world = World(pinned({"a": {}, "b": {"requires": ["a"]}}), judge=lambda *_: passed(), limits=Limits(tokens=9_000))
+    world.author = lambda *_: Reply("{}", Usage(input_tokens=50_000, output_tokens=5), "toy")
+    state = world.run()
+    assert (state.ledger.spent.tokens, state.finished.why) == (50_005, "no tokens left")
+    assert world.calls.total() == 1
+
+
+def test_the_time_of_a_run_never_goes_back():
+    """A clock that is set back by an hour neither undoes the deadline nor counts as work."""
+    world = World(pinned({"a": {}}), judge=lambda *_: passed(), limits=Limits(deadline=2_000.0))
+    world.begin()
+    world.send(Parking(1_500.0))
+    world.send(Resumed(2, 400.0))
+    assert world.state.now == 1_500.0
+    assert world.state.ledger.active == 500.0
+
+
+def test_active_time_counts_once_for_all_that_is_open_and_not_while_nobody_drives_the_run():
+    world = World(pinned({"a": {}, "b": {}}), judge=lambda *_: passed())
+    world.begin()
+    assert len(world.doable()) == 2
+    world.send(Parking(1_005.0))
+    world.send(Resumed(2, 2_000.0))
+    world.send(Parking(2_003.0))
+    assert world.state.ledger.active == 8.0

@@ -1,0 +1,141 @@
+"""The life of a question, and what people say of their own accord: moves, limits, and what prompts tell."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from actors.planning.events import EVENTS, ClarificationAnswered, ClarificationRequested
+from actors.planning.inbox import TOLD_COUNT_MAX, TOLD_MAX
+from actors.planning.questions import MOVES, Question, Status
+from actors.policy.decide import after_change
+from actors.policy.table import BacktrackLevel, Policy
+from actors.search.graph import Graph, StepBudget
+from runtime.core.machine import Refused
+from runtime.core.messages import Mailed
+from tests.simulation.driver import Run
+from tests.simulation.invariants import Invariants
+from tests.support.worlds import SEEDS as SEEDS_STEPS
+from tests.support.worlds import World, default_policy, passed, pinned, rejected
+
+SEEDS = 80
+
+
+def test_the_simulation_makes_every_move_of_the_table_and_no_other():
+    """The documentation draws the table, so the table is what happens: in random runs, by the books of another hand."""
+    made = set()
+    for seed in range(SEEDS):
+        run = Run(seed)
+        run.weather = replace(run.weather, disturbance=0.4, passes=0.3, fatal=0.5, cancel=0.01)
+        run.config = pinned(SEEDS_STEPS, question_expires_seconds=1_000.0)
+        run.invariants = Invariants(run.config, run.limits)
+        run.simulate()
+        made |= run.invariants.moves
+    status = {kind: str(after) for (before, kind), after in MOVES.items() if before is Status.ASKED}
+    assert {(status.get(before, before), kind) for before, kind in made} == {(str(b), kind) for b, kind in MOVES}
+
+
+def test_every_kind_of_event_that_moves_a_question_is_one():
+    kinds = {str(event.model_fields["kind"].default) for event in EVENTS}
+    assert {kind for _, kind in MOVES} <= kinds
+
+
+def test_a_closed_review_cannot_be_answered():
+    """What it was about is gone; any other question may be answered late."""
+    request = ClarificationRequested(question_id="q1", node="a/v1.a1", text="?", why="", blocks=("a",))
+    review = request.model_copy(update={"review": True})
+    for status in (Status.WITHDRAWN, Status.EXPIRED):
+        assert Question(request, 1.0, status).can("clarification_answered")
+        assert not Question(review, 1.0, status).can("clarification_answered")
+    with pytest.raises(KeyError):
+        Question(request, 1.0, Status.DECLINED).moved(ClarificationAnswered(at=1.0, question_id="q1", answer="x"))
+
+
+def world(**keys):
+    made = World(pinned({"a": {}, "b": {"requires": ["a"]}}, **keys), judge=lambda *_: passed())
+    made.begin()
+    return made
+
+
+def say(made, kind, text):
+    return made.send(Mailed(1, "key", json.dumps({"kind": kind, "text": text}), made.now))
+
+
+@pytest.mark.parametrize("text", ["", " \n", None, 7, ["x"], "x" * (TOLD_MAX + 1)])
+@pytest.mark.parametrize("kind", ["note", "requirement"])
+def test_a_message_with_nothing_or_too_much_in_it_is_refused(kind, text):
+    made = world()
+    (event,) = say(made, kind, text)
+    assert event.kind == "mail_refused"
+    assert made.state.said == ()
+
+
+def test_a_run_takes_only_so_many_messages():
+    made = world()
+    for number in range(TOLD_COUNT_MAX):
+        assert say(made, "note", f"{number}")[0].kind == "note_told"
+    assert say(made, "note", "one more")[0].kind == "mail_refused"
+
+
+def test_a_note_is_seen_once_a_prompt_with_it_has_gone_out():
+    made = world()
+    say(made, "note", "The team knows Rust.")
+    assert [said.seen for said in made.state.said] == [False]
+    made.answer("a/v1.a1")
+    made.answer("judge:a/v1.a1")
+    assert made.requested() == ["a/v1.a1", "b/v1.a1"]
+    assert [said.seen for said in made.state.said] == [True]
+
+
+def test_nothing_is_heard_after_the_end():
+    made = world()
+    made.run()
+    assert say(made, "note", "too late") is None
+    assert not isinstance(say(made, "requirement", "too late"), Refused)
+
+
+GRAPH = Graph(
+    {"x": (), "y": (), "z": ("x", "y"), "end": ("z",)}, {step: StepBudget() for step in ("x", "y", "z", "end")}
+)
+ROLES = {"x": "analysis", "y": "recon", "z": "strategy", "end": "plan"}
+
+
+@pytest.mark.parametrize(
+    ("level", "target", "redone"),
+    [
+        ("full_replan", "root", ("x", "y")),
+        ("partial_replan", "up 1", ("z",)),
+        ("partial_replan", "role recon or up 2", ("y",)),
+        ("partial_replan", "further", ("end",)),
+        ("local_retry", "self", ("end",)),
+        ("clarify", "self", ("end",)),
+        ("give_up", "self", ("end",)),
+    ],
+)
+def test_the_table_says_how_far_back_a_requirement_goes(level, target, redone):
+    rows = [
+        {"id": "changed", "why": "x", "codes": ["requirements.changed"], "level": level, "target": target},
+        {"id": "rest", "why": "x", "level": "local_retry"},
+    ]
+    policy = Policy.model_validate({"name": "mine", "rows": rows})
+    assert after_change(GRAPH, ROLES, policy)[1] == redone
+
+
+def test_the_shipped_table_redoes_everything_for_a_requirement():
+    assert after_change(GRAPH, ROLES, default_policy()) == (BacktrackLevel.FULL_REPLAN, ("x", "y"))
+
+
+def test_questions_max_holds_for_the_run_whatever_happens_to_the_questions():
+    """Declined, answered or withdrawn: each counts, over all rounds."""
+    config = pinned({"a": {"rmax": 9}}, questions_max=2)
+    made = World(config, judge=lambda *_: rejected("requirements.missing"))
+    made.begin()
+    asked = []
+    for _ in range(6):
+        while not made.state.questions and made.state.finished is None:
+            made.answer(made.doable()[0])
+        for name in made.state.questions:
+            asked.append(name)
+            made.send(Mailed(1, "key", json.dumps({"kind": "answer", "question": name, "answer": "yes"}), made.now))
+    assert asked == ["q1", "q2"]
+    assert made.state.finished.outcome == "all_pruned"

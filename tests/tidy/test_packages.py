@@ -1,0 +1,90 @@
+"""Packages form no circles: within each of the three top packages, imports between folders go one way."""
+
+import ast
+import itertools
+
+import pytest
+
+from tests.tidy.source import PACKAGES, SOURCES, Module
+
+
+def _package_of(dotted, packages):
+    """Return the package that holds a module, or the package itself."""
+    while dotted not in packages:
+        dotted = dotted.rpartition(".")[0]
+    return dotted
+
+
+def package_imports(sources):
+    """Return which packages each package imports, with one import that shows it: {package: {package: "where"}}.
+
+    The root packages hold no modules that others import, so only what lies below them counts.
+    """
+    packages = {module.dotted for module in sources if module.name.endswith("/__init__.py")}
+    graph = {package: {} for package in packages - set(PACKAGES)}
+    for module in sources:
+        importer = _package_of(module.dotted, packages)
+        for line, name in module.imports():
+            if name.partition(".")[0] not in PACKAGES or importer not in graph:
+                continue
+            imported = _package_of(name, packages)
+            if imported in graph and imported != importer:
+                graph[importer].setdefault(imported, f"{module.name}:{line}")
+    return graph
+
+
+def find_cycle(graph):
+    """Return one cycle of packages as a list whose first entry is repeated at its end, or None."""
+    done, path = set(), []
+
+    def visit(package):
+        if package in path:
+            return [*path[path.index(package) :], package]
+        if package in done:
+            return None
+        path.append(package)
+        for imported in sorted(graph[package]):
+            if cycle := visit(imported):
+                return cycle
+        done.add(path.pop())
+        return None
+
+    return next(filter(None, map(visit, sorted(graph))), None)
+
+
+def explain(graph, cycle):
+    """Return the cycle as text, with the import behind each of its arrows."""
+    arrows = (f"{one} -> {other} ({graph[one][other]})" for one, other in itertools.pairwise(cycle))
+    return "packages import each other: " + ", ".join(arrows)
+
+
+def test_no_package_imports_itself_through_others():
+    graph = package_imports(SOURCES)
+    cycle = find_cycle(graph)
+    assert cycle is None, explain(graph, cycle)
+
+
+class _Planted(Module):
+    """A source file with one more import than it has."""
+
+    @property
+    def tree(self):
+        return ast.parse(f"from runtime.drive.supervisor import Supervisor\n{self.source}")
+
+    @property
+    def nodes(self):
+        return list(ast.walk(self.tree))
+
+
+def test_a_planted_import_is_found_and_its_cycle_is_named():
+    """The test above can fail: one import against the direction, and the message names both packages."""
+    sources = [_Planted(module.name) if module.name == "runtime/core/ledger.py" else module for module in SOURCES]
+    graph = package_imports(sources)
+    message = explain(graph, find_cycle(graph))
+    assert "runtime.core -> runtime.drive (runtime/core/ledger.py:1)" in message
+    assert "runtime.drive -> runtime.core" in message
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_package_has_rooms_to_look_at(package):
+    assert sum(name.startswith(f"{package}.") for name in package_imports(SOURCES)) >= 5
