@@ -127,7 +127,7 @@ def test_a_worker_thread_may_call_back_into_the_event_loop(guarded):
 
 
 @pytest.mark.parametrize("sync", [True, False])
-def test_a_generator(generated, log, sync):
+def test_sync_and_async_generators_are_equal(generated, log, sync):
     async def generator(context):
         await log.work(0.01)
         return await anyio.to_thread.run_sync(json.dumps, RECON)
