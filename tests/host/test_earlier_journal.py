@@ -71,7 +71,7 @@ async def interrupted(engine, run, act):
 
 
 def write_as(version, source, target):
-    """Write a journal's content as a release of an earlier version did: up to the second, each record in its own row."""
+    """Write a journal's content as a release of an earlier version did: at first each record in its own row."""
     with closing(apsw.Connection(str(source))) as new, closing(apsw.Connection(str(target))) as old, old:
         for statement in chain.from_iterable(schema.CHANGES[:version]):
             old.execute(statement)
