@@ -6,9 +6,10 @@ from typing import Any
 
 from rich.text import Text
 
+from actors.plans.contingency import contingent_steps
 from actors.plans.graph import order_of
-from actors.plans.nominal import contingent_steps
-from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Plan, Step, read_plan
+from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Plan, Step
+from actors.plans.reader import read_plan
 from replan.views.console import Row, line
 from replan.views.format import counted
 from runtime.logs.terminal_text import clean
