@@ -8,10 +8,10 @@ import yaml
 from pydantic import BaseModel
 from rich.text import Text
 
-from actors.config.check import check_workflow
-from actors.config.graph import dot, mermaid
-from actors.config.resolve import read_workflow, shipped_workflows
+from actors.config.diagram import dot, mermaid
+from actors.config.loader import read_workflow, shipped_workflows
 from actors.config.workflow import Workflow
+from actors.config.workflow_check import check_workflow
 from actors.planning.policy_as_plan import as_plan as plan_of
 from actors.policy.table import Policy
 from actors.prompting.book import PromptsFile

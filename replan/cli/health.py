@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import apsw
 import trio
 
-from actors.config.resolve import shipped_workflows
+from actors.config.loader import shipped_workflows
 from actors.guards.catalogue import BUILT_IN
 from replan.cli.exits import Exit
 from replan.runs.engine import CODEC
