@@ -159,7 +159,7 @@ async def test_active_time_runs_out_and_waiting_for_people_does_not_count(autoju
         result = await one.resume("first")
         assert (result.outcome, result.why) == ("budget_exhausted", "no active time left")
         assert 2 <= result.calls <= 4, "calls of three seconds, in eight"
-        assert "--active-time" in "".join(row.text.plain for row in outcome_lines(result))
+        assert "--active-time" in "".join(row.plain for row in outcome_lines(result))
 
 
 @pytest.mark.parametrize(

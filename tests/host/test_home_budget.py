@@ -86,7 +86,7 @@ async def test_a_run_whose_next_call_no_day_can_pay_is_parked_and_says_why(autoj
         assert notices == [f"{result.why}; the run is parked"]
         assert stage.row("first") == ("parked", result.why)
         assert exit_of_result(result) == Exit.BUDGET
-        said = " ".join(row.text.plain for row in outcome_lines(result))
+        said = " ".join(row.plain for row in outcome_lines(result))
         assert result.why in said
         assert "raise `home_budget` in config.yaml and resume it" in said
         async with stage.hosting(engine):
