@@ -179,7 +179,7 @@ async def test_a_run_that_ran_out_names_the_flag_for_more(autojump_clock, tmp_pa
     async with engine(toys(rejected("toy.wrong"))) as one:
         result = await one.begin(work, run="first")
     assert result.outcome == "budget_exhausted"
-    assert f"with more {flag};" in outcome_lines(result)[-1].text.plain
+    assert f"with more {flag};" in outcome_lines(result)[-1].plain
 
 
 @pytest.mark.parametrize("faults", [0, 1, 2])

@@ -83,8 +83,9 @@ async def _run(options: Foreground, prepared: Prepared) -> int:
 async def _detach(options: Foreground, prepared: Prepared) -> int:
     """Hand a new run to a host, and say how to follow it."""
     run = new_run_id()
-    async with opened(options.invocation) as engine:  # A host's home is there already.
-        await _require_host(engine)
+    async with opened(options.invocation) as engine:
+        await _require_host(engine)  # Before a missing home is created.
+    async with opened(options.invocation, make=_needs_home(prepared)) as engine:
         await engine.admit(prepared.request, run=run)
         options.invocation.run = run
         if options.as_json:
