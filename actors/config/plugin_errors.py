@@ -1,4 +1,4 @@
-"""Names the guard or generator in what goes wrong inside it: the run's end says whose mistake it was."""
+"""Errors of plug-ins: what a guard or a generator raises is reported with its name."""
 
 from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
@@ -6,44 +6,63 @@ from contextlib import contextmanager
 from actors.guards.port import AnyGuard
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
+from runtime.core.error_groups import root_cause
 
 
 class PlugInFailed(Exception):
-    """A guard or a generator raised; the text names it, and then the error."""
+    """A guard or a generator raised; the text is its name, then the type and the text of the error."""
 
 
 @contextmanager
-def naming(what: str) -> Iterator[None]:
-    """Put a name such as `guard small` before any error of the block. The innermost name stays alone."""
+def attribute_errors(plugin: str) -> Iterator[None]:
+    """Raise every error of the block as a `PlugInFailed` that begins with `plugin`, such as `guard small`.
+
+    Of an exception group, as a task group raises it, the root cause is reported. An error that already names a plug-in
+    is passed on, and so are cancellation and interrupts, which are not errors of the plug-in.
+    """
     try:
         yield
     except PlugInFailed:
         raise
-    except Exception as error:
-        raise PlugInFailed(f"{what}: {type(error).__name__}: {error}") from error
+    except (Exception, BaseExceptionGroup) as error:
+        cause = _error_to_report(error)
+        if cause is None:
+            raise
+        raise PlugInFailed(f"{plugin}: {type(cause).__name__}: {cause}") from error
 
 
-def named(name: str, guard: AnyGuard) -> AnyGuard:
-    """Return the guard, at once or awaited, with its name in its errors.
+def _error_to_report(error: BaseException) -> Exception | None:
+    """Return the error that explains the others; None if there are only cancellations, or an interrupt is among them.
 
-    It raises `PlugInFailed` for what the guard raises, and `TypeError` if the answer is no verdict.
+    An error beside a cancellation is reported: a plug-in that fails while it is being cancelled has a bug.
+    """
+    if isinstance(error, BaseExceptionGroup) and error.subgroup((KeyboardInterrupt, SystemExit)) is not None:
+        return None
+    cause = root_cause(error)
+    return cause if isinstance(cause, Exception) else None
+
+
+def guard_with_name(name: str, guard: AnyGuard) -> AnyGuard:
+    """Return the guard, sync or async, with its name in its errors.
+
+    It raises `PlugInFailed` for what the guard raises, and `TypeError` if the answer is not a verdict.
     """
 
     def judge(artifact: Artifact, context: Context) -> Verdict | Awaitable[Verdict]:
-        with naming(f"guard {name}"):
+        with attribute_errors(f"guard {name}"):
             answer = guard(artifact, context)
-        return _later(name, answer) if isinstance(answer, Awaitable) else _verdict(name, answer)
+        return _await_verdict(name, answer) if isinstance(answer, Awaitable) else _checked_verdict(name, answer)
 
     return judge
 
 
-async def _later(name: str, answer: Awaitable[object]) -> Verdict:
-    with naming(f"guard {name}"):
-        said = await answer
-    return _verdict(name, said)
+async def _await_verdict(name: str, awaitable: Awaitable[object]) -> Verdict:
+    with attribute_errors(f"guard {name}"):
+        answer = await awaitable
+    return _checked_verdict(name, answer)
 
 
-def _verdict(name: str, answer: object) -> Verdict:
+def _checked_verdict(name: str, answer: object) -> Verdict:
     if isinstance(answer, Verdict):
         return answer
     raise TypeError(f"guard {name} returned {type(answer).__name__}, not a Verdict")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from actors.config.plugin_errors import named
+from actors.config.plugin_errors import guard_with_name
 from actors.config.workflow import Composite, Workflow
 from actors.guards import review
 from actors.guards.composite import composite
@@ -21,7 +21,9 @@ def guard_for(workflow: Workflow, step: str, known: Mapping[str, GuardFactory]) 
 
     Where a person judges as well, this is what the other members say. Raises `UsageProblem` on bad settings.
     """
-    members = {name: named(name, known[name](_settings(workflow, step, name))) for name in guards_of(workflow, step)}
+    members = {
+        name: guard_with_name(name, known[name](_settings(workflow, step, name))) for name in guards_of(workflow, step)
+    }
     guard = workflow.effective_guard(step)
     if isinstance(guard, str):
         return members[guard]

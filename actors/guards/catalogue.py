@@ -13,9 +13,9 @@ from actors.guards import (
     review,
     strategy,
 )
-from actors.guards.port import GuardFactory
+from actors.guards.port import PureGuardFactory
 
-BUILT_IN: Mapping[str, GuardFactory] = {
+BUILT_IN: Mapping[str, PureGuardFactory] = {
     "analysis_valid": analysis.make,
     "critique_valid": critique.make,
     "follows_critique": critique_followed.make,

@@ -22,5 +22,11 @@ class Guard(Protocol):
 AnyGuard = Callable[[Artifact, Context], Verdict | Awaitable[Verdict]]
 """A guard, or a plug-in that does I/O and so answers later: an async function."""
 
-GuardFactory = Callable[[Mapping[str, Any]], Guard]
-"""Makes a guard from its `guard_config`. Raises `runtime.core.errors.UsageProblem` on a setting it does not know."""
+GuardFactory = Callable[[Mapping[str, Any]], AnyGuard]
+"""Makes a guard, sync or async, from its `guard_config`.
+
+Raises `runtime.core.errors.UsageProblem` on a setting that it does not know.
+"""
+
+PureGuardFactory = Callable[[Mapping[str, Any]], Guard]
+"""A factory whose guard answers at once, as that of every built-in guard does."""

@@ -7,7 +7,7 @@ Context) -> str`; one that waits for nothing may be a plain function. Its text i
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
-from actors.config.plugin_errors import naming
+from actors.config.plugin_errors import attribute_errors
 from actors.planning.machine import GenerationBrief
 from actors.planning.reply_schemas import SCHEMAS
 from actors.values.artifacts import Context
@@ -50,7 +50,7 @@ class FunctionGenerator:
 
         Raises `TypeError` for anything else and `PlugInFailed` for what the function raises; both end the run as a bug.
         """
-        with naming(f"generator {self._name}"):
+        with attribute_errors(f"generator {self._name}"):
             answer = self._function(brief.context)
             text: object = await answer if isinstance(answer, Awaitable) else answer
         if not isinstance(text, str):

@@ -5,6 +5,7 @@ from functools import partial
 
 import trio
 
+from actors.config.plugin_errors import PlugInFailed
 from actors.guards.port import AnyGuard
 from actors.handlers.generators import Generator
 from actors.planning.events import WaitRequested
@@ -67,11 +68,11 @@ def judge(
     work = partial(guard, brief.artifact, brief.context)
     slow = brief.request.guard == "plan_expansive" or len(brief.artifact.content) > INLINE_BYTES_MAX
     if threads and slow:
-        return _in_time(_in_thread(work), limit_seconds, done)
+        return _in_time(_in_thread(work), brief.request.guard, limit_seconds, done)
     answer = work()
     if isinstance(answer, Verdict):
         return done(answer)  # A guard that has not waited could not have been interrupted either.
-    return _in_time(answer, limit_seconds, done)
+    return _in_time(answer, brief.request.guard, limit_seconds, done)
 
 
 async def _in_thread(work: Callable[[], Verdict | Awaitable[Verdict]]) -> Verdict:
@@ -79,9 +80,13 @@ async def _in_thread(work: Callable[[], Verdict | Awaitable[Verdict]]) -> Verdic
     return answer if isinstance(answer, Verdict) else await answer
 
 
-async def _in_time(work: Awaitable[Verdict], limit_seconds: float, done: Callable[[Verdict], Judged]) -> Judged:
-    with trio.fail_after(limit_seconds):
+async def _in_time(
+    work: Awaitable[Verdict], guard: str, limit_seconds: float, done: Callable[[Verdict], Judged]
+) -> Judged:
+    """Return the judgement. Raises `PlugInFailed` when there is none within the time limit."""
+    with trio.move_on_after(limit_seconds):
         return done(await work)
+    raise PlugInFailed(f"guard {guard}: no verdict within {limit_seconds:g} s (guard_timeout_seconds)")
 
 
 def _judged(request_id: str, clock: Clock, started: float, verdict: Verdict) -> Judged:

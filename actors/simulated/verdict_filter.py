@@ -46,7 +46,9 @@ class Lens:
             guard = make(config)
 
             def seen(artifact: Artifact, context: Context) -> Verdict:
-                return self._through(guard(artifact, context), artifact, context)
+                verdict = guard(artifact, context)
+                assert isinstance(verdict, Verdict)  # The guards of plans are built in, and none of them is async.
+                return self._through(verdict, artifact, context)
 
             return seen
 

@@ -15,7 +15,7 @@ import trio
 
 from actors.guards.catalogue import BUILT_IN
 from actors.guards.plan_settings import Settings
-from actors.guards.port import Guard
+from actors.guards.port import AnyGuard
 from actors.handlers.generators import TextMaker
 from actors.planning.events import PlanningEvent
 from actors.planning.state import State
@@ -71,7 +71,7 @@ class _Options:
 
     run: RunOptions
     model: str | None
-    guards: Mapping[str, Guard]
+    guards: Mapping[str, AnyGuard]
     generators: Mapping[str, Generate]
     home: Path | str | Memory | None
     ask: Ask | None
@@ -178,7 +178,7 @@ async def start(
     max_cost_usd: float | None = None,
     deadline_seconds: float | None = None,
     active_seconds: float | None = None,
-    guards: Mapping[str, Guard] | None = None,
+    guards: Mapping[str, AnyGuard] | None = None,
     generators: Mapping[str, Generate] | None = None,
     home: Path | str | Memory | None = None,
     ask: Ask | None = None,

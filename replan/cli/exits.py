@@ -9,6 +9,7 @@ from runtime.core.errors import (
     JournalDamaged,
     JournalNewer,
     JournalUnreadable,
+    KindUnknown,
     RunNotFound,
     UsageProblem,
 )
@@ -64,7 +65,7 @@ _OUTCOMES = {
 def exit_of_error(error: BaseException) -> Exit:
     """Return the exit code of an error."""
     match error:
-        case UsageProblem():
+        case UsageProblem() | KindUnknown():
             return Exit.USAGE
         case RunNotFound() | Held() | Fenced():
             return Exit.NOT_FOUND

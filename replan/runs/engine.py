@@ -41,12 +41,12 @@ from runtime.drive.offline import record
 from runtime.drive.options import Ending, LeaseTerms, Stop
 from runtime.drive.supervisor import Supervisor
 from runtime.host.hook import Hook
-from runtime.host.process import identity, is_dead
 from runtime.host.wakeup import WakeSockets
 from runtime.journal.port import Journal, Posted, RunFilter, RunRow
 from runtime.logs import log
 from runtime.logs.redact import Redactor, secrets_in
 from runtime.models.limiter import CallLimiter
+from runtime.process.identity import identity, is_dead
 
 CODEC: Codec[PlanningEvent] = Codec(EVENTS)
 """The codec of planning events, for every journal."""

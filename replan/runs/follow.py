@@ -6,7 +6,7 @@ from actors.planning.state import State
 from replan.runs.engine import Engine, OnRecord
 from replan.views.result import Result
 from runtime.drive.changes import Polling
-from runtime.host.process import is_dead
+from runtime.process.identity import is_dead
 
 LOOK_SECONDS = 0.05
 """How often to ask whether anything was committed."""

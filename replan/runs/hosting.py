@@ -16,7 +16,7 @@ from runtime.core.events import Record
 from runtime.drive.changes import News
 from runtime.drive.options import Ending, Stop
 from runtime.host.host import Host, Tell
-from runtime.host.process import is_dead
+from runtime.process.identity import is_dead
 
 REST_SECONDS = 5.0
 """A run that waits this long for a clock, or longer, is kept by the journal alone."""

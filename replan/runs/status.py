@@ -1,7 +1,8 @@
 """The status of a run for people, which is more than its row says."""
 
+from runtime.process.identity import is_dead
+
 from actors.planning.state import State
-from runtime.host.process import is_dead
 from runtime.journal.port import RunRow
 
 

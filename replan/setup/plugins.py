@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS
 from actors.guards.catalogue import BUILT_IN
-from actors.guards.port import Guard, GuardFactory
+from actors.guards.port import AnyGuard, GuardFactory
 from actors.handlers.actors import Registry
 from actors.handlers.generators import FunctionGenerator, Generator, TextMaker
 from replan.setup.data_files import data_root
@@ -28,7 +28,9 @@ _TAKEN: Mapping[str, frozenset[str]] = {GUARDS: frozenset(BUILT_IN), GENERATORS:
 _FACTORY = "make(config) returns guard(artifact, context)"
 
 
-def registry(guards: Mapping[str, Guard] | None = None, generators: Mapping[str, TextMaker] | None = None) -> Registry:
+def registry(
+    guards: Mapping[str, AnyGuard] | None = None, generators: Mapping[str, TextMaker] | None = None
+) -> Registry:
     """Return the built-in guards, generators and templates with those installed, and those passed here, which win.
 
     Making an installed guard, or looking up an installed generator, raises `UsageProblem` if it cannot be used.
@@ -102,7 +104,7 @@ class _Factory:
             raise UsageProblem(cause, place=self.installed.place, hint=_FACTORY)
         return make
 
-    def __call__(self, config: Mapping[str, Any]) -> Guard:
+    def __call__(self, config: Mapping[str, Any]) -> AnyGuard:
         """Return the guard for these settings. Raises `UsageProblem`."""
         make, place = self.load(), self.installed.place
         try:
@@ -115,7 +117,7 @@ class _Factory:
         if not callable(guard):
             cause = f"makes a value of type {type(guard).__name__}, not a guard"
             raise UsageProblem(cause, place=place, hint=_FACTORY)
-        return cast("Guard", guard)
+        return cast("AnyGuard", guard)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,7 @@ def _takes(function: Callable[..., Any], count: int) -> bool:
     return True
 
 
-def _constant(guard: Guard) -> GuardFactory:
+def _constant(guard: AnyGuard) -> GuardFactory:
     return lambda _: guard
 
 

@@ -4,9 +4,10 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from actors.plans.contingency import contingent_steps
 from actors.plans.graph import order_of
-from actors.plans.nominal import contingent_steps
-from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Plan, Step, read_plan
+from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Plan, Step
+from actors.plans.reader import read_plan
 from actors.values.lines import BLANK, Line, Span, indented, line
 from replan.views.format import counted
 from runtime.logs.terminal_text import clean

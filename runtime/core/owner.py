@@ -1,6 +1,6 @@
 """The name of a process that drives a run, `HOST/NAMESPACE/PID/BIRTH`, and how people read it. Pure.
 
-What the parts are, and when a name proves its process dead, is known to `runtime.host.process`.
+What the parts are, and when a name proves its process dead, is known to `runtime.process.identity`.
 """
 
 PARTS = 4

@@ -8,8 +8,8 @@ import pytest
 
 from runtime.core.errors import Held
 from runtime.core.owner import describe
-from runtime.host import process
-from runtime.host.process import identity, is_dead
+from runtime.process import identity as process
+from runtime.process.identity import identity, is_dead
 
 EARLIER = f"{process._boot()}.1"
 """When no process of today was born: as this system started."""

@@ -18,12 +18,17 @@ _NAMESPACE = _PROC / "self/ns/pid"
 
 
 def identity() -> str:
-    """Return this process's name: `HOST/NAMESPACE/PID/BIRTH`.
+    """Return this process's name: `HOST/NAMESPACE/PID/BIRTH`, as `name_of` explains it."""
+    return name_of(os.getpid())
+
+
+def name_of(pid: int) -> str:
+    """Return a process's name: `HOST/NAMESPACE/PID/BIRTH`.
 
     NAMESPACE tells apart containers that count their processes separately, BIRTH processes that had the same number.
     Either is empty where the system does not say.
     """
-    return f"{socket.gethostname()}/{_namespace()}/{os.getpid()}/{_birth(os.getpid())}"
+    return f"{socket.gethostname()}/{_namespace()}/{pid}/{_birth(pid)}"
 
 
 def is_dead(owner: str) -> bool:
@@ -48,6 +53,48 @@ def is_dead(owner: str) -> bool:
         return False  # Somebody else's process has the number, or nobody can have it: no proof.
     found = _birth(pid)
     return bool(birth) and bool(found) and (found != birth or _ended(pid))
+
+
+def end_of_group(name: str) -> bool | None:
+    """Tell whether the process group that a process leads has ended; None where this process cannot see it.
+
+    The group lives while one of its processes does, also after its leader has ended. A number is not given to a new
+    process while a group has it, so a process with this number and another birth proves that the group is gone.
+    """
+    parts = parts_of(name)
+    if parts is None or parts[0] != socket.gethostname() or parts[1] != _namespace():
+        return None
+    if parts[3] and _boot_of(parts[3]) != _boot():
+        return None
+    pid = int(parts[2])
+    if pid <= 1:
+        return None
+    try:
+        os.killpg(pid, 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        return None
+    found = _birth(pid)
+    if found and parts[3] and found != parts[3]:
+        return True
+    return not _group_lives(pid)
+
+
+def _group_lives(group: int) -> bool:
+    """Tell whether a process of the group is at work; one that has ended and was not waited for is not."""
+    try:
+        numbers = [entry.name for entry in _PROC.iterdir() if entry.name.isdigit()]
+    except OSError:
+        return True  # The system does not say, and the group answered to its number.
+    for number in numbers:
+        try:
+            stat = _stat(int(number))
+        except (OSError, IndexError):
+            continue
+        if stat[2] == str(group) and stat[0] not in ("Z", "X"):
+            return True
+    return not numbers
 
 
 def _namespace() -> str:

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.plans.plan import Invariant, Plan, Step, plan_schema, plan_to_json, read_plan
+from actors.plans.plan import Invariant, Plan, Step, plan_to_json
+from actors.plans.reader import read_plan
+from actors.plans.schema import plan_schema
 from actors.values.findings import Code
 from tests.plans.build import plan, step
 from tests.plans.strategies import plans, policies

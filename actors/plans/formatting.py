@@ -1,14 +1,17 @@
-"""How plan guards show values in messages: short, on one line, and always printable text."""
+"""How the messages of plan guards show values: short, on one line, and always printable."""
 
 from collections.abc import Iterable
 from typing import Any
 
 TEXT_MAX = 80
+"""Characters of one text that a message shows."""
 ITEMS_MAX = 8
+"""Items of one list that a message shows."""
 INT_MAX = 10**18
+"""Integers from here on are described, not shown: Python refuses to print very long ones."""
 
 
-def plain(text: str, limit: int = TEXT_MAX) -> str:
+def printable(text: str, limit: int = TEXT_MAX) -> str:
     """Return the text on one line, cut at `limit` characters, with lone surrogates escaped."""
     short = text if len(text) <= limit else text[: limit - 1] + "…"
     if short.isascii() and short.isprintable():
@@ -17,22 +20,22 @@ def plain(text: str, limit: int = TEXT_MAX) -> str:
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in short)
 
 
-def listed(names: Iterable[str], limit: int = ITEMS_MAX) -> str:
+def quoted_list(names: Iterable[str], limit: int = ITEMS_MAX) -> str:
     """Return names as `'a', 'b' and 3 more`, sorted."""
-    every = sorted(names)
-    shown = ", ".join(f"'{plain(name)}'" for name in every[:limit])
-    return shown if len(every) <= limit else f"{shown} and {len(every) - limit} more"
+    ordered = sorted(names)
+    shown = ", ".join(f"'{printable(name)}'" for name in ordered[:limit])
+    return shown if len(ordered) <= limit else f"{shown} and {len(ordered) - limit} more"
 
 
-def steps(names: Iterable[str]) -> str:
+def id_list(step_ids: Iterable[str]) -> str:
     """Return step ids as `a, b and 3 more`, in the order given."""
-    every = list(names)
-    shown = ", ".join(plain(name) for name in every[:ITEMS_MAX])
-    return shown if len(every) <= ITEMS_MAX else f"{shown} and {len(every) - ITEMS_MAX} more"
+    ids = list(step_ids)
+    shown = ", ".join(printable(step_id) for step_id in ids[:ITEMS_MAX])
+    return shown if len(ids) <= ITEMS_MAX else f"{shown} and {len(ids) - ITEMS_MAX} more"
 
 
-def kind(value: Any) -> str:
-    """Return what a JSON value is, in a model's words, with a short look at it."""
+def describe_value(value: Any) -> str:
+    """Return the type of a JSON value in plain words, with the beginning of a scalar value."""
     match value:
         case None:
             return "null"
@@ -43,7 +46,7 @@ def kind(value: Any) -> str:
         case float():
             return f"the number {value}"
         case str():
-            return f"the string '{plain(value, 40)}'"
+            return f"the string '{printable(value, 40)}'"
         case list():
             return "a list"
         case dict():

@@ -1,0 +1,28 @@
+"""The gate of a command: a script that waits until it may become the command. It is run by path, never imported.
+
+`gate.py GATE REPORT ADDED PROGRAM [ARGUMENT ...]`: GATE is a pipe to read; a byte opens the gate, its end means that
+the starter is gone, so the program never runs. REPORT is a pipe that gets the error number where the program cannot be
+executed. ADDED names an environment variable that this interpreter has added, or is empty.
+"""
+
+import os
+import sys
+
+
+def main() -> None:
+    """Wait for the gate, then execute the program in this process."""
+    gate, report, added, program = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:]
+    if not os.read(gate, 1):
+        return
+    os.close(gate)
+    os.set_inheritable(report, False)
+    if added:
+        os.environ.pop(added, None)
+    try:
+        os.execvp(program[0], program)  # noqa: S606 - no shell is meant to read the arguments
+    except OSError as error:
+        os.write(report, str(error.errno).encode())
+
+
+if __name__ == "__main__":
+    main()

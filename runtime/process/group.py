@@ -1,0 +1,171 @@
+"""A command in a process group of its own, whose name is known and can be recorded before the command begins.
+
+`start_gated` starts a gate: a small process that waits on a pipe and then becomes the command (`exec`). Its name is the
+command's name. If this process is killed before it opens the gate, the pipe closes and the gate exits, so the command
+never ran. Whoever has recorded the name can later tell whether the group still lives, and end it (`end_group`).
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import trio
+
+from runtime.core.owner import parts_of
+from runtime.process.identity import end_of_group, name_of
+
+OUTPUT_BYTES_MAX = 1024 * 1024
+"""Bytes of a command's output that are kept; the rest is read and counted."""
+GRACE_SECONDS = 5.0
+"""Seconds between the request to end (SIGTERM) and the end (SIGKILL)."""
+LOOK_SECONDS = 0.02
+"""How often a group that is being ended is looked at."""
+
+_GATE = Path(__file__).with_name("gate.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a command ended."""
+
+    code: int
+    """The exit code; negative is the number of the signal that ended it."""
+    output: bytes
+    """The first `OUTPUT_BYTES_MAX` bytes of stdout and stderr, in the order in which they came."""
+    dropped: int = 0
+    """Bytes of output that came after those."""
+
+
+class CommandNotStarted(OSError):
+    """The program could not be executed: it is missing, or this user may not execute it."""
+
+
+class GatedProcess:
+    """A command that has not begun. `name` is `HOST/NAMESPACE/PID/BIRTH` of its group's leader."""
+
+    def __init__(self, process: trio.Process, gate: int, report: int) -> None:
+        self._process, self._gate, self._report = process, gate, report
+        self.name = name_of(process.pid)
+
+    async def run(self) -> Exit:
+        """Let the command begin, and return how it ended once its whole group has ended.
+
+        Cancellation ends the group: SIGTERM, then SIGKILL after `GRACE_SECONDS`. Processes of the group that
+        outlive the command are ended too. Raises `CommandNotStarted`.
+        """
+        os.write(self._gate, b"\0")
+        os.close(self._gate)
+        self._gate = -1
+        try:
+            output, dropped = await self._read()
+            code = await self._process.wait()
+        finally:
+            await self.end()
+        self._raise_if_not_started()
+        return Exit(code, output, dropped)
+
+    async def end(self) -> None:
+        """End the group, also one that has not begun; return when none of its processes is left."""
+        with trio.CancelScope(shield=True):
+            if self._gate >= 0:
+                os.close(self._gate)
+                self._gate = -1
+            await end_group(self.name)
+            await self._process.wait()
+            if self._process.stdout is not None:
+                await self._process.stdout.aclose()
+
+    async def _read(self) -> tuple[bytes, int]:
+        assert self._process.stdout is not None
+        output, dropped = bytearray(), 0
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._close_after_exit, nursery.cancel_scope)
+            async for chunk in self._process.stdout:
+                room = OUTPUT_BYTES_MAX - len(output)
+                output += chunk[:room]
+                dropped += len(chunk) - len(chunk[:room])
+            nursery.cancel_scope.cancel()
+        return bytes(output), dropped
+
+    async def _close_after_exit(self, reading: trio.CancelScope) -> None:
+        """Stop reading soon after the command has ended: a process that it left behind may hold the pipe open."""
+        await self._process.wait()
+        await trio.sleep(LOOK_SECONDS * 5)
+        reading.cancel()
+
+    def _raise_if_not_started(self) -> None:
+        number = os.read(self._report, 16)
+        if number:
+            code = int(number)
+            raise CommandNotStarted(code, os.strerror(code))
+
+
+@asynccontextmanager
+async def start_gated(
+    arguments: Sequence[str], *, folder: Path, environment: Mapping[str, str]
+) -> AsyncIterator[GatedProcess]:
+    """Start the gate of a command and yield it; leaving the block ends whatever is left of its group.
+
+    `arguments` are the program and its arguments: no shell reads them. `folder` is where it runs; `environment` is all
+    that it sees. Its stdin is empty; stderr goes where stdout goes.
+    """
+    gate_read, gate_write = os.pipe()
+    report_read, report_write = os.pipe()
+    os.set_blocking(report_read, False)
+    gated: GatedProcess | None = None
+    added = "" if "LC_CTYPE" in environment else "LC_CTYPE"  # Python sets it in the C locale (PEP 538).
+    try:
+        start = partial(
+            trio.lowlevel.open_process,
+            [sys.executable, "-I", "-S", str(_GATE), str(gate_read), str(report_write), added, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            cwd=folder,
+            env=dict(environment),
+            pass_fds=(gate_read, report_write),
+        )
+        try:
+            process = await start()
+        finally:
+            os.close(gate_read)
+            os.close(report_write)
+        gated = GatedProcess(process, gate_write, report_read)
+        yield gated
+    finally:
+        if gated is None:
+            os.close(gate_write)
+        else:
+            await gated.end()
+        os.close(report_read)
+
+
+async def end_group(name: str) -> bool:
+    """End the process group whose leader has this name; return whether it is certainly gone.
+
+    A group of another machine, container or boot of this machine cannot be seen from here: False, unless the machine
+    is known to have restarted since. Sends SIGTERM, then SIGKILL after `GRACE_SECONDS`.
+    """
+    parts = parts_of(name)
+    if parts is None:
+        return False
+    gone = end_of_group(name)
+    if gone is not False:
+        return gone is True
+    pid = int(parts[2])
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, number)
+        with trio.move_on_after(GRACE_SECONDS):
+            while end_of_group(name) is False:  # noqa: ASYNC110 - the system tells nobody
+                await trio.sleep(LOOK_SECONDS)
+        if end_of_group(name) is True:
+            return True
+    return False

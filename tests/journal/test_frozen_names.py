@@ -1,0 +1,189 @@
+"""The names that journals hold: what was ever written is read for ever, under the same names.
+
+`frozen_names.json` was made with the release that has written the kept home. Add to it, never change it; a name that is
+to be called differently is read under both (as `Decided` reads what older releases wrote), and stays in the list.
+"""
+
+import json
+import tempfile
+from contextlib import closing
+from enum import Enum
+from functools import cache
+from pathlib import Path
+
+import apsw
+import trio
+
+from actors.config.pair import ActionPair
+from actors.config.workflow import _ROLES, FREE_GENERATORS, MODEL_GENERATORS, Workflow
+from actors.guards.catalogue import BUILT_IN
+from actors.guards.composite_spec import Composite
+from actors.handlers.children import UNSUCCESSFUL
+from actors.planning.advance import DEADLINE
+from actors.planning.config import RunConfig
+from actors.planning.events import EVENTS, Outcome
+from actors.planning.ids import child_run, classification_id, judgement_id, node_id, try_id
+from actors.planning.questions import expiry_id
+from actors.planning.state import HOME_BUDGET
+from actors.policy.cause import CLASSIFIER, Cause
+from actors.policy.table import BacktrackLevel, Policy, Row
+from actors.prompting.book import PromptBook, PromptEntry, Sections
+from actors.search.strategies.notation import NUMBERS
+from actors.search.strategies.tree import PruneCause
+from actors.values.findings import Code, Finding, ReasonTag, Verdict
+from replan.runs.engine import CODEC, Engine
+from replan.runs.prepare import RunOptions, prepare_run
+from replan.setup.data_files import data_root
+from replan.setup.plugins import registry
+from replan.setup.settings import UserConfig, choose_model
+from replan.views.result import STATUSES
+from runtime.core.clock import SystemClock
+from runtime.core.cost import Price, Usage
+from runtime.core.ledger import Amount, Limits
+from runtime.journal.memory import open_memory
+from runtime.journal.sqlite.journal import open_sqlite
+from runtime.models.port import Fault, FaultKind
+from runtime.models.replies import ReplyCode
+from tests.journal.list_stored_names import Names, lost, names_of_events, names_of_tables, names_of_values, words_of
+
+FROZEN = Path(__file__).parent / "frozen_names.json"
+
+VALUES = {
+    ActionPair: "action pair",
+    Amount: "amount",
+    Composite: "composite guard",
+    Fault: "fault",
+    Finding: "finding",
+    Limits: "limits",
+    RunConfig: "pinned",
+    Policy: "policy",
+    Price: "price",
+    PromptBook: "prompts",
+    PromptEntry: "prompt entry",
+    Row: "policy row",
+    Sections: "prompt sections",
+    Usage: "usage",
+    Verdict: "verdict",
+    Workflow: "workflow",
+}
+"""The values in events, and what they are called in the list; one that is stored no more is read still, and stays."""
+WORDS: dict[type[Enum], str] = {
+    BacktrackLevel: "backtrack level",
+    Cause: "cause",
+    Code: "finding code",
+    FaultKind: "fault kind",
+    Outcome: "outcome",
+    PruneCause: "prune cause",
+    ReasonTag: "reason tag",
+    ReplyCode: "reply code",
+}
+"""The closed sets whose words are stored."""
+
+
+def ids():
+    """Return an id of each form."""
+    node = node_id("g_plan", 2, 3)
+    return {
+        "node": node,
+        "node in a branch": node_id("g_plan", 2, 3, 4),
+        "generation": try_id(node, 1),
+        "second try": try_id(node, 2),
+        "classification": classification_id(node),
+        "second try of a classification": try_id(classification_id(node), 2),
+        "judgement": judgement_id(node),
+        "expiry of a question": expiry_id("q1"),
+        "deadline": DEADLINE,
+        "home's next day": HOME_BUDGET,
+        "run of a step": child_run("k7m2x9qa", node),
+        "classifier": CLASSIFIER,
+        "key of what an unsuccessful run of a step brings": UNSUCCESSFUL,
+    }
+
+
+async def messages():
+    """Return the key and the keys of the body of each message that people post, by its kind."""
+    clock, known = SystemClock(), registry()
+    async with open_memory(CODEC, clock) as journal:
+        engine = Engine(journal, registry=known, clock=clock, environment={}, threads=False)
+        asked, choice = RunOptions(workflow="search"), choose_model("rules", {}, UserConfig())
+        job = prepare_run(
+            "Make it better, please.",
+            asked,
+            choice,
+            config=UserConfig(),
+            registry=known,
+            root=data_root(),
+            environment={},
+            now=clock.now(),
+        )
+        for run in ("answered", "declined"):
+            assert (await engine.begin(job, run=run)).status == "waiting"
+        await engine.answer("answered/q1", "It is the export that is slow.")
+        await engine.decline("declined/q1")
+        await engine.tell("answered", "It is slow.", "note")
+        await engine.tell("answered", "It must be fast.", "requirement")
+        await engine.cancel("answered")
+        posted = [item for run in ("answered", "declined") for item in await journal.inbox(run)]
+    bodies = [(item.key.partition(":"), json.loads(item.body)) for item in posted]
+    return {
+        body["kind"]: {"key": "".join(["tell:…"] if key[0] == "tell" else key), "body": sorted(body)}
+        for key, body in bodies
+    }
+
+
+async def tables():
+    """Return what a new journal's file has in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "journal.sqlite3"
+        async with open_sqlite(path, CODEC, SystemClock()):
+            pass
+        with closing(apsw.Connection(str(path))) as connection:
+            return names_of_tables(connection)
+
+
+@cache
+def stored_names():
+    """Return all names that this release writes."""
+    names = Names({**VALUES, **WORDS}, EVENTS)
+    events = names_of_events(EVENTS, names)
+    return {
+        "events": events,
+        "values": names_of_values(list(VALUES), names),
+        "words": words_of(WORDS) | {"status": list(STATUSES)},
+        "used by workflows": {
+            "generators": sorted(MODEL_GENERATORS | FREE_GENERATORS),
+            "guards": sorted(BUILT_IN),
+            "roles": dict(_ROLES),
+            "searches": {name: list(numbers) for name, numbers in NUMBERS.items()},
+        },
+        "ids": ids(),
+        "messages": trio.run(messages),
+        "file": trio.run(tables),
+    }
+
+
+def frozen():
+    """Return the list."""
+    return json.loads(FROZEN.read_text(encoding="utf-8"))
+
+
+def without_version(names):
+    """Return the names without the version of the file's tables, which grows with them."""
+    return {**names, "file": {key: value for key, value in names["file"].items() if key != "user_version"}}
+
+
+def test_no_stored_name_is_lost_or_means_something_else():
+    assert list(lost(without_version(frozen()), stored_names())) == []
+    assert frozen()["file"]["user_version"] <= stored_names()["file"]["user_version"]
+
+
+def test_every_new_stored_name_is_added_to_the_list():
+    assert list(lost(without_version(stored_names()), frozen())) == []
+
+
+def test_a_lost_name_and_a_changed_default_are_told():
+    """Also a word of a closed set; what is only new is no loss."""
+    was = {"at": {"type": "number"}, "words": ["a", "b"], "mode": {"default": ["x", "y"]}}
+    now = {"words": ["b", "c"], "mode": {"default": ["y", "x"]}, "new": {}}
+    told = ["at is gone", "words has no 'a'", "mode.default was ['x', 'y'] and is ['y', 'x']"]
+    assert list(lost(was, now)) == told

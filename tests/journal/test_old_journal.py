@@ -1,0 +1,119 @@
+"""A home that an earlier release has written: every run in it is shown as that release showed it, and goes on.
+
+The folder `ba24455` has the journal, what that release printed about each of its runs, and what the unfinished ones
+came to when it resumed them. It was made once, by the programs in it, with that release, and is never made anew.
+"""
+
+import time
+import zipfile
+
+import pytest
+
+from replan.cli.app import app
+from tests.journal.ba24455.showing import (
+    ENVIRONMENT,
+    HERE,
+    LISTS,
+    RESUMED,
+    VIEWS,
+    called,
+    kept,
+    pretty,
+    resumed,
+    shortened,
+    unpack,
+    without_times,
+)
+
+with zipfile.ZipFile(HERE / "expected.zip") as _archive:
+    EXPECTED = {name: _archive.read(name).decode() for name in _archive.namelist()}
+RUNS = sorted(name.removesuffix(".show.txt") for name in EXPECTED if name.endswith(".show.txt"))
+WITHOUT_PLAN = [run for run in RUNS if f"{run}.plan.txt" not in EXPECTED]
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch):
+    """Print as wide as then, without colours, and in UTC."""
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A copy of the old home."""
+    return unpack(tmp_path / "home")
+
+
+def written(name):
+    """Return what the old release printed."""
+    return EXPECTED[name]
+
+
+def test_there_are_runs_of_every_kind():
+    """A folder without files would let everything pass."""
+    assert len(RUNS) >= 35
+    assert set(RESUMED) <= set(RUNS)
+    assert len(WITHOUT_PLAN) < len(RUNS) - 10
+    assert {"finished1", "failed001", "pruned001", "crashed01", "parent001", "parent001.367efd6c"} <= set(RUNS)
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_an_old_home_is_listed_as_it_was(home, name):
+    done = called(app, home, *LISTS[name])
+    assert done.exit_code == 0, done.output
+    assert kept(done.stdout, name) == written(f"{name}.txt")
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_an_old_run_is_shown_as_it_was(home, run):
+    """In every view; and looking at it changes nothing."""
+    for _ in range(2):
+        for view, options in VIEWS.items():
+            done = called(app, home, "show", run, *options)
+            if view in ("plan", "mermaid") and run in WITHOUT_PLAN:
+                assert done.exit_code == 2, done.output
+            else:
+                assert done.exit_code == 0, done.output
+                shown, before = kept(done.stdout, view), written(f"{run}.{view}.txt")
+                if view == "events_json":
+                    shown, before = without_times(shown), without_times(before)
+                assert shown == before, view
+
+
+@pytest.mark.parametrize("run", RESUMED)
+def test_an_old_run_goes_on_to_what_it_came_to_then(home, run):
+    """To the same outcome and the same plan, with as many calls; what was written before stays as it was."""
+    for name, text in resumed(app, home, run):
+        assert text == written(f"{name}.resumed.json")
+        now = without_times(called(app, home, "show", name, "--events", "--json").stdout)["events"]
+        before = without_times(written(f"{name}.events_json.txt"))["events"]
+        assert shortened(now[: len(before)]) == before
+
+
+def test_an_old_run_without_a_record_says_that_it_never_began(home):
+    done = called(app, home, "resume", "created01")
+    assert done.exit_code == 2
+    assert "stopped before anything was recorded" in done.output
+
+
+def test_an_old_run_of_a_step_goes_on_only_with_the_run_above(home):
+    done = called(app, home, "resume", "parent001.367efd6c")
+    assert done.exit_code == 2
+    assert "replan resume parent001" in done.output
+
+
+@pytest.mark.parametrize("run", ["waiting01", "crashed01", "parent001"])
+def test_an_old_run_can_be_cancelled(home, run):
+    assert called(app, home, "cancel", run).exit_code == 0
+    assert '"outcome": "cancelled"' in called(app, home, "show", run, "--json").stdout
+
+
+def test_long_texts_are_compared_by_their_hash():
+    short, long = "a" * 200, "a" * 201
+    assert shortened({"key": [short, 1, None]}) == {"key": [short, 1, None]}
+    assert shortened([long])[0].startswith("201 characters with the SHA-256 ")
+    assert pretty({"a": [{"b": 1}], "c": []}) == '{\n"a": [\n {"b": 1}\n],\n"c": []\n}\n'
