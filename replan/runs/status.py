@@ -1,9 +1,8 @@
 """The status of a run for people, which is more than its row says."""
 
-from runtime.process.identity import is_dead
-
 from actors.planning.state import State
 from runtime.journal.port import RunRow
+from runtime.process.identity import is_dead
 
 
 def status_of(row: RunRow, *, hosted: bool = False, heard: State | None = None) -> str:
