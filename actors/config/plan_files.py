@@ -11,7 +11,7 @@ from typing import Any
 from actors.config.workflow import FREE_GENERATORS, Workflow
 from actors.files.suggestions import nearest
 from actors.files.yaml_document import Document, KeyPath, read_document
-from actors.plans.plan import read_plan
+from actors.plans.reader import read_plan
 from runtime.core.errors import UsageProblem
 
 __all__ = ["PLAN", "TEMPLATES", "read_settings", "with_plan_files"]

@@ -11,7 +11,8 @@ from typing import Any
 
 from actors.guards.fields import check_settings, shown
 from actors.guards.port import Guard
-from actors.plans.plan import Plan, Step, read_draft
+from actors.plans.plan import Plan, Step
+from actors.plans.reader import read_draft
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 from runtime.models.replies import Parsed, Unreadable

@@ -1,7 +1,7 @@
-"""plan_expansive: over all traces of successes and failures, no dead end, no broken invariant, enough assurance.
+"""`plan_expansive`: all traces of successes and failures have no dead end, hold the invariants and give the assurance.
 
-Exponential in the worst case, hence bounded by `max_explorations` configurations; at the cap a plan is not verified,
-and never valid.
+Exponential time in the worst case, so the exploration is bounded by `max_explorations` configurations. A plan that
+reaches the bound is not verified, and a plan that is not verified is rejected.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,92 +9,97 @@ from typing import Any
 
 from actors.guards.plan_medium import Soundness, check_soundness
 from actors.guards.plan_minimal import check_structure
-from actors.guards.plan_settings import ASSURANCES, Settings, by_place, settings, verdict
+from actors.guards.plan_settings import ASSURANCES, Settings, plan_verdict, read_settings, sort_findings
 from actors.guards.port import Guard
-from actors.plans.exploration import End, Exploration, explore
+from actors.plans.exploration import DeadEnd, Exploration, explore
+from actors.plans.formatting import ITEMS_MAX, printable, quoted_list
 from actors.plans.plan import Invariant, Plan
 from actors.plans.semantics import compile_plan, replay
-from actors.plans.wording import ITEMS_MAX, listed, plain
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 
 DEAD_ENDS_MAX = 5
-"""Dead ends that are reported, one for each step whose failure (or else whose end) leads to them."""
+"""The most dead ends that are reported, one for each step that causes one."""
 
 
 def make(config: Mapping[str, Any]) -> Guard:
-    """Return the guard. Raises `UsageProblem` on a setting it does not know."""
-    chosen = settings(config)
+    """Return the guard. Raises `UsageProblem` for an unknown or invalid setting."""
+    settings = read_settings(config)
 
     def plan_expansive(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001
-        structure = check_structure(artifact, chosen)
+        structure = check_structure(artifact, settings)
         if structure.plan is None or structure.order is None:
-            return verdict("plan_expansive", structure.findings, structure.score, Soundness().facts)
+            return plan_verdict("plan_expansive", structure.findings, structure.score, Soundness().facts)
         plan, order = structure.plan, structure.order
-        sound = check_soundness(structure, plan, order, chosen, whole=True)
-        seen = sound.exploration
-        if seen is None and sound.sound:
-            seen = explore(compile_plan(plan, order), chosen.max_explorations)
-        if seen is None:
-            return verdict("plan_expansive", sound.findings, sound.score, sound.facts)
-        found = by_place([*sound.findings, *_traces(plan, seen, chosen, sound)], order.place)
-        measured = {
-            "assurance": seen.assurance,
-            "escalations": list(seen.escalations),
-            "explored": seen.explored,
+        soundness = check_soundness(structure, plan, order, settings, whole=True)
+        exploration = soundness.exploration
+        if exploration is None and soundness.sound:
+            exploration = explore(compile_plan(plan, order), settings.max_explorations)
+        if exploration is None:
+            return plan_verdict("plan_expansive", soundness.findings, soundness.score, soundness.facts)
+        trace_findings = _check_traces(plan, exploration, settings, soundness)
+        findings = sort_findings([*soundness.findings, *trace_findings], order.index)
+        facts = soundness.facts | {
+            "assurance": exploration.assurance,
+            "escalations": list(exploration.escalations),
+            "explored": exploration.explored,
         }
-        return verdict("plan_expansive", found, min(sound.score, 0.95), sound.facts | measured)
+        return plan_verdict("plan_expansive", findings, min(soundness.score, 0.95), facts)
 
     return plan_expansive
 
 
-def _traces(plan: Plan, seen: Exploration, chosen: Settings, sound: Soundness) -> Iterator[Finding]:
-    """Yield what is wrong with the traces of failures and successes."""
-    required, found = chosen.assurance, seen.assurance
-    # Below `strong_cyclic` a dead end is allowed by definition; it is still worth saying.
-    severe = ASSURANCES.index(required) >= ASSURANCES.index("strong_cyclic")
-    ends = list(_dead_ends(plan, seen))
-    for one in ends:
-        yield one if severe else one.model_copy(update={"severity": "warning"})
-    for place, trace in sorted(seen.broken.items()):
-        yield _broken(plan.invariants[place], place, trace, plan)
-    if not seen.complete:
-        if not any(one.code == Code.TOO_COMPLEX for one in sound.findings):
+def _check_traces(plan: Plan, exploration: Exploration, settings: Settings, soundness: Soundness) -> Iterator[Finding]:
+    """Yield the findings about the traces of successes and failures."""
+    required, reached = settings.assurance, exploration.assurance
+    # An assurance below `strong_cyclic` allows dead ends by definition, so they are only warnings then.
+    rejects = ASSURANCES.index(required) >= ASSURANCES.index("strong_cyclic")
+    dead_ends = list(_dead_ends(plan, exploration))
+    for finding in dead_ends:
+        yield finding if rejects else finding.model_copy(update={"severity": "warning"})
+    for index, trace in sorted(exploration.broken.items()):
+        yield _broken(plan.invariants[index], index, trace, plan)
+    if not exploration.complete:
+        if not any(finding.code == Code.TOO_COMPLEX for finding in soundness.findings):
             text = (
-                f"Not verified: more than {seen.explored} configurations of successes and failures. Let fewer steps "
-                f"continue after a failure, order independent steps, or let recoveries delete the marks they react to."
+                f"Not verified: more than {exploration.explored} configurations of successes and failures. "
+                f"Let fewer steps continue after a failure, order independent steps, or let recoveries delete the "
+                f"marks they react to."
             )
             yield Finding(code=Code.TOO_COMPLEX, message=text)
-    elif found is not None and ASSURANCES.index(found) < ASSURANCES.index(required) and not (ends and severe):
-        yield _too_low(found, required, seen)
+    elif reached is not None and ASSURANCES.index(reached) < ASSURANCES.index(required) and not (dead_ends and rejects):
+        yield _too_low(reached, required, exploration)
 
 
-def _dead_ends(plan: Plan, seen: Exploration) -> Iterator[Finding]:
-    """Yield the dead ends, the shortest for each step that leads to one; then the trap, if there is one."""
-    blamed: dict[str, End] = {}
-    for end in seen.dead_ends:
-        failures = [one for one in end.trace if one.endswith(":fail")]
-        last = (failures or list(end.trace) or [""])[-1].rpartition(":")[0]
-        if blamed.setdefault(last, end) is end and len(blamed) >= DEAD_ENDS_MAX:
+def _dead_ends(plan: Plan, exploration: Exploration) -> Iterator[Finding]:
+    """Yield one finding for each step that causes a dead end, with its shortest trace; then one for the trap, if any.
+
+    The step that causes a dead end is the last one of the trace that failed, or else the last one of the trace.
+    """
+    by_cause: dict[str, DeadEnd] = {}
+    for end in exploration.dead_ends:
+        failures = [item for item in end.trace if item.endswith(":fail")]
+        cause = (failures or list(end.trace) or [""])[-1].rpartition(":")[0]
+        if by_cause.setdefault(cause, end) is end and len(by_cause) >= DEAD_ENDS_MAX:
             break
-    for step_id, end in blamed.items():
+    for step_id, end in by_cause.items():
         text = (
-            f"Dead end after {_path(end.trace)}: nothing is ready and the goal lacks {listed(end.missing)}."
+            f"Dead end after {_path(end.trace)}: nothing is ready and the goal lacks {quoted_list(end.missing)}."
             f"{_waiting(plan, end.trace)}{_advice(step_id, end.trace)}"
         )
         yield Finding(code=Code.DEAD_END, where=step_id, message=text, tokens=end.missing, trace=end.trace)
-    if seen.trap is not None:
+    if exploration.trap is not None:
         text = (
-            f"After {_path(seen.trap)} the run goes on for ever: no trace from there ends, and none is handed over. "
-            f"Let the steps delete the tokens that start them, or let one of them escalate."
+            f"After {_path(exploration.trap)} the run goes on for ever: no trace from there ends, and none is handed "
+            f"over. Let the steps delete the tokens that start them, or let one of them escalate."
         )
-        where = seen.trap[-1].rpartition(":")[0] if seen.trap else ""
-        yield Finding(code=Code.DEAD_END, where=where, message=text, trace=seen.trap)
+        where = exploration.trap[-1].rpartition(":")[0] if exploration.trap else ""
+        yield Finding(code=Code.DEAD_END, where=where, message=text, trace=exploration.trap)
 
 
 def _advice(step_id: str, trace: Sequence[str]) -> str:
-    """Return what to do about a dead end."""
-    name = plain(step_id)
+    """Return the part of the message that says how to avoid the dead end."""
+    name = printable(step_id)
     if f"{step_id}:fail" in trace:
         return (
             f" Add a step that reacts to the failure_effects of {name} and makes what is missing, "
@@ -104,42 +109,42 @@ def _advice(step_id: str, trace: Sequence[str]) -> str:
 
 
 def _waiting(plan: Plan, trace: Sequence[str]) -> str:
-    """Return which steps could go on but for a token, at the end of a trace."""
-    then = replay(plan, trace)
-    held = [
-        f"{plain(step.step_id)} waits for {listed(step.preconditions - then.tokens)}"
+    """Return the part of the message that names the steps which lack only tokens at the end of the trace."""
+    end = replay(plan, trace)
+    waiting = [
+        f"{printable(step.step_id)} waits for {quoted_list(step.preconditions - end.tokens)}"
         for step in sorted(plan.steps, key=lambda step: step.step_id)
-        if not plan.is_policy and step.step_id not in then.settled and step.dependencies <= then.settled
+        if not plan.is_policy and step.step_id not in end.settled and step.dependencies <= end.settled
     ]
-    return f" There {'; '.join(held[:ITEMS_MAX])}." if held else ""
+    return f" There {'; '.join(waiting[:ITEMS_MAX])}." if waiting else ""
 
 
-def _broken(invariant: Invariant, place: int, trace: tuple[str, ...], plan: Plan) -> Finding:
-    """Say which invariant a trace breaks, and how."""
-    holds = replay(plan, trace).tokens
-    missing, wrong = invariant.must - holds, invariant.must_not & holds
-    parts = [f"{listed(missing)} must hold and does not"] if missing else []
-    parts += [f"{listed(wrong)} must not hold and does"] if wrong else []
-    when = f" while {listed(invariant.when)} holds" if invariant.when else ""
+def _broken(invariant: Invariant, index: int, trace: tuple[str, ...], plan: Plan) -> Finding:
+    """Return the error that a trace breaks an invariant."""
+    tokens_at_end = replay(plan, trace).tokens
+    missing, wrong = invariant.must - tokens_at_end, invariant.must_not & tokens_at_end
+    parts = [f"{quoted_list(missing)} must hold and does not"] if missing else []
+    parts += [f"{quoted_list(wrong)} must not hold and does"] if wrong else []
+    when = f" while {quoted_list(invariant.when)} holds" if invariant.when else ""
     text = (
-        f"invariants[{place}] is broken {f'after {_path(trace)}' if trace else 'at the start'}: "
+        f"invariants[{index}] is broken {f'after {_path(trace)}' if trace else 'at the start'}: "
         f"{' and '.join(parts)}{when}. Change the order or the effects of these steps."
     )
-    where = trace[-1].rpartition(":")[0] if trace else f"invariants[{place}]"
+    where = trace[-1].rpartition(":")[0] if trace else f"invariants[{index}]"
     tokens = tuple(sorted(missing | wrong))
     return Finding(code=Code.INVARIANT_BROKEN, where=where, message=text, tokens=tokens, trace=trace)
 
 
-def _too_low(found: str, required: str, seen: Exploration) -> Finding:
-    """Say that the assurance is weaker than what was asked for."""
-    why = f" It can go round and round: {_path(seen.loop)}." if seen.loop and found == "strong_cyclic" else ""
-    text = f"The plan's assurance is {found}, and {required} is required.{why}"
-    trace = seen.loop if found == "strong_cyclic" else None
-    where = trace[-1].rpartition(":")[0] if trace else ""
-    return Finding(code=Code.ASSURANCE_TOO_LOW, where=where, message=text, trace=trace)
+def _too_low(reached: str, required: str, exploration: Exploration) -> Finding:
+    """Return the error that the assurance is weaker than the required one."""
+    loop = exploration.loop if reached == "strong_cyclic" else None
+    reason = f" It can go round and round: {_path(loop)}." if loop else ""
+    text = f"The plan's assurance is {reached}, and {required} is required.{reason}"
+    where = loop[-1].rpartition(":")[0] if loop else ""
+    return Finding(code=Code.ASSURANCE_TOO_LOW, where=where, message=text, trace=loop)
 
 
 def _path(trace: Sequence[str]) -> str:
-    """Return a trace as a reader may follow it; of a long one, the end."""
-    shown = [plain(one) for one in trace[-ITEMS_MAX * 2 :]]
+    """Return a trace for a message; of a long trace, only the end."""
+    shown = [printable(item) for item in trace[-ITEMS_MAX * 2 :]]
     return ("… → " if len(shown) < len(trace) else "") + " → ".join(shown) if trace else "the start"

@@ -1,4 +1,4 @@
-"""What all three plan guards share: their settings, and how findings become a verdict."""
+"""What the three plan guards share: their settings, the order of their findings, and their verdict."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,33 +29,33 @@ GUARD_CATALOG = frozenset(
         "plan_expansive",
     )
 )
-"""The guard names that a plan's steps may use, unless a workflow says otherwise."""
+"""The names that the steps of a plan may use in `guard`, unless a workflow changes them."""
 
 ASSURANCES = ("none", "weak", "strong_cyclic", "strong")
-"""From the weakest to the strongest (Cimatti et al., 2003)."""
+"""From the weakest to the strongest (Cimatti et al. 2003)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """A plan guard's `guard_config`.
-
-    `r_max` bounds `total_retry_budget`; `assurance` is the weakest assurance that passes; `max_explorations` bounds the
-    configurations that an exploration visits.
-    """
+    """The `guard_config` of a plan guard."""
 
     guard_catalog: frozenset[str] = GUARD_CATALOG
+    """The names that steps may use in `guard`."""
     r_max: int = 100
+    """The largest `total_retry_budget` that passes."""
     assurance: str = "strong_cyclic"
+    """The weakest assurance that passes."""
     max_explorations: int = 100_000
+    """The most configurations that an exploration visits."""
 
 
-def settings(config: Mapping[str, Any]) -> Settings:
-    """Return the settings; a missing key has its default.
+def read_settings(config: Mapping[str, Any]) -> Settings:
+    """Return the settings in a `guard_config`; a missing key has its default.
 
-    `guard_catalog` is a list of names added to the default ones, or `{"only": [names]}` to replace them.
+    `guard_catalog` is a list of names to add to the default ones, or `{"only": [names]}` to replace them.
 
     Raises:
-        UsageProblem: on an unknown key or a value of the wrong kind.
+        UsageProblem: for an unknown key or an invalid value.
     """
     known = Settings.__dataclass_fields__
     for key in config:
@@ -77,7 +77,7 @@ def settings(config: Mapping[str, Any]) -> Settings:
 
 
 def _catalog(value: Any) -> frozenset[str]:
-    """Return the guard names that a setting means."""
+    """Return the guard names that the setting `guard_catalog` stands for."""
     replaces = isinstance(value, Mapping) and set(value) == {"only"}
     names = value["only"] if replaces else value
     if not isinstance(names, list | tuple | set | frozenset) or not all(isinstance(name, str) for name in names):
@@ -90,24 +90,34 @@ def _catalog(value: Any) -> frozenset[str]:
 
 
 def _count(config: Mapping[str, Any], key: str, default: int) -> int:
-    """Return a whole number of at least 1."""
+    """Return the setting `key`, an integer of at least 1."""
     value = config.get(key, default)
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise UsageProblem(f"must be a whole number of at least 1, not {value!r}", place=f"guard_config.{key}")
     return value
 
 
-def by_place(findings: Iterable[Finding], places: Mapping[str, int]) -> list[Finding]:
-    """Return the findings with errors first, then by the step's place in the plan, so that no listing order shows."""
-    last = len(places)
+def sort_findings(findings: Iterable[Finding], index: Mapping[str, int]) -> list[Finding]:
+    """Return the findings sorted, errors first, then by the step's index in the topological order.
+
+    The result does not depend on the order in which the plan lists its steps.
+    """
+    last = len(index)
     return sorted(
-        findings, key=lambda one: (one.severity, places.get(one.where, last), one.where, one.code, one.message)
+        findings,
+        key=lambda finding: (
+            finding.severity,
+            index.get(finding.where, last),
+            finding.where,
+            finding.code,
+            finding.message,
+        ),
     )
 
 
-def verdict(guard: str, findings: Sequence[Finding], score: float, facts: Mapping[str, Any]) -> Verdict:
-    """Return the verdict: passed iff no finding is an error; then the score is 1, and below 1 otherwise."""
-    passed = not any(one.severity == "error" for one in findings)
+def plan_verdict(guard: str, findings: Sequence[Finding], score: float, facts: Mapping[str, Any]) -> Verdict:
+    """Return the verdict: passed with score 1 if no finding is an error; otherwise rejected with a score below 1."""
+    passed = not any(finding.severity == "error" for finding in findings)
     return Verdict(
         guard=guard,
         passed=passed,

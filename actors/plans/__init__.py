@@ -1,1 +1,1 @@
-"""Contingent plans: their values, their graph, what executing them means, and what can be proved about them."""
+"""Contingent plans: their data types, their dependency graph, execution semantics and proofs."""

@@ -1,62 +1,71 @@
-"""Every trace of a plan's successes and failures: where they end, whether they loop, and who may be handed the run.
+"""Explores every trace of successes and failures of a plan: how traces end, whether they loop, who may be called.
 
-Configurations are visited breadth first, so traces are short. `actors.plans.state_reduction` merges the ones with equal
-futures and `actors.plans.reduction` leaves out orders that make no difference; both are exact.
+Configurations are visited breadth first, so the reported traces are short. Two exact reductions keep their number
+small: `actors.plans.state_reduction` merges configurations with equal futures, and `actors.plans.stubborn_sets` leaves
+out interleavings of independent steps.
 """
 
 from dataclasses import dataclass, field
+from typing import Literal
 
-from actors.plans.graph import bits
-from actors.plans.reduction import Reduction
+from actors.plans.bitsets import bits
 from actors.plans.semantics import (
     FAIL,
     OK,
     Configuration,
     Program,
-    broken,
-    failed,
+    after_failure,
+    after_success,
+    broken_invariants,
+    goal_holds,
     is_ready,
-    label,
-    reached_goal,
-    succeeded,
+    trace_item,
 )
-from actors.plans.state_reduction import Reducer, View
+from actors.plans.state_reduction import Reduced, Reducer
+from actors.plans.stubborn_sets import StubbornSets
 
 Edge = tuple[int, int, str]
-"""From or to which visited configuration, by which step, with which outcome."""
+"""The number of a visited configuration (source or target, depending on the list), the step's index, its outcome."""
 
+Assurance = Literal["none", "weak", "strong_cyclic", "strong"]
+"""What the traces that do not escalate guarantee, from weakest to strongest (Cimatti et al. 2003)."""
 
-ENDS_MAX = 100
-"""Dead ends of which a trace is kept."""
+DEAD_ENDS_MAX = 100
+"""The most dead ends whose trace is kept."""
 
 
 @dataclass(frozen=True, slots=True)
-class End:
-    """A trace, and the goal tokens that are missing where it leads."""
+class DeadEnd:
+    """A trace that ends without the goal."""
 
     trace: tuple[str, ...]
+    """The trace."""
     missing: tuple[str, ...]
+    """The goal tokens that do not hold at its end, sorted."""
 
 
 @dataclass
 class Exploration:
-    """What was found. If not `complete`, the cap was reached (or the success that was asked for), and no more is known.
-
-    `assurance` is about the traces that are not handed over: `strong`, `strong_cyclic`, `weak` or `none`; None if not
-    complete. `dead_ends` are ends without the goal, the shortest traces first, at most `ENDS_MAX`; `trap` leads to
-    where no trace ends and none is handed over; `loop` goes once round; `broken` has the first trace that breaks each
-    invariant, by its place.
-    """
+    """The result of an exploration."""
 
     explored: int = 0
+    """The number of visited configurations."""
     complete: bool = False
+    """Whether all were visited; False if the exploration stopped at its limit or at the first success."""
     succeeds: bool = False
-    assurance: str | None = None
-    dead_ends: list[End] = field(default_factory=list)
+    """Whether a trace was found that ends with the goal."""
+    assurance: Assurance | None = None
+    """The assurance of the traces that do not escalate; None if the exploration is not complete."""
+    dead_ends: list[DeadEnd] = field(default_factory=list)
+    """Ends without the goal, shortest traces first, at most `DEAD_ENDS_MAX`."""
     trap: tuple[str, ...] | None = None
+    """A trace to a configuration from which no trace ends or escalates, if there is one."""
     loop: tuple[str, ...] | None = None
+    """A trace that ends with one iteration of a loop, if there is one."""
     broken: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """The first trace that breaks each broken invariant, by the invariant's position in the plan's list."""
     escalations: tuple[str, ...] = ()
+    """The ids of the steps at which a trace may escalate, sorted."""
 
     @property
     def closest_missing(self) -> tuple[str, ...]:
@@ -70,166 +79,181 @@ def explore(program: Program, limit: int, *, until_success: bool = False) -> Exp
 
 
 class _Explorer:
-    """One exploration. Configurations are numbered as they are found; number 0 is the initial one."""
+    """One exploration. Configurations are numbered in the order of their discovery; the initial one is number 0.
+
+    The lists have one entry for each numbered configuration.
+    """
+
+    _reduced: list[Reduced]
+    """The configuration itself, reduced."""
+    _ready: list[int]
+    """The bit set of its ready steps."""
+    _predecessor: list[Edge | None]
+    """The edge by which it was discovered."""
+    _successors: list[list[Edge]]
+    """The edges that lead from it to its successors."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._outlook = Reducer(program)
-        self._reduction = None if program.repeats else Reduction(program, self._outlook)
-        self._numbers: dict[View, int] = {}
-        self._views: list[View] = []
-        self._ready: list[int] = []
-        self._came: list[Edge | None] = []
-        self._edges: list[list[Edge]] = []
-        self._escalating = 0
-        self._handing_over: list[int] = []
+        self._reducer = Reducer(program)
+        self._stubborn_sets = None if program.repeats else StubbornSets(program, self._reducer)
+        self._numbers: dict[Reduced, int] = {}
+        self._reduced = []
+        self._ready = []
+        self._predecessor = []
+        self._successors = []
+        self._escalating_steps = 0
+        self._escalating: list[int] = []
         self._result = Exploration()
 
     def run(self, limit: int, *, until_success: bool) -> Exploration:
-        """Explore, then judge what was found."""
+        """Explore, then compute the result."""
         program, result = self._program, self._result
-        first = self._outlook.first()
-        self._add(first, first.pending, None)
-        for place in broken(program, Configuration(first.pending, first.tokens)):
-            result.broken[place] = ()
+        initial = self._reducer.initial()
+        self._add(initial, initial.pending, None)
+        for position in broken_invariants(program, Configuration(initial.pending, initial.tokens)):
+            result.broken[position] = ()
         successes: list[int] = []
-        failures: list[int] = []
-        while result.explored < min(limit, len(self._views)):
+        dead_ends: list[int] = []
+        while result.explored < min(limit, len(self._reduced)):
             number = result.explored
             result.explored += 1
-            ready = self._ready[number]
+            ready, reduced = self._ready[number], self._reduced[number]
             if ready:
-                self._expand(number, self._reduction.choose(self._views[number], ready) if self._reduction else ready)
-            elif reached_goal(program, Configuration(*self._views[number][1:])):
+                self._expand(number, self._stubborn_sets.choose(reduced, ready) if self._stubborn_sets else ready)
+            elif goal_holds(program, Configuration(reduced.pending, reduced.tokens)):
                 successes.append(number)
                 if until_success:
                     break
             else:
-                failures.append(number)
+                dead_ends.append(number)
         result.succeeds = bool(successes)
-        result.complete = result.explored == len(self._views)
-        result.escalations = tuple(sorted(program.steps[place].step_id for place in bits(self._escalating)))
-        result.dead_ends = self._ends(failures)
+        result.complete = result.explored == len(self._reduced)
+        result.escalations = tuple(sorted(program.steps[index].step_id for index in bits(self._escalating_steps)))
+        result.dead_ends = self._dead_end_traces(dead_ends)
         if result.complete:
-            self._judge(successes, failures)
+            self._assess(successes, dead_ends)
         return result
 
     def _expand(self, number: int, chosen: int) -> None:
-        """Try each outcome of the chosen steps."""
-        program, view = self._program, self._views[number]
-        now = Configuration(view.pending, view.tokens)
-        hands_over = False
-        for place in bits(chosen):
-            self._step(number, place, OK, succeeded(program, now, place))
-            if not program.can_fail[place]:
+        """Visit every outcome of the chosen steps."""
+        program, reduced = self._program, self._reduced[number]
+        now = Configuration(reduced.pending, reduced.tokens)
+        escalates = False
+        for index in bits(chosen):
+            self._connect(number, index, OK, after_success(program, now, index))
+            if not program.can_fail[index]:
                 continue
-            then = failed(program, now, place)
-            if program.hands_over[place]:
-                self._escalating |= 1 << place
-                hands_over = True
-            if program.goes_on[place]:
-                self._step(number, place, FAIL, then)
+            after = after_failure(program, now, index)
+            if program.may_escalate[index]:
+                self._escalating_steps |= 1 << index
+                escalates = True
+            if program.continues[index]:
+                self._connect(number, index, FAIL, after)
             elif program.invariants:
-                self._check(number, place, FAIL, then)
-        if hands_over:
-            self._handing_over.append(number)
+                self._check_invariants(number, index, FAIL, after)
+        if escalates:
+            self._escalating.append(number)
 
-    def _step(self, number: int, place: int, outcome: str, then: Configuration) -> None:
-        """Note that an outcome leads from one configuration to another."""
-        before = self._views[number]
-        view = self._outlook.after(before, then)
-        found = self._numbers.get(view)
-        if found is None:
-            maybe = self._outlook.may_be_ready(self._ready[number], place, before, view)
-            found = self._add(view, maybe, (number, place, outcome))
-        self._edges[number].append((found, place, outcome))
+    def _connect(self, number: int, index: int, outcome: str, after: Configuration) -> None:
+        """Record that an outcome of a step leads from a configuration to another one."""
+        before = self._reduced[number]
+        reduced = self._reducer.successor(before, after)
+        target = self._numbers.get(reduced)
+        if target is None:
+            candidates = self._reducer.may_be_ready(self._ready[number], index, before, reduced)
+            target = self._add(reduced, candidates, (number, index, outcome))
+        self._successors[number].append((target, index, outcome))
         if self._program.invariants:
-            self._check(number, place, outcome, then)
+            self._check_invariants(number, index, outcome, after)
 
-    def _add(self, view: View, maybe: int, came: Edge | None) -> int:
-        """Number a new configuration; `maybe` are the steps that may be ready in it."""
-        number = len(self._views)
-        now = Configuration(view.pending, view.tokens)
+    def _add(self, reduced: Reduced, candidates: int, predecessor: Edge | None) -> int:
+        """Number a new configuration; `candidates` are the steps that may be ready in it."""
+        number = len(self._reduced)
+        now = Configuration(reduced.pending, reduced.tokens)
         ready = 0
-        for place in bits(maybe):
-            if is_ready(self._program, now, place):
-                ready |= 1 << place
-        self._numbers[view] = number
-        self._views.append(view)
+        for index in bits(candidates):
+            if is_ready(self._program, now, index):
+                ready |= 1 << index
+        self._numbers[reduced] = number
+        self._reduced.append(reduced)
         self._ready.append(ready)
-        self._came.append(came)
-        self._edges.append([])
+        self._predecessor.append(predecessor)
+        self._successors.append([])
         return number
 
-    def _check(self, number: int, place: int, outcome: str, then: Configuration) -> None:
-        """Note the invariants that an outcome breaks for the first time."""
-        for invariant in broken(self._program, then):
-            if invariant not in self._result.broken:
-                self._result.broken[invariant] = (*self._trace(number), label(self._program, place, outcome))
+    def _check_invariants(self, number: int, index: int, outcome: str, after: Configuration) -> None:
+        """Record the invariants that an outcome breaks for the first time."""
+        for position in broken_invariants(self._program, after):
+            if position not in self._result.broken:
+                self._result.broken[position] = (*self._trace(number), trace_item(self._program, index, outcome))
 
     def _trace(self, number: int) -> tuple[str, ...]:
-        """Return the trace by which a configuration was found."""
-        labels: list[str] = []
-        came = self._came[number]
-        while came is not None:
-            number, place, outcome = came
-            labels.append(label(self._program, place, outcome))
-            came = self._came[number]
-        return tuple(reversed(labels))
+        """Return the trace by which a configuration was discovered."""
+        items: list[str] = []
+        predecessor = self._predecessor[number]
+        while predecessor is not None:
+            number, index, outcome = predecessor
+            items.append(trace_item(self._program, index, outcome))
+            predecessor = self._predecessor[number]
+        return tuple(reversed(items))
 
-    def _ends(self, failures: list[int]) -> list[End]:
-        """Return a trace for each outcome that leads to a dead end, for several may lead to the same one."""
-        last = {
-            number: tuple(self._program.names(self._program.goal & ~self._views[number].tokens)) for number in failures
+    def _dead_end_traces(self, dead_ends: list[int]) -> list[DeadEnd]:
+        """Return one dead end for each outcome that leads to a configuration in `dead_ends`."""
+        missing = {
+            number: tuple(self._program.names(self._program.goal & ~self._reduced[number].tokens))
+            for number in dead_ends
         }
-        found = [End((), last[0])] if 0 in last else []
-        for number, edges in enumerate(self._edges if last else ()):
-            for end, place, outcome in edges:
-                if end in last and len(found) < ENDS_MAX:
-                    found.append(End((*self._trace(number), label(self._program, place, outcome)), last[end]))
-        return found
+        result = [DeadEnd((), missing[0])] if 0 in missing else []
+        for number, edges in enumerate(self._successors if missing else ()):
+            for target, index, outcome in edges:
+                if target in missing and len(result) < DEAD_ENDS_MAX:
+                    trace = (*self._trace(number), trace_item(self._program, index, outcome))
+                    result.append(DeadEnd(trace, missing[target]))
+        return result
 
-    def _judge(self, successes: list[int], failures: list[int]) -> None:
-        """Say what the complete graph of configurations assures."""
+    def _assess(self, successes: list[int], dead_ends: list[int]) -> None:
+        """Compute what the complete graph of configurations guarantees."""
         result = self._result
-        back: list[list[int]] = [[] for _ in self._views]
-        for number, edges in enumerate(self._edges):
+        predecessors: list[list[int]] = [[] for _ in self._reduced]
+        for number, edges in enumerate(self._successors):
             for edge in edges:
-                back[edge[0]].append(number)
-        safe = _reaching(back, [*successes, *self._handing_over])
-        ending = _reaching(back, failures) | safe
-        trapped = next((number for number in range(len(self._views)) if number not in ending), None)
+                predecessors[edge[0]].append(number)
+        safe = _reaching(predecessors, [*successes, *self._escalating])
+        ending = _reaching(predecessors, dead_ends) | safe
+        trapped = next((number for number in range(len(self._reduced)) if number not in ending), None)
         if trapped is not None:
             result.trap = self._trace(trapped)
-        loop = _loop(self._edges)
+        loop = _find_loop(self._successors)
         if loop is not None:
             start, edges = loop
-            result.loop = self._trace(start) + tuple(label(self._program, place, how) for _, place, how in edges)
+            items = (trace_item(self._program, index, outcome) for _, index, outcome in edges)
+            result.loop = self._trace(start) + tuple(items)
         if not successes:
             result.assurance = "none"
-        elif len(safe) < len(self._views):
+        elif len(safe) < len(self._reduced):
             result.assurance = "weak"
         else:
             result.assurance = "strong" if loop is None else "strong_cyclic"
 
 
-def _reaching(back: list[list[int]], targets: list[int]) -> set[int]:
-    """Return everything that a target can be reached from."""
+def _reaching(predecessors: list[list[int]], targets: list[int]) -> set[int]:
+    """Return all configurations from which a target can be reached, the targets included."""
     found, queue = set(targets), list(targets)
     while queue:
-        for number in back[queue.pop()]:
+        for number in predecessors[queue.pop()]:
             if number not in found:
                 found.add(number)
                 queue.append(number)
     return found
 
 
-def _loop(edges: list[list[Edge]]) -> tuple[int, list[Edge]] | None:
-    """Return a configuration and the edges that lead from it back to it, if there are any."""
-    finished = [False] * len(edges)
+def _find_loop(successors: list[list[Edge]]) -> tuple[int, list[Edge]] | None:
+    """Return a configuration and the edges of a path from it back to itself, or None if the graph is acyclic."""
+    finished = [False] * len(successors)
     path: list[Edge] = []
     depth = {0: 0}
-    stack = [iter(edges[0])]
+    stack = [iter(successors[0])]
     while stack:
         edge = next(stack[-1], None)
         if edge is None:
@@ -242,5 +266,5 @@ def _loop(edges: list[list[Edge]]) -> tuple[int, list[Edge]] | None:
         elif not finished[edge[0]]:
             path.append(edge)
             depth[edge[0]] = len(path)
-            stack.append(iter(edges[edge[0]]))
+            stack.append(iter(successors[edge[0]]))
     return None

@@ -1,19 +1,150 @@
-"""The plan, in one place to import from: its values, its reader, its JSON form and its JSON Schema."""
+"""The data types of a plan (`Plan`, `Step`, `Invariant`), all frozen, and their JSON form.
 
-from actors.plans.reading import read_draft, read_plan
-from actors.plans.schema import plan_schema
-from actors.plans.values import CONTINUE, ESCALATE, NEVER, RESERVED_IDS, Invariant, Plan, Step, plan_to_json
+A plan is data that a model or a person wrote. `actors.plans.reader` reads one from any JSON value;
+`actors.plans.semantics` defines what the fields mean when the plan is executed.
+"""
 
-__all__ = [
-    "CONTINUE",
-    "ESCALATE",
-    "NEVER",
-    "RESERVED_IDS",
-    "Invariant",
-    "Plan",
-    "Step",
-    "plan_schema",
-    "plan_to_json",
-    "read_draft",
-    "read_plan",
-]
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+ESCALATE = "escalate"
+CONTINUE = "continue"
+NEVER = "never"
+RESERVED_IDS = frozenset({ESCALATE, CONTINUE, NEVER})
+"""The values of `on_failure` that are not step ids; no step may have one of them as its id."""
+
+RETRY_BUDGET_DEFAULT = 3
+TOTAL_RETRY_BUDGET_DEFAULT = 10
+PLAN_ID_DEFAULT = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Invariant:
+    """A condition on every reachable state, as an implication over sets of tokens."""
+
+    when: frozenset[str] = frozenset()
+    """The invariant applies to the states in which all of these tokens hold."""
+    must: frozenset[str] = frozenset()
+    """All of these must hold in such a state."""
+    must_not: frozenset[str] = frozenset()
+    """None of these may hold in such a state."""
+
+
+class Step(NamedTuple):
+    """One step of a plan. A named tuple is the fastest to create, and a plan may have thousands."""
+
+    step_id: str
+    """Unique within the plan."""
+    name: str = ""
+    """A title for people."""
+    description: str = ""
+    """What the step does, for people and models."""
+    generator: str = ""
+    """What executes the step."""
+    guard: str = ""
+    """The name of the guard that checks its result."""
+    retry_budget: int = RETRY_BUDGET_DEFAULT
+    """Attempts, the first included; at least 1."""
+    dependencies: frozenset[str] = frozenset()
+    """Ids of the steps that must be settled before it may start."""
+    preconditions: frozenset[str] = frozenset()
+    """Tokens that must hold before it may start."""
+    effects: frozenset[str] = frozenset()
+    """Tokens that its success adds."""
+    delete_effects: frozenset[str] = frozenset()
+    """Tokens that its success deletes, before `effects` are added."""
+    on_failure: str = ESCALATE
+    """`escalate`, `continue`, `never`, or the id of the step to go back to: an ancestor or the step itself."""
+    failure_effects: frozenset[str] = frozenset()
+    """Tokens that its final failure adds."""
+    failure_delete_effects: frozenset[str] = frozenset()
+    """Tokens that its final failure deletes, before `failure_effects` are added."""
+    repeatable: bool = False
+    """Whether it may run any number of times; a plan of repeatable steps is a policy."""
+
+    @property
+    def goes_back_to(self) -> str | None:
+        """The id of the step that a failure goes back to, or None if it does not go back."""
+        return None if self.on_failure in RESERVED_IDS else self.on_failure
+
+    @property
+    def failure_continues(self) -> bool:
+        """Whether execution continues after a failure, so that its effects can matter to other steps."""
+        return self.on_failure not in (ESCALATE, NEVER)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A contingent plan, or a policy if all its steps are repeatable."""
+
+    plan_id: str
+    """A short name."""
+    steps: tuple[Step, ...]
+    """The steps; their order has no meaning."""
+    goal: str = ""
+    """The goal in words, for people and models."""
+    initial_state: frozenset[str] = frozenset()
+    """Tokens that hold before the first step."""
+    goal_state: frozenset[str] = frozenset()
+    """Tokens that must hold at the end."""
+    total_retry_budget: int = TOTAL_RETRY_BUDGET_DEFAULT
+    """The most attempts of all steps together in one execution."""
+    invariants: tuple[Invariant, ...] = ()
+    """Conditions on every reachable state."""
+
+    @property
+    def is_policy(self) -> bool:
+        """Whether every step is repeatable."""
+        return bool(self.steps) and all(step.repeatable for step in self.steps)
+
+
+def plan_to_json(plan: Plan) -> dict[str, Any]:
+    """Return the plan as a JSON object that `read_plan` reads back as an equal plan; sets are written sorted."""
+    value: dict[str, Any] = {
+        "plan_id": plan.plan_id,
+        "goal": plan.goal,
+        "initial_state": sorted(plan.initial_state),
+        "goal_state": sorted(plan.goal_state),
+        "total_retry_budget": plan.total_retry_budget,
+        "invariants": [
+            {
+                "when": sorted(invariant.when),
+                "must": sorted(invariant.must),
+                "must_not": sorted(invariant.must_not),
+            }
+            for invariant in plan.invariants
+        ],
+        "steps": [_step_to_json(step) for step in plan.steps],
+    }
+    if not plan.goal:
+        del value["goal"]
+    if not plan.invariants:
+        del value["invariants"]
+    return value
+
+
+def _step_to_json(step: Step) -> dict[str, Any]:
+    """Return one step as a JSON object, without those optional fields that have their default value."""
+    value: dict[str, Any] = {
+        "step_id": step.step_id,
+        "name": step.name,
+        "description": step.description,
+        "generator": step.generator,
+        "guard": step.guard,
+        "retry_budget": step.retry_budget,
+        "dependencies": sorted(step.dependencies),
+        "preconditions": sorted(step.preconditions),
+        "effects": sorted(step.effects),
+        "delete_effects": sorted(step.delete_effects),
+        "on_failure": step.on_failure,
+        "failure_effects": sorted(step.failure_effects),
+        "failure_delete_effects": sorted(step.failure_delete_effects),
+        "repeatable": step.repeatable,
+    }
+    optional = ("description", "guard", "delete_effects", "failure_effects", "failure_delete_effects", "repeatable")
+    for key in optional:
+        if not value[key]:
+            del value[key]
+    if step.on_failure == ESCALATE:
+        del value["on_failure"]
+    return value

@@ -1,32 +1,32 @@
-"""Which steps contribute to the goal, directly or through others."""
+"""Backward relevance analysis: which steps contribute to the goal, directly or through other steps."""
 
 from collections import defaultdict
 
-from actors.plans.values import Plan, Step
+from actors.plans.plan import Plan, Step
 
 
 def orphans(plan: Plan) -> list[Step]:
-    """Return the steps that make nothing which the goal, an invariant or a contributing step needs, sorted by id.
+    """Return the steps whose effects neither the goal, nor an invariant, nor a contributing step needs, sorted by id.
 
-    A step contributes as well when a contributing step depends on it, or when it deletes something on success: what it
-    clears away may be the point of it.
+    A step also contributes if a contributing step depends on it, or if it deletes a token on success, because the
+    deletion may be its purpose.
     """
-    idle = {step.step_id: step for step in plan.steps}
-    makers: dict[str, list[str]] = defaultdict(list)
+    irrelevant = {step.step_id: step for step in plan.steps}
+    producers: dict[str, list[str]] = defaultdict(list)
     for step in plan.steps:
         for token in step.effects | step.failure_effects if step.failure_effects else step.effects:
-            makers[token].append(step.step_id)
-    wanted = plan.goal_state.union(*(one.must for one in plan.invariants))
-    found = [maker for token in wanted for maker in makers[token]]
-    found += [step.step_id for step in plan.steps if step.delete_effects and not step.delete_effects <= step.effects]
-    seen = set(wanted)
-    while found and idle:
-        name = found.pop()
-        if name in idle:
-            step = idle.pop(name)
-            found += step.dependencies
+            producers[token].append(step.step_id)
+    goals = plan.goal_state.union(*(invariant.must for invariant in plan.invariants))
+    queue = [producer for token in goals for producer in producers[token]]
+    queue += [step.step_id for step in plan.steps if step.delete_effects and not step.delete_effects <= step.effects]
+    needed = set(goals)
+    while queue and irrelevant:
+        step_id = queue.pop()
+        if step_id in irrelevant:
+            step = irrelevant.pop(step_id)
+            queue += step.dependencies
             for token in step.preconditions:
-                if token not in seen:
-                    seen.add(token)
-                    found += makers[token]
-    return sorted(idle.values(), key=lambda step: step.step_id)
+                if token not in needed:
+                    needed.add(token)
+                    queue += producers[token]
+    return sorted(irrelevant.values(), key=lambda step: step.step_id)

@@ -1,4 +1,4 @@
-"""The JSON Schema of a plan: one closed object in which every key is required, as strict structured output wants it."""
+"""The JSON Schema of a plan: a closed object in which every key is required, as strict structured output demands."""
 
 from typing import Any
 
@@ -10,16 +10,16 @@ _COUNT = {"type": "integer"}
 
 
 def _closed(properties: dict[str, Any]) -> dict[str, Any]:
-    """Return an object schema that has exactly these keys."""
+    """Return the schema of an object that has exactly these keys."""
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def plan_schema() -> dict[str, Any]:
-    """Return a fresh JSON Schema of a plan, for a model's `response_format`.
+    """Return the JSON Schema of a plan for a model's `response_format`, a new object at each call.
 
-    It is stricter than `read_plan`, which has defaults: strict structured output knows no optional keys, so a model
-    writes an empty list or an empty string instead. Number ranges are left to the guards, since not every server that
-    speaks this format accepts them.
+    It is stricter than `read_plan`, which accepts missing keys: strict structured output has no optional keys, so a
+    model writes an empty list or an empty string instead. The guards check the ranges of numbers, because not every
+    server that supports this format accepts ranges in a schema.
     """
     step = _closed(
         {

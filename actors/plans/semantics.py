@@ -1,88 +1,105 @@
-"""What executing a plan means, as pure functions: the one source for guards, the replayer and an executor.
+"""The execution semantics of a plan, as pure functions: the only source for guards, trace replay and an executor.
 
-Tokens are the state. A step is ready when it is pending (or repeatable), every step that it depends on is settled, and
-its preconditions hold. Success replaces its `delete_effects` by its `effects`. Failure does the same with the failure
-effects, and then:
+The state of an execution is a set of tokens. A step is ready when it is pending (or repeatable), all its dependencies
+are settled, and its preconditions hold. Success deletes its `delete_effects` and then adds its `effects`. Failure does
+the same with the failure effects; what follows depends on `on_failure`:
 
-    never       cannot happen
-    escalate    ends the trace, with a person or the replanner in charge
-    continue    settles the step; the failure is an observation that other steps may wait for
-    STEP_ID     goes back: that step and all that depend on it are pending again, tokens kept. A spent
-                `total_retry_budget` escalates instead, so going back may hand over as well
+    never       the step cannot fail
+    escalate    the trace ends; a person or the replanner takes over
+    continue    the step is settled; the failure is an observation that other steps may wait for
+    STEP_ID     execution goes back: that step and all that depend on it are pending again, and the tokens stay. If
+                `total_retry_budget` is spent, the failure escalates instead; so going back may escalate as well
 
-A trace ends when nothing is ready; the plan has succeeded iff the goal holds then. A `Configuration` is all that the
-future depends on: which steps are pending, and the tokens. Attempts are no part of it: a failure is the last one.
+A trace ends when no step is ready; the plan has succeeded iff the goal holds then. A `Configuration` is all that the
+future depends on: the pending steps and the tokens. Attempts are not part of it: a failure is that of the last attempt.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from actors.plans.graph import Order, bits, order_of
-from actors.plans.values import ESCALATE, NEVER, Plan, Step
+from actors.plans.bitsets import bits
+from actors.plans.graph import Order, order_of
+from actors.plans.plan import ESCALATE, NEVER, Plan, Step
 
 OK = "ok"
+"""The outcome of a step in a trace: success."""
 FAIL = "fail"
+"""The outcome of a step in a trace: failure of its last attempt."""
 
 
 class Configuration(NamedTuple):
-    """Where a run stands: bit sets of the pending steps (by place in the order) and of the tokens that hold."""
+    """The state of an execution."""
 
     pending: int
+    """The pending steps, as a bit set of step indices."""
     tokens: int
+    """The tokens that hold, as a bit set."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A plan made ready to run: steps by their place in the topological order, tokens by a bit each.
-
-    `waits_for[i]` are the dependencies of step i, and `reset[i]` is what its failure makes pending again (0 if it does
-    not go back), both as bit sets of places; the other lists hold bit sets of tokens.
-    """
+    """A plan compiled for execution: steps by their index in the topological order, sets of tokens as bit sets."""
 
     plan: Plan
+    """The plan itself."""
     order: Order
+    """Its topological order."""
     tokens: tuple[str, ...]
-    waits_for: Sequence[int]
+    """The name of each bit of the token sets."""
+    dependencies: Sequence[int]
+    """By step: the bit set of the steps that it depends on."""
     needs: Sequence[int]
+    """By step: its preconditions."""
     adds: Sequence[int]
+    """By step: the tokens that its success adds."""
     deletes: Sequence[int]
+    """By step: the tokens that its success deletes."""
     failure_adds: Sequence[int]
+    """By step: the tokens that its failure adds."""
     failure_deletes: Sequence[int]
+    """By step: the tokens that its failure deletes."""
     reset: Sequence[int]
+    """By step: the bit set of the steps that its failure makes pending again; 0 if it does not go back."""
     goal: int
+    """The tokens of the goal."""
     invariants: Sequence[tuple[int, int, int]]
+    """`when`, `must` and `must_not` of each invariant."""
     initial: Configuration
+    """The configuration in which execution starts."""
     repeats: bool
+    """Whether the plan is a policy, whose steps may run any number of times."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps, in order."""
+        """The steps, in topological order."""
         return self.order.steps
 
     @cached_property
     def can_fail(self) -> Sequence[bool]:
-        """Whether each step can fail at all."""
+        """By step: whether it can fail."""
         return [step.on_failure != NEVER for step in self.steps]
 
     @cached_property
-    def goes_on(self) -> Sequence[bool]:
-        """Whether the run goes on after each step's failure."""
-        return [step.failure_goes_on for step in self.steps]
+    def continues(self) -> Sequence[bool]:
+        """By step: whether execution continues after its failure."""
+        return [step.failure_continues for step in self.steps]
 
     @cached_property
-    def hands_over(self) -> Sequence[bool]:
-        """Whether each step's failure may put a person or the replanner in charge."""
+    def may_escalate(self) -> Sequence[bool]:
+        """By step: whether its failure may escalate to a person or the replanner."""
         return [step.on_failure == ESCALATE or step.goes_back_to is not None for step in self.steps]
 
     def names(self, tokens: int) -> list[str]:
-        """Return the tokens in a bit set, sorted."""
-        return [self.tokens[place] for place in bits(tokens)]
+        """Return the names of the tokens in a bit set, sorted."""
+        return [self.tokens[index] for index in bits(tokens)]
 
 
 def compile_plan(plan: Plan, order: Order | None = None) -> Program:
-    """Return the program of a plan that `plan_minimal` accepts. Tokens that no step and no goal names are left out.
+    """Return the program of a plan that `plan_minimal` accepts; `order` is its topological order, if known.
+
+    Tokens of the initial state that no step, goal or invariant names are left out.
 
     Raises:
         ValueError: when the dependencies have a cycle.
@@ -98,125 +115,137 @@ def compile_plan(plan: Plan, order: Order | None = None) -> Program:
         named |= step.preconditions | step.effects | step.delete_effects
         named |= step.failure_effects | step.failure_delete_effects
     tokens = tuple(sorted(named))
-    bit = {token: 1 << place for place, token in enumerate(tokens)}
+    bit = {token: 1 << number for number, token in enumerate(tokens)}
 
     def mask(names: Iterable[str]) -> int:
-        found = 0
+        result = 0
         for name in names:
-            found |= bit[name]
-        return found
+            result |= bit[name]
+        return result
 
-    def masks(of: Callable[[Step], frozenset[str]]) -> list[int]:
-        return [mask(of(step)) for step in steps]
+    def masks(field: Callable[[Step], frozenset[str]]) -> list[int]:
+        return [mask(field(step)) for step in steps]
 
-    back = [order.place[step.goes_back_to] if step.goes_back_to is not None else None for step in steps]
+    targets = [order.index[step.goes_back_to] if step.goes_back_to is not None else None for step in steps]
     return Program(
         plan=plan,
         order=order,
         tokens=tokens,
-        waits_for=[sum(1 << one for one in before) for before in order.dependencies],
+        dependencies=[sum(1 << dependency for dependency in indices) for indices in order.dependencies],
         needs=masks(lambda step: step.preconditions),
         adds=masks(lambda step: step.effects),
         deletes=masks(lambda step: step.delete_effects),
         failure_adds=masks(lambda step: step.failure_effects),
         failure_deletes=masks(lambda step: step.failure_delete_effects),
-        reset=[0 if place is None else order.descendants[place] | 1 << place for place in back],
+        reset=[0 if target is None else order.descendants[target] | 1 << target for target in targets],
         goal=mask(plan.goal_state),
-        invariants=[(mask(one.when), mask(one.must), mask(one.must_not)) for one in plan.invariants],
+        invariants=[
+            (mask(invariant.when), mask(invariant.must), mask(invariant.must_not)) for invariant in plan.invariants
+        ],
         initial=Configuration((1 << len(steps)) - 1, mask(plan.initial_state & named)),
         repeats=plan.is_policy,
     )
 
 
-def is_ready(program: Program, now: Configuration, place: int) -> bool:
+def is_ready(program: Program, now: Configuration, index: int) -> bool:
     """Return whether the step may start."""
-    needs = program.needs[place]
-    return bool(now.tokens & needs == needs and now.pending >> place & 1 and not now.pending & program.waits_for[place])
+    needs = program.needs[index]
+    unsettled = now.pending & program.dependencies[index]
+    return bool(now.tokens & needs == needs and now.pending >> index & 1 and not unsettled)
 
 
-def ready(program: Program, now: Configuration) -> list[int]:
-    """Return the steps that may start, in order."""
-    return [place for place in bits(now.pending) if is_ready(program, now, place)]
+def ready_steps(program: Program, now: Configuration) -> list[int]:
+    """Return the indices of the steps that may start, ascending."""
+    return [index for index in bits(now.pending) if is_ready(program, now, index)]
 
 
-def may_overlap(program: Program, one: int, other: int) -> bool:
+def may_overlap(program: Program, first: int, second: int) -> bool:
     """Return whether two ready steps may run at the same time: neither deletes what the other needs or adds."""
-    return not _disturbs(program, one, other) and not _disturbs(program, other, one)
+    return not _interferes(program, first, second) and not _interferes(program, second, first)
 
 
-def _disturbs(program: Program, one: int, other: int) -> bool:
-    """Return whether a step may delete, by success or failure, what the other needs or may add."""
-    deletes = program.deletes[one] | program.failure_deletes[one]
+def _interferes(program: Program, index: int, other: int) -> bool:
+    """Return whether a step may delete, by success or failure, what the other step needs or may add."""
+    deletes = program.deletes[index] | program.failure_deletes[index]
     return bool(deletes & (program.needs[other] | program.adds[other] | program.failure_adds[other]))
 
 
-def succeeded(program: Program, now: Configuration, place: int) -> Configuration:
+def after_success(program: Program, now: Configuration, index: int) -> Configuration:
     """Return the configuration after the step's success. A repeatable step stays pending."""
-    pending = now.pending if program.repeats else now.pending & ~(1 << place)
-    return Configuration(pending, now.tokens & ~program.deletes[place] | program.adds[place])
+    pending = now.pending if program.repeats else now.pending & ~(1 << index)
+    return Configuration(pending, now.tokens & ~program.deletes[index] | program.adds[index])
 
 
-def failed(program: Program, now: Configuration, place: int) -> Configuration:
-    """Return the configuration after the step's failure; after `escalate`, the one that is handed over."""
-    pending = now.pending if program.repeats else now.pending & ~(1 << place) | program.reset[place]
-    return Configuration(pending, now.tokens & ~program.failure_deletes[place] | program.failure_adds[place])
+def after_failure(program: Program, now: Configuration, index: int) -> Configuration:
+    """Return the configuration after the step's failure; if that escalates, it is the one that is handed over."""
+    pending = now.pending if program.repeats else now.pending & ~(1 << index) | program.reset[index]
+    return Configuration(pending, now.tokens & ~program.failure_deletes[index] | program.failure_adds[index])
 
 
-def reached_goal(program: Program, now: Configuration) -> bool:
-    """Return whether the goal holds. The plan has succeeded iff nothing is ready as well."""
+def goal_holds(program: Program, now: Configuration) -> bool:
+    """Return whether all goal tokens hold. The plan has succeeded iff, in addition, no step is ready."""
     return now.tokens & program.goal == program.goal
 
 
-def broken(program: Program, now: Configuration) -> list[int]:
-    """Return the places, in the plan's list, of the invariants that do not hold."""
+def broken_invariants(program: Program, now: Configuration) -> list[int]:
+    """Return the positions, in the plan's list, of the invariants that do not hold."""
     return [
-        place
-        for place, (when, must, must_not) in enumerate(program.invariants)
+        position
+        for position, (when, must, must_not) in enumerate(program.invariants)
         if now.tokens & when == when and (now.tokens & must != must or now.tokens & must_not)
     ]
 
 
-def label(program: Program, place: int, outcome: str) -> str:
-    """Return how traces write that a step succeeded (`STEP:ok`) or failed (`STEP:fail`)."""
-    return f"{program.steps[place].step_id}:{outcome}"
+def trace_item(program: Program, index: int, outcome: str) -> str:
+    """Return how a trace writes the outcome of a step: `STEP:ok` or `STEP:fail`."""
+    return f"{program.steps[index].step_id}:{outcome}"
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
-    """Where a trace leads. `end` is `goal`, `dead_end` or `escalated`, or `open` while something is ready."""
+class Replay:
+    """The result of replaying a trace."""
 
-    end: str
+    end: Literal["goal", "dead_end", "escalated", "open"]
+    """How the trace ends; `open` while some step is ready."""
     tokens: frozenset[str]
+    """The tokens that hold at its end."""
     ready: tuple[str, ...]
+    """The ids of the steps that are ready, in topological order."""
     settled: frozenset[str]
+    """The ids of the steps that are settled."""
 
 
-def replay(plan: Plan, trace: Iterable[str]) -> Replayed:
-    """Run a trace (`["s0:ok", "s1:fail"]`) from the initial state.
+def replay(plan: Plan, trace: Iterable[str]) -> Replay:
+    """Replay a trace such as `["s0:ok", "s1:fail"]` from the initial state.
 
-    Tokens that nothing in the plan names are kept as they are. A failure that goes back is taken to go back.
+    Tokens of the initial state that nothing in the plan names are kept. A failure of a step that goes back is replayed
+    as going back, never as a spent budget.
 
     Raises:
-        ValueError: when the trace does something that the plan does not allow at that point.
+        ValueError: when the plan does not allow an item of the trace at that point.
     """
     program = compile_plan(plan)
     now = program.initial
     escalated = False
-    for one in trace:
-        step_id, _, outcome = one.rpartition(":")
-        place = program.order.place.get(step_id)
-        if place is None or outcome not in (OK, FAIL):
-            raise ValueError(f"{one!r} is not STEP:ok or STEP:fail of a step of this plan")
+    for item in trace:
+        step_id, _, outcome = item.rpartition(":")
+        index = program.order.index.get(step_id)
+        if index is None or outcome not in (OK, FAIL):
+            raise ValueError(f"{item!r} is not STEP:ok or STEP:fail of a step of this plan")
         if escalated:
-            raise ValueError(f"{one!r} comes after the trace was handed over")
-        if not is_ready(program, now, place):
-            raise ValueError(f"{one!r}: the step is not ready")
-        if outcome == FAIL and not program.can_fail[place]:
-            raise ValueError(f"{one!r}: the step cannot fail")
-        escalated = outcome == FAIL and program.steps[place].on_failure == ESCALATE
-        now = failed(program, now, place) if outcome == FAIL else succeeded(program, now, place)
-    able = () if escalated else tuple(program.steps[place].step_id for place in ready(program, now))
-    settled = frozenset(step.step_id for place, step in enumerate(program.steps) if not now.pending >> place & 1)
-    end = "escalated" if escalated else "open" if able else "goal" if reached_goal(program, now) else "dead_end"
+            raise ValueError(f"{item!r} comes after the trace was handed over")
+        if not is_ready(program, now, index):
+            raise ValueError(f"{item!r}: the step is not ready")
+        if outcome == FAIL and not program.can_fail[index]:
+            raise ValueError(f"{item!r}: the step cannot fail")
+        escalated = outcome == FAIL and program.steps[index].on_failure == ESCALATE
+        now = after_failure(program, now, index) if outcome == FAIL else after_success(program, now, index)
+    ready = () if escalated else tuple(program.steps[index].step_id for index in ready_steps(program, now))
+    settled = frozenset(step.step_id for index, step in enumerate(program.steps) if not now.pending >> index & 1)
     unnamed = plan.initial_state.difference(program.tokens)
-    return Replayed(end, unnamed.union(program.names(now.tokens)), able, settled)
+    tokens = unnamed.union(program.names(now.tokens))
+    if escalated:
+        return Replay("escalated", tokens, ready, settled)
+    if ready:
+        return Replay("open", tokens, ready, settled)
+    return Replay("goal" if goal_holds(program, now) else "dead_end", tokens, ready, settled)

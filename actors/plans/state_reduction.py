@@ -1,30 +1,40 @@
-"""What can still matter in a configuration, so that configurations with the same future are one.
+"""Reduces configurations to what can still matter, so that configurations with the same future are merged.
 
-An `Outlook` keeps of a configuration only the steps that may still run and the tokens that these, the goal or an
-invariant may still ask for. What it drops can change nothing any more, so the reduced configuration has exactly the
-same traces ahead. A hundred recovered failures, whose marks nobody reads again, thus lead to one configuration.
+A reduced configuration keeps only the steps that may still run, and the tokens that these steps, the goal or an
+invariant may still read. What is dropped can have no influence any more, so the reduced configuration has exactly the
+same traces ahead of it. For example, a hundred recovered failures lead to one configuration if no step reads their
+tokens again.
 """
 
 from typing import NamedTuple
 
-from actors.plans.graph import bits, mask_of, transposed
-from actors.plans.nominal import reachable_by_failure
+from actors.plans.bitsets import bits, mask_of, transposed
+from actors.plans.contingency import reachable_by_failure
 from actors.plans.semantics import Configuration, Program
 
 
-class View(NamedTuple):
-    """A reduced configuration: `alive` are the steps that may still run, now or after going back.
-
-    `pending` and `tokens` are as in `Configuration`, reduced to what matters. Hashable; equal views have equal futures.
-    """
+class Reduced(NamedTuple):
+    """A reduced configuration. Hashable; equal values have equal futures."""
 
     alive: int
+    """The bit set of the steps that may still run, now or after a failure goes back."""
     pending: int
+    """As in `Configuration`, without the steps that cannot run any more."""
     tokens: int
+    """As in `Configuration`, without the tokens that cannot matter any more."""
 
 
 class Reducer:
-    """Reduces the configurations of one program. All bit sets of steps are indexed by token place or by step place."""
+    """Reduces the configurations of one program."""
+
+    observed: int
+    """The bit set of the tokens that the goal or an invariant reads."""
+    produces: list[int]
+    """By step index: the bit set of the tokens that the step may add without ending the trace."""
+    users: list[int]
+    """By token: the bit set of the steps that have it as a precondition."""
+    producers: list[int]
+    """By token: the bit set of the steps that may add it without ending the trace."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -32,93 +42,94 @@ class Reducer:
         self.observed = program.goal
         for when, must, must_not in program.invariants:
             self.observed |= when | must | must_not
-        self.makes = [
-            adds | (program.failure_adds[place] if program.goes_on[place] else 0)
-            for place, adds in enumerate(program.adds)
+        self.produces = [
+            adds | (program.failure_adds[index] if program.continues[index] else 0)
+            for index, adds in enumerate(program.adds)
         ]
         self.users = transposed(len(program.tokens), program.needs)
-        self.makers = transposed(len(program.tokens), self.makes)
+        self.producers = transposed(len(program.tokens), self.produces)
         self._goes_back = any(program.reset) and not program.repeats
         self._dependents = [0] * count
-        for place, before in enumerate(program.order.dependencies):
-            for one in before:
-                self._dependents[one] |= 1 << place
+        for index, dependencies in enumerate(program.order.dependencies):
+            for dependency in dependencies:
+                self._dependents[dependency] |= 1 << index
 
-    def first(self) -> View:
-        """Return the view of the initial configuration."""
+    def initial(self) -> Reduced:
+        """Return the reduced initial configuration."""
         program = self._program
-        reached, _ = reachable_by_failure(program.plan)
-        alive = mask_of([program.order.place[one] for one in reached])
+        reachable, _ = reachable_by_failure(program.plan)
+        alive = mask_of([program.order.index[step_id] for step_id in reachable])
         pending, tokens = program.initial.pending & alive, program.initial.tokens
-        return View(alive, pending, self._relevant(tokens, tokens, alive))
+        return Reduced(alive, pending, self._relevant(tokens, tokens, alive))
 
-    def after(self, view: View, then: Configuration) -> View:
-        """Return the view of a configuration that the end of one step leads to from this view."""
-        pending = then.pending & view.alive
+    def successor(self, before: Reduced, after: Configuration) -> Reduced:
+        """Return the reduced form of `after`, a configuration that one outcome of one step leads to from `before`."""
+        pending = after.pending & before.alive
         if self._goes_back:
-            alive = self._reachable(view.alive, pending, then.tokens)
+            alive = self._reachable(before.alive, pending, after.tokens)
         else:
-            alive = self._survivors(view.alive, pending, then.tokens, view.tokens & ~then.tokens)
+            alive = self._survivors(before.alive, pending, after.tokens, before.tokens & ~after.tokens)
         pending &= alive
-        suspects = then.tokens & ~view.tokens
-        for one in bits(view.alive & ~alive):
-            suspects |= self._program.needs[one]
-        return View(alive, pending, self._relevant(then.tokens, suspects & then.tokens, alive))
+        candidates = after.tokens & ~before.tokens
+        for index in bits(before.alive & ~alive):
+            candidates |= self._program.needs[index]
+        return Reduced(alive, pending, self._relevant(after.tokens, candidates & after.tokens, alive))
 
-    def may_be_ready(self, ready: int, place: int, before: View, now: View) -> int:
-        """Return a superset of the ready steps, given the ones at the view before `place` ended."""
-        found = ready | self._dependents[place] | now.pending & ~before.pending | 1 << place
-        for token in bits(now.tokens & ~before.tokens):
-            found |= self.users[token]
-        return found & now.pending
+    def may_be_ready(self, ready: int, index: int, before: Reduced, after: Reduced) -> int:
+        """Return a superset of the steps ready in `after`; `ready` are those of `before`, the step at `index` ended."""
+        candidates = ready | self._dependents[index] | after.pending & ~before.pending | 1 << index
+        for token in bits(after.tokens & ~before.tokens):
+            candidates |= self.users[token]
+        return candidates & after.pending
 
     def _survivors(self, alive: int, pending: int, tokens: int, lost: int) -> int:
-        """Return the steps that may still run, when no step goes back: of the alive ones, those that nothing rules out.
+        """Return those of the `alive` steps that may still run, in a program in which no failure goes back.
 
-        `lost` are tokens that were just deleted. A settled step is out; so is a pending one that needs a token which
-        no maker is left for, or that depends on such a step. Only what has changed is looked at, which keeps long
-        plans cheap; steps that make each other's tokens may be kept in vain, which costs nothing but a merger.
+        `lost` are the tokens that were just deleted. A settled step cannot run again. A pending step cannot run if it
+        needs a token that no step can produce any more, or depends on a step that cannot run. The method looks only at
+        what has changed, to be fast for long plans. It may keep steps that only produce each other's preconditions;
+        that prevents a merge, but no result changes.
         """
-        victims = alive & ~pending
+        removed = alive & ~pending
         while True:
-            alive &= ~victims
-            stranded = 0
-            for one in bits(victims):
-                lost |= self.makes[one]
-                if pending >> one & 1:
-                    stranded |= self._dependents[one]
+            alive &= ~removed
+            blocked = 0
+            for index in bits(removed):
+                lost |= self.produces[index]
+                if pending >> index & 1:
+                    blocked |= self._dependents[index]
             for token in bits(lost & ~tokens):
-                if not self.makers[token] & alive:
-                    stranded |= self.users[token]
-            victims, lost = stranded & alive, 0
-            if not victims:
+                if not self.producers[token] & alive:
+                    blocked |= self.users[token]
+            removed, lost = blocked & alive, 0
+            if not removed:
                 return alive
 
     def _reachable(self, alive: int, pending: int, tokens: int) -> int:
-        """Return the steps that may still run, or be made pending again, when some step goes back.
+        """Return the steps that may still run or become pending again, in a program in which some failure goes back.
 
-        They are built up from what can run now, for a step that could only be revived by its own doing is out. Nothing
-        is taken to be deleted. Settled steps within reach of going back stay, runnable or not: once pending again,
-        they hold up the steps that depend on them.
+        The set grows from the steps that can run now, because a step that only its own failure could reset is not in
+        it. Deletions are ignored. Settled steps that a failure can reset stay in the set, whether they can run or not:
+        once pending again, they block the steps that depend on them.
         """
         program = self._program
-        found, revivable = 0, 0
-        open_steps, changed = pending, True
+        runnable, resettable = 0, 0
+        candidates, changed = pending, True
         while changed:
             changed = False
-            for one in bits(open_steps):
-                needs = program.needs[one]
-                if tokens & needs == needs and not program.waits_for[one] & pending & ~found:
-                    found |= 1 << one
-                    tokens |= self.makes[one]
-                    revivable |= program.reset[one] & alive & ~pending
+            for index in bits(candidates):
+                needs = program.needs[index]
+                if tokens & needs == needs and not program.dependencies[index] & pending & ~runnable:
+                    runnable |= 1 << index
+                    tokens |= self.produces[index]
+                    resettable |= program.reset[index] & alive & ~pending
                     changed = True
-            open_steps = (pending | revivable) & ~found
-        return found | revivable
+            candidates = (pending | resettable) & ~runnable
+        return runnable | resettable
 
-    def _relevant(self, tokens: int, suspects: int, alive: int) -> int:
-        """Return the tokens without those suspects that nobody can ask for any more."""
-        for token in bits(suspects & ~self.observed):
+    def _relevant(self, tokens: int, candidates: int, alive: int) -> int:
+        """Return the tokens without those candidates that nothing can read any more."""
+        for token in bits(candidates & ~self.observed):
             if not self.users[token] & alive:
                 tokens &= ~(1 << token)
         return tokens

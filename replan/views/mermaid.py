@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
+from actors.plans.contingency import contingent_steps
 from actors.plans.graph import order_of
-from actors.plans.nominal import contingent_steps
-from actors.plans.plan import CONTINUE, ESCALATE, Plan, Step, read_plan
+from actors.plans.plan import CONTINUE, ESCALATE, Plan, Step
+from actors.plans.reader import read_plan
 from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
 

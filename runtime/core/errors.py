@@ -5,6 +5,7 @@ ReplanError                     a cause, a place and a next step, in one line
 ├── JournalError
 │   ├── RunNotFound             no such run (exit 8)
 │   ├── RunExists               the run id is taken
+│   ├── KindUnknown             nothing installed here knows the run's kind, or its format (exit 2)
 │   ├── Held                    another process drives the run (exit 8)
 │   ├── Fenced                  this driver has lost the run to a newer epoch; it must stop without a write
 │   ├── SequenceConflict        an append did not follow the last record
@@ -62,6 +63,24 @@ class RunExists(JournalError):
     def __init__(self, run: str) -> None:
         self.run = run
         super().__init__(f"run {run!r} exists already")
+
+
+class KindUnknown(JournalError):
+    """Nothing installed in this process knows the run's `kind`, or only in another `format` version.
+
+    `known` is the highest format that is known here, None where the kind itself is not; `hint` is the next step.
+    """
+
+    passing = False
+
+    def __init__(self, run: str, kind: str, format: int, known: int | None) -> None:
+        self.run, self.kind, self.format, self.known = run, kind, format, known
+        if known is None:
+            self.cause, self.hint = f"of kind {kind!r}, which is not installed here", "install what provides it"
+        else:
+            self.cause = f"of kind {kind!r} in format {format}; the one installed here knows formats up to {known}"
+            self.hint = "upgrade what provides it"
+        super().__init__(f"run {run!r} is {self.cause} ({self.hint})")
 
 
 class Held(JournalError):

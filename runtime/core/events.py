@@ -62,11 +62,14 @@ class Encoded(NamedTuple):
 class Codec(Generic[E]):
     """Encode and decode one closed union of events, given as its member classes.
 
+    `format` is the highest format version that it reads; it writes every run in the version that the run was made in.
+
     Decoding raises `pydantic.ValidationError`, `orjson.JSONDecodeError` or `KeyError` (an unknown kind, a text that is
     missing) on anything that encoding did not write; the journal turns them into `JournalDamaged`.
     """
 
-    def __init__(self, members: Sequence[type[Event]]) -> None:
+    def __init__(self, members: Sequence[type[Event]], *, format: int = 1) -> None:
+        self.format = format
         self._members = {str(member.model_fields["kind"].default): member for member in members}
         self._types = frozenset(members)
 

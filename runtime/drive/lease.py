@@ -24,9 +24,9 @@ class LeaseKeeper:
         self._end = (0.0, 0.0)
 
     async def claim(self) -> None:
-        """Take the run. Raises `Held`, `RunNotFound`."""
+        """Take the run. Raises `RunNotFound`, `KindUnknown`, `Held`."""
         end = self._end_from_now()
-        self.epoch = await self._journal.claim(self._run, self._lease.owner, self._lease.ttl, dead=self._lease.dead)
+        self.epoch = await claim(self._journal, self._run, self._lease)
         self._end = end
 
     async def keep(self) -> None:
@@ -65,6 +65,11 @@ class LeaseKeeper:
 
     def _may_be_over(self) -> bool:
         return trio.current_time() > self._end[0] or self._clock.now() > self._end[1]
+
+
+async def claim(journal: Journal[Any], run: str, terms: LeaseTerms) -> int:
+    """Take a run on these terms; return the epoch. Raises `RunNotFound`, `KindUnknown`, `Held`."""
+    return await journal.claim(run, terms.owner, terms.ttl, dead=terms.dead, kinds=terms.kinds)
 
 
 async def release_quietly(journal: Journal[Any], run: str, epoch: int) -> None:

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 import trio
 
 from runtime.core.machine import Machine, Refused, fold
-from runtime.drive.lease import release_quietly
+from runtime.drive.lease import claim, release_quietly
 from runtime.drive.options import LeaseTerms
 from runtime.journal.port import Fact, Journal
 from runtime.logs import log
@@ -18,10 +18,10 @@ M = TypeVar("M")
 async def record(machine: Machine[S, E, Any], journal: Journal[E], run: str, lease: LeaseTerms, message: Any) -> bool:
     """Take a message into a run; return whether the machine took it. No work is handed out.
 
-    Raises `RunNotFound`, `Held`, `JournalDamaged`, `StorageFull`.
+    Raises `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged`, `StorageFull`.
     """
     with trio.CancelScope(shield=True):  # Else a lease could be taken and never given back.
-        epoch = await journal.claim(run, lease.owner, lease.ttl, dead=lease.dead)
+        epoch = await claim(journal, run, lease)
         try:
             records = await journal.read(run)
             state = fold(machine, (record.event for record in records))

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 import trio
 
+from runtime.journal.kinds import Formats
 from runtime.journal.port import Dead, nobody
 
 
@@ -18,15 +19,18 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LeaseTerms:
-    """How a driver holds a run: who it is, for how long at a time, and how often it looks into the inbox (seconds).
-
-    `dead` tells whether another owner is certainly gone, so that nobody waits for the lease of a killed process.
-    """
+    """How a driver holds a run."""
 
     owner: str
+    """The name of the driver's process."""
     ttl: float = 30.0
+    """The length of a lease, in seconds; it is renewed three times in that time."""
     poll: float = 0.25
+    """The seconds between two looks into the inbox, where no host wakes the driver."""
     dead: Dead = nobody
+    """Tells whether another owner is certainly gone, so that nobody waits for the lease of a killed process."""
+    kinds: Formats | None = None
+    """The kinds of runs, and their formats, that the driver can drive; None for any."""
 
 
 @dataclass

@@ -16,6 +16,7 @@ from runtime.core.errors import Bug, Fenced, Held, JournalDamaged, JournalError,
 from runtime.core.machine import Summary
 from runtime.drive.changes import Bell, News, Polling
 from runtime.drive.options import Ending, Stop
+from runtime.journal.kinds import Formats
 from runtime.journal.port import Dead, Journal
 from runtime.logs import log
 
@@ -42,7 +43,10 @@ SOON_SECONDS = 1.0
 
 
 class Host:
-    """One host. `dead` tells which drivers are certainly gone; `runs_max` is how many runs are driven at once."""
+    """One host. `dead` tells which drivers are certainly gone; `runs_max` is how many runs are driven at once.
+
+    `kinds` are the kinds of runs, and their formats, that `drive` can drive; None for any.
+    """
 
     def __init__(
         self,
@@ -55,10 +59,11 @@ class Host:
         tell: Tell,
         stop: Stop,
         runs_max: int,
+        kinds: Formats | None = None,
     ) -> None:
         self._journal, self._clock, self._dead = journal, clock, dead
         self._drive, self._bury, self._tell = drive, record_crash, tell
-        self._stop, self._runs_max = stop, runs_max
+        self._stop, self._runs_max, self._kinds = stop, runs_max, kinds
         self._active: dict[str, Bell] = {}
         self._unable: dict[str, float] = {}  # Until when, in trio's time, which nobody can set.
         self._pauses: dict[str, float] = {}
@@ -107,7 +112,8 @@ class Host:
         room = self._runs_max - len(self._active)
         try:
             # What was taken up a moment ago is not claimed yet, and counts as nobody's.
-            due = await self._journal.due(room + len(self._active) + len(self._unable), dead=self._dead)
+            most = room + len(self._active) + len(self._unable)
+            due = await self._journal.due(most, dead=self._dead, kinds=self._kinds)
         except (JournalDamaged, JournalNewer):
             raise
         except JournalError as error:

@@ -2,8 +2,9 @@
 
 A link is the SHA-256 of the previous record's hash, the run, the place, the time, the epoch, the consumed message and
 the event's stored body. Every field has a fixed width or a length before it, so no byte can move from one field to its
-neighbour unnoticed. The body names its texts by their own SHA-256, so the chain covers them too. A cut tail is noticed
-because the status row holds the last record's place and hash.
+neighbour unnoticed. The body names its texts by their own SHA-256, so the chain covers them too. The first record
+follows a hash of the run's kind and format. A cut tail is noticed because the status row holds the last record's place
+and hash.
 """
 
 import hashlib
@@ -13,16 +14,18 @@ from typing import NamedTuple, TypeVar
 
 from runtime.core.errors import JournalDamaged
 from runtime.core.events import Codec, Record
+from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND
 from runtime.journal.port import InboxItem
 from runtime.journal.validation import Entry
 
 E = TypeVar("E")
 
 GENESIS = bytes(32)
-"""What the first record of every run follows."""
+"""What the first record follows in a run of the first kind and format: in every run of earlier releases."""
 
 _PREVIOUS_AND_RUN = struct.Struct(">32sB")
 _PLACE = struct.Struct(">QdQqQ")
+_FORMAT_AND_KIND = struct.Struct(">QB")
 _SIZES = struct.Struct(">qd3Q")
 _NOT_CONSUMING = -1
 
@@ -43,6 +46,14 @@ class Tip(NamedTuple):
 
     seq: int
     hash: bytes
+
+
+def genesis(kind: str, format: int) -> bytes:
+    """Return what the first record of a run of this kind and format version follows."""
+    if (kind, format) == (FIRST_KIND, FIRST_FORMAT):
+        return GENESIS
+    name = kind.encode()
+    return hashlib.sha256(GENESIS + _FORMAT_AND_KIND.pack(format, len(name)) + name).digest()
 
 
 def link(previous: bytes, run: str, row: Stored) -> bytes:

@@ -18,9 +18,27 @@ from runtime.core.errors import Fenced, Held, HomeBudgetSpent, RunExists, RunNot
 from runtime.core.events import Codec, Record
 from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import Summary
-from runtime.journal.chain import GENESIS, Stored, Tip, decode, extend, records, verify
-from runtime.journal.port import Dead, Due, Fact, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
-from runtime.journal.validation import Entry, admit_facts, admit_run, admit_summary, admit_text, check_consumable
+from runtime.journal.chain import Stored, Tip, decode, extend, genesis, records, verify
+from runtime.journal.kinds import (
+    FIRST_FORMAT,
+    FIRST_KIND,
+    Codecs,
+    Formats,
+    check_drivable,
+    codec_of,
+    codecs_by_kind,
+    drivable,
+)
+from runtime.journal.port import Dead, Due, Fact, HostRow, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
+from runtime.journal.validation import (
+    Entry,
+    admit_facts,
+    admit_kind,
+    admit_run,
+    admit_summary,
+    admit_text,
+    check_consumable,
+)
 
 E = TypeVar("E")
 T = TypeVar("T")
@@ -34,8 +52,11 @@ Fault = Callable[[str, Moment], None]
 @dataclass
 class _Run:
     title: str
+    kind: str
+    format: int
     created: float
     updated: float
+    first: Tip
     summary: Summary = field(default_factory=lambda: Summary("running"))
     rows: list[Stored] = field(default_factory=list)
     posted: list[InboxItem] = field(default_factory=list)
@@ -51,30 +72,37 @@ class _Run:
 
     @property
     def tip(self) -> Tip:
-        return Tip(len(self.rows), self.rows[-1].hash) if self.rows else Tip(0, GENESIS)
+        return Tip(len(self.rows), self.rows[-1].hash) if self.rows else self.first
 
 
 @dataclass
 class MemoryStore:
-    """What was committed: the runs in the order of their admission, every text once, by its hash, and the days."""
+    """What was committed."""
 
     runs: dict[str, _Run] = field(default_factory=dict)
+    """The runs by their ids, in the order of their admission."""
     texts: dict[str, bytes] = field(default_factory=dict)
+    """Every text once, by its hash in hex."""
     days: dict[int, Amount] = field(default_factory=dict)
+    """What was committed on each UTC day, counted from 1970."""
+    hosts: dict[str, HostRow] = field(default_factory=dict)
+    """The hosts that have announced themselves and not departed."""
     version: int = 0
+    """How many commits there were."""
 
 
 @asynccontextmanager
 async def open_memory(
-    codec: Codec[E],
+    codecs: Codec[E] | Codecs,
     clock: Clock,
     *,
     store: MemoryStore | None = None,
     fault: Fault | None = None,
     budget: HomeBudget | None = None,
 ) -> AsyncIterator[Journal[E]]:
-    """Open a journal in memory, on a new store or the one given."""
-    yield _MemoryJournal(codec, clock, store or MemoryStore(), fault or _no_fault, budget or HomeBudget())
+    """Open a journal in memory, on a new store or the one given; `codecs` are those of the kinds that it can read."""
+    known = codecs_by_kind(codecs)
+    yield _MemoryJournal(known, clock, store or MemoryStore(), fault or _no_fault, budget or HomeBudget())
 
 
 def _no_fault(operation: str, moment: Moment) -> None:
@@ -82,18 +110,22 @@ def _no_fault(operation: str, moment: Moment) -> None:
 
 
 class _MemoryJournal(Generic[E]):
-    def __init__(self, codec: Codec[E], clock: Clock, store: MemoryStore, fault: Fault, budget: HomeBudget) -> None:
-        self._codec, self._clock, self._store, self._fault, self._budget = codec, clock, store, fault, budget
+    def __init__(self, codecs: Codecs, clock: Clock, store: MemoryStore, fault: Fault, budget: HomeBudget) -> None:
+        self._codecs, self._clock, self._store, self._fault, self._budget = codecs, clock, store, fault, budget
 
-    async def create(self, run: str, title: str) -> None:
+    def now(self) -> float:
+        return self._clock.now()
+
+    async def create(self, run: str, title: str, kind: str = FIRST_KIND, format: int = FIRST_FORMAT) -> None:
         admit_run(run)
         admit_text(title, "title")
+        admit_kind(kind, format)
         now = self._clock.now()
 
         def commit() -> None:
             if run in self._store.runs:
                 raise RunExists(run)
-            self._store.runs[run] = _Run(title, now, now)
+            self._store.runs[run] = _Run(title, kind, format, now, now, Tip(0, genesis(kind, format)))
 
         await self._commit("create", commit)
 
@@ -108,12 +140,15 @@ class _MemoryJournal(Generic[E]):
         rows = [self._row(run, held, now) for run, held in reversed(self._store.runs.items()) if _matches(which, held)]
         return rows[: max(0, which.limit)]
 
-    async def claim(self, run: str, owner: str, ttl: float, *, dead: Dead = nobody) -> int:
+    async def claim(
+        self, run: str, owner: str, ttl: float, *, dead: Dead = nobody, kinds: Formats | None = None
+    ) -> int:
         admit_text(owner, "owner")
         now = self._clock.now()
 
         def commit() -> int:
             held = self._run(run)
+            check_drivable(kinds, run, held.kind, held.format)
             if held.owner is not None and held.lease_end > now and not dead(held.owner):
                 raise Held(run, held.owner, held.lease_end)
             held.owner, held.lease_end, held.epoch = owner, now + ttl, held.epoch + 1
@@ -147,8 +182,8 @@ class _MemoryJournal(Generic[E]):
         summary: Summary,
         overdraw: bool = False,
     ) -> list[Record[E]]:
-        entries = admit_facts(self._codec, facts)
         admit_summary(summary)
+        entries = admit_facts(self._codec(run, self._run(run)), facts) if facts else []
         now = self._clock.now()
 
         def commit() -> list[Stored]:
@@ -169,14 +204,13 @@ class _MemoryJournal(Generic[E]):
 
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
         await trio.lowlevel.checkpoint()
-        rows = self._run(run).rows
-        end = self._run(run).tip
-        if after > end.seq:
-            return []
-        start = Tip(after, rows[after - 1].hash) if after > 0 else Tip(0, GENESIS)
+        held = self._run(run)
+        rows, end = held.rows, held.tip
+        after = min(max(0, after), end.seq)
+        start = Tip(after, rows[after - 1].hash) if after > 0 else Tip(0, genesis(held.kind, held.format))
         rows = rows[start.seq :]
         verify(run, start, rows, end)
-        return decode(self._codec, run, rows, self._store.texts.get)
+        return decode(self._codec(run, held), run, rows, self._store.texts.get)
 
     async def post(self, run: str, key: str, body: str) -> Posted:
         admit_text(key, "key")
@@ -197,12 +231,14 @@ class _MemoryJournal(Generic[E]):
         await trio.lowlevel.checkpoint()
         return self._run(run).posted[max(0, after) :]
 
-    async def due(self, limit: int, *, dead: Dead = nobody) -> Due:
+    async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
         await trio.lowlevel.checkpoint()
         now, free, mail, later = self._clock.now(), [], set(), []
         living = {held.owner for held in self._store.runs.values() if held.owner is not None and held.lease_end > now}
         living = {owner for owner in living if not dead(owner)}
         for run, held in self._store.runs.items():
+            if not drivable(kinds, held.kind, held.format):
+                continue
             at = held.summary.due if held.rows else None
             if at is not None and at > now:
                 later.append(at)
@@ -211,6 +247,20 @@ class _MemoryJournal(Generic[E]):
             elif held.rows and ((at is not None and at <= now) or (held.unread and held.summary.status != "parked")):
                 free.append(run)
         return Due(tuple(free[: max(0, limit)]), frozenset(mail), min(later, default=None))
+
+    async def announce(self, host: str, owner: str, ttl: float) -> None:
+        admit_text(host, "host")
+        admit_text(owner, "owner")
+        row = HostRow(host, owner, self._clock.now() + ttl)
+        await self._commit("announce", lambda: self._store.hosts.update({host: row}))
+
+    async def depart(self, host: str) -> None:
+        await self._commit("depart", lambda: self._store.hosts.pop(host, None))
+
+    async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:
+        await trio.lowlevel.checkpoint()
+        now = self._clock.now()
+        return [row for row in self._store.hosts.values() if row.until > now and not dead(row.owner)]
 
     async def spent_today(self) -> Amount:
         await trio.lowlevel.checkpoint()
@@ -237,6 +287,9 @@ class _MemoryJournal(Generic[E]):
             raise HomeBudgetSpent(limit, self._budget.again(now), self._budget)
         held.account, self._store.days[account.day] = account, day
 
+    def _codec(self, run: str, held: _Run) -> Codec[E]:
+        return codec_of(self._codecs, run, held.kind, held.format)
+
     def _run(self, run: str) -> _Run:
         try:
             return self._store.runs[run]
@@ -252,7 +305,17 @@ class _MemoryJournal(Generic[E]):
     def _row(self, run: str, held: _Run, now: float) -> RunRow:
         owner = held.owner if held.lease_end > now else None
         return RunRow(
-            run, held.title, held.created, held.updated, len(held.rows), held.summary, owner, held.epoch, held.unread
+            run,
+            held.title,
+            held.created,
+            held.updated,
+            len(held.rows),
+            held.summary,
+            owner,
+            held.epoch,
+            held.unread,
+            held.kind,
+            held.format,
         )
 
 

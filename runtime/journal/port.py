@@ -12,6 +12,7 @@ from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 from runtime.core.events import Record
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
+from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND, Formats
 
 E = TypeVar("E")
 
@@ -25,20 +26,30 @@ class Fact(NamedTuple, Generic[E]):
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run's status row. Times are UTC seconds since 1970; `owner` is None when nobody holds a live lease.
-
-    `unread` says that a message lies in its inbox which no record has consumed; a run that has finished reads none.
-    """
+    """A run's status row. Times are UTC seconds since 1970."""
 
     run: str
+    """Its id."""
     title: str
+    """What lists of runs call it."""
     created: float
+    """When it was admitted."""
     updated: float
+    """When the row changed last."""
     last_seq: int
+    """The place of its last record; 0 where it has none."""
     summary: Summary
+    """What its machine says about its state."""
     owner: str | None
+    """Who drives it; None when nobody holds a live lease."""
     epoch: int
+    """How often it was claimed."""
     unread: bool = False
+    """Whether a message lies in its inbox that no record has consumed; a run that has finished reads none."""
+    kind: str = FIRST_KIND
+    """The name of its kind, which this process need not know."""
+    format: int = FIRST_FORMAT
+    """The version of its kind's format that its events are written in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +97,18 @@ class InboxItem:
     at: float
 
 
+@dataclass(frozen=True, slots=True)
+class HostRow:
+    """A host that serves the journal now."""
+
+    host: str
+    """Its id, which no other host has."""
+    owner: str
+    """The name of its process, as in leases."""
+    until: float
+    """When its presence ends, unless it is announced again (UTC seconds since 1970)."""
+
+
 Dead = Callable[[str], bool]
 """Tells whether the owner of a lease is certainly gone; asked within the transaction, so it must be quick."""
 
@@ -96,10 +119,24 @@ def nobody(_: str) -> bool:
 
 
 class Journal(Protocol[E]):
-    """The port. All adapters are used as `async with open_...(...) as journal`."""
+    """The port. All adapters are used as `async with open_...(...) as journal`.
 
-    async def create(self, run: str, title: str) -> None:
-        """Admit a run, durably. Raises `RunExists`. `run` matches `[a-z0-9][a-z0-9._-]{0,63}`."""
+    Leases, days, due times and the presence of hosts go by the journal's own clock, which all processes share.
+    """
+
+    def now(self) -> float:
+        """Return the time of the journal's clock, in UTC seconds since 1970. It costs next to nothing.
+
+        Where the clock is a server's, this is an estimate, made from its last answer; the server itself decides about
+        leases, days and due times.
+        """
+        ...
+
+    async def create(self, run: str, title: str, kind: str = FIRST_KIND, format: int = FIRST_FORMAT) -> None:
+        """Admit a run of a kind, whose events will be written in a version of that kind's format, durably.
+
+        `run` matches `[a-z0-9][a-z0-9._-]{0,63}`. The kind need not be known here. Raises `RunExists`.
+        """
         ...
 
     async def row(self, run: str) -> RunRow:
@@ -110,11 +147,14 @@ class Journal(Protocol[E]):
         """Return the status rows that match, the newest run (the one admitted last) first."""
         ...
 
-    async def claim(self, run: str, owner: str, ttl: float, *, dead: Dead = nobody) -> int:
+    async def claim(
+        self, run: str, owner: str, ttl: float, *, dead: Dead = nobody, kinds: Formats | None = None
+    ) -> int:
         """Take the run's lease for `ttl` seconds and return a new epoch, one above the last.
 
         A live lease is respected whoever asks, its own holder included; one that has run out may be taken, and so may
-        one whose holder `dead` proves to be gone. Raises `RunNotFound`, `Held`.
+        one whose holder `dead` proves to be gone. Raises `RunNotFound`, `KindUnknown` for a run that is not of these
+        kinds and formats, `Held`.
         """
         ...
 
@@ -144,12 +184,15 @@ class Journal(Protocol[E]):
         No facts at all is a change of the status row only. A posted message is consumed at most once in a run, by the
         fact that names it; naming one that was consumed or never posted is a `JournalError`.
 
-        Raises `RunNotFound`, `Fenced`, `SequenceConflict`, `StorageFull`, `HomeBudgetSpent`.
+        Raises `RunNotFound`, `KindUnknown`, `Fenced`, `SequenceConflict`, `StorageFull`, `HomeBudgetSpent`.
         """
         ...
 
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
-        """Return the records after `after`, verified. Raises `RunNotFound`, `JournalDamaged`."""
+        """Return the records after `after`, verified. Raises `RunNotFound`, `JournalDamaged`, `KindUnknown`.
+
+        Verified from the first record, also the run's kind and format are: the chain covers them.
+        """
         ...
 
     async def post(self, run: str, key: str, body: str) -> Posted:
@@ -160,12 +203,24 @@ class Journal(Protocol[E]):
         """Return posted messages with an id above `after`, in order. Raises `RunNotFound`, `JournalDamaged`."""
         ...
 
-    async def due(self, limit: int, *, dead: Dead = nobody) -> Due:
-        """Return what nobody looks after: at most `limit` runs to take up, and all that have mail.
+    async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
+        """Return what nobody looks after, of these kinds and formats: at most `limit` runs, and all that have mail.
 
         A run whose lease has ended or whose driver `dead` proves to be gone is driven by nobody. Costs nothing for runs
         that wait. A run that has no record yet, or was parked by a person, is left alone.
         """
+        ...
+
+    async def announce(self, host: str, owner: str, ttl: float) -> None:
+        """Enter a host as present for `ttl` seconds from now, or prolong its presence."""
+        ...
+
+    async def depart(self, host: str) -> None:
+        """Enter that a host is not present any more; a no-op for one that is not."""
+        ...
+
+    async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:
+        """Return the hosts that are present and whose process `dead` does not prove to be gone. Changes nothing."""
         ...
 
     async def spent_today(self) -> Amount:

@@ -14,8 +14,14 @@ from runtime.journal.port import Fact
 
 E = TypeVar("E")
 
+KIND = re.compile(r"[a-z][a-z0-9_]{0,63}")
+"""What a kind of runs may be called."""
+
 RUN_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 """What a run may be called: safe as a file name, in a URL and in a request header."""
+
+FORMAT_MAX = 2**31 - 1
+"""The highest format version that a store has to hold."""
 
 TEXT_BYTES_MAX = 64 * 1024 * 1024
 """The largest single text or event, in bytes of UTF-8; far above any prompt, far below SQLite's own limit of 1 GB."""
@@ -36,6 +42,15 @@ def admit_run(run: str) -> str:
         hint = "1 to 64 of a-z, 0-9, dot, underscore and hyphen, starting with a letter or a digit"
         raise UsageProblem(f"{run!r} is not a run id", hint=hint)
     return run
+
+
+def admit_kind(kind: str, format: int) -> None:
+    """Raise `UsageProblem` unless a run may be of this kind and format version."""
+    if KIND.fullmatch(kind) is None:
+        hint = "1 to 64 of a-z, 0-9 and underscore, starting with a letter"
+        raise UsageProblem(f"{kind!r} is not the name of a kind of runs", hint=hint)
+    if not 1 <= format <= FORMAT_MAX:
+        raise UsageProblem(f"{format} is not a format version", hint=f"1 to {FORMAT_MAX:,}")
 
 
 def known_run(run: str) -> str:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from actors.guards import plan_expansive, plan_medium, plan_minimal
-from actors.plans.plan import read_plan
+from actors.plans.reader import read_plan
 from actors.plans.semantics import replay
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code

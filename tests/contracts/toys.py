@@ -35,7 +35,17 @@ Toy = Noted | Counted
 
 CODEC: Codec[Toy] = Codec([Noted, Counted])
 
-Opener = Callable[[], AbstractAsyncContextManager[Journal[Toy]]]
+
+class Bid(Event):
+    """An event of another kind of runs."""
+
+    kind: Literal["bid"] = "bid"
+    price: int
+
+
+HAGGLING: Codec[Bid] = Codec([Bid], format=2)
+
+Opener = Callable[..., AbstractAsyncContextManager[Journal[Toy]]]
 
 RUNNING = Summary("running")
 

@@ -7,7 +7,7 @@ from actors.guards.plan_settings import Settings
 from actors.handlers.handlers import INLINE_BYTES_MAX
 from actors.planning.advance import BACKOFF_FIRST, BACKOFF_TOTAL_MAX, TRIES_MAX
 from actors.planning.prompt_context import PREVIEW_MAX
-from actors.plans.values import RETRY_BUDGET_DEFAULT, TOTAL_RETRY_BUDGET_DEFAULT
+from actors.plans.plan import RETRY_BUDGET_DEFAULT, TOTAL_RETRY_BUDGET_DEFAULT
 from actors.prompting.render import (
     ANSWER_BYTES_MAX,
     DEPENDENCY_BYTES_MAX,

@@ -30,6 +30,8 @@ COPIED = {
     "inbox": "run, id, key, body, at, seal",
     "texts": "hash, text",
 }
+PACKED = 3
+"""The first version with rows that hold several records."""
 BOOKS = "calls, tokens, micro_usd, day, calls_before, micro_usd_before"
 
 
@@ -69,7 +71,7 @@ async def interrupted(engine, run, act):
 
 
 def write_as(version, source, target):
-    """Write a journal's content as a release of an earlier version did: each record in a row of its own."""
+    """Write a journal's content as a release of an earlier version did: at first each record in its own row."""
     with closing(apsw.Connection(str(source))) as new, closing(apsw.Connection(str(target))) as old, old:
         for statement in chain.from_iterable(schema.CHANGES[:version]):
             old.execute(statement)
@@ -81,7 +83,8 @@ def write_as(version, source, target):
             copy(old, table, columns, new.execute(f"SELECT {columns} FROM {table}"))
         old.execute("UPDATE runs SET owner = NULL, lease_end = 0.0")
         for number, run in new.execute("SELECT id, run FROM runs"):
-            rows = unpack(run, Tip(0, GENESIS), statements.rows_after(new, number, 0))
+            packed = statements.rows_after(new, number, 0)
+            rows = packed if version >= PACKED else unpack(run, Tip(0, GENESIS), packed)
             copy(old, "events", "run, seq, at, epoch, inbox, body, hash", [(number, *row) for row in rows])
     target.chmod(0o600)
 
@@ -137,4 +140,5 @@ async def test_the_runs_of_an_earlier_journal_go_on_where_they_were(tmp_path, ve
     for run in set(RUNS) - {"done"}:
         [(number,)] = query(old, f"SELECT id FROM runs WHERE run = '{run}'")
         packed = query(old, f"SELECT instr(body, x'0a') > 0 FROM events WHERE run = {number}")
-        assert {True, False} == {bool(several) for (several,) in packed}, "rows of one record, and rows of several"
+        found = {bool(several) for (several,) in packed}
+        assert True in found if version >= PACKED else found == {True, False}, "rows of one record, and rows of several"

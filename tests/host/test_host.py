@@ -273,7 +273,7 @@ async def test_a_host_that_hears_too_late_of_a_run_that_rests_again_leaves_it_as
 
         late_news = [Due(runs=("first",))]
 
-        async def late(limit, *, dead):
+        async def late(limit, *, dead, kinds=None):
             await trio.lowlevel.checkpoint()
             return late_news.pop() if late_news else Due()
 

@@ -21,7 +21,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def open_journal(path, clock):
-    return partial(open_sqlite, path, CODEC, clock)
+    return partial(open_sqlite, path, codecs=CODEC, clock=clock)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.core.errors import JournalDamaged
-from runtime.journal.chain import GENESIS, Stored, Tip, decode, extend, link, seal, verify
+from runtime.journal.chain import GENESIS, Stored, Tip, decode, extend, genesis, link, seal, verify
 from runtime.journal.port import Fact, InboxItem
 from runtime.journal.validation import admit_facts
 from tests.contracts.toys import CODEC, Counted, Noted
@@ -55,6 +55,14 @@ def test_the_link_is_what_the_records_were_written_with():
     place = b"".join(number.to_bytes(8, "big") for number in (3, 0x408F440000000000, 2, 2**64 - 1, len(body)))
     expected = hashlib.sha256(GENESIS + b"\x01a" + place + body).digest()
     assert link(GENESIS, "a", Stored(3, 1_000.5, 2, None, body, b"")) == expected
+
+
+def test_the_first_record_follows_the_kind_and_format_of_its_run():
+    """Frozen as well. Runs of earlier releases, which stored neither, follow nothing."""
+    assert genesis("planning", 1) == GENESIS == bytes(32)
+    expected = hashlib.sha256(GENESIS + (2).to_bytes(8, "big") + b"\x08planning").digest()
+    assert genesis("planning", 2) == expected
+    assert len({genesis(kind, format) for kind in ("planning", "other") for format in (1, 2, 300)}) == 6
 
 
 def test_a_whole_chain_verifies_from_any_record():

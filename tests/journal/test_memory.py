@@ -22,7 +22,7 @@ def store():
 
 @pytest.fixture
 def open_journal(clock, store):
-    return partial(open_memory, CODEC, clock, store=store)
+    return partial(open_memory, codecs=CODEC, clock=clock, store=store)
 
 
 class TestMemory(JournalContract):

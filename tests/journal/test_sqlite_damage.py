@@ -9,6 +9,7 @@ from runtime.core.errors import (
     ReplanError,
 )
 from runtime.journal.port import RunFilter
+from tests.contracts.toys import CODEC, RUNNING, counted
 from tests.journal.behind import change, query
 
 
@@ -51,6 +52,21 @@ async def test_a_cut_tail_or_a_changed_status_row_is_noticed(written, open_journ
         for after in (0, 1, 2):
             with pytest.raises(JournalDamaged, match=f"run {row.run!r}"):
                 await journal.read(row.run, after)
+
+
+@pytest.mark.parametrize("records", [0, 1])
+@pytest.mark.parametrize("kind", ["planning", "haggling"])
+@pytest.mark.parametrize("statement", ["UPDATE runs SET kind = 'other'", "UPDATE runs SET format = 2"])
+async def test_a_changed_kind_or_format_is_noticed(open_journal, path, kind, statement, records):
+    codecs = {"planning": CODEC, "haggling": CODEC, "other": CODEC}
+    async with open_journal(codecs=codecs) as journal:
+        await journal.create("a", "", kind)
+        epoch = await journal.claim("a", "driver", 60.0)
+        await journal.append("a", after=0, epoch=epoch, facts=counted(1, 2)[:records], summary=RUNNING)
+    change(path, statement)
+    async with open_journal(codecs=codecs) as journal:
+        with pytest.raises(JournalDamaged, match="run 'a', record"):
+            await journal.read("a")
 
 
 @pytest.mark.parametrize("column", ["key", "body", "at", "seal"])

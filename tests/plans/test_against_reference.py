@@ -4,9 +4,10 @@ import random
 
 from hypothesis import given, settings
 
+from actors.plans.contingency import contingent_steps
 from actors.plans.exploration import explore
 from actors.plans.graph import order_of
-from actors.plans.nominal import NominalRun, contingent_steps
+from actors.plans.nominal import NominalRun
 from actors.plans.semantics import compile_plan, replay
 from tests.plans.reference import Walk, possibly_false
 from tests.plans.strategies import going_back_plan, plans, policies
@@ -29,7 +30,7 @@ def criterion_agrees(plan):
     """Compare the criterion with every order, taking all steps as nominal."""
     order = order_of(plan)
     run = NominalRun(plan, order, frozenset())
-    found = {order.steps[place].step_id: {one.token for one in run.unmet_before(place)} for place in run.places}
+    found = {order.steps[index].step_id: {one.token for one in run.unmet_before(index)} for index in run.indices}
     found[None] = {one.token for one in run.unmet_at_end()}
     assert {one: unmet for one, unmet in found.items() if unmet} == possibly_false(plan, plan.steps)
 
@@ -43,7 +44,7 @@ def test_the_nominal_run_leaves_contingent_steps_out(plan):
     nominal = [step for step in plan.steps if step.step_id not in contingent]
     if any(step.dependencies & contingent for step in nominal):
         return  # Such a step never starts in the nominal run; the guard rejects it for that.
-    found = {order.steps[place].step_id: {one.token for one in run.unmet_before(place)} for place in run.places}
+    found = {order.steps[index].step_id: {one.token for one in run.unmet_before(index)} for index in run.indices}
     found[None] = {one.token for one in run.unmet_at_end()}
     expected = possibly_false(plan, nominal) if nominal else {None: plan.goal_state - plan.initial_state}
     assert {one: unmet for one, unmet in found.items() if unmet} == {
@@ -69,8 +70,8 @@ def agree(plan):
         then = replay(plan, end.trace)
         assert then.end == "dead_end"
         assert plan.goal_state - then.tokens == set(end.missing)
-    for place, trace in seen.broken.items():
-        rule, holds = plan.invariants[place], replay(plan, trace).tokens
+    for index, trace in seen.broken.items():
+        rule, holds = plan.invariants[index], replay(plan, trace).tokens
         assert rule.when <= holds
         assert not (rule.must <= holds and rule.must_not.isdisjoint(holds))
     for trace in (seen.loop, seen.trap):

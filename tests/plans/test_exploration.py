@@ -1,7 +1,7 @@
 """Exploring all traces: what is merged, what is left out, and what must not be."""
 
 from actors.plans.exploration import explore
-from actors.plans.plan import read_plan
+from actors.plans.reader import read_plan
 from actors.plans.semantics import compile_plan
 from tests.plans.build import plan, step
 from tests.plans.reference import Walk

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.plans.plan import read_plan
+from actors.plans.reader import read_plan
 from actors.plans.semantics import replay
 from tests.plans.build import errors, judge, plan, step, warnings
 

@@ -13,7 +13,7 @@ from actors.values.findings import Verdict
 from runtime.models.replies import Parsed
 from tests.plans.build import GUARDS, judge, plan, step
 from tests.plans.strategies import plans, policies
-from tests.plans.test_reading import JSON
+from tests.plans.test_reader import JSON
 
 LEVELS = list(GUARDS)
 

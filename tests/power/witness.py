@@ -49,8 +49,8 @@ class Watched:
     def __getattr__(self, name):
         return getattr(self._journal, name)
 
-    async def create(self, run, title):
-        await self._journal.create(run, title)
+    async def create(self, run, title, *kind):
+        await self._journal.create(run, title, *kind)
         self._witness.admitted.add(run)
 
     async def append(self, run, *, after, facts, **keys):

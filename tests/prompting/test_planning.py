@@ -22,7 +22,8 @@ from actors.guards.shapes import (
     STRATEGIES,
     STRATEGY_SCHEMA,
 )
-from actors.plans.plan import RESERVED_IDS, plan_schema
+from actors.plans.plan import RESERVED_IDS
+from actors.plans.schema import plan_schema
 from actors.policy.cause import CLASSIFIER, Cause, read_cause
 from actors.prompting.book import load_prompts
 from actors.prompting.render import render

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.plans.plan import read_plan
+from actors.plans.reader import read_plan
 from actors.plans.semantics import replay
 from actors.rules.plan import template_plan
 

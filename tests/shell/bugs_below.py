@@ -37,14 +37,14 @@ def without_epoch(journal, run, epoch):
     return journal._run(run)
 
 
-async def claim_of_another(journal, run, owner, ttl, *, dead):
+async def claim_of_another(journal, run, owner, ttl, *, dead, kinds=None):
     """Take a run whoever holds it."""
-    return await CLAIM(journal, run, owner, ttl, dead=lambda _: True)
+    return await CLAIM(journal, run, owner, ttl, dead=lambda _: True, kinds=kinds)
 
 
-async def claim_same_epoch(journal, run, owner, ttl, *, dead):
+async def claim_same_epoch(journal, run, owner, ttl, *, dead, kinds=None):
     """Hand out an epoch that somebody else had."""
-    epoch = await CLAIM(journal, run, owner, ttl, dead=dead)
+    epoch = await CLAIM(journal, run, owner, ttl, dead=dead, kinds=kinds)
     held = journal._run(run)
     held.epoch = max(1, epoch - 1)
     return held.epoch

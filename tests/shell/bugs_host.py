@@ -109,9 +109,9 @@ class BuriesNobody(Host):
         self._unable[run] = float("inf")
 
 
-async def due_with_parked(journal, limit, *, dead):
+async def due_with_parked(journal, limit, *, dead, kinds=None):
     """Count the runs that a person has parked as due."""
-    found = await DUE(journal, limit, dead=dead)
+    found = await DUE(journal, limit, dead=dead, kinds=kinds)
     parked = (run for run, held in journal._store.runs.items() if held.summary.status == "parked")
     return replace(found, runs=(*found.runs, *parked))
 

@@ -290,7 +290,7 @@ class _Exchange(BaseHTTPRequestHandler):
         except OSError:
             return b""
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+    def log_message(self, format: str, *args: Any) -> None:
         """Say nothing on stderr."""
 
 

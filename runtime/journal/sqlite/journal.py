@@ -22,12 +22,21 @@ from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
 from runtime.journal import folder
 from runtime.journal.chain import Stored, Tip, decode, extend, records, verify
-from runtime.journal.port import Dead, Due, Fact, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
+from runtime.journal.kinds import (
+    FIRST_FORMAT,
+    FIRST_KIND,
+    Codecs,
+    Formats,
+    check_drivable,
+    codec_of,
+    codecs_by_kind,
+)
+from runtime.journal.port import Dead, Due, Fact, HostRow, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
 from runtime.journal.sqlite import schema, statements
 from runtime.journal.sqlite.packing import unpack
 from runtime.journal.sqlite.thread import ConnectionThread, Explain, open_thread
 from runtime.journal.sqlite.writer import Writer, open_writer
-from runtime.journal.validation import admit_facts, admit_run, admit_summary, admit_text, known_run
+from runtime.journal.validation import admit_facts, admit_kind, admit_run, admit_summary, admit_text, known_run
 
 E = TypeVar("E")
 T = TypeVar("T")
@@ -39,7 +48,7 @@ GROUP_MAX = 512
 @asynccontextmanager
 async def open_sqlite(
     path: Path,
-    codec: Codec[E],
+    codecs: Codec[E] | Codecs,
     clock: Clock,
     *,
     vfs: str | None = None,
@@ -48,7 +57,8 @@ async def open_sqlite(
 ) -> AsyncIterator[Journal[E]]:
     """Open the journal in a file, and make both it (0600) and its folder (0700) if they are missing.
 
-    `vfs` names a file system registered with APSW; its files are its own business, so no folder or mode is checked.
+    `codecs` are those of the kinds of runs that it can read; a single one is that of `FIRST_KIND`. `vfs` names a file
+    system registered with APSW; its files are its own business, so no folder or mode is checked.
     `busy_seconds` is how long to wait for another process that is writing. When the context ends, everything handed in
     was written and no thread or file is left.
 
@@ -69,13 +79,14 @@ async def open_sqlite(
         # Asked on trio's thread, it waits for nobody; opened on another, because opening may touch the disk.
         with closing(await reading.do(lambda _: watcher())) as watching:
             allowed = budget or HomeBudget()
-            yield _SqliteJournal(codec, clock, explain, allowed, writing=writing, reading=reading, watching=watching)
+            known = codecs_by_kind(codecs)
+            yield _SqliteJournal(known, clock, explain, allowed, writing=writing, reading=reading, watching=watching)
 
 
 class _SqliteJournal(Generic[E]):
     def __init__(
         self,
-        codec: Codec[E],
+        codecs: Codecs,
         clock: Clock,
         explain: Explain,
         budget: HomeBudget,
@@ -84,15 +95,22 @@ class _SqliteJournal(Generic[E]):
         reading: ConnectionThread,
         watching: apsw.Connection,
     ) -> None:
-        self._codec, self._clock, self._explain, self._budget = codec, clock, explain, budget
+        self._codecs, self._clock, self._explain, self._budget = codecs, clock, explain, budget
         self._writing, self._reading, self._watching = writing, reading, watching
         self._version = 0
+        self._kinds: dict[str, tuple[str, int]] = {}  # Kind and format of the runs that are driven here: they stay.
 
-    async def create(self, run: str, title: str) -> None:
+    def now(self) -> float:
+        return self._clock.now()
+
+    async def create(self, run: str, title: str, kind: str = FIRST_KIND, format: int = FIRST_FORMAT) -> None:
         admit_run(run)
         admit_text(title, "title")
+        admit_kind(kind, format)
         now = self._clock.now()
-        await self._writing.do(lambda connection: statements.add_run(connection, run, title, now))
+        await self._writing.do(
+            lambda connection: statements.add_run(connection, run, title, now, kind=kind, format=format)
+        )
 
     async def row(self, run: str) -> RunRow:
         known_run(run)
@@ -104,20 +122,25 @@ class _SqliteJournal(Generic[E]):
         now = self._clock.now()
         return await self._look(lambda connection: statements.run_rows(connection, which, now))
 
-    async def claim(self, run: str, owner: str, ttl: float, *, dead: Dead = nobody) -> int:
+    async def claim(
+        self, run: str, owner: str, ttl: float, *, dead: Dead = nobody, kinds: Formats | None = None
+    ) -> int:
         known_run(run)
         admit_text(owner, "owner")
         now = self._clock.now()
 
-        def work(connection: apsw.Connection) -> int:
+        def work(connection: apsw.Connection) -> statements.RunLeaseRow:
             held = statements.lease(connection, run)
+            check_drivable(kinds, run, held.kind, held.format)
             if held.owner is not None and held.end > now and not dead(held.owner):
                 raise Held(run, held.owner, held.end)
             taken = held._replace(owner=owner, end=now + ttl, epoch=held.epoch + 1)
             statements.update_lease(connection, taken)
-            return taken.epoch
+            return taken
 
-        return await self._writing.do(work)
+        taken = await self._writing.do(work)
+        self._kinds[run] = taken.kind, taken.format
+        return taken.epoch
 
     async def renew(self, run: str, epoch: int, ttl: float) -> None:
         known_run(run)
@@ -138,6 +161,7 @@ class _SqliteJournal(Generic[E]):
                 statements.update_lease(connection, held._replace(owner=None))
 
         await self._writing.do(work)
+        self._kinds.pop(run, None)
 
     async def append(
         self,
@@ -151,7 +175,7 @@ class _SqliteJournal(Generic[E]):
     ) -> list[Record[E]]:
         known_run(run)
         admit_summary(summary)
-        entries = admit_facts(self._codec, facts)
+        entries = admit_facts(await self._codec(run), facts) if facts else []
         now = self._clock.now()
 
         def work(connection: apsw.Connection) -> list[Stored]:
@@ -176,13 +200,12 @@ class _SqliteJournal(Generic[E]):
 
         def work(connection: apsw.Connection) -> list[Record[E]]:
             held = statements.lease(connection, run)
-            if after > held.tip.seq:
-                return []
-            start = statements.tip_before(connection, held.id, max(0, after))
+            start = statements.tip_before(connection, held, max(0, after))
             rows = unpack(run, start, statements.rows_after(connection, held.id, start.seq))
             verify(run, start, rows, held.tip)
             wanted = rows[max(0, after) - start.seq :]
-            return decode(self._codec, run, wanted, partial(statements.text, connection))
+            codec = codec_of(self._codecs, run, held.kind, held.format)
+            return decode(codec, run, wanted, partial(statements.text, connection))
 
         return await self._look(work)
 
@@ -212,9 +235,24 @@ class _SqliteJournal(Generic[E]):
 
         return await self._look(work)
 
-    async def due(self, limit: int, *, dead: Dead = nobody) -> Due:
+    async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
         now = self._clock.now()
-        return await self._look(lambda connection: statements.due(connection, limit, now, dead))
+        return await self._look(lambda connection: statements.due(connection, limit, now, dead, kinds))
+
+    async def announce(self, host: str, owner: str, ttl: float) -> None:
+        admit_text(host, "host")
+        admit_text(owner, "owner")
+        now = self._clock.now()
+        row = HostRow(host, owner, now + ttl)
+        await self._writing.do(lambda connection: statements.announce(connection, row, now))
+
+    async def depart(self, host: str) -> None:
+        await self._writing.do(lambda connection: statements.depart(connection, host))
+
+    async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:
+        now = self._clock.now()
+        rows = await self._look(lambda connection: statements.present(connection, now))
+        return [row for row in rows if not dead(row.owner)]
 
     async def spent_today(self) -> Amount:
         day = day_of(self._clock.now())
@@ -230,6 +268,14 @@ class _SqliteJournal(Generic[E]):
         except apsw.Error as error:
             raise self._explain(error) from error
         return self._version
+
+    async def _codec(self, run: str) -> Codec[E]:
+        """Return the codec that a run's events are written with. Raises `RunNotFound`, `KindUnknown`."""
+        kind = self._kinds.get(run)
+        if kind is None:
+            held = await self._look(lambda connection: statements.lease(connection, run))
+            kind = held.kind, held.format
+        return codec_of(self._codecs, run, *kind)
 
     async def _look(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run a function of a connection in which nothing changes meanwhile."""

@@ -7,7 +7,8 @@ because they are large and often repeated.
 
 What must be found among thousands of runs has small tables of its own, so that the run's row, which every append
 changes, is in no index for it: `agenda` says when a run goes on by itself, `unread` that a message lies in its inbox,
-`spending` what a day has cost. A file of an earlier version is brought up to date when it is opened to write.
+`spending` what a day has cost, `hosts` which hosts serve the journal. A file of an earlier version is brought up to
+date when it is opened to write.
 """
 
 import time
@@ -106,7 +107,17 @@ HOST = (
 PACKED: tuple[str, ...] = ()
 """A row of `events` may hold several records (`packing`). The tables are the same; earlier releases cannot read it."""
 
-CHANGES = (FIRST, HOST, PACKED)
+KINDS = (
+    "ALTER TABLE runs ADD COLUMN kind TEXT NOT NULL DEFAULT 'planning'",
+    "ALTER TABLE runs ADD COLUMN format INTEGER NOT NULL DEFAULT 1",
+    """CREATE TABLE hosts (
+  id TEXT PRIMARY KEY,
+  owner TEXT NOT NULL,
+  until REAL NOT NULL
+) STRICT, WITHOUT ROWID""",
+)
+
+CHANGES = (FIRST, HOST, PACKED, KINDS)
 """What each version adds to the one before it. A new file goes through all of them as well."""
 
 VERSION = len(CHANGES)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from itertools import starmap
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -20,8 +21,9 @@ from runtime.core.errors import (
 from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import Summary
 from runtime.journal import folder
-from runtime.journal.chain import GENESIS, Stored, Tip, seal
-from runtime.journal.port import Dead, Due, InboxItem, RunFilter, RunRow
+from runtime.journal.chain import GENESIS, Stored, Tip, genesis, seal
+from runtime.journal.kinds import Formats
+from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow
 from runtime.journal.sqlite.packing import pack
 from runtime.journal.validation import Entry, check_consumable
 
@@ -29,7 +31,7 @@ E = TypeVar("E")
 
 _ROW = (
     "SELECT run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, calls, tokens, micro_usd,"
-    " owner, lease_end, epoch, id IN (SELECT run FROM unread) FROM runs"
+    " owner, lease_end, epoch, id IN (SELECT run FROM unread), kind, format FROM runs"
 )
 
 ROW = f"{_ROW} WHERE run = ?"
@@ -41,25 +43,31 @@ ROWS = (
 
 
 class RunLeaseRow(NamedTuple):
-    """What a run's row says about who drives it, where its records end and what it has committed.
-
-    `id` is its number in this file.
-    """
+    """What a run's row says about who drives it, where its records end and what it has committed."""
 
     id: int
+    """The run's number in this file."""
     owner: str | None
     end: float
     epoch: int
     tip: Tip
     account: Account
+    kind: str
+    format: int
+
+    @property
+    def start(self) -> Tip:
+        """Where the run's chain begins."""
+        return Tip(0, genesis(self.kind, self.format))
 
 
-def add_run(connection: apsw.Connection, run: str, title: str, now: float) -> None:
+def add_run(connection: apsw.Connection, run: str, title: str, now: float, *, kind: str, format: int) -> None:
     """Admit a run. Raises `RunExists`."""
     connection.execute(
-        "INSERT INTO runs (run, title, created, updated, last_seq, last_hash, status, detail, lease_end, epoch)"
-        " VALUES (?, ?, ?, ?, 0, ?, 'running', '', 0.0, 0) ON CONFLICT DO NOTHING",
-        (run, title, now, now, GENESIS),
+        "INSERT INTO runs"
+        " (run, title, created, updated, last_seq, last_hash, status, detail, lease_end, epoch, kind, format)"
+        " VALUES (?, ?, ?, ?, 0, ?, 'running', '', 0.0, 0, ?, ?) ON CONFLICT DO NOTHING",
+        (run, title, now, now, genesis(kind, format), kind, format),
     )
     if connection.changes() == 0:
         raise RunExists(run)
@@ -80,26 +88,26 @@ def run_rows(connection: apsw.Connection, which: RunFilter, now: float) -> list[
 
 def _run_row(row: Sequence[Any], now: float) -> RunRow:
     run, title, created, updated, last_seq, status, detail, waiting_since, next_wake, *committed = row[:12]
-    owner, lease_end, epoch, unread = row[12:]
+    owner, lease_end, epoch, unread, kind, format = row[12:]
     summary = Summary(status, detail, waiting_since, next_wake, Amount(*committed))
     living = owner if lease_end > now else None
-    return RunRow(run, title, created, updated, last_seq, summary, living, epoch, bool(unread))
+    return RunRow(run, title, created, updated, last_seq, summary, living, epoch, bool(unread), kind, format)
 
 
 def lease(connection: apsw.Connection, run: str) -> RunLeaseRow:
     """Return who drives the run and where its records end. Raises `RunNotFound`, `JournalDamaged`."""
     statement = (
-        "SELECT id, owner, lease_end, epoch, last_seq, last_hash, calls, tokens, micro_usd, day, calls_before,"
-        " micro_usd_before FROM runs WHERE run = ?"
+        "SELECT id, owner, lease_end, epoch, kind, format, last_seq, last_hash, calls, tokens, micro_usd, day,"
+        " calls_before, micro_usd_before FROM runs WHERE run = ?"
     )
-    for number, owner, end, epoch, last_seq, last_hash, *booked in connection.execute(statement, (run,)):
+    for number, owner, end, epoch, kind, format, last_seq, last_hash, *booked in connection.execute(statement, (run,)):
         if not (isinstance(epoch, int) and isinstance(last_seq, int) and isinstance(last_hash, bytes)):
             break
-        if len(last_hash) != len(GENESIS):
+        if not (len(last_hash) == len(GENESIS) and isinstance(kind, str) and isinstance(format, int)):
             break
         calls, tokens, micro_usd, day, calls_before, micro_usd_before = booked
         account = Account(Amount(calls, tokens, micro_usd), day, Amount(calls=calls_before, micro_usd=micro_usd_before))
-        return RunLeaseRow(number, owner, end, epoch, Tip(last_seq, last_hash), account)
+        return RunLeaseRow(number, owner, end, epoch, Tip(last_seq, last_hash), account, kind, format)
     else:
         raise RunNotFound(run)
     raise JournalDamaged(f"run {run!r}", "its status row cannot be read")
@@ -191,37 +199,63 @@ def spending(connection: apsw.Connection, day: int) -> Amount:
     return ZERO
 
 
-DUE = (
-    "SELECT runs.run FROM (SELECT run FROM agenda WHERE at <= :now UNION SELECT run FROM unread) AS due"
-    " JOIN runs ON runs.id = due.run WHERE last_seq > 0 AND status <> 'parked' AND (owner IS NULL OR lease_end <= :now"
-    " OR owner IN (SELECT value FROM json_each(:dead))) ORDER BY runs.id LIMIT :limit"
+_DRIVABLE = "AND (:kinds IS NULL OR format <= (SELECT value FROM json_each(:kinds) WHERE key = kind))"
+
+# Cross joins, so that SQLite goes along the small tables, and never through all runs.
+_DUE = (
+    "SELECT runs.run FROM (SELECT run FROM agenda INDEXED BY agenda_at WHERE at <= :now UNION SELECT run FROM unread)"
+    " AS due CROSS JOIN runs ON runs.id = due.run WHERE last_seq > 0 AND status <> 'parked' AND (owner IS NULL"
+    " OR lease_end <= :now OR owner IN (SELECT value FROM json_each(:dead)))"
 )
+_MAIL = (
+    "SELECT runs.run FROM unread CROSS JOIN runs ON runs.id = unread.run WHERE owner IS NOT NULL AND lease_end > :now"
+    " AND owner NOT IN (SELECT value FROM json_each(:dead))"
+)
+_NEXT = "SELECT at FROM agenda INDEXED BY agenda_at CROSS JOIN runs ON runs.id = agenda.run WHERE at > :now"
+
+DUE = f"{_DUE} {_DRIVABLE} ORDER BY runs.id LIMIT :limit"
+MAIL = f"{_MAIL} {_DRIVABLE}"
+NEXT = f"{_NEXT} {_DRIVABLE} ORDER BY at LIMIT 1"
 
 
-def due(connection: apsw.Connection, limit: int, now: float, dead: Dead) -> Due:
+def due(connection: apsw.Connection, limit: int, now: float, dead: Dead, kinds: Formats | None) -> Due:
     """Return what nobody looks after."""
     owners: list[Any] = connection.execute(
         "SELECT DISTINCT owner FROM runs WHERE owner IS NOT NULL AND lease_end > ?", (now,)
     ).fetchall()
     gone = json.dumps([owner for (owner,) in owners if dead(owner)])
-    wanted = {"now": now, "dead": gone, "limit": max(0, limit)}
+    drivable = None if kinds is None else json.dumps(dict(kinds))
+    wanted = {"now": now, "dead": gone, "kinds": drivable, "limit": max(0, limit)}
     runs: list[Any] = connection.execute(DUE, wanted).fetchall()
-    mail: list[Any] = connection.execute(
-        "SELECT runs.run FROM unread JOIN runs ON runs.id = unread.run WHERE owner IS NOT NULL AND lease_end > :now"
-        " AND owner NOT IN (SELECT value FROM json_each(:dead))",
-        wanted,
-    ).fetchall()
-    following: Any
-    ((following,),) = connection.execute("SELECT min(at) FROM agenda WHERE at > ?", (now,)).fetchall()
-    return Due(tuple(run for (run,) in runs), frozenset(run for (run,) in mail), following)
+    mail: list[Any] = connection.execute(MAIL, wanted).fetchall()
+    following: list[Any] = connection.execute(NEXT, wanted).fetchall()
+    soonest = following[0][0] if following else None
+    return Due(tuple(run for (run,) in runs), frozenset(run for (run,) in mail), soonest)
 
 
-def tip_before(connection: apsw.Connection, number: int, seq: int) -> Tip:
+def announce(connection: apsw.Connection, row: HostRow, now: float) -> None:
+    """Enter a host as present, and take those away whose presence has ended."""
+    connection.execute("DELETE FROM hosts WHERE until <= ?", (now,))
+    connection.execute("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?)", (row.host, row.owner, row.until))
+
+
+def depart(connection: apsw.Connection, host: str) -> None:
+    """Take a host away."""
+    connection.execute("DELETE FROM hosts WHERE id = ?", (host,))
+
+
+def present(connection: apsw.Connection, now: float) -> list[HostRow]:
+    """Return the hosts whose presence has not ended."""
+    rows = connection.execute("SELECT id, owner, until FROM hosts WHERE until > ? ORDER BY id", (now,))
+    return list(starmap(HostRow, rows))
+
+
+def tip_before(connection: apsw.Connection, held: RunLeaseRow, seq: int) -> Tip:
     """Return where a run's last row that ends at or before a place ends."""
     statement = "SELECT seq, hash FROM events WHERE run = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
-    for place, found in connection.execute(statement, (number, seq)):
-        return Tip(place, found)
-    return Tip(0, GENESIS)
+    for place, digest in connection.execute(statement, (held.id, seq)):
+        return Tip(place, digest)
+    return held.start
 
 
 def rows_after(connection: apsw.Connection, number: int, seq: int) -> list[Stored]:

@@ -1,0 +1,201 @@
+"""Reads a plan from any JSON value. Total (never raises), strict about types, and reports every error at once.
+
+A missing optional field has its default, so plans of older versions load unchanged. No value is converted: a string in
+place of a list is reported and not split; a bool is not a number. Unknown keys are ignored with a warning.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from actors.plans.formatting import describe_value, printable
+from actors.plans.plan import PLAN_ID_DEFAULT, Invariant, Plan, Step
+from actors.values.findings import Code, Finding
+
+# The types of fields: `tokens` is a list of strings, `nullable_text` a string or null.
+_PLAN_FIELDS = {
+    "plan_id": "text",
+    "goal": "nullable_text",
+    "initial_state": "tokens",
+    "goal_state": "tokens",
+    "total_retry_budget": "integer",
+}
+_PLAN_OTHER_KEYS = frozenset(("invariants", "steps", "open_questions"))
+_INVARIANT_FIELDS = {"when": "tokens", "must": "tokens", "must_not": "tokens"}
+_STEP_FIELDS = {
+    "step_id": "text",
+    "name": "text",
+    "description": "nullable_text",
+    "generator": "text",
+    "guard": "text",
+    "retry_budget": "integer",
+    "dependencies": "tokens",
+    "preconditions": "tokens",
+    "effects": "tokens",
+    "delete_effects": "tokens",
+    "on_failure": "text",
+    "failure_effects": "tokens",
+    "failure_delete_effects": "tokens",
+    "repeatable": "bool",
+}
+
+
+def read_plan(value: Any) -> tuple[Plan | None, tuple[Finding, ...]]:
+    """Return the plan and all findings about its fields and types; the plan is None iff one of them is an error.
+
+    Never raises. `plan_minimal` checks whether the steps fit together: here, ids may repeat and budgets may be 0.
+    """
+    draft, findings = read_draft(value)
+    return (None if any(finding.severity == "error" for finding in findings) else draft), findings
+
+
+def read_draft(value: Any) -> tuple[Plan | None, tuple[Finding, ...]]:
+    """Return as much of the plan as can be read, with defaults for invalid fields, and all findings.
+
+    With this partial plan a guard can report errors of the graph together with those of the fields. It is None if the
+    value has no list of steps.
+    """
+    reader = _Reader()
+    plan = reader.plan(value)
+    return plan, tuple(reader.findings)
+
+
+class _Reader:
+    """Reads one value and collects the findings. Every method accepts any value and returns a usable default."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+
+    def plan(self, value: Any) -> Plan | None:
+        if not isinstance(value, dict):
+            self._error(Code.NOT_OBJECT, "", f"A plan must be a JSON object, not {describe_value(value)}.")
+            return None
+        fields = {"plan_id": PLAN_ID_DEFAULT} | self._fields(value, _PLAN_FIELDS, "", _PLAN_OTHER_KEYS)
+        if not fields["plan_id"]:
+            self._error(Code.EMPTY, "plan_id", "plan_id must not be empty.")
+        if "plan_id" not in value:
+            self._warn(Code.MISSING, "plan_id", "The plan has no plan_id; give it a short name.")
+        invariants = self._invariants(value.get("invariants"))
+        steps = self._steps(value)
+        return None if steps is None else Plan(**fields, steps=steps, invariants=invariants)
+
+    def _steps(self, value: Mapping[str, Any]) -> tuple[Step, ...] | None:
+        raw = value.get("steps")
+        if "steps" not in value:
+            self._error(Code.MISSING, "steps", "The plan has no steps; give a list of step objects under 'steps'.")
+            return None
+        if not isinstance(raw, list):
+            self._error(Code.TYPE, "steps", f"steps must be a list of step objects, not {describe_value(raw)}.")
+            return None
+        if not raw:
+            self._error(Code.NO_STEPS, "steps", "The plan has an empty list of steps; it needs at least one step.")
+            return None
+        steps = (self._step(item, f"steps[{index}]") for index, item in enumerate(raw))
+        return tuple(step for step in steps if step is not None)
+
+    def _step(self, value: Any, path: str) -> Step | None:
+        if not isinstance(value, dict):
+            self._error(Code.NOT_OBJECT, path, f"{path} must be a step object, not {describe_value(value)}.")
+            return None
+        fields = self._fields(value, _STEP_FIELDS, f"{path}.")
+        if not fields.get("step_id"):
+            if "step_id" not in value:
+                self._error(Code.MISSING, f"{path}.step_id", f"{path} has no step_id; every step needs a unique one.")
+            elif "step_id" in fields:
+                self._error(Code.EMPTY, f"{path}.step_id", f"{path}.step_id must not be empty.")
+            return None
+        if fields.setdefault("name", fields["step_id"]) == "":
+            self._error(Code.EMPTY, f"{path}.name", f"{path}.name must not be empty.")
+        if fields.get("guard") == "":
+            self._error(Code.UNKNOWN_GUARD, fields["step_id"], f"{path}.guard must not be empty; name a guard.")
+        return Step(**fields)
+
+    def _invariants(self, raw: Any) -> tuple[Invariant, ...]:
+        if raw is None:
+            return ()
+        if not isinstance(raw, list):
+            self._error(Code.TYPE, "invariants", f"invariants must be a list of objects, not {describe_value(raw)}.")
+            return ()
+        invariants = []
+        for index, item in enumerate(raw):
+            path = f"invariants[{index}]"
+            if isinstance(item, dict):
+                invariants.append(Invariant(**self._fields(item, _INVARIANT_FIELDS, f"{path}.")))
+            else:
+                self._error(Code.NOT_OBJECT, path, f"{path} must be an object, not {describe_value(item)}.")
+        return tuple(invariants)
+
+    def _fields(
+        self, value: Mapping[Any, Any], types: Mapping[str, str], prefix: str, other_keys: frozenset[str] = frozenset()
+    ) -> dict[str, Any]:
+        """Return the fields that are present and of the right type; the others keep their defaults."""
+        fields: dict[str, Any] = {}
+        for key, raw in value.items():
+            field_type = types.get(key)
+            # The common cases come first and build no path, because a plan may have thousands of steps.
+            if field_type == "tokens" and type(raw) is list:
+                try:
+                    if "".join(raw).isascii():
+                        fields[key] = frozenset(raw)
+                        continue
+                except TypeError:
+                    pass  # Some item is not a string; `_tokens` reports which.
+            elif (field_type == "text" and type(raw) is str and raw.isascii()) or (
+                field_type == "integer" and type(raw) is int
+            ):
+                fields[key] = raw
+                continue
+            if field_type is not None:
+                field = self._field(field_type, raw, f"{prefix}{key}")
+                if field is not None:
+                    fields[key] = field
+            elif key not in other_keys:
+                where = f"{prefix}{printable(str(key))}"
+                self._warn(Code.UNKNOWN, where, f"{where} is not a field that a plan has; it is ignored.")
+        return fields
+
+    def _field(self, field_type: str, raw: Any, where: str) -> Any:
+        """Return the value if it has the type; otherwise report a finding and return None."""
+        match field_type:
+            case "tokens":
+                return self._tokens(raw, where)
+            case "integer":
+                return self._integer(raw, where)
+            case "bool" if isinstance(raw, bool):
+                return raw
+            case "bool":
+                self._error(Code.TYPE, where, f"{where} must be true or false, not {describe_value(raw)}.")
+                return None
+            case "nullable_text" if raw is None:
+                return None
+            case _:
+                return raw if self._is_text(raw, where) else None
+
+    def _tokens(self, raw: Any, where: str) -> frozenset[str] | None:
+        if isinstance(raw, list):
+            return frozenset(item for index, item in enumerate(raw) if self._is_text(item, f"{where}[{index}]"))
+        hint = f' (write ["{printable(raw, 40)}"])' if isinstance(raw, str) else ""
+        self._error(Code.TYPE, where, f"{where} must be a list of strings, not {describe_value(raw)}{hint}.")
+        return None
+
+    def _is_text(self, raw: Any, where: str) -> bool:
+        if not isinstance(raw, str):
+            self._error(Code.TYPE, where, f"{where} must be a string, not {describe_value(raw)}.")
+            return False
+        try:
+            raw.encode()
+        except UnicodeEncodeError:
+            self._error(Code.TYPE, where, f"{where} is not valid Unicode text: '{printable(raw, 40)}'.")
+            return False
+        return True
+
+    def _integer(self, raw: Any, where: str) -> int | None:
+        if isinstance(raw, int) and not isinstance(raw, bool):
+            return raw
+        self._error(Code.TYPE, where, f"{where} must be a whole number without quotes, not {describe_value(raw)}.")
+        return None
+
+    def _error(self, code: Code, where: str, message: str) -> None:
+        self.findings.append(Finding(code=code, where=where, message=message))
+
+    def _warn(self, code: Code, where: str, message: str) -> None:
+        self.findings.append(Finding(code=code, where=where, message=message, severity="warning"))

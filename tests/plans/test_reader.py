@@ -1,0 +1,176 @@
+"""Reading a plan: defaults, complete findings, and no JSON value that it cannot take."""
+
+import json
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from actors.plans.plan import Invariant, Plan, Step, plan_to_json
+from actors.plans.reader import read_plan
+from actors.plans.schema import plan_schema
+from actors.values.findings import Code
+from tests.plans.build import plan, step
+from tests.plans.strategies import plans, policies
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def broken_in(value):
+    """Return the findings' codes and places."""
+    return [(str(one.code), one.where) for one in read_plan(value)[1]]
+
+
+def test_the_oldest_plans_load_with_defaults():
+    """Only a step_id is needed; all else has the default that it always had."""
+    read, findings = read_plan({"plan_id": "old", "steps": [{"step_id": "a"}]})
+    assert findings == ()
+    assert read == Plan("old", (Step("a", name="a", retry_budget=3),), total_retry_budget=10)
+
+
+def test_a_missing_plan_id_is_only_a_warning():
+    """The plan is called `unknown`, as it always was."""
+    read, findings = read_plan({"steps": [{"step_id": "a"}]})
+    assert read.plan_id == "unknown"
+    assert [(one.code, one.severity) for one in findings] == [(Code.MISSING, "warning")]
+
+
+@settings(max_examples=40)
+@given(plans() | policies())
+def test_a_plan_survives_being_written_and_read(value):
+    """Reading what was written gives the same plan, through text too."""
+    read, findings = read_plan(json.loads(json.dumps(plan_to_json(value))))
+    assert findings == ()
+    assert read == value
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ([], [("field.not_object", "")]),
+        (None, [("field.not_object", "")]),
+        ("a plan", [("field.not_object", "")]),
+        ({"plan_id": "p"}, [("field.missing", "steps")]),
+        ({"plan_id": "p", "steps": []}, [("plan.no_steps", "steps")]),
+        ({"plan_id": "p", "steps": {"a": 1}}, [("field.type", "steps")]),
+        ({"plan_id": "", "steps": [{"step_id": "a"}]}, [("field.empty", "plan_id")]),
+        (plan(step("a"), "b"), [("field.not_object", "steps[1]")]),
+        (plan({"name": "no id"}), [("field.missing", "steps[0].step_id")]),
+        (plan(step("")), [("field.empty", "steps[0].step_id")]),
+        (plan(step(7)), [("field.type", "steps[0].step_id"), ("field.type", "steps[0].name")]),
+        (plan(step("a", name="")), [("field.empty", "steps[0].name")]),
+        (plan(step("a", preconditions="start")), [("field.type", "steps[0].preconditions")]),
+        (plan(step("a", dependencies=None)), [("field.type", "steps[0].dependencies")]),
+        (
+            plan(step("a", preconditions=["ok", 1, None])),
+            [
+                ("field.type", "steps[0].preconditions[1]"),
+                ("field.type", "steps[0].preconditions[2]"),
+            ],
+        ),
+        (plan(step("a", retry_budget="3")), [("field.type", "steps[0].retry_budget")]),
+        (plan(step("a", retry_budget=True)), [("field.type", "steps[0].retry_budget")]),
+        (plan(step("a", retry_budget=2.0)), [("field.type", "steps[0].retry_budget")]),
+        (plan(step("a", repeatable="yes")), [("field.type", "steps[0].repeatable")]),
+        (plan(step("a", on_failure=3)), [("field.type", "steps[0].on_failure")]),
+        (plan(step("a", guard="")), [("plan.unknown_guard", "a")]),
+        (plan(step("a"), total_retry_budget="10"), [("field.type", "total_retry_budget")]),
+        (plan(step("a"), invariants={}), [("field.type", "invariants")]),
+        (
+            plan(step("a"), invariants=[1, {"must": "x"}]),
+            [
+                ("field.not_object", "invariants[0]"),
+                ("field.type", "invariants[1].must"),
+            ],
+        ),
+        (plan(step("a\ud800")), [("field.type", "steps[0].step_id"), ("field.type", "steps[0].name")]),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(value, expected):
+    """Each structural problem is an error with a path, and there is no plan then."""
+    read, findings = read_plan(value)
+    assert read is None
+    assert [(str(one.code), one.where) for one in findings if one.severity == "error"] == expected
+
+
+def test_every_problem_is_reported_at_once():
+    """One bad field does not hide the next."""
+    value = plan(step("a", retry_budget="1", preconditions="x"), step("b", effects=[1]), goal_state=3)
+    assert [where for _, where in broken_in(value)] == [
+        "goal_state",
+        "steps[0].retry_budget",
+        "steps[0].preconditions",
+        "steps[1].effects[0]",
+    ]
+
+
+def test_unknown_keys_are_ignored_with_a_warning():
+    """A misspelt field is named, and rejects nothing."""
+    read, findings = read_plan(plan(step("a", precondition=["x"])))
+    assert read is not None
+    assert [(one.code, one.where, one.severity) for one in findings] == [
+        (Code.UNKNOWN, "steps[0].precondition", "warning")
+    ]
+
+
+def test_a_string_is_never_taken_apart():
+    """The message shows the list that was meant."""
+    _, findings = read_plan(plan(step("a", preconditions="start")))
+    assert 'write ["start"]' in findings[0].message
+
+
+@settings(max_examples=40)
+@given(JSON)
+def test_any_json_value_can_be_read(value):
+    """There is a plan or an error, never an exception."""
+    read, findings = read_plan(value)
+    assert (read is None) == any(one.severity == "error" for one in findings)
+
+
+@settings(max_examples=40)
+@given(st.dictionaries(st.sampled_from(sorted({*plan(), *step("a"), "invariants", "goal"})), JSON), JSON)
+def test_anything_in_any_field_can_be_read(fields, other):
+    """The same with values in the right places."""
+    for value in (fields, plan(fields, other), plan(step("a") | fields, invariants=[other, fields]) | fields):
+        read, findings = read_plan(value)
+        assert (read is None) == any(one.severity == "error" for one in findings)
+
+
+@settings(max_examples=40)
+@given(plans())
+def test_the_schema_describes_whole_plans(value):
+    """A plan with every key written out fits the schema, and reads without a finding."""
+    whole = plan_to_json(value) | {"goal": "", "invariants": [], "open_questions": []}
+    blank = {"description": "", "delete_effects": [], "failure_effects": [], "failure_delete_effects": []}
+    blank |= {"on_failure": "escalate", "repeatable": False}
+    whole["steps"] = [blank | one for one in whole["steps"]]
+    jsonschema.validate(whole, plan_schema())
+    assert read_plan(whole)[1] == ()
+
+
+def closed_objects(schema):
+    """Yield every object schema in a schema."""
+    if schema.get("type") == "object":
+        yield schema
+    for inner in [*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])]:
+        yield from closed_objects(inner)
+
+
+def test_the_schema_is_fit_for_strict_output():
+    """Every object is closed and requires all its keys: the fields of the values, and the questions of a plan."""
+    found = list(closed_objects(plan_schema()))
+    assert all(one["additionalProperties"] is False and one["required"] == list(one["properties"]) for one in found)
+    fields = [set(kind.__match_args__) for kind in (Plan, Invariant)] + [set(Step._fields)]
+    fields[0].add("open_questions")
+    assert [set(one["properties"]) for one in found] == [*fields, {"question", "type", "choices"}]
+
+
+def test_values_are_frozen():
+    """Nobody changes a plan that others hold."""
+    with pytest.raises(AttributeError):
+        Step("a").name = "b"
