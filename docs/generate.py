@@ -280,8 +280,9 @@ def requirement_counts() -> str:
     for number, entry in read("requirements.yaml").items():
         counts[requirement_state(entry)] += len(numbers(number))
     return (
-        f"Of {counts.total()} requirements, {counts['met']} are met as stated, {counts['differently']} are met in another "
-        f"way (*Instead*), {counts['partly']} are met in part (*Missing*), and {counts['not yet']} are not built yet."
+        f"Of {counts.total()} requirements, {counts['met']} are met as stated, {counts['differently']} are met in "
+        f"another way (*Instead*), {counts['partly']} are met in part (*Missing*), and {counts['not yet']} are not built "
+        "yet."
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.docs.blocks import FENCE, ROOT, pages
 
 GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
-ROW = re.compile(r"^\| (?P<term>[^|]+) \| (?P<meaning>[^|]+) \| (?P<code>[^|]+) \| (?P<excluded>[^|]*)\|$", re.MULTILINE)
+ROW = re.compile(r"^\| (?P<term>[^|]+) \| [^|]+ \| (?P<code>[^|]+) \| (?P<excluded>[^|]*)\|$", re.MULTILINE)
 INVISIBLE = re.compile(r"<!-- (generated|measured):.*?<!-- end -->|`[^`\n]+`|\]\([^)]*\)", re.DOTALL)
 """Parts of a page that are not its own prose: generated parts, code, and targets of links."""
 PACKAGES = ("runtime", "actors", "replan", "tests/shell")
