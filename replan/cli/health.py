@@ -14,7 +14,7 @@ import apsw
 import trio
 
 from actors.config.resolve import shipped_workflows
-from actors.guards.catalogue import BUILT_IN
+from actors.guards.built_in import BUILT_IN
 from replan.cli.exits import Exit
 from replan.runs.engine import CODEC
 from replan.runs.models import check_model
