@@ -14,6 +14,7 @@ from actors.planning.questions import Status
 from actors.planning.state import State
 from actors.values.answers import Misfit, fitted, wanted
 from replan.setup.command_name import program
+from replan.views.result import question_json
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import Journal, Posted
 
@@ -30,6 +31,11 @@ class Heard:
 
     result: Literal["accepted", "duplicate", "conflict"]
     stands: str | None
+
+
+def open_questions(run: str, state: State) -> list[dict[str, Any]]:
+    """Return the open questions of a run as plain data, the oldest first."""
+    return [question_json(run, state, question) for question in state.asked.values() if question.open]
 
 
 async def post_answer(journal: Journal[PlanningEvent], state: State, question: str, text: str) -> Heard:

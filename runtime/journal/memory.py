@@ -29,7 +29,7 @@ from runtime.journal.kinds import (
     codecs_by_kind,
     drivable,
 )
-from runtime.journal.port import Dead, Due, Fact, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
+from runtime.journal.port import Dead, Due, Fact, HostRow, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
 from runtime.journal.validation import (
     Entry,
     admit_facts,
@@ -77,12 +77,18 @@ class _Run:
 
 @dataclass
 class MemoryStore:
-    """What was committed: the runs in the order of their admission, every text once, by its hash, and the days."""
+    """What was committed."""
 
     runs: dict[str, _Run] = field(default_factory=dict)
+    """The runs by their ids, in the order of their admission."""
     texts: dict[str, bytes] = field(default_factory=dict)
+    """Every text once, by its hash in hex."""
     days: dict[int, Amount] = field(default_factory=dict)
+    """What was committed on each UTC day, counted from 1970."""
+    hosts: dict[str, HostRow] = field(default_factory=dict)
+    """The hosts that have announced themselves and not departed."""
     version: int = 0
+    """How many commits there were."""
 
 
 @asynccontextmanager
@@ -106,6 +112,9 @@ def _no_fault(operation: str, moment: Moment) -> None:
 class _MemoryJournal(Generic[E]):
     def __init__(self, codecs: Codecs, clock: Clock, store: MemoryStore, fault: Fault, budget: HomeBudget) -> None:
         self._codecs, self._clock, self._store, self._fault, self._budget = codecs, clock, store, fault, budget
+
+    def now(self) -> float:
+        return self._clock.now()
 
     async def create(self, run: str, title: str, kind: str = FIRST_KIND, format: int = FIRST_FORMAT) -> None:
         admit_run(run)
@@ -238,6 +247,20 @@ class _MemoryJournal(Generic[E]):
             elif held.rows and ((at is not None and at <= now) or (held.unread and held.summary.status != "parked")):
                 free.append(run)
         return Due(tuple(free[: max(0, limit)]), frozenset(mail), min(later, default=None))
+
+    async def announce(self, host: str, owner: str, ttl: float) -> None:
+        admit_text(host, "host")
+        admit_text(owner, "owner")
+        row = HostRow(host, owner, self._clock.now() + ttl)
+        await self._commit("announce", lambda: self._store.hosts.update({host: row}))
+
+    async def depart(self, host: str) -> None:
+        await self._commit("depart", lambda: self._store.hosts.pop(host, None))
+
+    async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:
+        await trio.lowlevel.checkpoint()
+        now = self._clock.now()
+        return [row for row in self._store.hosts.values() if row.until > now and not dead(row.owner)]
 
     async def spent_today(self) -> Amount:
         await trio.lowlevel.checkpoint()

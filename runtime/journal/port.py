@@ -97,6 +97,18 @@ class InboxItem:
     at: float
 
 
+@dataclass(frozen=True, slots=True)
+class HostRow:
+    """A host that serves the journal now."""
+
+    host: str
+    """Its id, which no other host has."""
+    owner: str
+    """The name of its process, as in leases."""
+    until: float
+    """When its presence ends, unless it is announced again (UTC seconds since 1970)."""
+
+
 Dead = Callable[[str], bool]
 """Tells whether the owner of a lease is certainly gone; asked within the transaction, so it must be quick."""
 
@@ -107,7 +119,18 @@ def nobody(_: str) -> bool:
 
 
 class Journal(Protocol[E]):
-    """The port. All adapters are used as `async with open_...(...) as journal`."""
+    """The port. All adapters are used as `async with open_...(...) as journal`.
+
+    Leases, days, due times and the presence of hosts go by the journal's own clock, which all processes share.
+    """
+
+    def now(self) -> float:
+        """Return the time of the journal's clock, in UTC seconds since 1970. It costs next to nothing.
+
+        Where the clock is a server's, this is an estimate, made from its last answer; the server itself decides about
+        leases, days and due times.
+        """
+        ...
 
     async def create(self, run: str, title: str, kind: str = FIRST_KIND, format: int = FIRST_FORMAT) -> None:
         """Admit a run of a kind, whose events will be written in a version of that kind's format, durably.
@@ -186,6 +209,18 @@ class Journal(Protocol[E]):
         A run whose lease has ended or whose driver `dead` proves to be gone is driven by nobody. Costs nothing for runs
         that wait. A run that has no record yet, or was parked by a person, is left alone.
         """
+        ...
+
+    async def announce(self, host: str, owner: str, ttl: float) -> None:
+        """Enter a host as present for `ttl` seconds from now, or prolong its presence."""
+        ...
+
+    async def depart(self, host: str) -> None:
+        """Enter that a host is not present any more; a no-op for one that is not."""
+        ...
+
+    async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:
+        """Return the hosts that are present and whose process `dead` does not prove to be gone. Changes nothing."""
         ...
 
     async def spent_today(self) -> Amount:

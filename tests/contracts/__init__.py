@@ -3,5 +3,5 @@
 import pytest
 
 # So that a failing assertion in a suite shows its values, as it does in a test module.
-for suite in ("runs", "records", "inbox", "due", "budget", "kinds"):
+for suite in ("runs", "records", "inbox", "due", "budget", "kinds", "hosts"):
     pytest.register_assert_rewrite(f"tests.contracts.journal_{suite}")

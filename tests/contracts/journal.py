@@ -8,6 +8,7 @@ import pytest
 
 from tests.contracts.journal_budget import BudgetContract
 from tests.contracts.journal_due import DueContract
+from tests.contracts.journal_hosts import HostsContract
 from tests.contracts.journal_inbox import InboxContract
 from tests.contracts.journal_kinds import KindsContract
 from tests.contracts.journal_records import RecordsContract
@@ -15,7 +16,9 @@ from tests.contracts.journal_runs import RunsContract
 from tests.contracts.toys import Opener
 
 
-class JournalContract(RunsContract, RecordsContract, InboxContract, DueContract, BudgetContract, KindsContract):
+class JournalContract(
+    RunsContract, RecordsContract, InboxContract, DueContract, BudgetContract, KindsContract, HostsContract
+):
     """The whole suite."""
 
     @pytest.fixture

@@ -271,7 +271,7 @@ def test_bad_settings_give_one_line(name, config, words):
     "schema", [shapes.ANALYSIS_SCHEMA, shapes.RECON_SCHEMA, shapes.STRATEGY_SCHEMA, shapes.CRITIQUE_SCHEMA]
 )
 def test_schemas_keep_to_the_strict_subset(schema):
-    """All properties are required, no others are allowed, and no keyword is one that strict structured output refuses."""
+    """All properties are required, no others are allowed, and strict structured output accepts every keyword."""
     assert schema["properties"]["open_questions"] is QUESTIONS_SCHEMA
     for closed in (schema, QUESTIONS_SCHEMA["items"]):
         assert closed["additionalProperties"] is False

@@ -31,7 +31,7 @@ from runtime.journal.kinds import (
     codec_of,
     codecs_by_kind,
 )
-from runtime.journal.port import Dead, Due, Fact, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
+from runtime.journal.port import Dead, Due, Fact, HostRow, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
 from runtime.journal.sqlite import schema, statements
 from runtime.journal.sqlite.packing import unpack
 from runtime.journal.sqlite.thread import ConnectionThread, Explain, open_thread
@@ -99,6 +99,9 @@ class _SqliteJournal(Generic[E]):
         self._writing, self._reading, self._watching = writing, reading, watching
         self._version = 0
         self._kinds: dict[str, tuple[str, int]] = {}  # Kind and format of the runs that are driven here: they stay.
+
+    def now(self) -> float:
+        return self._clock.now()
 
     async def create(self, run: str, title: str, kind: str = FIRST_KIND, format: int = FIRST_FORMAT) -> None:
         admit_run(run)
@@ -235,6 +238,21 @@ class _SqliteJournal(Generic[E]):
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
         now = self._clock.now()
         return await self._look(lambda connection: statements.due(connection, limit, now, dead, kinds))
+
+    async def announce(self, host: str, owner: str, ttl: float) -> None:
+        admit_text(host, "host")
+        admit_text(owner, "owner")
+        now = self._clock.now()
+        row = HostRow(host, owner, now + ttl)
+        await self._writing.do(lambda connection: statements.announce(connection, row, now))
+
+    async def depart(self, host: str) -> None:
+        await self._writing.do(lambda connection: statements.depart(connection, host))
+
+    async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:
+        now = self._clock.now()
+        rows = await self._look(lambda connection: statements.present(connection, now))
+        return [row for row in rows if not dead(row.owner)]
 
     async def spent_today(self) -> Amount:
         day = day_of(self._clock.now())

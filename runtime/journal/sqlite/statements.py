@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from itertools import starmap
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -22,7 +23,7 @@ from runtime.core.machine import Summary
 from runtime.journal import folder
 from runtime.journal.chain import GENESIS, Stored, Tip, genesis, seal
 from runtime.journal.kinds import Formats
-from runtime.journal.port import Dead, Due, InboxItem, RunFilter, RunRow
+from runtime.journal.port import Dead, Due, HostRow, InboxItem, RunFilter, RunRow
 from runtime.journal.sqlite.packing import pack
 from runtime.journal.validation import Entry, check_consumable
 
@@ -230,6 +231,23 @@ def due(connection: apsw.Connection, limit: int, now: float, dead: Dead, kinds: 
     following: list[Any] = connection.execute(NEXT, wanted).fetchall()
     soonest = following[0][0] if following else None
     return Due(tuple(run for (run,) in runs), frozenset(run for (run,) in mail), soonest)
+
+
+def announce(connection: apsw.Connection, row: HostRow, now: float) -> None:
+    """Enter a host as present, and take those away whose presence has ended."""
+    connection.execute("DELETE FROM hosts WHERE until <= ?", (now,))
+    connection.execute("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?)", (row.host, row.owner, row.until))
+
+
+def depart(connection: apsw.Connection, host: str) -> None:
+    """Take a host away."""
+    connection.execute("DELETE FROM hosts WHERE id = ?", (host,))
+
+
+def present(connection: apsw.Connection, now: float) -> list[HostRow]:
+    """Return the hosts whose presence has not ended."""
+    rows = connection.execute("SELECT id, owner, until FROM hosts WHERE until > ? ORDER BY id", (now,))
+    return list(starmap(HostRow, rows))
 
 
 def tip_before(connection: apsw.Connection, held: RunLeaseRow, seq: int) -> Tip:
