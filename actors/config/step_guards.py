@@ -1,4 +1,4 @@
-"""Assembles the guard of a step from its workflow and the registered guards."""
+"""Builds a step's guard from the workflow and the known guard factories."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,8 +19,10 @@ def guards_of(workflow: Workflow, step: str) -> tuple[str, ...]:
 def guard_for(workflow: Workflow, step: str, known: Mapping[str, GuardFactory]) -> AnyGuard:
     """Return the guard that judges a step, at the workflow's target level; errors raised inside it name the guard.
 
-    For a composite with a person's review, it is the composite of the other members. Raises `UsageProblem` for invalid
-    settings.
+    If a person is a member of a composite, the guard consists of the other members.
+
+    Raises:
+        UsageProblem: a guard refuses its settings.
     """
     members = {
         name: guard_with_name(name, known[name](_settings(workflow, step, name, known[name])))
@@ -29,8 +31,8 @@ def guard_for(workflow: Workflow, step: str, known: Mapping[str, GuardFactory]) 
     guard = workflow.effective_guard(step)
     if isinstance(guard, str):
         return members[guard]
-    called = {name: member for name, member in members.items() if name != review.NAME}
-    return composite(guard.kind, called, absent=len(members) - len(called))
+    automatic = {name: member for name, member in members.items() if name != review.NAME}
+    return composite(guard.kind, automatic, absent=len(members) - len(automatic))
 
 
 def is_slow(workflow: Workflow, step: str, known: Mapping[str, GuardFactory]) -> bool:

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from actors.config.check import check_workflow
+from actors.config.loader import LoadedWorkflow
 from actors.config.model_spec import Named, Simulated
-from actors.config.resolve import LoadedWorkflow
 from actors.config.step_guards import guard_for
 from actors.config.workflow import Workflow
+from actors.config.workflow_check import check_workflow
 from actors.handlers.actors import Registry
 from actors.planning.config import RunConfig
 from actors.policy.cause import CLASSIFIER

@@ -6,8 +6,8 @@ import pytest
 import trio
 import yaml
 
-from actors.config.check import DEPTH_MAX, check_workflow
 from actors.config.model_spec import parse_model_spec
+from actors.config.workflow_check import DEPTH_MAX, check_workflow
 from actors.planning.events import ArtifactProduced, Decided, GenerationRequested, VerdictReached
 from actors.planning.ids import child_run, is_child
 from replan.cli.exits import Exit, exit_of_result

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import apsw
 import trio
 
-from actors.config.resolve import shipped_workflows
+from actors.config.loader import shipped_workflows
 from actors.guards.built_in import BUILT_IN
 from actors.values.lines import Line, Span, line
 from replan.cli.exits import Exit

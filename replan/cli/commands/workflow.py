@@ -7,10 +7,10 @@ from contextlib import contextmanager
 import yaml
 from pydantic import BaseModel
 
-from actors.config.check import check_workflow
-from actors.config.graph import dot, mermaid
-from actors.config.resolve import read_workflow, shipped_workflows
+from actors.config.diagram import dot, mermaid
+from actors.config.loader import read_workflow, shipped_workflows
 from actors.config.workflow import Workflow
+from actors.config.workflow_check import check_workflow
 from actors.planning.config import RunConfig
 from actors.planning.policy_as_plan import as_plan as plan_of
 from actors.policy.table import Policy

@@ -2,8 +2,8 @@
 
 import pytest
 
-from actors.config import resolve
-from actors.config.check import check_workflow
+from actors.config import loader
+from actors.config.workflow_check import check_workflow
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
 from runtime.core.errors import UsageProblem
@@ -54,7 +54,7 @@ def test_a_policy_beside_the_workflow_is_read_and_its_own_mistakes_are_its_own(t
 def test_the_workflow_is_read_once(tmp_path, monkeypatch):
     path, read = tmp_path / "w.yaml", []
     path.write_text(f"name: w\n{STEP}")
-    original = resolve.read_document
-    monkeypatch.setattr(resolve, "read_document", lambda file: (read.append(file), original(file))[1])
+    original = loader.read_document
+    monkeypatch.setattr(loader, "read_document", lambda file: (read.append(file), original(file))[1])
     assert check(path)[0].workflow.name == "w"
     assert read == [path]

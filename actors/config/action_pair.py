@@ -1,6 +1,6 @@
-"""What a step of a workflow is: a generator, the guard that judges it, its budgets, and where a failure may go back to.
+"""A step of a workflow as its file describes it: generator, guard, required steps, budgets, and escalation targets.
 
-Values only; what a key that a step leaves out means is answered by `actors.config.workflow.Workflow`.
+Values only. `actors.config.workflow.Workflow` has the methods that apply the workflow's defaults to a step.
 """
 
 from collections.abc import Mapping
@@ -8,44 +8,43 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, Field, StringConstraints
 
-from actors.files.explain import Config
+from actors.files.config_model import Config
 from actors.guards.composite_spec import Composite, Guard, Name
 
 COUNT_MAX = 100_000
-"""The largest count of attempts or calls that is not a slip of the keyboard."""
+"""The largest count of attempts or calls; a larger one is taken for a typing error."""
 SECONDS_MAX = 86_400.0
 """The longest time limit, one day."""
 StepId = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 Positive = Annotated[int, Field(strict=True, ge=1, le=COUNT_MAX)]
 Count = Annotated[int, Field(strict=True, ge=0, le=COUNT_MAX)]
 Patience = Annotated[int, Field(strict=True, ge=2, le=COUNT_MAX)]
-"""The same failure this many times is stagnation; once is not a repetition."""
+"""How many equal failures in a row are stagnation; at least two, since one failure is not a repetition."""
 Seconds = Annotated[float, Field(strict=True, gt=0, le=SECONDS_MAX, allow_inf_nan=False)]
 
-
 CHILD = "workflow:"
-"""What the name of a generator starts with that is a run of another workflow."""
+"""The prefix of a generator that runs another workflow as a child run."""
 
 
 class ActionPair(Config):
-    """A generator and the guard that judges what it makes."""
+    """A generator and the guard that judges its artifacts."""
 
     generator: Name
-    """Who makes the artifact."""
+    """The generator: `model`, another built-in name, `workflow:NAME`, or a plug-in."""
     guard: Guard
-    """Who judges it: a guard's name, or several guards as one."""
+    """The guard: a name, or a composite of several guards."""
     requires: tuple[StepId, ...] = ()
-    """The steps whose accepted artifacts this one needs."""
+    """The steps whose accepted artifacts this step uses."""
     description: str = ""
     """One line for people."""
     role: Name | None = None
-    """What policies and prompts call this step; null derives it from the guard."""
+    """The kind of artifact, by which policies and prompts refer to this step; null derives it from the guard."""
     rmax: Positive | None = None
     """Attempts per visit; null takes the workflow's."""
     backtrack_budget: Count = 0
-    """Visits beyond the first: how often a later failure may come back here."""
+    """Visits after the first: how often the search may backtrack to this step."""
     r_patience: Patience | None = None
-    """So many equal failures in a row are stagnation; null takes the workflow's."""
+    """How many equal failures in a row are stagnation; null takes the workflow's."""
     e_max: Count | None = None
     """Escalations that this step may cause in a round; null takes the workflow's."""
     escalate_to: tuple[StepId, ...] = Field(
@@ -55,19 +54,19 @@ class ActionPair(Config):
     escalate_by_guard: Mapping[str, tuple[StepId, ...]] = Field(
         default_factory=dict, validation_alias=AliasChoices("escalate_by_guard", "escalate_feedback_by_guard")
     )
-    """The same for failures of one guard, by its name here, also where the target level raises it."""
+    """The same for the failures of one guard, by its name in this file, also if the target level replaces it."""
     prompt: Name | None = None
-    """The prompt entry; null takes the one of the step's id, else the one of its role."""
+    """The id of the prompt entry; null takes the entry of the step's id, else the entry of its role."""
     generator_config: Mapping[str, Any] = Field(default_factory=dict)
     """Settings of the generator."""
     guard_config: Mapping[str, Any] = Field(default_factory=dict)
     """Settings of the guard."""
     child_calls: Positive | None = None
-    """Calls that one run of `workflow:NAME` may take; null takes its worst case, or its own cap where that is less."""
+    """Limit of the calls of one run of `workflow:NAME`; null takes its worst case, or its own limit if that is less."""
     deterministic: bool | None = None
-    """Whether no model is called; null asks the generator."""
+    """Whether the step calls no model; null derives it from the generator."""
     concurrency: Annotated[int, Field(strict=True, ge=1, le=256)] = 4
-    """Branches of a run that this step serves at once."""
+    """Branches of a run for which this step works at the same time."""
     timeout_seconds: Seconds | None = None
     """Time limit of one model call; null takes the workflow's."""
     output_tokens_max: Positive | None = None
@@ -75,7 +74,7 @@ class ActionPair(Config):
 
     @property
     def child(self) -> str | None:
-        """The workflow that the generator runs, if it is one."""
+        """The name of the workflow that the generator runs; None if it runs none."""
         return self.generator.removeprefix(CHILD) if self.generator.startswith(CHILD) else None
 
     @property

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from actors.config.graph import dot, mermaid
-from actors.config.resolve import read_workflow, shipped_workflows
+from actors.config.diagram import dot, mermaid
+from actors.config.loader import read_workflow, shipped_workflows
 from actors.config.workflow import Workflow
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -1,22 +1,27 @@
-"""The key `search` of a workflow: checked, written in its one form, and described to editors."""
+"""The key `search` of a workflow: its validator and its JSON Schema."""
 
 from typing import Any
 
-from actors.files.explain import complaint, nearest
+from actors.files.config_model import config_error
+from actors.files.suggestions import nearest
 from actors.search.strategies.notation import NUMBER_MAX, NUMBERS, UnknownSearch, read_search
 
 
-def searched(value: Any) -> str:
-    """Return the search as one text with all its numbers, such as `beam:4`; for a validator."""
+def canonical_search(value: Any) -> str:
+    """Return a search as one text with all its numbers, such as `beam:4`; a pydantic validator.
+
+    Raises:
+        PydanticCustomError: there is no such search, or a number does not fit.
+    """
     try:
         return str(read_search(value))
     except UnknownSearch as problem:
         hint = nearest(problem.name, NUMBERS, kind="searches") if problem.name else problem.hint
-        raise complaint(str(problem), (), hint) from None
+        raise config_error(str(problem), (), hint) from None
 
 
 def _schema() -> dict[str, Any]:
-    """Return what an editor completes: each name alone, a text with numbers, and a mapping."""
+    """Return the JSON Schema of the three forms: a name alone, a name with numbers, a mapping."""
     number = {"type": "integer", "minimum": 1, "maximum": NUMBER_MAX}
     names = list(NUMBERS)
     keys: dict[str, Any] = {key: number for numbers in NUMBERS.values() for key in numbers}
@@ -31,4 +36,4 @@ def _schema() -> dict[str, Any]:
 
 
 SEARCH_SCHEMA = _schema()
-"""The key's JSON Schema."""
+"""The JSON Schema of the key, for editors."""

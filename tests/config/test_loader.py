@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from actors.config.reference import content_ref
-from actors.config.resolve import ALIASES, load_workflow, read_workflow, shipped_workflows
+from actors.config.content_hash import content_ref
+from actors.config.loader import ALIASES, load_workflow, read_workflow, shipped_workflows
 from actors.config.step_prompts import entry_for
 from actors.config.workflow import Composite, validate_names
 from actors.planning.config import graph_of
