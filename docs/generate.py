@@ -281,8 +281,8 @@ def requirement_counts() -> str:
         counts[requirement_state(entry)] += len(numbers(number))
     return (
         f"Of {counts.total()} requirements, {counts['met']} are met as stated, {counts['differently']} are met in "
-        f"another way (*Instead*), {counts['partly']} are met in part (*Missing*), and {counts['not yet']} are not built "
-        "yet."
+        f"another way (*Instead*), {counts['partly']} are met in part (*Missing*), and "
+        f"{counts['not yet']} are not built yet."
     )
 
 
