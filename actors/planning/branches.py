@@ -142,9 +142,7 @@ def opened(state: State, branch: Branch, event: BranchOpened) -> State:
         node = state.sent_back(branch, wish.node, cleared(graph, wish.targets))
         fresh = changed(fresh, replans=(*fresh.replans, wish.node))
         branch = changed(branch, to_revise=None, progress=mark(branch.progress, node.step, Phase.AGAIN))
-        state = changed(
-            state, nodes={**state.nodes, wish.node: node}, branches=with_branch(state.branches, branch)
-        )
+        state = changed(state, nodes={**state.nodes, wish.node: node}, branches=with_branch(state.branches, branch))
         branch = changed(branch, standing=standing_of(state, branch))
         state = changed(state, branches=with_branch(state.branches, branch))
     return changed(state, branches=with_branch(state.branches, fresh), branch=event.branch)

@@ -1,4 +1,4 @@
-"""What calls do to the nodes of a search and to its branches. Part of `evolve`; the rest of a call is `actors.run`'s."""
+"""What calls do to nodes and branches: the part of `evolve` that is about them, beside `actors.run.calls`. Pure."""
 
 from actors.guards import review
 from actors.planning.call_events import (
@@ -108,5 +108,3 @@ def failed(state: State, branch: Branch, event: CallFailed) -> State:
     reserved = state.run.calls.open[event.request_id].request.calls
     branch = changed(branch, calls=branch.calls - reserved + charged(state.run.calls, event))
     return changed(state, run=evolve_run(state.run, event), branches=with_branch(state.branches, branch))
-
-

@@ -19,7 +19,9 @@ def failure_context(state: State, branch: Branch, node: str) -> Context:
         requirements=state.run.told("requirement"),
         dependencies={step: artifact for step, artifact in built_on if artifact is not None},
         retry=(Feedback(node, _told(failed), failed.repeats),),
-        escalation=tuple(Feedback(other.node, _met(other)) for other in islice(earlier, workflow.feedback_window))[::-1],
+        escalation=tuple(Feedback(other.node, _met(other)) for other in islice(earlier, workflow.feedback_window))[
+            ::-1
+        ],
         clarifications=state.run.clarifications,
         notes=state.run.told("note"),
         settings={"role": CLASSIFIER},

@@ -4,7 +4,16 @@ from typing import assert_never
 
 from actors.guards import review
 from actors.planning import call_state, question_state
-from actors.planning.branches import branch_about, drop_work, in_new_round, opened, placed, pruned, stood, used_elsewhere
+from actors.planning.branches import (
+    branch_about,
+    drop_work,
+    in_new_round,
+    opened,
+    placed,
+    pruned,
+    stood,
+    used_elsewhere,
+)
 from actors.planning.call_events import (
     ArtifactProduced,
     ClassificationRequested,
@@ -102,9 +111,7 @@ def _evolve(state: State, branch: Branch, event: PlanningEvent) -> State:
         case Settled():
             difference = event.used.calls - state.run.ledger.forfeited[event.request_id].calls
             branch = changed(branch, calls=branch.calls + difference)
-            return changed(
-                state, run=evolve_run(state.run, event), branches=with_branch(state.branches, branch)
-            )
+            return changed(state, run=evolve_run(state.run, event), branches=with_branch(state.branches, branch))
         case RunFinished():
             return changed(state, run=evolve_run(state.run, event), judgements={})
         case WaitRequested() | RunResumed() | RunParked() | MailRefused():
@@ -116,9 +123,7 @@ def _evolve(state: State, branch: Branch, event: PlanningEvent) -> State:
 def _started(event: RunStarted) -> State:
     config = read_config(event.pinned)
     return State(
-        run=RunState(
-            run_id=event.run, child=event.child, now=event.at, wall=event.at, ledger=Ledger(event.limits)
-        ),
+        run=RunState(run_id=event.run, child=event.child, now=event.at, wall=event.at, ledger=Ledger(event.limits)),
         config=config,
         specification=event.specification,
         branches=(Branch(progress=start(config.graph)),),

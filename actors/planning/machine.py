@@ -26,6 +26,7 @@ from actors.values.artifacts import Artifact, Context
 from runtime.core.ledger import Limits
 from runtime.core.machine import Refused, Summary, Work
 
+
 class CallOptions(NamedTuple):
     """What a generator needs to know of its request: its name, what it is for (a step), and what it may take."""
 

@@ -39,7 +39,9 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
         dependencies=accepted,
         retry=retry,
         escalation=(
-            escalation_feedback(state, causes, answered.union(feedback.node for feedback in retry), window) if causes else ()
+            escalation_feedback(state, causes, answered.union(feedback.node for feedback in retry), window)
+            if causes
+            else ()
         ),
         clarifications=state.run.clarifications,
         notes=state.run.told("note"),

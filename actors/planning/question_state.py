@@ -1,4 +1,4 @@
-"""What questions, and what the user says, do to a search. Part of `evolve`; the life of a question is `actors.run`'s."""
+"""What questions and the user's messages do to a search: a part of `evolve`, beside `actors.run.questions`. Pure."""
 
 from actors.planning.state import Branch, PlannedQuestion, Revision, State, with_branch
 from actors.policy.decide import Decision, summary

@@ -2,8 +2,8 @@
 
 from typing import assert_never
 
-from actors.planning.classifier_prompt import rendered_failure
 from actors.planning.call_events import ClassificationRequested, GenerationRequested, PlanningCall
+from actors.planning.classifier_prompt import rendered_failure
 from actors.planning.config import RunConfig
 from actors.planning.ids import branch_of
 from actors.planning.prompt_context import rendered
@@ -49,9 +49,7 @@ def request_for(state: State, branch: Branch, node: str, try_number: int) -> Gen
     )
 
 
-def classification_of(
-    state: State, branch: Branch, node: str, rule: str, try_number: int
-) -> ClassificationRequested:
+def classification_of(state: State, branch: Branch, node: str, rule: str, try_number: int) -> ClassificationRequested:
     """Return the request for a try of a classification, likewise."""
     workflow, prompt = state.config.workflow, rendered_failure(state, branch, node)
     reserve = _reserve(state.config, prompt, CLASSIFIER, workflow.output_tokens_max)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from actors.planning.call_events import ClassificationRequested, FailureClassified, GenerationRequested, PlanningCall
 from actors.planning.config import RunConfig
-from actors.planning.events import JudgementRequested
+from actors.planning.events import JudgementRequested, RunFinished
 from actors.policy.decide import Decision, Past
 from actors.policy.table import BacktrackLevel
 from actors.run.calls import OpenCall, Tries
@@ -177,6 +177,13 @@ class State:
     def working(self) -> bool:
         """Whether any work is open whose time counts as active: a model's, a tool's or a guard's."""
         return bool(self.run.calls.open or self.judgements)
+
+    @property
+    def end(self) -> RunFinished | None:
+        """The run's end, once it has one, as that of a planning run."""
+        finished = self.run.finished
+        assert finished is None or isinstance(finished, RunFinished)
+        return finished
 
     def is_child(self, request: GenerationRequested | ClassificationRequested) -> bool:
         """Tell whether a request is a run of its own: whoever comes back to it goes on where its journal ends."""

@@ -1,1 +1,1 @@
-"""What every agent has, whatever it works on: calls, waits, questions, messages of its user, parking and its end. Pure."""
+"""What every agent has: calls, waits, questions, messages of its user, parking and its end. Pure."""

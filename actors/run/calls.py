@@ -31,7 +31,7 @@ BACKOFF_FIRST = 1.0
 
 
 class CallRequested(Event):
-    """A model, or another generator, was asked for a reply. Each kind of agent has its own requests, subclasses of this.
+    """A model, or another generator, was asked for a reply. Each kind of agent has its own requests as subclasses.
 
     The prompt is not stored: it is rendered again from the state.
     """
@@ -145,6 +145,7 @@ class Settled(TimedEvent):
 
 
 C = TypeVar("C", bound=CallRequested, covariant=True)
+R = TypeVar("R", bound=CallRequested)
 
 
 class OpenCall(NamedTuple, Generic[C]):
@@ -186,7 +187,7 @@ Books = tuple[Calls[Any], Ledger]
 """The calls and the ledger: an event about a call changes both."""
 
 
-def requested(calls: Calls[C], ledger: Ledger, request: CallRequested, epoch: int) -> Books:
+def requested(calls: Calls[R], ledger: Ledger, request: R, epoch: int) -> Books:
     """Return the books after a call was asked for: it is reserved."""
     name, call = request.request_id, request.call
     opened: dict[str, Any] = {"open": {**calls.open, name: OpenCall(request, epoch)}}

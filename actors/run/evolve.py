@@ -6,6 +6,7 @@ from actors.run import calls, inbox, parking, questions, waits
 from actors.run.calls import C, CallFailed, CallReissued, CallRequested, Replied, Settled
 from actors.run.clock import TimedEvent
 from actors.run.ending import RunFinished
+from actors.run.ids import expiry_id
 from actors.run.inbox import MailRefused, NoteTold, RequirementTold
 from actors.run.parking import RunParked, RunResumed
 from actors.run.questions import (
@@ -15,7 +16,6 @@ from actors.run.questions import (
     ClarificationRequested,
     ClarificationWithdrawn,
 )
-from actors.run.ids import expiry_id
 from actors.run.state import RunState
 from actors.run.waits import WaitEnded, WaitRequested
 from runtime.core.copies import changed

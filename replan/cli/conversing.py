@@ -39,8 +39,8 @@ async def _posted(engine: Engine, question: dict[str, Any], answer: str, shown: 
     full = str(question["id"])
     run, _, name = full.rpartition("/")
     state = await engine.heard(run)
-    asked = state.asked[name]
-    if state.finished is not None and not asked.answer:
+    asked = state.run.questions[name]
+    if state.run.finished is not None and not asked.answer:
         return True
     try:
         heard = await engine.answer(full, answer)

@@ -8,7 +8,7 @@ import trio
 
 from actors.config.model_spec import Replay
 from actors.planning.events import PlanningEvent
-from actors.planning.state import State
+from actors.planning.state import PlanningState
 from replan.cli.conversing import converse
 from replan.cli.dryrun import print_dry_run
 from replan.cli.exits import Exit, exit_of_result
@@ -161,7 +161,7 @@ async def _drive(engine: Engine, run: str, title: str, start: Start, manner: Dri
         async with trio.open_nursery() as hooks, trio.open_nursery() as nursery:
             wishes, notifier = _Wishes(engine, run, nursery), Notifier(engine.hook, hooks)
 
-            def on_record(record: Record[PlanningEvent], state: State) -> None:
+            def on_record(record: Record[PlanningEvent], state: PlanningState) -> None:
                 if not going.following:  # Else the host tells.
                     notifier.take(record.event, state)
                 shown.on_record(record, state)

@@ -10,7 +10,7 @@ from rich.text import Text
 from actors.planning.config import RunConfig
 from actors.planning.decision_event import Decided
 from actors.planning.events import PlanningEvent
-from actors.planning.state import State
+from actors.planning.state import PlanningState, State
 from replan.cli.exits import Exit
 from replan.cli.mail import say_how_to_answer
 from replan.cli.options import Invocation
@@ -118,7 +118,9 @@ async def _wanted(engine: Engine, wanted: str | None) -> str:
     return await newest_run(engine, unfinished=False) if wanted is None else await run_named(engine, wanted)
 
 
-def _print_tree(row: RunRow, state: State, records: list[Record[PlanningEvent]], status: str, *, as_json: bool) -> None:
+def _print_tree(
+    row: RunRow, state: PlanningState, records: list[Record[PlanningEvent]], status: str, *, as_json: bool
+) -> None:
     found = attempts(state, records, interrupted=status == "parked")
     stories = branch_stories(state, records)
     if as_json:
@@ -137,7 +139,7 @@ def _print_events(engine: Engine, run: str, records: list[Record[PlanningEvent]]
     _Lines(engine).print(records)
 
 
-def _print_result(result: Result, state: State, view: str, top: str, *, as_json: bool) -> None:
+def _print_result(result: Result, state: PlanningState, view: str, top: str, *, as_json: bool) -> None:
     if view != "result" and result.plan is None:
         raise _without_plan(result.run_id, state, view)
     if view == "mermaid":
@@ -156,8 +158,8 @@ def _say_next(result: Result, top: str) -> None:
         err().print(line(f"replan: go on with: {program()} resume {top}"))
 
 
-def _without_plan(run: str, state: State, view: str) -> UsageProblem:
-    if state.config is not None and "plan" not in state.config.roles.values():
+def _without_plan(run: str, state: PlanningState, view: str) -> UsageProblem:
+    if isinstance(state, State) and "plan" not in state.config.roles.values():
         cause = f"the workflow {state.config.workflow.name} of run {run} makes no plan"
         return UsageProblem(cause, place=f"--{view}", hint=f"`{program()} show {run}` shows what it makes")
     hint = f"`{program()} show {run}` says how far it got"

@@ -6,7 +6,7 @@ from typing import Any
 
 import trio
 
-from actors.planning.state import State
+from actors.planning.state import PlanningState, State
 from replan.cli.exits import Exit
 from replan.cli.inputs import ANSWER_BYTES_MAX, TOLD_BYTES_MAX, read_stdin
 from replan.cli.options import Invocation
@@ -56,8 +56,10 @@ async def _list_questions(invocation: Invocation, wanted: str | None, as_json: b
     return Exit.OK
 
 
-def _open(run: str, state: State) -> Iterator[dict[str, Any]]:
-    return (question_json(run, state, question) for question in state.asked.values() if question.open)
+def _open(run: str, state: PlanningState) -> Iterator[dict[str, Any]]:
+    if not isinstance(state, State):
+        return iter(())
+    return (question_json(run, state, question) for question in state.run.questions.values() if question.open)
 
 
 def say_how_to_answer(result: Result) -> None:

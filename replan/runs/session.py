@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import trio
 
-from actors.planning.events import PlanningEvent, RunParked
-from actors.planning.state import State
+from actors.planning.events import PlanningEvent
+from actors.planning.state import PlanningState
+from actors.run.parking import RunParked
 from replan.runs.engine import DriveOptions, Engine, Notice, OnRecord, ignore
 from replan.runs.follow import Follower
 from replan.runs.prepare import RunRequest
@@ -113,7 +114,7 @@ class RunSession:
         if self._told is not None:
             await self._follower.catch_up()
 
-    def _tell(self, record: Record[PlanningEvent], state: State) -> None:
+    def _tell(self, record: Record[PlanningEvent], state: PlanningState) -> None:
         """Tell of the next record. What comes after a gap is told with what is in the gap, when that has been read."""
         if self._told is None:
             self._told = record.seq - 1

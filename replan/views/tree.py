@@ -5,7 +5,7 @@ from typing import Any
 from rich.text import Text
 from rich.tree import Tree
 
-from actors.planning.events import FailureClassified
+from actors.planning.call_events import FailureClassified
 from actors.policy.decide import Decision
 from actors.values.findings import Finding
 from replan.views.attempts import Attempt, roots
