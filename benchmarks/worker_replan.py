@@ -15,8 +15,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import trio
 
-from actors.config.policies import load_policy
-from actors.config.resolve import load_workflow
+from actors.config.loader import load_workflow
+from actors.config.policy_loader import load_policy
 from actors.config.workflow import Workflow
 from actors.handlers.actors import Registry, actors_for
 from actors.planning.config import RunConfig

@@ -22,10 +22,10 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(ROOT))  # So that the checkout is documented, whatever is installed.
 
-from actors.config.graph import mermaid  # noqa: E402
-from actors.config.pair import ActionPair, Composite  # noqa: E402
-from actors.config.policies import load_policy  # noqa: E402
-from actors.config.resolve import read_workflow, shipped_workflows  # noqa: E402
+from actors.config.action_pair import ActionPair, Composite  # noqa: E402
+from actors.config.diagram import mermaid  # noqa: E402
+from actors.config.loader import read_workflow, shipped_workflows  # noqa: E402
+from actors.config.policy_loader import load_policy  # noqa: E402
 from actors.config.workflow import Workflow  # noqa: E402
 from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
 from actors.planning.config import graph_of  # noqa: E402

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, StringConstraints, Tag, model_validator
 
-from actors.files.explain import Config, complaint
+from actors.files.config_model import Config, config_error
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
@@ -23,7 +23,7 @@ class Composite(Config):
     def _one_kind(self) -> "Composite":
         given = self.model_dump(exclude_none=True)
         if len(given) != 1 or not next(iter(given.values())):
-            raise complaint("a composite guard has exactly one of all_of, first_failure, majority, with its guards")
+            raise config_error("a composite guard has exactly one of all_of, first_failure, majority, with its guards")
         return self
 
     @property

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from actors.config.pair import CHILD
+from actors.config.action_pair import CHILD
 from actors.config.step_guards import guard_for, guards_of
 from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS, ActionPair, Workflow
 from actors.guards.catalogue import BUILT_IN

@@ -70,8 +70,8 @@ class _Drive:
             notifier.take(record.event, state)
 
         try:
-            manner = DriveOptions(stop, on_record, notice, news, REST_SECONDS, differs=edits.append)
-            result = await self._engine.resume(run, manner)
+            options = DriveOptions(stop, on_record, notice, news, REST_SECONDS, differs=edits.append)
+            result = await self._engine.resume(run, options)
         except (UsageProblem, RunNotFound) as problem:
             with suppress(ReplanError):  # Who follows the run shall know; but it is told here all the same.
                 await self._engine.record_undrivable(run, problem)

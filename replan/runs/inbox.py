@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from actors.planning.events import PlanningEvent
-from actors.planning.state import PlanningState
+from actors.planning.state import PlanningState, State
 from actors.run.inbox import KINDS, check_decline, check_message, fitting_answer
 from actors.run.questions import Status
 from actors.run.state import NotStarted
 from actors.values.answers import Misfit, fitted, wanted
 from replan.setup.command_name import program
+from replan.views.result import question_json
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import Journal, Posted
 
@@ -31,6 +32,13 @@ class Heard:
 
     result: Literal["accepted", "duplicate", "conflict"]
     stands: str | None
+
+
+def open_questions(run: str, state: PlanningState) -> list[dict[str, Any]]:
+    """Return the open questions of a run as plain data, the oldest first."""
+    if not isinstance(state, State):
+        return []
+    return [question_json(run, state, question) for question in state.run.questions.values() if question.open]
 
 
 async def post_answer(journal: Journal[PlanningEvent], state: PlanningState, question: str, text: str) -> Heard:

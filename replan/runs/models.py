@@ -18,7 +18,7 @@ from actors.config.model_spec import (
     near_built_in,
     parse_model_spec,
 )
-from actors.files.explain import nearest
+from actors.files.suggestions import nearest
 from actors.planning.call_events import ClassificationRequested, GenerationRequested, RequestReissued
 from actors.run.calls import CallFailed, Replied
 from actors.run.ids import call_of

@@ -4,11 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rich.text import Text
-
 from actors.planning.events import BranchOpened, BranchPruned, PlanningEvent
 from actors.planning.state import PlanningState, State
-from replan.views.console import line
+from actors.values.lines import Line, Span, line
 from replan.views.format import counted
 from runtime.core.events import Record
 
@@ -61,18 +59,18 @@ def branch_stories(state: PlanningState, records: Iterable[Record[PlanningEvent]
     return list(found.values())
 
 
-def branch_lines(stories: Iterable[BranchStory]) -> list[Text]:
+def branch_lines(stories: Iterable[BranchStory]) -> list[Line]:
     """Return a line for each branch."""
     return [_line(story) for story in stories]
 
 
-def _line(story: BranchStory) -> Text:
+def _line(story: BranchStory) -> Line:
     base = "" if story.parent is None else f" on branch {story.parent}"
     kept = f" with {', '.join(story.kept)}" if story.kept else ""
-    text = line(f"branch {story.branch}{base}{kept}", "bold")
-    text.append(": ").append_text(line(f"{story.opened}; {counted(story.calls, 'call')}"))
+    shown = line(f"branch {story.branch}{base}{kept}", "bold") + Line((Span(": "),))
+    shown += line(f"{story.opened}; {counted(story.calls, 'call')}")
     if story.won:
-        text.append("; ").append_text(line("brought the plan", "green"))
-    elif story.cause:
-        text.append("; ").append_text(line(f"pruned ({story.cause}): {story.pruned}", "yellow"))
-    return text
+        return shown + Line((Span("; "), Span("brought the plan", "green")))
+    if story.cause:
+        return shown + Line((Span("; "),)) + line(f"pruned ({story.cause}): {story.pruned}", "yellow")
+    return shown

@@ -6,8 +6,8 @@ import pytest
 import trio
 import yaml
 
-from actors.config.check import DEPTH_MAX, check_workflow
 from actors.config.model_spec import parse_model_spec
+from actors.config.workflow_check import DEPTH_MAX, check_workflow
 from actors.planning.call_events import ArtifactProduced, GenerationRequested
 from actors.planning.decision_event import Decided
 from actors.planning.events import VerdictReached

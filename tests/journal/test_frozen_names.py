@@ -14,7 +14,7 @@ from pathlib import Path
 import apsw
 import trio
 
-from actors.config.pair import ActionPair
+from actors.config.action_pair import ActionPair
 from actors.config.workflow import _ROLES, FREE_GENERATORS, MODEL_GENERATORS, Workflow
 from actors.guards.catalogue import BUILT_IN
 from actors.guards.composite_spec import Composite
