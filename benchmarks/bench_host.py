@@ -32,9 +32,10 @@ ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
 from actors.config.model_spec import Named  # noqa: E402
+from actors.planning.prepare import RunOptions  # noqa: E402
 from replan.runs.home import open_home  # noqa: E402
 from replan.runs.inbox import post_answer  # noqa: E402
-from replan.runs.prepare import RunOptions, prepare_run  # noqa: E402
+from replan.runs.prepare import prepare_run  # noqa: E402
 from replan.setup.data_files import data_root  # noqa: E402
 from replan.setup.plugins import registry  # noqa: E402
 from replan.setup.settings import Choice, UserConfig  # noqa: E402

@@ -17,10 +17,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from common import HERE, commit, machine, table, today, versions, write
 
 from actors.config.model_spec import parse_model_spec
+from actors.planning.prepare import RunOptions
 from actors.simulated.model import load_profile
 from replan.experiments.lab import Bench, play
 from replan.experiments.preparing import Place, prepare
-from replan.runs.prepare import RunOptions, prepare_run
+from replan.runs.prepare import prepare_run
 from replan.setup.data_files import data_root
 from replan.setup.gc_tuning import tune
 from replan.setup.plugins import registry

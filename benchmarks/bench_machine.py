@@ -17,8 +17,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from actors.planning.call_events import GenerationRequested
 from actors.planning.events import EVENTS
 from actors.planning.machine import PlanningMachine
-from actors.planning.messages import Begin, Judged
-from actors.run.messages import Generated
+from actors.planning.messages import Begin
+from actors.run.messages import Generated, Judged
 from benchmarks.worker_replan import ACCEPTED, PROBLEM, pinned
 from runtime.core.cost import Usage
 from runtime.core.events import Codec

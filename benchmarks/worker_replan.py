@@ -18,7 +18,8 @@ import trio
 from actors.config.loader import load_workflow
 from actors.config.policy_loader import load_policy
 from actors.config.workflow import Workflow
-from actors.handlers.actors import Registry, actors_for
+from actors.handlers.registry import Registry
+from actors.planning.actors import actors_for
 from actors.planning.config import RunConfig
 from actors.planning.machine import PlanningMachine
 from actors.planning.messages import Begin

@@ -9,12 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from actors.planning.result import Result
     from actors.values.artifacts import Artifact, Context
     from actors.values.findings import Finding, Verdict
     from replan.api.inbox import aanswer, adecline, answer, atell, decline, tell
     from replan.api.runs import MEMORY, Run, asolve, check, solve, start
     from replan.runs.inbox import Heard
-    from replan.views.result import Result
     from runtime.core.errors import ReplanError, UsageProblem
 
 __all__ = [
@@ -47,7 +47,7 @@ _HOMES = {
     "Finding": "actors.values.findings",
     "Heard": "replan.runs.inbox",
     "ReplanError": "runtime.core.errors",
-    "Result": "replan.views.result",
+    "Result": "actors.planning.result",
     "Run": "replan.api.runs",
     "UsageProblem": "runtime.core.errors",
     "Verdict": "actors.values.findings",

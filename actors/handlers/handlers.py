@@ -8,9 +8,8 @@ import trio
 from actors.config.plugin_errors import PlugInFailed
 from actors.guards.port import AnyGuard
 from actors.handlers.generators import Generator
-from actors.planning.machine import GenerationBrief, JudgementBrief
-from actors.planning.messages import Judged
-from actors.run.messages import Faulted, Generated
+from actors.run.briefs import GenerationBrief, JudgementBrief
+from actors.run.messages import Faulted, Generated, Judged
 from actors.run.waits import WaitRequested
 from actors.values.findings import Verdict
 from runtime.core.clock import Clock

@@ -11,11 +11,11 @@ import trio
 from actors.config.plan_files import PLAN, TEMPLATES, read_settings
 from actors.config.workflow import TEMPLATE_SELECTOR
 from actors.handlers.generators import material
-from actors.planning.machine import GenerationBrief
 from actors.rules.data import load_templates, rules_of
 from actors.rules.plan import template_plan
 from actors.rules.reading import Reading, kind_of, read_request
 from actors.rules.tables import Rules
+from actors.run.briefs import GenerationBrief
 from runtime.core.cost import Usage
 from runtime.core.errors import UsageProblem
 from runtime.models.port import Fault, Reply

@@ -6,7 +6,6 @@ request has `judge:` before it. A step's id has neither a slash nor a dot in it,
 """
 
 from actors.run.ids import call_of
-from runtime.core.events import text_hash
 
 
 def node_id(step: str, visit: int, attempt: int, branch: int = 0) -> str:
@@ -34,16 +33,6 @@ def classification_id(node: str) -> str:
 def node_of(request_id: str) -> str:
     """Return the node that a generation or classification request is for."""
     return call_of(request_id).removesuffix("/c")
-
-
-def child_run(run: str, node: str) -> str:
-    """Return the id of the run that an attempt is, where it is one: the same for every try of it, after any crash."""
-    return f"{run}.{text_hash(node)[:8]}"
-
-
-def is_child(run: str) -> bool:
-    """Tell whether a run belongs to a step of another; ids that people are given have no dot."""
-    return "." in run
 
 
 def judgement_id(node: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, assert_never
+from typing import assert_never
 
 from actors.planning.accept import accept
 from actors.planning.advance import advance
@@ -11,46 +11,20 @@ from actors.planning.classifier_prompt import failure_context, rendered_failure
 from actors.planning.config import RunConfig
 from actors.planning.events import JudgementRequested, PlanningEvent
 from actors.planning.evolve import evolve
-from actors.planning.ids import branch_of, child_run
+from actors.planning.ids import branch_of
 from actors.planning.messages import PlanningMessage
 from actors.planning.prompt_context import context_for, rendered
 from actors.planning.state import Branch, PlanningOpenCall, PlanningState, State
 from actors.policy.cause import CLASSIFIER
-from actors.prompting.render import Rendered
 from actors.run import questions, waits
+from actors.run.briefs import CallOptions, GenerationBrief, JudgementBrief
+from actors.run.ids import child_run
 from actors.run.questions import ClarificationRequested
 from actors.run.state import NotStarted
 from actors.run.summary import status_row
 from actors.run.waits import WaitRequested
-from actors.values.artifacts import Artifact, Context
 from runtime.core.ledger import Limits
 from runtime.core.machine import Refused, Summary, Work
-
-
-class CallOptions(NamedTuple):
-    """What a generator needs to know of its request: its name, what it is for (a step), and what it may take."""
-
-    request_id: str
-    purpose: str
-    timeout_seconds: float
-    output_tokens_max: int
-
-
-class GenerationBrief(NamedTuple):
-    """What a step's generator gets: the request, the rendered prompt, and the same context in structured form."""
-
-    run: str
-    request: CallOptions
-    prompt: Rendered
-    context: Context
-
-
-class JudgementBrief(NamedTuple):
-    """What a guard gets."""
-
-    request: JudgementRequested
-    artifact: Artifact
-    context: Context
 
 
 @dataclass(frozen=True, slots=True)

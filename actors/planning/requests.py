@@ -7,10 +7,10 @@ from actors.planning.classifier_prompt import rendered_failure
 from actors.planning.config import RunConfig
 from actors.planning.ids import branch_of
 from actors.planning.prompt_context import rendered
-from actors.planning.reply_schemas import schema_bytes
 from actors.planning.state import Branch, State
 from actors.policy.cause import CLASSIFIER
 from actors.prompting.render import Rendered
+from actors.prompting.reply_schemas import schema_bytes
 from actors.run.ids import step_of
 from runtime.core.ledger import ZERO, Amount
 

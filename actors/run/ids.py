@@ -4,6 +4,8 @@ A call is what a model, or another generator, is asked for; its further tries ha
 is about is a *node*, named as the kind of agent likes; where the name has a slash, a step stands before it.
 """
 
+from runtime.core.events import text_hash
+
 
 def try_id(call: str, try_number: int) -> str:
     """Return the name of the request for a try of a call."""
@@ -28,3 +30,13 @@ def expiry_id(question_id: str) -> str:
 def backoff_id(request_id: str) -> str:
     """Return the name of the wait before the try that follows a failed one."""
     return f"wait:{request_id}"
+
+
+def child_run(run: str, node: str) -> str:
+    """Return the id of the run that an attempt is, where it is one: the same for every try of it, after any crash."""
+    return f"{run}.{text_hash(node)[:8]}"
+
+
+def is_child(run: str) -> bool:
+    """Tell whether a run belongs to a step of another; ids that people are given have no dot."""
+    return "." in run

@@ -18,18 +18,19 @@ from actors.guards.plan_settings import Settings
 from actors.guards.port import AnyGuard
 from actors.handlers.generators import TextMaker
 from actors.planning.events import PlanningEvent
+from actors.planning.prepare import RunOptions, RunRequest
+from actors.planning.result import Result
 from actors.planning.state import PlanningState
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
 from replan.runs.engine import CODEC, Engine
 from replan.runs.home import open_home
-from replan.runs.prepare import RunOptions, RunRequest, prepare
+from replan.runs.prepare import prepare
 from replan.runs.run_ids import new_run_id
 from replan.runs.session import RunSession
 from replan.setup.command_name import program
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
-from replan.views.result import Result
 from runtime.core.clock import SystemClock
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record

@@ -4,12 +4,12 @@ from typing import Any
 
 import trio
 
+from actors.planning.result import Result
 from replan.cli.signals import Signals
 from replan.cli.terminal.progress import Progress
 from replan.cli.terminal.prompt import ask_on_terminal, drop_typed
 from replan.runs.engine import Engine
 from replan.runs.session import RunSession
-from replan.views.result import Result
 from runtime.core.errors import UsageProblem
 
 SHOWN_MAX = 200

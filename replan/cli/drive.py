@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import trio
 
 from actors.planning.events import PlanningEvent
+from actors.planning.result import Result
+from actors.planning.result_lines import outcome_lines
 from actors.planning.state import PlanningState
 from replan.cli.conversation import converse
 from replan.cli.exits import exit_of_result
@@ -19,8 +21,6 @@ from replan.runs.engine import Engine
 from replan.runs.notify import Notifier
 from replan.runs.session import RunSession
 from replan.setup.command_name import program
-from replan.views.outcome import outcome_lines
-from replan.views.result import Result
 from runtime.core.events import Record
 from runtime.drive.options import Stop
 

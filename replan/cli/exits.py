@@ -15,7 +15,7 @@ from runtime.core.errors import (
 )
 
 if TYPE_CHECKING:
-    from replan.views.result import Result
+    from actors.planning.result import Result
 
 
 class Exit(IntEnum):

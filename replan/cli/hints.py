@@ -2,10 +2,10 @@
 
 import shlex
 
+from actors.planning.result import Result
+from actors.values.format import counted
 from replan.cli.terminal.console import notice
 from replan.setup.command_name import program
-from replan.views.format import counted
-from replan.views.result import Result
 
 
 def how_to_answer(result: Result) -> None:

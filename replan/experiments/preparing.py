@@ -10,8 +10,9 @@ from actors.config.model_spec import Simulated, parse_model_spec
 from actors.config.policy_loader import load_policy
 from actors.files.suggestions import nearest
 from actors.files.yaml_document import Document
-from actors.handlers.actors import Registry
+from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig
+from actors.planning.prepare import RunOptions, RunRequest, title_of
 from actors.policy.table import Policy
 from actors.search.strategies.notation import NUMBERS, UnknownSearch, read_search
 from actors.simulated.model import load_profile
@@ -24,7 +25,7 @@ from replan.experiments.measuring import Key, trial_of
 from replan.experiments.problems import Problem, read_problems
 from replan.experiments.results import Header, Trial
 from replan.runs.models import check_model
-from replan.runs.prepare import RunOptions, RunRequest, prepare_run, title_of
+from replan.runs.prepare import prepare_run
 from replan.setup.settings import Choice, UserConfig
 from replan.setup.version import release
 from runtime.core.errors import UsageProblem

@@ -2,9 +2,10 @@
 
 import trio
 
+from actors.planning.result import Result
 from actors.planning.state import PlanningState
-from replan.runs.engine import Engine, OnRecord
-from replan.views.result import Result
+from replan.runs.engine import Engine
+from replan.runs.options import OnRecord
 from runtime.drive.changes import Polling
 from runtime.process.identity import is_dead
 

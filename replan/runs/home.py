@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from actors.handlers.actors import Registry
+from actors.handlers.registry import Registry
 from replan.runs.engine import CODEC, Engine
 from replan.setup.data_files import data_root
 from replan.setup.home_folder import Home, locate_home, prepare_home

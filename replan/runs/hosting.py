@@ -8,9 +8,10 @@ import trio
 
 from actors.planning.events import PlanningEvent
 from actors.planning.state import PlanningState
-from replan.runs.engine import DriveOptions, Engine
+from replan.runs.engine import Engine
 from replan.runs.models import Shared
 from replan.runs.notify import Notifier
+from replan.runs.options import DriveOptions
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 from runtime.core.events import Record
 from runtime.drive.changes import News

@@ -2,10 +2,10 @@
 
 import trio
 
+from actors.planning.prepare import title_of
+from actors.planning.result import Result
 from actors.planning.state import PlanningState, State
 from actors.run.questions import ClarificationRequested
-from replan.runs.prepare import title_of
-from replan.views.result import Result
 from runtime.host.hook import Hook
 
 

@@ -5,13 +5,14 @@ from collections.abc import Callable
 import trio
 
 from actors.planning.events import PlanningEvent
+from actors.planning.prepare import RunRequest
+from actors.planning.result import Result
 from actors.planning.state import PlanningState
 from actors.run.parking import RunParked
-from replan.runs.engine import DriveOptions, Engine, Notice, OnRecord, ignore
+from replan.runs.engine import Engine
 from replan.runs.follow import Follower
-from replan.runs.prepare import RunRequest
+from replan.runs.options import DriveOptions, Notice, OnRecord, ignore
 from replan.setup.command_name import program
-from replan.views.result import Result
 from runtime.core.error_groups import root_cause
 from runtime.core.errors import Held
 from runtime.core.events import Record

@@ -13,8 +13,8 @@ from typing import Any, cast
 from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS
 from actors.guards.built_in import BUILT_IN
 from actors.guards.port import AnyGuard, GuardFactory
-from actors.handlers.actors import Registry
 from actors.handlers.generators import FunctionGenerator, Generator, TextMaker
+from actors.handlers.registry import Registry
 from replan.setup.data_files import data_root
 from runtime.core.errors import UsageProblem
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from actors.values.format import ago, stamp
 from actors.values.lines import Line, columns, line
-from replan.views.format import ago, stamp
 from runtime.core.owner import describe
 from runtime.journal.port import RunRow
 

@@ -11,10 +11,12 @@ from actors.config.workflow_check import DEPTH_MAX, check_workflow
 from actors.planning.call_events import ArtifactProduced, GenerationRequested
 from actors.planning.decision_event import Decided
 from actors.planning.events import VerdictReached
-from actors.planning.ids import child_run, is_child
+from actors.planning.prepare import RunOptions
+from actors.run.ids import child_run, is_child
 from replan.cli.exits import Exit, exit_of_result
-from replan.runs.engine import CODEC, DriveOptions, Engine
-from replan.runs.prepare import RunOptions, prepare_run
+from replan.runs.engine import CODEC, Engine
+from replan.runs.options import DriveOptions
+from replan.runs.prepare import prepare_run
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import Choice, UserConfig

@@ -4,7 +4,8 @@ import pytest
 import trio
 
 import replan
-from replan.runs.engine import DriveOptions, Engine
+from replan.runs.engine import Engine
+from replan.runs.options import DriveOptions
 from runtime.core.errors import Held, RunNotFound
 from runtime.drive.options import Stop
 from tests.support.worlds import always_hosted

@@ -8,8 +8,9 @@ import trio
 import trio.lowlevel
 
 from actors.guards.composite import composite
-from actors.handlers.actors import Registry, actors_for
 from actors.handlers.generators import FunctionGenerator
+from actors.handlers.registry import Registry
+from actors.planning.actors import actors_for
 from actors.planning.machine import PlanningMachine
 from actors.planning.messages import Begin
 from actors.values.findings import Finding, Verdict

@@ -8,8 +8,9 @@ import pytest
 
 from actors.guards.built_in import BUILT_IN
 from actors.guards.shapes import PROBLEM_TYPES
-from actors.handlers.actors import Registry, actors_for
+from actors.handlers.registry import Registry
 from actors.handlers.templates import TemplateSelectorGenerator
+from actors.planning.actors import actors_for
 from actors.values.artifacts import Artifact, Context
 from replan import MEMORY, solve
 from replan.setup.plugins import registry

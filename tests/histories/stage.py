@@ -19,8 +19,8 @@ import json
 import shlex
 
 from actors.planning.ids import node_of
-from actors.planning.messages import Begin, Judged
-from actors.run.messages import Faulted, Generated
+from actors.planning.messages import Begin
+from actors.run.messages import Faulted, Generated, Judged
 from actors.values.answers import NUMBER, YES_NO, choice
 from actors.values.findings import Finding, Verdict
 from runtime.core.cost import Price, Usage

@@ -4,11 +4,11 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from actors.handlers.actors import Registry
 from actors.handlers.generators import FunctionGenerator
+from actors.handlers.registry import Registry
+from actors.planning.prepare import RunRequest
 from replan.runs.engine import CODEC, Engine
 from replan.runs.hosting import host
-from replan.runs.prepare import RunRequest
 from runtime.core.clock import TrioClock
 from runtime.core.cost import Price
 from runtime.core.ledger import Limits

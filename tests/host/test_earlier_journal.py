@@ -7,9 +7,10 @@ import apsw
 import pytest
 import trio
 
-from actors.handlers.actors import Registry
 from actors.handlers.generators import FunctionGenerator
-from replan.runs.engine import CODEC, DriveOptions, Engine
+from actors.handlers.registry import Registry
+from replan.runs.engine import CODEC, Engine
+from replan.runs.options import DriveOptions
 from runtime.core.clock import SystemClock
 from runtime.drive.options import Stop
 from runtime.journal.chain import GENESIS, Tip

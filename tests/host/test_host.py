@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from replan.runs.engine import DriveOptions
+from replan.runs.options import DriveOptions
 from runtime.core.clock import TrioClock
 from runtime.core.errors import JournalError
 from runtime.drive.options import Stop

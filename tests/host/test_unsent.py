@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 import trio
 
-from replan.runs.engine import DriveOptions
+from replan.runs.options import DriveOptions
 from runtime.drive.options import Stop
 from runtime.models.limiter import CallLimiter
 from runtime.models.port import FaultKind
@@ -135,7 +135,7 @@ def _ask_a_slow_model(monkeypatch):
 
     monkeypatch.setattr("replan.runs.engine.provider_of", lambda name, environment: "here")
     monkeypatch.setattr("replan.runs.engine.open_model", lambda name, **_: nullcontext(Slow()))
-    monkeypatch.setattr("actors.handlers.actors._generator", lambda pair, asking, registry: asking)
+    monkeypatch.setattr("actors.planning.actors._generator", lambda pair, asking, registry: asking)
 
 
 async def _not_yet(_):

@@ -9,7 +9,8 @@ from typing import ClassVar
 import trio
 
 from actors.guards.built_in import BUILT_IN
-from actors.handlers.actors import Registry, actors_for
+from actors.handlers.registry import Registry
+from actors.planning.actors import actors_for
 from actors.run.ids import call_of
 from runtime.core.crash_points import LABELS
 from runtime.core.errors import Fenced, Held, JournalError, StorageFull

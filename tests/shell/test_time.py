@@ -9,7 +9,8 @@ import json
 import pytest
 import trio
 
-from actors.handlers.actors import Registry, actors_for
+from actors.handlers.registry import Registry
+from actors.planning.actors import actors_for
 from actors.planning.machine import PlanningMachine
 from actors.planning.messages import Begin
 from replan.runs.engine import CODEC

@@ -15,6 +15,7 @@ import trio
 
 from actors.config.loader import shipped_workflows
 from actors.guards.built_in import BUILT_IN
+from actors.values.format import counted, money
 from actors.values.lines import Line, Span, line
 from replan.cli.exits import Exit
 from replan.cli.terminal.console import plain_terminal, print_json, show
@@ -25,7 +26,6 @@ from replan.setup.home_folder import locate_home, prepare_home
 from replan.setup.plugins import problems, registry
 from replan.setup.settings import choose_model, read_user_config
 from replan.setup.version import release
-from replan.views.format import counted, money
 from runtime.core.clock import SystemClock
 from runtime.core.cost import MICRO
 from runtime.core.errors import ReplanError, UsageProblem

@@ -2,12 +2,12 @@
 
 import trio
 
+from actors.planning.result import Result
 from replan.cli.drive import Foreground, drive_in_foreground
 from replan.cli.home import newest_run, opened, run_named
 from replan.cli.options import Invocation
 from replan.runs.session import RunSession
 from replan.setup.gc_tuning import tune
-from replan.views.result import Result
 from runtime.drive.options import Stop
 
 

@@ -5,6 +5,8 @@ import os
 import trio
 
 from actors.config.model_spec import Replay
+from actors.planning.prepare import RunOptions
+from actors.planning.result import Result
 from replan.cli.cost import print_dry_run
 from replan.cli.drive import Foreground, drive_in_foreground, print_result
 from replan.cli.exits import Exit
@@ -14,13 +16,12 @@ from replan.cli.inputs import place_of, read_problem
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_text
 from replan.runs.engine import Engine
-from replan.runs.prepare import Prepared, RunOptions, prepare
+from replan.runs.prepare import Prepared, prepare
 from replan.runs.run_ids import new_run_id
 from replan.runs.session import RunSession
 from replan.setup.command_name import program
 from replan.setup.gc_tuning import tune
 from replan.setup.plugins import registry
-from replan.views.result import Result
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 

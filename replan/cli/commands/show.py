@@ -2,26 +2,26 @@
 
 import trio
 
+from actors.planning.attempts import attempts
+from actors.planning.branch_stories import branch_lines, branch_stories
 from actors.planning.events import PlanningEvent
+from actors.planning.record_text import record_to_json
+from actors.planning.result import Result, result_of
+from actors.planning.result_lines import outcome_lines
+from actors.planning.search_tree import search_tree
 from actors.planning.state import PlanningState, State
+from actors.plans.mermaid import plan_mermaid
+from actors.plans.plan_lines import plan_lines
 from replan.cli.commands.log import RecordPrinter
 from replan.cli.exits import Exit
 from replan.cli.hints import how_to_answer, how_to_resume
 from replan.cli.home import named_or_newest, opened_to_read
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import out, print_json, print_text, rich_text, rich_tree, show
+from replan.runs.children import top_of
 from replan.runs.engine import Engine
-from replan.runs.run_ids import top_of
 from replan.runs.status import status_of
 from replan.setup.command_name import program
-from replan.views.attempts import attempts
-from replan.views.branches import branch_lines, branch_stories
-from replan.views.mermaid import plan_mermaid
-from replan.views.outcome import outcome_lines
-from replan.views.plan import plan_lines
-from replan.views.records import record_to_json
-from replan.views.result import Result, result_of
-from replan.views.tree import search_tree
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 from runtime.journal.port import RunRow

@@ -10,14 +10,14 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.segment import Segment
 
+from actors.planning.attempts import attempts
 from actors.planning.events import PlanningEvent
+from actors.planning.record_text import news_of
+from actors.planning.search_tree import search_tree
 from actors.planning.state import PlanningState, State
+from actors.values.format import clock, counted, money
 from actors.values.lines import Line, line
 from replan.cli.terminal.console import err, notice, plain_terminal, rich_text, rich_tree
-from replan.views.attempts import attempts
-from replan.views.format import clock, counted, money
-from replan.views.records import news_of
-from replan.views.tree import search_tree
 from runtime.core.cost import MICRO
 from runtime.core.events import Record
 
