@@ -195,7 +195,7 @@ async def test_a_child_that_has_finished_is_taken_and_not_asked_again(journal, t
     brief = home.engine.machine.brief(state, work)
     async with home.engine._model(state.config.model, {}) as model:
         below = await home.engine._child(model, DriveOptions(), brief)
-    assert below.finished.outcome == "success"
+    assert below.run.finished.outcome == "success"
     result = await home.engine.resume("top")
     assert (result.outcome, result.plan, result.calls) == ("success", plan(), 3)
     assert opened.request.try_number == 1

@@ -110,7 +110,7 @@ async def test_a_call_that_is_withdrawn_before_it_was_sent_is_given_back_and_one
         else:
             await engine.tell("a", "It must be fast.", "requirement")
         await trio.sleep(5)
-        books = (await engine.load("a"))[0].ledger
+        books = (await engine.load("a"))[0].run.ledger
         assert (len(first & books.forfeited.keys()), books.unknown.calls, books.spent.calls) == (sent, sent, 0)
         nursery.cancel_scope.cancel()
 
