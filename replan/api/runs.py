@@ -13,7 +13,7 @@ from typing import Any
 
 import trio
 
-from actors.guards.catalogue import BUILT_IN
+from actors.guards.built_in import BUILT_IN
 from actors.guards.plan_settings import Settings
 from actors.guards.port import AnyGuard
 from actors.handlers.generators import TextMaker

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.guards.catalogue import BUILT_IN
+from actors.guards.built_in import BUILT_IN
 from actors.run import calls
 from tests.cli.cases import (
     ANALYSIS,

@@ -16,7 +16,7 @@ import trio
 
 from actors.config.action_pair import ActionPair
 from actors.config.workflow import _ROLES, FREE_GENERATORS, MODEL_GENERATORS, Workflow
-from actors.guards.catalogue import BUILT_IN
+from actors.guards.built_in import BUILT_IN
 from actors.guards.composite_spec import Composite
 from actors.handlers.children import UNSUCCESSFUL
 from actors.planning.config import RunConfig

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import trio
 
-from actors.guards.catalogue import BUILT_IN
+from actors.guards.built_in import BUILT_IN
 from actors.handlers.actors import Registry, actors_for
 from actors.run.ids import call_of
 from runtime.core.crash_points import LABELS

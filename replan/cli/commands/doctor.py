@@ -14,7 +14,7 @@ import apsw
 import trio
 
 from actors.config.loader import shipped_workflows
-from actors.guards.catalogue import BUILT_IN
+from actors.guards.built_in import BUILT_IN
 from actors.values.lines import Line, Span, line
 from replan.cli.exits import Exit
 from replan.cli.terminal.console import plain_terminal, print_json, show
