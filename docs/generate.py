@@ -31,9 +31,9 @@ from actors.config.workflow import Workflow  # noqa: E402
 from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
 from actors.planning.config import graph_of  # noqa: E402
 from actors.planning.events import EVENTS, Outcome  # noqa: E402
-from actors.planning.questions import MOVES, Status  # noqa: E402
 from actors.policy.table import BacktrackLevel, Row  # noqa: E402
 from actors.prompting.book import PromptEntry, Sections  # noqa: E402
+from actors.run.questions import MOVES, Status  # noqa: E402
 from actors.search.cost import happy_calls, linear_calls, worst_case_calls  # noqa: E402
 from actors.values.findings import Code, ReasonTag  # noqa: E402
 from replan.cli.exits import MEANING  # noqa: E402
