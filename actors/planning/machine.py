@@ -108,7 +108,9 @@ class PlanningMachine:
         for request_id, wait in state.waits.items():
             # Nobody keeps a process for a deadline, an expiry or the next day: whoever comes later finds them passed.
             passive = wait.node is None
-            work[request_id] = Work(request_id, CLOCK, wait, repeatable=True, passive=passive, until=wait.until)
+            work[request_id] = Work(
+                request_id, CLOCK, wait, repeatable=True, keeps_no_process=passive, until=wait.until
+            )
         for request_id, question in state.questions.items():
             work[request_id] = Work(request_id, USER, question, repeatable=True)
         return work

@@ -17,8 +17,7 @@ import click
 from replan.cli.exits import MEANING, Exit, error_object, exit_of_error, line_of_crash, line_of_error
 from replan.cli.options import Invocation, common
 from replan.setup.version import release
-from runtime.core.error_groups import root_cause
-from runtime.core.errors import ReplanError
+from runtime.core.errors import ReplanError, root_cause
 
 _COMMANDS = {
     "run": ("replan.cli.running", "run", "Plan a problem."),

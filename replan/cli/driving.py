@@ -37,7 +37,6 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 from runtime.drive.options import Stop
-from runtime.host.wakeup import WakeSockets
 
 Start = Callable[[RunSession, Stop], Awaitable[Result]]
 
@@ -99,12 +98,9 @@ def run_problem(
         print_dry_run(job, as_json=as_json)
         return Exit.OK
     check_model(choice.spec, os.environ)
-    if detach and not WakeSockets(locate_home().hosts).ring():
-        hint = f"start one with `{program()} host`, or leave --detach out"
-        raise UsageProblem("no host is running", place="--detach", hint=hint)
     tune()
-    # What a replay needs is there already, or it is refused.
-    make = not isinstance(choice.spec, Replay)
+    # What a replay needs is there already, or it is refused; and where nothing is there yet, no host is running.
+    make = not (isinstance(choice.spec, Replay) or detach)
     return trio.run(_run, DriveOptions(invocation, no_input, as_json, detach), job, make)
 
 
@@ -115,7 +111,7 @@ async def _run(manner: DriveOptions, job: RunRequest, make: bool) -> int:
             return await _detach(engine, name, job, manner)
 
         async def start(going: RunSession, stop: Stop) -> Result:
-            if not engine.hosted:
+            if not await engine.hosted():
                 return await going.begin(job, stop)
             await engine.admit(job, run=name)
             return await going.go_on(stop)
@@ -125,6 +121,9 @@ async def _run(manner: DriveOptions, job: RunRequest, make: bool) -> int:
 
 async def _detach(engine: Engine, run: str, job: RunRequest, manner: DriveOptions) -> int:
     """Leave a new run to a host. Nothing has been asked yet, so all that is left to say is how to look after it."""
+    if not await engine.hosted():
+        hint = f"start one with `{program()} host`, or leave --detach out"
+        raise UsageProblem("no host is running", place="--detach", hint=hint)
     await engine.admit(job, run=run)
     manner.invocation.run = run
     with as_far_as_read():
@@ -177,7 +176,7 @@ async def _drive(engine: Engine, run: str, title: str, start: Start, manner: Dri
         result = await engine.finish_cancelled(run)
     manner.invocation.run = run
     _print(result, as_json=manner.as_json)
-    return _leave(result, signals, hosted=engine.hosted)
+    return _leave(result, signals, hosted=await engine.hosted())
 
 
 class _Wishes:

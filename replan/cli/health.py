@@ -29,15 +29,15 @@ from runtime.core.clock import SystemClock
 from runtime.core.cost import MICRO
 from runtime.core.errors import ReplanError, UsageProblem
 from runtime.core.ledger import ZERO
-from runtime.host.wakeup import WakeSockets
 from runtime.journal.port import RunFilter
 from runtime.journal.sqlite.journal import open_sqlite
 from runtime.journal.sqlite.schema import VERSION
 from runtime.models.base_url import OPENAI_URL, check_base_url
+from runtime.process.identity import is_dead
 
 REACH_SECONDS = 5.0
 
-_NEEDS = {"budget": {"config", "journal"}, "notify": {"config"}, "model": {"config"}}
+_NEEDS = {"budget": {"config", "journal"}, "hosts": {"journal"}, "notify": {"config"}, "model": {"config"}}
 """What else has to be right before there is anything to be said of a thing."""
 
 
@@ -82,7 +82,7 @@ def _all(environment: Mapping[str, str], model: str | None, *, online: bool) -> 
         ("config", lambda: _config(environment)),
         ("journal", lambda: trio.run(_journal, environment)),
         ("budget", lambda: trio.run(_budget, environment)),
-        ("hosts", lambda: _hosts(environment)),
+        ("hosts", lambda: trio.run(_hosts, environment)),
         ("notify", lambda: _notify(environment)),
         ("model", lambda: _model(environment, model)),
         ("key", lambda: _key(environment)),
@@ -151,9 +151,12 @@ async def _budget(environment: Mapping[str, str]) -> str:
     return f"{calls} and {usd} committed today, UTC{limited}"
 
 
-def _hosts(environment: Mapping[str, str]) -> str:
-    found = WakeSockets(locate_home(environment).hosts).ring()
-    return f"{counted(found, 'host')} {'serves' if found == 1 else 'serve'} this home" if found else "none"
+async def _hosts(environment: Mapping[str, str]) -> str:
+    path, hosts = locate_home(environment).journal, 0
+    if path.exists():
+        async with open_sqlite(path, CODEC, SystemClock()) as journal:
+            hosts = len(await journal.hosts(dead=is_dead))
+    return f"{counted(hosts, 'host')} {'serves' if hosts == 1 else 'serve'} this home" if hosts else "none"
 
 
 def _notify(environment: Mapping[str, str]) -> str:

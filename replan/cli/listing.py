@@ -101,7 +101,7 @@ async def _show_run(invocation: Invocation, wanted: str | None, view: str, as_js
         state, records = await engine.load(run)
         row = await engine.journal.row(run)
         heard, top = await engine.heard(run), await top_of(engine.load, run)
-        status = status_of(row, hosted=engine.hosted, heard=heard)
+        status = status_of(row, hosted=await engine.hosted(), heard=heard)
     invocation.run = run
     match view:
         case "tree":
@@ -174,7 +174,7 @@ async def _log_run(invocation: Invocation, wanted: str | None, follow: bool) -> 
         run = await _wanted(engine, wanted)
         lines = _Lines(engine)
         lines.print(await engine.journal.read(run))
-        while follow and status_of(await engine.journal.row(run), hosted=engine.hosted) == "running":
+        while follow and status_of(await engine.journal.row(run), hosted=await engine.hosted()) == "running":
             await trio.sleep(FOLLOW_SECONDS)
             lines.print(await engine.journal.read(run, lines.seen))
         if follow:

@@ -88,7 +88,7 @@ async def _answer(invocation: Invocation, question: str, text: str | None) -> in
             hint = "the first word stands; the run has it"
             stands = "it was declined" if heard.stands is None else repr(heard.stands[:SHOWN_MAX])
             raise UsageProblem(f"another answer was given before: {stands}", place=full, hint=hint)
-        row, hosted = await engine.journal.row(full.rpartition("/")[0]), engine.hosted
+        row, hosted = await engine.journal.row(full.rpartition("/")[0]), await engine.hosted()
         left = len(list(_open(row.run, await engine.heard(row.run))))
     done = "declined" if text is None else "answered"
     said = f"was {done} so before" if heard.result == "duplicate" else f"is {done}"
@@ -105,7 +105,7 @@ async def _tell(invocation: Invocation, wanted: str, text: str, kind: str) -> in
     async with opened(invocation) as engine:
         run = await run_named(engine, wanted)
         await engine.tell(run, text, kind)
-        row, hosted = await engine.journal.row(run), engine.hosted
+        row, hosted = await engine.journal.row(run), await engine.hosted()
     then = "the next prompt shows it" if kind == "note" else "the run goes back for it"
     _say_posted(f"run {run} has the {kind}; {then}", row, hosted=hosted)
     return Exit.OK

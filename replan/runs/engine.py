@@ -35,12 +35,12 @@ from runtime.core.events import Codec, Record
 from runtime.core.machine import Refused, fold
 from runtime.core.messages import Crashed, Mailed, Parking
 from runtime.drive.actor import Actor
-from runtime.drive.changes import News
-from runtime.drive.offline import record
+from runtime.drive.changes import ChangeSignal
+from runtime.drive.offline import append_one
 from runtime.drive.options import Ending, LeaseTerms, Stop
 from runtime.drive.supervisor import Supervisor
 from runtime.host.hook import Hook
-from runtime.host.wakeup import WakeSockets
+from runtime.host.wakeup import NoWakeUp, WakeUp
 from runtime.journal.port import Journal, Posted, RunFilter, RunRow
 from runtime.logs import log
 from runtime.logs.redact import Redactor, secrets_in
@@ -76,7 +76,7 @@ class DriveOptions:
     stop: Stop | None = None
     on_record: OnRecord | None = None
     notice: Notice = ignore
-    news: News | None = None
+    changed: ChangeSignal | None = None
     rest_after: float | None = None
     differs: Notice | None = None
 
@@ -97,7 +97,7 @@ class Engine:
     machine: PlanningMachine = field(default_factory=PlanningMachine)
     threads: bool = True
     turns: CallLimiter = field(default_factory=CallLimiter)
-    bells: WakeSockets = field(default_factory=WakeSockets)
+    wakeup: WakeUp = field(default_factory=NoWakeUp)
     hook: Hook = field(default_factory=Hook)
     models: Shared | None = None
 
@@ -105,20 +105,20 @@ class Engine:
         """Write a new run down, for a host to drive, and wake the hosts; the run is durable when this returns."""
         name = run or new_run_id()
         await self.journal.create(name, job.title)
-        await record(self.machine, self.journal, name, _lease(), self._first(name, job))
-        self.bells.ring()
+        await append_one(self.machine, self.journal, name, _lease(), self._first(name, job))
+        self.wakeup.wake()
         return name
 
     async def record_crash(self, run: str, error: Exception) -> None:
         """Record that a bug of its driver has ended a run that nobody drives any more."""
         line = f"driver: {type(error).__name__}: {error}".splitlines()[0]
         why = Redactor(secrets_in(self.environment)).text(line)
-        await record(self.machine, self.journal, run, _lease(), Crashed("", self.clock.now(), why))
+        await append_one(self.machine, self.journal, run, _lease(), Crashed("", self.clock.now(), why))
 
     async def record_undrivable(self, run: str, problem: ReplanError) -> None:
         """Record why a run that nobody drives cannot be driven here, once, for whoever waits for it."""
         why = Redactor(secrets_in(self.environment)).text(f"the host cannot drive it: {problem}")[:WHY_MAX]
-        await record(self.machine, self.journal, run, _lease(), Parking(self.clock.now(), handover=True, why=why))
+        await append_one(self.machine, self.journal, run, _lease(), Parking(self.clock.now(), handover=True, why=why))
 
     async def begin(self, job: RunRequest, manner: DriveOptions = DETACHED, *, run: str | None = None) -> Result:
         """Admit a new run and drive it to its end, a question, or a stop.
@@ -171,12 +171,11 @@ class Engine:
         """Return what a run has come to so far."""
         state, _ = await self.load(run)
         heard, row = await self.heard(run), await self.journal.row(run)
-        return result_of(run, state, status_of(row, hosted=self.hosted, heard=heard), heard)
+        return result_of(run, state, status_of(row, hosted=await self.hosted(), heard=heard), heard)
 
-    @property
-    def hosted(self) -> bool:
-        """Whether a host serves this home now."""
-        return self.bells.ring() > 0
+    async def hosted(self) -> bool:
+        """Tell whether a host serves this home now."""
+        return bool(await self.journal.hosts(dead=is_dead))
 
     async def heard(self, run: str) -> State:
         """Return a run's state with all that lies in its inbox taken in, as facts alone: nothing follows from them yet.
@@ -198,7 +197,7 @@ class Engine:
         Only runs that wait with unread messages are read. One whose questions have all been answered does not wait any
         more; where another question is open still, the row names that one. Raises `JournalDamaged`.
         """
-        found, hosted = [], self.hosted
+        found, hosted = [], await self.hosted()
         for row in await self.journal.runs(which):
             heard = await self.heard(row.run) if row.unread and row.summary.status == "waiting" else None
             status = status_of(row, hosted=hosted, heard=heard)
@@ -250,7 +249,7 @@ class Engine:
     async def _rung(self, posting: Awaitable[P]) -> P:
         """Post a message, and wake the hosts: a run that waits for it goes on at once."""
         posted = await posting
-        self.bells.ring()
+        self.wakeup.wake()
         return posted
 
     async def finish_cancelled(self, run: str) -> Result:
@@ -299,7 +298,7 @@ class Engine:
         await self._cancel_children(supervisor.state)
         return result_of(run, supervisor.state, _STATUS[ending])
 
-    def _team(self, pinned: RunConfig, model: Any, manner: DriveOptions) -> list[Actor[Any]]:
+    def _team(self, pinned: RunConfig, model: Any, manner: DriveOptions) -> list[Actor[Any, Any]]:
         provider = provider_of(pinned.model, self.environment)
         turn = nullcontext if provider is None else self.turns.of_run(provider)
         drive = partial(self._child, model, DriveOptions(stop=manner.stop))
@@ -343,20 +342,19 @@ class Engine:
             log.get_logger("run").warning("children.kept", run_id=state.run, reason=str(error))
 
     def _supervisor(
-        self, run: str, actors: Sequence[Actor[Any]], manner: DriveOptions
+        self, run: str, actors: Sequence[Actor[Any, Any]], manner: DriveOptions
     ) -> Supervisor[State, PlanningEvent, Any]:
         return Supervisor(
             run,
             machine=self.machine,
             journal=self.journal,
             actors=actors,
-            clock=self.clock,
             lease=_lease(),
             stop=manner.stop,
             on_record=manner.on_record,
             trace=log_fields,
             notice=manner.notice,
-            news=manner.news,
+            changed=manner.changed,
             rest_after=manner.rest_after,
         )
 

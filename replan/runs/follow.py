@@ -39,7 +39,7 @@ class Follower:
                     return result
             if row.owner is None or is_dead(row.owner):
                 given_up = insist and self._state.handover and bool(self._state.parked_why)
-                if given_up or not self._engine.hosted:
+                if given_up or not await self._engine.hosted():
                     return None
             with trio.move_on_after(AT_LEAST_SECONDS):
                 await changed()

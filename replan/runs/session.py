@@ -11,8 +11,7 @@ from replan.runs.follow import Follower
 from replan.runs.prepare import RunRequest
 from replan.setup.command_name import program
 from replan.views.result import Result
-from runtime.core.error_groups import root_cause
-from runtime.core.errors import Held
+from runtime.core.errors import Held, root_cause
 from runtime.core.events import Record
 from runtime.drive.options import Stop
 
@@ -52,11 +51,11 @@ class RunSession:
     async def go_on(self, stop: Stop, *, insist: bool = False) -> Result:
         """Take on a run that a host may have; `insist` drives it here if no host can, instead of waiting for that."""
         self._insists = insist
-        if self._engine.hosted:
+        if await self._engine.hosted():
             result = await self._follow(stop)
             if result is not None:
                 return result
-            self._note(f"{self._gone()}; going on here")
+            self._note(f"{await self._gone()}; going on here")
         return await self.drive(stop)
 
     async def drive(self, stop: Stop, *, compare: bool = False) -> Result:
@@ -67,7 +66,7 @@ class RunSession:
             manner = DriveOptions(stop, self._tell, self._note, differs=self._note if compare else None)
             result = await self._engine.resume(self._run, manner)
         except Held:
-            if not self._engine.hosted:
+            if not await self._engine.hosted():
                 raise
             if self._told is None:
                 self._told = (await self._engine.journal.row(self._run)).last_seq
@@ -81,17 +80,17 @@ class RunSession:
         self.following, result = True, None
         try:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(_cancel_at, stop.park, nursery.cancel_scope)
+                nursery.start_soon(_cancel_at, stop.requested, nursery.cancel_scope)
                 nursery.start_soon(self._wonder)
                 result = await self._follower.follow(insist=self._insists)
                 nursery.cancel_scope.cancel()
         except BaseExceptionGroup as group:
             raise root_cause(group) from group
-        return await self._engine.result(self._run) if result is None and stop.park.is_set() else result
+        return await self._engine.result(self._run) if result is None and stop.requested.is_set() else result
 
-    def _gone(self) -> str:
+    async def _gone(self) -> str:
         """Say why nobody is followed any more."""
-        return "the host cannot drive it" if self._engine.hosted else "the host has left"
+        return "the host cannot drive it" if await self._engine.hosted() else "the host has left"
 
     async def _wonder(self) -> None:
         await trio.sleep(TAKEN_UP_SECONDS)

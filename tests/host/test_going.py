@@ -7,6 +7,7 @@ from replan.runs.follow import Follower
 from replan.runs.session import TAKEN_UP_SECONDS, RunSession
 from runtime.drive.options import Stop
 from tests.host.stage import Stage, job
+from tests.support.hosts import is_hosted
 
 
 async def test_what_others_wrote_while_the_user_thought_is_told_before_the_run_goes_on(autojump_clock):
@@ -16,7 +17,7 @@ async def test_what_others_wrote_while_the_user_thought_is_told_before_the_run_g
         going = RunSession(engine, "first", lambda record, _: told.append((record, trio.current_time())))
         assert (await going.begin(job("a"), Stop())).status == "waiting"
         left = Stop()
-        left.park.set()
+        left.requested.set()
         await engine.resume("first", DriveOptions(left))
         await engine.answer("first/q1", "it is this")
         assert (await going.drive(Stop())).succeeded
@@ -28,7 +29,7 @@ async def test_what_others_wrote_while_the_user_thought_is_told_before_the_run_g
 
 async def test_whoever_follows_a_run_that_waits_stays_until_its_host_has_read_a_message(autojump_clock, monkeypatch):
     stage, told = Stage(reject=["requirements.missing"]), []
-    monkeypatch.setattr(Engine, "hosted", True)
+    monkeypatch.setattr(Engine, "hosted", is_hosted)
     async with stage.engine() as engine:
         assert (await engine.begin(job("a"), run="first")).status == "waiting"
         await engine.tell("first", "It must be fast.", "requirement")
@@ -40,7 +41,7 @@ async def test_whoever_follows_a_run_that_waits_stays_until_its_host_has_read_a_
 
 async def test_whoever_follows_a_run_that_its_host_leaves_lying_is_told_after_a_while(autojump_clock, monkeypatch):
     stage, notes, stop = Stage(), [], Stop()
-    monkeypatch.setattr(Engine, "hosted", True)
+    monkeypatch.setattr(Engine, "hosted", is_hosted)
     async with stage.engine() as engine:
         await engine.admit(job("a"), run="first")
         async with trio.open_nursery() as nursery:
@@ -48,5 +49,5 @@ async def test_whoever_follows_a_run_that_its_host_leaves_lying_is_told_after_a_
             await trio.sleep(TAKEN_UP_SECONDS - 1)
             assert notes == []
             await trio.sleep(2)
-            stop.park.set()
+            stop.requested.set()
     assert notes == ["the host has not taken the run up yet: it is busy; Ctrl-C leaves the run to it"]

@@ -11,6 +11,7 @@ from runtime.core.daily_budget import DAY_SECONDS, HomeBudget
 from runtime.core.ledger import Amount
 from runtime.drive.options import Stop
 from tests.host.stage import START, Stage, job
+from tests.support.hosts import is_hosted
 
 MINUTE = 60
 
@@ -112,7 +113,7 @@ async def test_a_host_parks_what_no_day_can_pay_and_says_why(autojump_clock):
 async def test_whoever_follows_what_a_host_parks_for_good_is_not_told_to_mend_the_host(autojump_clock, monkeypatch):
     """What to do stands in the result; nothing is wrong with the host."""
     stage, notes = Stage(), []
-    monkeypatch.setattr(Engine, "hosted", True)
+    monkeypatch.setattr(Engine, "hosted", is_hosted)
     async with stage.engine(budget=HomeBudget(micro_usd=1)) as engine:
         await engine.admit(job("a"), run="first")
         async with stage.hosting(engine):
