@@ -7,7 +7,7 @@ from dataclasses import replace
 import trio
 
 from actors.planning.events import PlanningEvent
-from actors.planning.state import State
+from actors.planning.state import PlanningState
 from replan.runs.engine import DriveOptions, Engine
 from replan.runs.models import Shared
 from replan.runs.notify import Notifier
@@ -24,7 +24,7 @@ REST_SECONDS = 5.0
 
 
 async def host(engine: Engine, *, runs_max: int, stop: Stop, report: Report) -> None:
-    """Serve the home until a stop is requested: drive all of its runs that nobody drives, and park them at the end.
+    """Serve the home until a stop is requested: drive all runs that no other process drives, and park them at the end.
 
     `report` gets each notice. Raises `JournalDamaged`, `JournalNewer`.
     """
@@ -43,7 +43,7 @@ async def host(engine: Engine, *, runs_max: int, stop: Stop, report: Report) -> 
         try:
             await nursery.start(engine.wakeup.listen, serving.wake)
         except UsageProblem as problem:  # The host also polls.
-            report(Trouble("", f"{problem}; this host is not woken, but looks by itself"))
+            report(Trouble("", f"{problem}; nothing wakes this host, so it polls"))
         await serving.serve()
         nursery.cancel_scope.cancel()
 
@@ -64,17 +64,17 @@ class _Drive:
         def notice(text: str) -> None:
             self._report(Trouble(run, text))
 
-        def on_record(record: Record[PlanningEvent], state: State) -> None:
+        def on_record(record: Record[PlanningEvent], state: PlanningState) -> None:
             nonlocal taken
             if not taken:  # The first record that this host has written: no other one drives the run.
                 taken = True
                 take()
-                self._tell_edits(run, edits)
+                self._report_edits(run, edits)
             notifier.take(record.event, state)
 
         try:
-            manner = DriveOptions(stop, on_record, notice, changed, REST_SECONDS, differs=edits.append)
-            result = await self._engine.resume(run, manner)
+            options = DriveOptions(stop, on_record, notice, changed, REST_SECONDS, differs=edits.append)
+            result = await self._engine.resume(run, options)
         except (UsageProblem, RunNotFound) as problem:
             with suppress(ReplanError):  # Who follows the run shall know; but it is told here all the same.
                 await self._engine.record_undrivable(run, problem)
@@ -84,8 +84,8 @@ class _Drive:
             self._edited.pop(run, None)
         return Ending(result.status)
 
-    def _tell_edits(self, run: str, edits: list[str]) -> None:
-        for said in edits:
-            if self._edited.get(run) != said:
-                self._edited[run] = said
-                self._report(Changed(run, said))
+    def _report_edits(self, run: str, edits: list[str]) -> None:
+        for change in edits:
+            if self._edited.get(run) != change:
+                self._edited[run] = change
+                self._report(Changed(run, change))
