@@ -56,7 +56,7 @@ class Enumeration:
         return self.known[key]
 
     def _after(self, progress):
-        """Yield each state that one verdict on one open attempt can lead to, and whether the failure may be classified."""
+        """Yield each state after one verdict on one open attempt, and whether the failure may be classified."""
         for step, slot in progress.items():
             if slot.phase is not Phase.BUSY:
                 continue

@@ -118,9 +118,7 @@ class Play(World):
         assert sum(branch.calls for branch in branches) == state.ledger.committed.calls
         for number, branch in enumerate(branches):
             if self.config.strategy is not None and len(self.events) % 8 == 0:
-                assert branch.standing == standing_of(focus(state, number)), (
-                    "the stored view differs from the computed one"
-                )
+                assert branch.standing == standing_of(focus(state, number)), "stored and computed view differ"
             for step, slot in branch.progress.items():
                 budget, leaf = self.config.graph.budgets[step], step in self.config.graph.leaves
                 assert leaf or budget.deterministic or slot.visits <= 1 + budget.backtrack_budget
