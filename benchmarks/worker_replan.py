@@ -116,7 +116,7 @@ async def drive(journal, run, config, model, guard, *, news=None):
     limits = Limits(calls=config.workflow.max_total_calls)
     ending = await supervisor.drive(Begin(clock.now(), run, PROBLEM, config.model_dump_json(), limits))
     assert ending is Ending.FINISHED
-    assert str(supervisor.state.finished.outcome) == "success", supervisor.state.finished
+    assert str(supervisor.state.run.finished.outcome) == "success", supervisor.state.run.finished
 
 
 async def chains(scratch, runs, steps, text_bytes, *, first=0, seen_through=lambda journal: journal):

@@ -16,8 +16,8 @@ from actors.handlers.children import Child, Drive, judging
 from actors.handlers.generators import Generator, ModelGenerator
 from actors.handlers.handlers import generate, judge, wait
 from actors.planning.config import RunConfig
-from actors.planning.machine import CLOCK
 from actors.policy.cause import CLASSIFIER
+from actors.run.waits import CLOCK
 from runtime.core.clock import Clock
 from runtime.drive.actor import Actor, Handler
 from runtime.models.limiter import CallSlot

@@ -8,9 +8,10 @@ import trio
 from actors.config.plugin_errors import PlugInFailed
 from actors.guards.port import AnyGuard
 from actors.handlers.generators import Generator
-from actors.planning.events import WaitRequested
 from actors.planning.machine import GenerationBrief, JudgementBrief
-from actors.planning.messages import Faulted, Generated, Judged
+from actors.planning.messages import Judged
+from actors.run.messages import Faulted, Generated
+from actors.run.waits import WaitRequested
 from actors.values.findings import Verdict
 from runtime.core.clock import Clock
 from runtime.core.crash_points import reached

@@ -13,14 +13,18 @@ from typing import Any, TypeVar
 import trio
 
 from actors.handlers.actors import Registry, actors_for
+from actors.planning.call_events import FailureClassified
 from actors.planning.config import RunConfig
-from actors.planning.events import EVENTS, FailureClassified, PlanningEvent, Replied, RunStarted
-from actors.planning.ids import is_child, step_of
+from actors.planning.events import EVENTS, PlanningEvent, RunStarted
+from actors.planning.ids import is_child
 from actors.planning.log_fields import log_fields
 from actors.planning.machine import ChildBrief, PlanningMachine
 from actors.planning.messages import Begin
-from actors.planning.state import State
+from actors.planning.state import PlanningState, State
 from actors.policy.cause import CLASSIFIER
+from actors.run.calls import Replied
+from actors.run.ids import step_of
+from actors.run.state import NotStarted
 from replan.runs.inbox import Heard, post_answer, post_decline, post_told, split
 from replan.runs.models import Shared, is_stateless, open_model, provider_of
 from replan.runs.prepare import RunRequest, title_of
@@ -59,7 +63,7 @@ CANCEL = "cancel"
 """The key of the message that cancels a run: there is one, however often it is posted."""
 
 P = TypeVar("P")
-OnRecord = Callable[[Record[PlanningEvent], State], None]
+OnRecord = Callable[[Record[PlanningEvent], PlanningState], None]
 Notice = Callable[[str], None]
 
 
@@ -136,8 +140,7 @@ class Engine:
             except RunExists:
                 if (await self.journal.row(name)).last_seq > 0:
                     raise
-            first, known = self._first(name, job), State(config=job.pinned)
-            return await self._drive(name, known, model, first, options)
+            return await self._drive(name, job.pinned, model, self._first(name, job), options)
 
     async def resume(self, run: str, options: DriveOptions = DETACHED) -> Result:
         """Go on with a run where its journal ends. A finished run's result is returned as it is.
@@ -147,10 +150,10 @@ class Engine:
         """
         await check_own(self.load, run, "resume RUN")
         state, records = await self.load(run)
-        if state.config is None:
+        if isinstance(state, NotStarted):
             hint = f"start it again with `{program()} run`"
             raise UsageProblem("the run was admitted, but stopped before anything was recorded", place=run, hint=hint)
-        if state.finished is not None:
+        if state.run.finished is not None:
             await self._cancel_children(state)
             return result_of(run, state, "finished")
         missing = tuple(dict.fromkeys(name for one in state.config.all for name in self.registry.missing(one.workflow)))
@@ -164,9 +167,9 @@ class Engine:
                 options.differs(said)
         used = Counter(_purpose(one.event) for one in records if isinstance(one.event, Replied))
         async with self._model(state.config.model, used) as model:
-            return await self._drive(run, state, model, None, options)
+            return await self._drive(run, state.config, model, None, options)
 
-    async def load(self, run: str) -> tuple[State, list[Record[PlanningEvent]]]:
+    async def load(self, run: str) -> tuple[PlanningState, list[Record[PlanningEvent]]]:
         """Return a run's state and its records. Raises `RunNotFound`, `JournalDamaged`."""
         records = await self.journal.read(run)
         return fold(self.machine, (one.event for one in records)), records
@@ -181,7 +184,7 @@ class Engine:
         """Tell whether a host serves this home now. Asking wakes nobody."""
         return self.bells.count() > 0
 
-    async def state_with_inbox(self, run: str) -> State:
+    async def state_with_inbox(self, run: str) -> PlanningState:
         """Return a run's state with all that lies in its inbox taken in, as facts alone: nothing follows from them yet.
 
         So people see their own words at once, also while no process drives the run. Raises as `load` does.
@@ -189,7 +192,7 @@ class Engine:
         state, records = await self.load(run)
         taken = max((record.inbox or 0 for record in records), default=0)
         for item in await self.journal.inbox(run, taken):
-            if state.config is not None:
+            if isinstance(state, State):
                 event = self.machine.accept(state, Mailed(item.inbox, item.key, item.body, item.at))
                 state = state if event is None or isinstance(event, Refused) else self.machine.evolve(state, event)
         return state
@@ -223,7 +226,7 @@ class Engine:
         asking = await self._asking(question)
         return await self._post_and_wake(post_decline(self.journal, asking, question))
 
-    async def _asking(self, question: str) -> State:
+    async def _asking(self, question: str) -> PlanningState:
         """Return the state of the run that asks."""
         run, _ = split(question)
         await check_own(self.load, run, "questions RUN")
@@ -266,7 +269,7 @@ class Engine:
 
     async def _end_cancelled(self, run: str) -> Result:
         state, _ = await self.load(run)
-        if state.config is None or state.finished is not None:
+        if isinstance(state, NotStarted) or state.run.finished is not None:
             await self._cancel_children(state)
             return await self.result(run)
         await self._wish_cancelled(run)
@@ -295,9 +298,10 @@ class Engine:
         async with opening as model:
             yield model
 
-    async def _drive(self, run: str, known: State, model: Any, first: Begin | None, options: DriveOptions) -> Result:
-        assert known.config is not None
-        supervisor = self._supervisor(run, self._actors(known.config, model, options), options)
+    async def _drive(
+        self, run: str, pinned: RunConfig, model: Any, first: Begin | None, options: DriveOptions
+    ) -> Result:
+        supervisor = self._supervisor(run, self._actors(pinned, model, options), options)
         ending = await supervisor.drive(first)
         await self._cancel_children(supervisor.state)
         return result_of(run, supervisor.state, _STATUS[ending])
@@ -313,10 +317,10 @@ class Engine:
         with suppress(RunExists):
             await self.journal.create(brief.run, title_of(brief.problem))
         state, _ = await self.load(brief.run)
-        if state.finished is not None:
+        if isinstance(state, State) and state.run.finished is not None:
             return state
         first = None
-        if state.config is None:
+        if isinstance(state, NotStarted):
             pinned = brief.pinned.model_dump_json()
             first = Begin(self.clock.now(), brief.run, brief.problem, pinned, brief.limits, child=True)
         supervisor = self._supervisor(brief.run, self._actors(brief.pinned, model, options), options)
@@ -327,14 +331,15 @@ class Engine:
             except Held:  # Somebody looks at it, or a killed driver's lease has not run out: it is ours all the same.
                 await trio.sleep(HELD_SECONDS)
         await self._cancel_children(supervisor.state)
-        return supervisor.state if ending is Ending.FINISHED else None
+        last = supervisor.state
+        return last if ending is Ending.FINISHED and isinstance(last, State) else None
 
-    async def _cancel_children(self, state: State) -> None:
+    async def _cancel_children(self, state: PlanningState) -> None:
         """End the runs of a finished run's steps that were withdrawn before they ended.
 
         If that fails for a while, the run has ended all the same; whoever resumes it next ends what is left.
         """
-        if state.finished is None:
+        if state.run.finished is None:
             return
         try:
             for child in children_of(state):
@@ -343,11 +348,11 @@ class Engine:
         except JournalError as error:
             if not error.passing:
                 raise
-            log.get_logger("run").warning("children.kept", run_id=state.run, reason=str(error))
+            log.get_logger("run").warning("children.kept", run_id=state.run.run_id, reason=str(error))
 
     def _supervisor(
         self, run: str, actors: Sequence[Actor[Any]], options: DriveOptions
-    ) -> Supervisor[State, PlanningEvent, Any]:
+    ) -> Supervisor[PlanningState, PlanningEvent, Any]:
         return Supervisor(
             run,
             machine=self.machine,
@@ -371,10 +376,10 @@ def _lease() -> LeaseTerms:
     return LeaseTerms(owner=identity(), dead=is_dead)
 
 
-def _after(row: RunRow, heard: State) -> RunRow:
+def _after(row: RunRow, heard: PlanningState) -> RunRow:
     """Return the row of a waiting run after what people have said: it waits for the first question that is left."""
-    first = next(iter(heard.questions), "")
-    return replace(row, summary=replace(row.summary, detail=first, waiting_since=heard.asked_at))
+    first = next(iter(heard.run.open_questions), "")
+    return replace(row, summary=replace(row.summary, detail=first, waiting_since=heard.run.asked_since))
 
 
 def _purpose(reply: Replied) -> str:

@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import trio
 
-from actors.planning.events import PlanningEvent, RunParked
-from actors.planning.state import State
+from actors.planning.events import PlanningEvent
+from actors.planning.state import PlanningState
+from actors.run.parking import RunParked
 from replan.runs.engine import DriveOptions, Engine, Notice, OnRecord, ignore
 from replan.runs.follow import Follower
 from replan.runs.prepare import RunRequest
@@ -125,7 +126,7 @@ class RunSession:
         if self._reported is not None:
             await self._follower.catch_up()
 
-    def _report(self, record: Record[PlanningEvent], state: State) -> None:
+    def _report(self, record: Record[PlanningEvent], state: PlanningState) -> None:
         """Report the next record. A record after a gap is reported when the gap has been read."""
         if self._reported is None:
             self._reported = record.seq - 1

@@ -37,12 +37,12 @@ def test_every_search_ends_within_all_limits_whatever_the_world_does(search, par
         world = Play(search, seed)
         try:
             state = world.play()
-            endings[state.finished.outcome] += 1
-            endings["branches"] += len(state.branches) > 0
-            if state.finished.outcome == "success":
+            endings[state.run.finished.outcome] += 1
+            endings["branches"] += len(state.branches) > 1
+            if state.run.finished.outcome == "success":
                 world.check_winner()
             else:
-                assert not any(all(s.accepted for s in b.progress.values()) for b in state.every_branch if not b.pruned)
+                assert not any(all(s.accepted for s in b.progress.values()) for b in state.branches if not b.pruned)
         except Exception as error:
             raise AssertionError(f"in world {seed} of {search}") from error
     assert endings["success"] > 0, "the worlds must include some with a solution"
@@ -60,8 +60,8 @@ def test_no_search_takes_more_calls_or_branches_than_its_cost_says(search):
         state = world.play()
         strategy = world.config.strategy
         if strategy is not None and state.round == 1:  # An answer resets the counts.
-            assert len(state.every_branch) <= strategy.branches_max
-            assert state.ledger.committed.calls <= strategy.calls_worst
+            assert len(state.branches) <= strategy.branches_max
+            assert state.run.ledger.committed.calls <= strategy.calls_worst
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -90,20 +90,20 @@ def test_a_complete_search_finds_a_plan_wherever_there_is_one(search, part):
     for seed in worlds(part):
         world = Alternatives(search, seed)
         state = in_order(world, random.Random(seed))
-        assert (state.finished.outcome == "success") == world.solvable(), f"world {seed}"
-        outcomes[state.finished.outcome] += 1
+        assert (state.run.finished.outcome == "success") == world.solvable(), f"world {seed}"
+        outcomes[state.run.finished.outcome] += 1
     assert outcomes["success"] > outcomes.total() / 10
     assert outcomes["success"] < outcomes.total() * 9 / 10
 
 
 def test_an_incomplete_search_misses_plans_but_never_claims_one():
-    """Depth-first search misses plans, because the visits of a step are shared by all branches above it."""
+    """Depth-first search misses plans: the visits of a step that it used under one artifact are missing under others."""
     missed = Counter()
     for search in ("depth_first", "linear", "best_first"):
         for seed in range(200):
             world = Alternatives(search, seed)
             state = in_order(world, random.Random(seed))
-            success = state.finished.outcome == "success"
+            success = state.run.finished.outcome == "success"
             assert world.solvable() or not success
             missed[search] += world.solvable() and not success
     assert missed["depth_first"]
