@@ -97,7 +97,7 @@ def test_a_complete_search_finds_a_plan_wherever_there_is_one(search, part):
 
 
 def test_an_incomplete_search_misses_plans_but_never_claims_one():
-    """Depth-first search misses plans: the visits of a step that it used under one artifact are missing under others."""
+    """Depth-first search misses plans: visits of a step that it used under one artifact are missing under others."""
     missed = Counter()
     for search in ("depth_first", "linear", "best_first"):
         for seed in range(200):
