@@ -22,8 +22,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common import commit, interleave, machine, ratios, spread, table, today, told, verdict, versions, write
 
+from actors.planning.kind import CODEC
 from actors.planning.prepare import RunOptions
-from replan.runs.engine import CODEC, Engine
+from replan.runs.engine import Engine
 from replan.runs.prepare import prepare_run
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model

@@ -40,7 +40,6 @@ from replan.cli.exits import MEANING  # noqa: E402
 from runtime.core.crash_points import LABELS  # noqa: E402
 from runtime.models.port import FaultKind  # noqa: E402
 from runtime.models.replies import ReplyCode  # noqa: E402
-from tests.shell.planted import BUGS  # noqa: E402
 
 MARKED = re.compile(r"(?P<open><!-- generated: (?P<name>[a-z-]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
 NUMBER = re.compile(r"\bS(\d{1,3})\b(?: to S(\d{1,3})\b)?")
@@ -339,9 +338,9 @@ def questions() -> str:
 
 
 def planted() -> str:
-    """Return the bugs that the simulation must find, by class; the first of each is looked for in every test run."""
-    kinds = dict.fromkeys(bug.kind for bug in BUGS.values())
-    return table(("Class", "Bugs"), ((one, "; ".join(n for n in BUGS if BUGS[n].kind == one)) for one in kinds))
+    """Return the bugs that the simulation must find, by class; every test run looks for the first of each."""
+    bugs = read("meanings.yaml")["planted_bugs"]
+    return table(("Class", "Bugs"), ((kind, "; ".join(names)) for kind, names in bugs.items()))
 
 
 PARTS: Mapping[str, Callable[[], str]] = {

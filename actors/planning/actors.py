@@ -8,31 +8,37 @@ from actors.config.step_guards import guard_for, is_slow
 from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS, ActionPair
 from actors.handlers.generators import Generator, ModelGenerator
 from actors.handlers.handlers import generate, judge, wait
+from actors.handlers.registry import Registry
+from actors.planning.children import ChildGenerator, child_guard
+from actors.planning.state import State
 from actors.policy.cause import CLASSIFIER
+from actors.run.kind import Resources
 from actors.run.waits import CLOCK
-from runtime.drive.actor import Actor, Handler
+from runtime.drive.actor import Actor
+from runtime.drive.envelope import Handler
 
 WAITS_MAX = 1024
 """Waits side by side: one per back-off, and the deadline."""
 
 
-def actors_for(state: State, resources: Resources) -> list[Actor[Any]]:
+def actors_for(state: State, resources: Resources) -> list[Actor[Any, Any]]:
     """Return the actors of a planning run: for each step and each guard, for the clock and for the classifier.
 
     The registry must have all that the workflow names (`Registry.missing`): nothing takes the place of a plug-in, least
     of all a model that is paid for.
     """
-    workflow, registry, clock = state.config.workflow, resources.registry, resources.clock
+    workflow, clock = state.config.workflow, resources.clock
+    registry: Registry = resources.registry
     assert resources.model is not None
     model, slot = ModelGenerator(resources.model), resources.slot
-    actors: list[Actor[Any]] = [Actor(CLOCK, partial(wait, clock), concurrency=WAITS_MAX)]
+    actors: list[Actor[Any, Any]] = [Actor(CLOCK, partial(wait, clock), concurrency=WAITS_MAX)]
     if workflow.classifications_max:
         concurrency = len(workflow.action_pairs)
         actors.append(Actor(CLASSIFIER, partial(generate, model, clock, slot), concurrency=concurrency))
     for step, pair in workflow.action_pairs.items():
         guard = guard_for(workflow, step, registry.guards)
         if pair.child is not None:
-            generation: Handler[Any] = ChildGenerator(resources.drive_child, clock).generate
+            generation: Handler[Any, Any] = ChildGenerator(resources.drive_child, clock).generate
             guard = child_guard(guard)
         else:
             generator = _generator(pair, model, registry)

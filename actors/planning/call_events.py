@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from actors.planning.ids import classification_id, node_of, place_of
+from actors.planning.ids import classification_id, place_of
 from actors.policy.cause import Cause
 from actors.run.calls import CallReissued, CallRequested, Replied
 
@@ -57,11 +57,6 @@ class ArtifactProduced(Replied):
     repeats: str | None = None
     """An earlier artifact of the step with the same content, if any."""
 
-    @property
-    def node(self) -> str:
-        """The attempt that it was made for."""
-        return node_of(self.request_id)
-
 
 class FailureClassified(Replied):
     """A model said why a node was rejected."""
@@ -69,8 +64,3 @@ class FailureClassified(Replied):
     kind: Literal["failure_classified"] = "failure_classified"
     cause: Cause | None = None
     """The cause; None where the reply was no code of the set."""
-
-    @property
-    def node(self) -> str:
-        """The attempt that it is about."""
-        return node_of(self.request_id)

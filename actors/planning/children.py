@@ -19,7 +19,7 @@ from actors.run.messages import Faulted, Generated
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 from runtime.core.clock import Clock
-from runtime.drive.actor import Envelope
+from runtime.drive.envelope import Envelope
 from runtime.models.port import Reply
 from runtime.models.replies import Parsed
 
@@ -40,14 +40,14 @@ class ChildGenerator:
     clock: Clock
     """The clock of the process."""
 
-    async def generate(self, envelope: Envelope) -> Generated | Faulted | None:
+    async def generate(self, envelope: Envelope[ChildBrief]) -> Generated | Faulted | None:
         """Return the child's artifact and cost, or None when it was parked or never begun.
 
         Where the child gave its provider up, the parent does too: it would call the same provider.
         """
         if envelope.withdrawn:  # While it lay in the mailbox: what an earlier driver used of it is not looked up.
             return None
-        brief: ChildBrief = envelope.context
+        brief = envelope.brief
         started = self.clock.now()
         state: State | None = await self.drive(_child_run(brief))
         if state is None:

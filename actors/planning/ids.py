@@ -5,7 +5,7 @@ second try on; the classification of a rejection has `/c` after the node's id, a
 request has `judge:` before it. A step's id has neither a slash nor a dot in it, so every name can be read back.
 """
 
-from actors.run.ids import call_of
+from actors.run.ids import SECOND_CALL
 
 
 def node_id(step: str, visit: int, attempt: int, branch: int = 0) -> str:
@@ -27,12 +27,7 @@ def branch_of(name: str) -> int:
 
 def classification_id(node: str) -> str:
     """Return the name of the call that classifies why a node was rejected."""
-    return f"{node}/c"
-
-
-def node_of(request_id: str) -> str:
-    """Return the node that a generation or classification request is for."""
-    return call_of(request_id).removesuffix("/c")
+    return f"{node}{SECOND_CALL}"
 
 
 def judgement_id(node: str) -> str:

@@ -24,7 +24,7 @@ CODEC: Codec[PlanningEvent] = Codec(EVENTS)
 """The codec of planning events."""
 
 
-def _actors(state: PlanningState, resources: Resources) -> list[Actor[Any]]:
+def _actors(state: PlanningState, resources: Resources) -> list[Actor[Any, Any]]:
     assert isinstance(state, State)
     return actors_for(state, resources)
 

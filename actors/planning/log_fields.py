@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from actors.planning.call_events import ArtifactProduced, FailureClassified, RequestReissued
 from actors.planning.decision_event import Decided
 from actors.planning.events import JudgementRequested, PlanningEvent, VerdictReached
-from actors.planning.ids import branch_of, node_of
+from actors.planning.ids import branch_of
 from actors.planning.state import PlanningState
 from actors.run.calls import CallFailed, CallRequested, Settled
-from actors.run.ids import step_of
+from actors.run.ids import node_of, step_of
 from actors.run.questions import (
     ClarificationAnswered,
     ClarificationDeclined,

@@ -28,11 +28,12 @@ def _question(run: str, state: PlanningState, question: Question) -> dict[str, A
 def _tree(
     title: str, state: PlanningState, records: Sequence[Record[PlanningEvent]], *, interrupted: bool, brief: bool
 ) -> Tree:
+    if brief:  # A live view is drawn often, and shows nothing that only the records tell.
+        return Tree(search_tree(title, attempts(state, interrupted=interrupted), brief=True))
     shown = attempts(state, records, interrupted=interrupted)
     stories = branch_stories(state, records)
     nodes, branches = [attempt.to_json() for attempt in shown], [story.to_json() for story in stories]
-    tree = search_tree(title, shown, brief=brief)
-    return Tree(tree, tuple(branch_lines(stories)), {"nodes": nodes, "branches": branches})
+    return Tree(search_tree(title, shown), tuple(branch_lines(stories)), {"nodes": nodes, "branches": branches})
 
 
 def _progress(state: PlanningState, now: float) -> Line:

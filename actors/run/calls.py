@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypedDict, TypeV
 
 from actors.run.clock import TimedEvent
 from actors.run.ending import Outcome, RunFinished
-from actors.run.ids import backoff_id, call_of, step_of, try_id
+from actors.run.ids import backoff_id, call_of, node_of, step_of, try_id
 from actors.run.messages import Faulted, Generated
 from actors.run.texts import storable
 from actors.run.waits import WaitRequested
@@ -98,6 +98,11 @@ class Replied(TimedEvent):
     """Why the model stopped."""
 
     @property
+    def node(self) -> str:
+        """What the call is about."""
+        return node_of(self.request_id)
+
+    @property
     def used(self) -> Amount:
         """What it is charged."""
         reported = 0 if self.usage is None else self.usage.tokens
@@ -123,6 +128,11 @@ class CallFailed(TimedEvent):
     def call(self) -> str:
         """What it was a try of."""
         return call_of(self.request_id)
+
+    @property
+    def node(self) -> str:
+        """What the call is about."""
+        return node_of(self.request_id)
 
 
 class CallReissued(Event):

@@ -2,9 +2,13 @@
 
 A call is what a model, or another generator, is asked for; its further tries have `.tTRY` after its name. What a call
 is about is a *node*, named as the kind of agent likes; where the name has a slash, a step stands before it.
+The first call about a node has its name; a second one has `/c` after it.
 """
 
 from runtime.core.events import text_hash
+
+SECOND_CALL = "/c"
+"""What stands after a node in the name of a second call about it, which classifies what the first has brought."""
 
 
 def try_id(call: str, try_number: int) -> str:
@@ -15,6 +19,11 @@ def try_id(call: str, try_number: int) -> str:
 def call_of(request_id: str) -> str:
     """Return the call that a request is a try of."""
     return request_id.partition(".t")[0]
+
+
+def node_of(request_id: str) -> str:
+    """Return what a request for a call is about."""
+    return call_of(request_id).removesuffix(SECOND_CALL)
 
 
 def step_of(node: str) -> str:

@@ -140,7 +140,7 @@ class Kind(Generic[S, E]):
     """Its machine, which has no state of its own: one value serves all runs."""
     codec: Codec[E]
     """The codec of its events, with the version of their format."""
-    actors: Callable[[S, Resources], Sequence[Actor[Any]] | AbstractAsyncContextManager[Sequence[Actor[Any]]]]
+    actors: Callable[[S, Resources], Sequence[Actor[Any, Any]] | AbstractAsyncContextManager[Sequence[Actor[Any, Any]]]]
     """Returns the actors of a run that has begun, or a context manager that opens and closes what they need."""
     prepare: Callable[[Any, Setup], PreparedRun] = _no_preparation
     """Returns a run that may begin, from user input of a type that is the kind's own. Raises `UsageProblem`."""

@@ -31,11 +31,11 @@ from runtime.core.events import Record
 from runtime.core.machine import Refused, fold
 from runtime.core.messages import Crashed, Mailed, Parking
 from runtime.drive.actor import Actor
-from runtime.drive.offline import record
+from runtime.drive.offline import append_one
 from runtime.drive.options import Ending, LeaseTerms
 from runtime.drive.supervisor import Supervisor
 from runtime.host.hook import Hook
-from runtime.host.wakeup import WakeSockets
+from runtime.host.wakeup import NoWakeUp, WakeUp
 from runtime.journal.port import Journal, Posted, RunFilter, RunRow
 from runtime.logs.redact import Redactor, secrets_in
 from runtime.models.limiter import CallLimiter
@@ -67,7 +67,7 @@ class Engine:
     """Whether slow guards run in threads; not in simulations."""
     limiter: CallLimiter = field(default_factory=CallLimiter)
     """Limits the calls in flight to each provider and for each run."""
-    sockets: WakeSockets = field(default_factory=WakeSockets)
+    wakeup: WakeUp = field(default_factory=NoWakeUp)
     """Wakes the hosts of the home."""
     hook: Hook = field(default_factory=Hook)
     """The user's program that is told that a run waits."""
@@ -81,8 +81,8 @@ class Engine:
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
         await self.journal.create(name, prepared.title, kind.name, kind.format)
-        await record(kind.machine, self.journal, name, self.lease(), prepared.first(name, self.clock.now()))
-        self.sockets.ring()
+        await append_one(kind.machine, self.journal, name, self.lease(), prepared.first(name, self.clock.now()))
+        self.wakeup.wake()
         return name
 
     async def record_crash(self, run: str, error: Exception) -> None:
@@ -96,7 +96,7 @@ class Engine:
         await self._record(run, Parking(self.clock.now(), handover=True, why=reason))
 
     async def _record(self, run: str, message: Any) -> None:
-        await record((await self.kind_of(run)).machine, self.journal, run, self.lease(), message)
+        await append_one((await self.kind_of(run)).machine, self.journal, run, self.lease(), message)
 
     async def begin(
         self, prepared: PreparedRun, options: DriveOptions = DETACHED, *, run: str | None = None
@@ -258,7 +258,7 @@ class Engine:
     async def _and_wake(self, posting: Awaitable[P]) -> P:
         """Wait for a message to be posted, and wake the hosts: a run that waits for it goes on at once."""
         posted = await posting
-        self.sockets.ring()
+        self.wakeup.wake()
         return posted
 
     async def finish_cancelled(self, run: str) -> RunResult:
@@ -309,7 +309,7 @@ class Engine:
     @asynccontextmanager
     async def actors(
         self, kind: AnyKind, state: Any, model: Any, options: DriveOptions
-    ) -> AsyncIterator[list[Actor[Any]]]:
+    ) -> AsyncIterator[list[Actor[Any, Any]]]:
         """Open the actors of a begun run, for the length of a block."""
         opened = kind.actors(state, self._resources(kind.model(state), model, options))
         if isinstance(opened, AbstractAsyncContextManager):
@@ -335,7 +335,7 @@ class Engine:
         )
 
     def supervisor(
-        self, run: str, kind: AnyKind, actors: list[Actor[Any]], options: DriveOptions
+        self, run: str, kind: AnyKind, actors: list[Actor[Any, Any]], options: DriveOptions
     ) -> Supervisor[Any, Any, Any]:
         """Return a supervisor of a run, ready to drive it."""
         return Supervisor(
@@ -343,13 +343,12 @@ class Engine:
             machine=kind.machine,
             journal=self.journal,
             actors=actors,
-            clock=self.clock,
             lease=self.lease(),
             stop=options.stop,
             on_record=options.on_record,
             trace=kind.log_fields,
             notice=options.notice,
-            news=options.news,
+            changed=options.changed,
             rest_after=options.rest_after,
         )
 

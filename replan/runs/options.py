@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.core.events import Record
-from runtime.drive.changes import News
+from runtime.drive.changes import ChangeSignal
 from runtime.drive.options import Stop
 
 OnRecord = Callable[[Record[Any], Any], None]
@@ -23,12 +23,12 @@ class DriveOptions:
     """How a run is driven, as `runtime.drive.supervisor.Supervisor` takes it."""
 
     stop: Stop | None = None
-    """The wish to stop; None where nobody can stop it."""
+    """The request to stop; None where nobody can stop it."""
     on_record: OnRecord | None = None
     """Gets every record with the state after it."""
     notice: Notice = ignore
     """Gets a line when something outside holds the run up."""
-    news: News | None = None
+    changed: ChangeSignal | None = None
     """Wakes the driver when there may be mail; None polls the journal."""
     rest_after: float | None = None
     """The seconds of waiting for a clock after which a host takes the run back; None in the foreground."""

@@ -11,10 +11,11 @@ from actors.config.workflow_check import DEPTH_MAX, check_workflow
 from actors.planning.call_events import ArtifactProduced, GenerationRequested
 from actors.planning.decision_event import Decided
 from actors.planning.events import VerdictReached
+from actors.planning.kind import CODEC
 from actors.planning.prepare import RunOptions
 from actors.run.ids import child_run, is_child
 from replan.cli.exits import Exit, exit_of_result
-from replan.runs.engine import CODEC, Engine
+from replan.runs.engine import Engine
 from replan.runs.options import DriveOptions
 from replan.runs.prepare import prepare_run
 from replan.setup.data_files import data_root
@@ -153,7 +154,7 @@ async def test_a_parked_run_parks_its_child_and_both_go_on_where_they_were(journ
 
     def park(record, _):
         if isinstance(record.event, GenerationRequested) and record.event.step == "g_plan":
-            stop.park.set()
+            stop.requested.set()
 
     result = await home.engine.begin(home.job, DriveOptions(stop, park), run="top")
     child = child_run("top", "g_plan/v1.a1")
@@ -197,7 +198,7 @@ async def test_a_child_that_has_finished_is_taken_and_not_asked_again(journal, t
     brief = home.engine.machine.brief(state, work)
     async with home.engine._model(state.config.model, {}) as model:
         below = await home.engine._child(model, DriveOptions(), brief)
-    assert below.finished.outcome == "success"
+    assert below.run.finished.outcome == "success"
     result = await home.engine.resume("top")
     assert (result.outcome, result.plan, result.calls) == ("success", plan(), 3)
     assert opened.request.try_number == 1

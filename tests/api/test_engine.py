@@ -8,9 +8,10 @@ import trio.lowlevel
 
 from actors.handlers.generators import FunctionGenerator
 from actors.handlers.registry import Registry
+from actors.planning.kind import CODEC
 from actors.planning.prepare import RunRequest
 from actors.planning.result_lines import outcome_lines
-from replan.runs.engine import CODEC, Engine
+from replan.runs.engine import Engine
 from replan.runs.follow import Follower
 from replan.runs.options import DriveOptions
 from runtime.core.clock import TrioClock
@@ -62,7 +63,7 @@ async def parked(one, work, after=2.0):
         @nursery.start_soon
         async def press():
             await trio.sleep(after)
-            stop.park.set()
+            stop.requested.set()
 
         result = await one.begin(work, DriveOptions(stop), run="first")
         nursery.cancel_scope.cancel()

@@ -4,8 +4,8 @@ import pytest
 import trio
 
 from actors.planning.call_events import GenerationRequested
+from actors.planning.kind import CODEC
 from actors.run.ids import child_run
-from replan.runs.engine import CODEC
 from replan.runs.options import DriveOptions
 from runtime.core.clock import SystemClock
 from runtime.core.errors import RunNotFound, UsageProblem
@@ -44,7 +44,7 @@ async def parked(home, run):
 
     def park(record, _):
         if isinstance(record.event, GenerationRequested) and record.event.step == "g_plan":
-            stop.park.set()
+            stop.requested.set()
 
     assert (await home.engine.begin(home.job, DriveOptions(stop, park), run=run)).status == "parked"
 

@@ -10,9 +10,10 @@ import trio
 
 from actors.planning.call_events import ClassificationRequested, GenerationRequested, RequestReissued
 from actors.planning.events import PlanningEvent
+from actors.planning.kind import CODEC
 from actors.planning.result import Result, result_of
 from actors.run.calls import Replied, Settled
-from replan.runs.engine import CODEC, Engine
+from replan.runs.engine import Engine
 from runtime.core.clock import SystemClock
 from runtime.core.events import Record
 from runtime.journal.port import RunFilter

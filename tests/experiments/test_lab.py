@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 
 from actors.config.model_spec import parse_model_spec
+from actors.planning.kind import CODEC
 from actors.planning.prepare import RunOptions
 from actors.simulated.model import load_profile
 from actors.simulated.verdict_filter import Lens
 from replan.experiments.lab import Bench, play
-from replan.runs.engine import CODEC, Engine
+from replan.runs.engine import Engine
 from replan.runs.prepare import prepare_run
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry

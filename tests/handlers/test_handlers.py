@@ -11,10 +11,10 @@ from actors.guards.composite import composite
 from actors.handlers.generators import FunctionGenerator
 from actors.handlers.registry import Registry
 from actors.planning.actors import actors_for
+from actors.planning.kind import CODEC
 from actors.planning.machine import PlanningMachine
 from actors.planning.messages import Begin
 from actors.values.findings import Finding, Verdict
-from replan.runs.engine import CODEC
 from runtime.core.clock import TrioClock
 from runtime.core.cost import Usage
 from runtime.core.ledger import Limits
@@ -53,7 +53,6 @@ async def finished(guard, *, model=None, generators=None, **step):
             machine=PlanningMachine(),
             journal=journal,
             actors=actors_for(config, model or Author(), known, TrioClock(), threads=False),
-            clock=TrioClock(),
             lease=LeaseTerms("test"),
             on_record=lambda record, _: seen.append(record.event),
         )
@@ -166,7 +165,7 @@ async def test_calls_that_wait_in_a_mailbox_when_the_run_is_parked_are_not_sent_
 
     class Slow(Author):
         async def complete(self, request: ModelRequest) -> Reply:
-            stop.park.set()
+            stop.requested.set()
             await trio.sleep(1.0)
             return await super().complete(request)
 
@@ -180,7 +179,6 @@ async def test_calls_that_wait_in_a_mailbox_when_the_run_is_parked_are_not_sent_
             actors=actors_for(
                 config, author, Registry(guards={"toy": lambda _: prompt(GOOD)}), TrioClock(), threads=False
             ),
-            clock=TrioClock(),
             lease=LeaseTerms("test"),
             stop=stop,
         )

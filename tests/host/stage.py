@@ -1,13 +1,15 @@
 """The stage of the host's tests: engines over one journal in memory, on trio's clock, and hosts that serve it."""
 
 from contextlib import asynccontextmanager
+from dataclasses import fields
 
 import trio
 
 from actors.handlers.generators import FunctionGenerator
 from actors.handlers.registry import Registry
+from actors.planning.kind import CODEC
 from actors.planning.prepare import RunRequest
-from replan.runs.engine import CODEC, Engine
+from replan.runs.engine import Engine
 from replan.runs.hosting import host
 from runtime.core.clock import TrioClock
 from runtime.core.cost import Price
@@ -62,16 +64,17 @@ class Stage:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.serve, engine, stop, runs_max)
             yield stop
-            stop.park.set()
+            stop.requested.set()
 
     async def serve(self, engine, stop, runs_max=100):
         """Serve the home until the stop."""
 
-        def tell(*told):
-            self.told.append(told)
+        def report(notice):
+            details = [getattr(notice, field.name) for field in fields(notice) if field.name != "run"]
+            self.told.append((notice.event, getattr(notice, "run", ""), *(details or [""])))
             self.told_at.append(trio.current_time())
 
-        await host(engine, runs_max=runs_max, stop=stop, tell=tell)
+        await host(engine, runs_max=runs_max, stop=stop, report=report)
 
     def events(self, run):
         """Return what was told of a run."""

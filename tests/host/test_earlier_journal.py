@@ -9,7 +9,8 @@ import trio
 
 from actors.handlers.generators import FunctionGenerator
 from actors.handlers.registry import Registry
-from replan.runs.engine import CODEC, Engine
+from actors.planning.kind import CODEC
+from replan.runs.engine import Engine
 from replan.runs.options import DriveOptions
 from runtime.core.clock import SystemClock
 from runtime.drive.options import Stop
@@ -54,7 +55,7 @@ async def begun(engine, stage):
         stage.reject.append("requirements.missing")
         await engine.begin(job("a", "b"), run=run)
     await engine.answer("asks/q1", "the version is 3.12")
-    await interrupted(engine, "parked", lambda stop, _: stop.park.set())
+    await interrupted(engine, "parked", lambda stop, _: stop.requested.set())
     await interrupted(engine, "going", lambda _, scope: scope.cancel())
     await engine.admit(job("a", "b"), run="admitted")
 

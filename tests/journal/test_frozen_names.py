@@ -22,6 +22,7 @@ from actors.planning.children import UNSUCCESSFUL
 from actors.planning.config import RunConfig
 from actors.planning.events import EVENTS, Outcome
 from actors.planning.ids import classification_id, judgement_id, node_id
+from actors.planning.kind import CODEC
 from actors.planning.prepare import RunOptions
 from actors.planning.result import STATUSES
 from actors.policy.cause import CLASSIFIER, Cause
@@ -32,7 +33,7 @@ from actors.run.waits import DEADLINE, HOME_BUDGET
 from actors.search.strategies.notation import NUMBERS
 from actors.search.strategies.tree import PruneCause
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
-from replan.runs.engine import CODEC, Engine
+from replan.runs.engine import Engine
 from replan.runs.prepare import prepare_run
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry

@@ -12,13 +12,13 @@ from pydantic import BaseModel, ValidationError
 from actors.planning.call_events import ArtifactProduced, ClassificationRequested, GenerationRequested, RequestReissued
 from actors.planning.decision_event import Decided
 from actors.planning.events import EVENTS, RunStarted
-from actors.planning.ids import classification_id, node_id, node_of, place_of
+from actors.planning.ids import classification_id, node_id, place_of
 from actors.planning.machine import PlanningMachine
 from actors.policy.decide import Decision, summary
 from actors.policy.table import BacktrackLevel
 from actors.prompting.reply_schemas import schema_bytes
 from actors.run.calls import Settled
-from actors.run.ids import call_of, step_of, try_id
+from actors.run.ids import call_of, node_of, step_of, try_id
 from runtime.core.cost import Price, Usage
 from runtime.core.events import Codec
 from runtime.core.ledger import Amount, Limits

@@ -11,9 +11,9 @@ import trio
 
 from actors.handlers.registry import Registry
 from actors.planning.actors import actors_for
+from actors.planning.kind import CODEC
 from actors.planning.machine import PlanningMachine
 from actors.planning.messages import Begin
-from replan.runs.engine import CODEC
 from runtime.core.clock import SystemClock
 from runtime.core.cost import Usage
 from runtime.core.ledger import Limits
@@ -82,7 +82,6 @@ class Place:
                 machine=PlanningMachine(),
                 journal=journal,
                 actors=actors_for(self.config, self.model, registry, self.clock, threads=False),
-                clock=self.clock,
                 lease=LeaseTerms("driver"),
             )
             begin = Begin(self.clock.now(), "run", "the problem", self.config.model_dump_json(), self.limits)

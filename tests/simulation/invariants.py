@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 
 from actors.planning.call_events import GenerationRequested
 from actors.planning.events import Outcome
-from actors.planning.ids import node_of
 from actors.planning.prompt_context import rendered
 from actors.policy.table import BacktrackLevel
 from actors.search.cost import worst_case_calls
@@ -71,8 +70,7 @@ class Invariants:
             case "generation_requested" if event.try_number == 1:
                 self.attempt(event)
             case "artifact_produced" | "generation_failed" | "judgement_requested":
-                node = node_of(event.request_id) if event.kind == "generation_failed" else event.node
-                assert self.busy[self.step_of[node]] == node, "work of an older revision is acted on"
+                assert self.busy[self.step_of[event.node]] == event.node, "work of an older revision is acted on"
             case "classification_requested" if event.try_number == 1:
                 self.doubted(event)
             case "failure_classified":

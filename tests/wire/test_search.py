@@ -13,10 +13,11 @@ import yaml
 from actors.planning.call_events import FailureClassified
 from actors.planning.decision_event import Decided
 from actors.planning.events import BranchOpened, Revised, VerdictReached
+from actors.planning.kind import CODEC
 from actors.planning.prepare import RunOptions
 from actors.planning.result import Result
 from actors.run.calls import CallFailed
-from replan.runs.engine import CODEC, Engine
+from replan.runs.engine import Engine
 from replan.runs.options import DriveOptions
 from replan.runs.prepare import prepare_run
 from replan.setup.data_files import data_root

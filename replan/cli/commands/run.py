@@ -6,7 +6,7 @@ import trio
 
 from actors.config.model_spec import Replay
 from actors.planning.prepare import RunOptions
-from actors.planning.result import Result
+from actors.run.result import RunResult
 from replan.cli.cost import print_dry_run
 from replan.cli.drive import Foreground, drive_in_foreground, print_result
 from replan.cli.exits import Exit
@@ -72,13 +72,14 @@ async def _run(options: Foreground, prepared: Prepared) -> int:
     run = new_run_id()
     async with opened(options.invocation, make=_needs_home(prepared)) as engine:
 
-        async def start(session: RunSession, stop: Stop) -> Result:
+        async def start(session: RunSession, stop: Stop) -> RunResult:
             if not await engine.hosted():
                 return await session.begin(prepared.request, stop)
             await engine.admit(prepared.request, run=run)
             return await session.go_on(stop)
 
-        return await drive_in_foreground(engine, run, prepared.request.title, start, options)
+        kind = engine.kinds.named(prepared.request.kind)
+        return await drive_in_foreground(engine, run, kind, prepared.request.title, start, options)
 
 
 async def _detach(options: Foreground, prepared: Prepared) -> int:
@@ -90,7 +91,7 @@ async def _detach(options: Foreground, prepared: Prepared) -> int:
         await engine.admit(prepared.request, run=run)
         options.invocation.run = run
         if options.as_json:
-            print_result(await engine.result(run), as_json=True)
+            print_result(await engine.kind_of(run), await engine.result(run), as_json=True)
         else:
             with ignoring_closed_stdout():
                 print_text(f"{run}\n")
