@@ -1,4 +1,4 @@
-"""Preparing a planning run: its workflow, policy, prompts and limits, resolved and checked before anything is written."""
+"""Preparing a planning run: workflow, policy, prompts and limits, resolved and checked before anything is written."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace

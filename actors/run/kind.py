@@ -1,7 +1,7 @@
 """Kinds of agents: one value says everything that the engine and the faces need to know about a kind.
 
-A kind is registered by an entry point of the group `replan.kinds`, whose name is the kind's and whose value is the import
-path of a `Kind`. Everything else works for it then: `runs, show, questions, answer, tell, cancel, resume, log, host`.
+A kind is registered by an entry point of the group `replan.kinds`, whose name is the kind's and whose value is the
+import path of a `Kind`. Then `runs, show, questions, answer, tell, cancel, resume, log, host` work for its runs.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -43,7 +43,7 @@ class Foreground:
 
 
 async def drive_in_foreground(
-    engine: Engine, run: str, kind: AnyKind, title: str, start: Start, options: Foreground
+    engine: Engine, run: str, start: Start, options: Foreground, *, kind: AnyKind, title: str
 ) -> int:
     """Drive a run to its end, a question or a stop; print its result and return the exit code."""
     signals = Signals()

@@ -38,13 +38,13 @@ async def drive_child(
     state = loaded.state if first is None else started(kind, first)
     name = kind.model(state)
     if name == shared[0]:
-        return await _drive(engine, child.run, kind, state, shared[1], first, options)
+        return await _drive(engine, child.run, kind=kind, state=state, options=options, model=shared[1], first=first)
     async with engine.model(name, {}) as model:
-        return await _drive(engine, child.run, kind, state, model, first, options)
+        return await _drive(engine, child.run, kind=kind, state=state, options=options, model=model, first=first)
 
 
 async def _drive(
-    engine: "Engine", run: str, kind: AnyKind, state: Any, model: Any, first: Any, options: DriveOptions
+    engine: "Engine", run: str, *, kind: AnyKind, state: Any, options: DriveOptions, model: Any, first: Any
 ) -> Any | None:
     async with engine.actors(kind, state, model, options) as actors:
         supervisor = engine.supervisor(run, kind, actors, options)

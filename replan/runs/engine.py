@@ -114,7 +114,7 @@ class Engine:
             except RunExists:
                 if (await self.journal.row(name)).last_seq > 0:
                     raise
-            return await self._drive(name, kind, state, model, first, options)
+            return await self._drive(name, kind, state, options, model=model, first=first)
 
     async def resume(self, run: str, options: DriveOptions = DETACHED) -> RunResult:
         """Go on with a run where its journal ends. A finished run's result is returned as it is.
@@ -140,7 +140,7 @@ class Engine:
                 options.differs(text)
         used = Counter(kind.purpose(each.event) for each in loaded.records if isinstance(each.event, Replied))
         async with self.model(kind.model(state), used) as model:
-            return await self._drive(run, kind, state, model, None, options)
+            return await self._drive(run, kind, state, options, model=model)
 
     async def kind_of(self, run: str) -> AnyKind:
         """Return a run's kind. Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for a broken one."""
@@ -298,7 +298,7 @@ class Engine:
             yield model
 
     async def _drive(
-        self, run: str, kind: AnyKind, state: Any, model: Any, first: Any, options: DriveOptions
+        self, run: str, kind: AnyKind, state: Any, options: DriveOptions, *, model: Any, first: Any = None
     ) -> RunResult:
         async with self.actors(kind, state, model, options) as actors:
             supervisor = self.supervisor(run, kind, actors, options)

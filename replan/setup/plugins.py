@@ -126,7 +126,7 @@ def _load_generator(point: Installed) -> TextMaker:
 
 
 def _takes(function: Callable[..., Any], count: int) -> bool:
-    """Tell whether a function can be called with so many values; a function without a signature is taken to be right."""
+    """Tell whether a function can be called with so many values; one without a signature is taken to be right."""
     try:
         inspect.signature(function).bind(*[None] * count)
     except TypeError:

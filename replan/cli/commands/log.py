@@ -5,13 +5,13 @@ from typing import Any
 
 import trio
 
-from actors.planning.record_text import record_line
 from replan.cli.exits import Exit
 from replan.cli.home import named_or_newest, opened_to_read
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import out, rich_text
 from replan.runs.loaded import AnyKind
 from replan.runs.status import status_of
+from replan.views.records import record_line
 from runtime.core.events import Record
 
 FOLLOW_SECONDS = 0.25

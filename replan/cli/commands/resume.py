@@ -25,4 +25,4 @@ async def _resume(options: Foreground, wanted: str | None) -> int:
         async def start(session: RunSession, stop: Stop) -> RunResult:
             return await session.drive(stop, compare=True)
 
-        return await drive_in_foreground(engine, run, await engine.kind_of(run), row.title, start, options)
+        return await drive_in_foreground(engine, run, start, options, kind=await engine.kind_of(run), title=row.title)

@@ -79,7 +79,7 @@ async def _run(options: Foreground, prepared: Prepared) -> int:
             return await session.go_on(stop)
 
         kind = engine.kinds.named(prepared.request.kind)
-        return await drive_in_foreground(engine, run, kind, prepared.request.title, start, options)
+        return await drive_in_foreground(engine, run, start, options, kind=kind, title=prepared.request.title)
 
 
 async def _detach(options: Foreground, prepared: Prepared) -> int:

@@ -2,7 +2,6 @@
 
 import trio
 
-from actors.planning.record_text import record_to_json
 from actors.run.result import RunResult
 from replan.cli.commands.log import RecordPrinter
 from replan.cli.exits import Exit
@@ -14,6 +13,7 @@ from replan.runs.children import top_of
 from replan.runs.loaded import Loaded
 from replan.runs.status import status_of
 from replan.setup.command_name import program
+from replan.views.records import record_to_json
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import RunRow
 
