@@ -24,6 +24,7 @@ from actors.planning.config import RunConfig
 from actors.planning.kind import CODEC
 from actors.planning.machine import PlanningMachine
 from actors.planning.messages import Begin
+from actors.run.kind import Resources
 from actors.values.findings import Finding, Verdict
 from benchmarks.worker import serve
 from replan.setup.data_files import data_root
@@ -104,7 +105,7 @@ async def drive(journal, run, config, model, guard, *, changed=None):
     """Drive one run from its start to its end. Without `changed` it looks into its inbox by itself."""
     clock = SystemClock()
     await journal.create(run, "benchmark")
-    actors = actors_for(config, model, Registry(guards={"instant": lambda _: guard}), clock)
+    actors = actors_for(config, Resources(model, clock, Registry(guards={"instant": lambda _: guard})))
     supervisor = Supervisor(
         run,
         machine=PlanningMachine(),

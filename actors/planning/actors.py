@@ -10,7 +10,7 @@ from actors.handlers.generators import Generator, ModelGenerator
 from actors.handlers.handlers import generate, judge, wait
 from actors.handlers.registry import Registry
 from actors.planning.children import ChildGenerator, child_guard
-from actors.planning.state import State
+from actors.planning.config import RunConfig
 from actors.policy.cause import CLASSIFIER
 from actors.run.kind import Resources
 from actors.run.waits import CLOCK
@@ -21,15 +21,14 @@ WAITS_MAX = 1024
 """Waits side by side: one per back-off, and the deadline."""
 
 
-def actors_for(state: State, resources: Resources) -> list[Actor[Any, Any]]:
+def actors_for(config: RunConfig, resources: Resources) -> list[Actor[Any, Any]]:
     """Return the actors of a planning run: for each step and each guard, for the clock and for the classifier.
 
     The registry must have all that the workflow names (`Registry.missing`): nothing takes the place of a plug-in, least
     of all a model that is paid for.
     """
-    workflow, clock = state.config.workflow, resources.clock
+    workflow, clock = config.workflow, resources.clock
     registry: Registry = resources.registry
-    assert resources.model is not None
     model, slot = ModelGenerator(resources.model), resources.slot
     actors: list[Actor[Any, Any]] = [Actor(CLOCK, partial(wait, clock), concurrency=WAITS_MAX)]
     if workflow.classifications_max:

@@ -26,7 +26,7 @@ CODEC: Codec[PlanningEvent] = Codec(EVENTS)
 
 def _actors(state: PlanningState, resources: Resources) -> list[Actor[Any, Any]]:
     assert isinstance(state, State)
-    return actors_for(state, resources)
+    return actors_for(state.config, resources)
 
 
 def _model(state: PlanningState) -> str | None:

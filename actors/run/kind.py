@@ -16,11 +16,11 @@ from actors.run.state import NotStarted, RunState
 from actors.run.views import Views
 from runtime.core.clock import Clock
 from runtime.core.cost import Price
+from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
 from runtime.core.machine import Machine
 from runtime.drive.actor import Actor
 from runtime.models.limiter import CallSlot
-from runtime.models.port import Model
 
 S = TypeVar("S")
 E = TypeVar("E")
@@ -47,16 +47,18 @@ A child that has begun goes on where its journal ends, and one that has finished
 """
 
 
+async def _no_child(child: ChildRun) -> Any:
+    raise UsageProblem("no child runs can be driven here", place=child.run)
+
+
 @dataclass(frozen=True)
 class Resources:
     """What the process that drives a run gives its actors."""
 
-    model: Model | None
-    """The model that `Kind.model` names, opened; None where it names none."""
+    model: Any
+    """The model that `Kind.model` names, opened (`runtime.models.port.Model`); None where it names none."""
     clock: Clock
     """The clock that waits go by."""
-    drive_child: DriveChild
-    """Drives the runs that steps of this run are."""
     registry: Any = None
     """The guards and generators by name (`actors.handlers.registry.Registry`): built in, installed and passed in."""
     root: Path = field(default_factory=Path)
@@ -67,6 +69,8 @@ class Resources:
     """Whether slow work may run in threads; not in a simulation."""
     slot: CallSlot = nullcontext
     """The context in which a call to the model is sent: it waits for a free slot of the model's provider."""
+    drive_child: DriveChild = _no_child
+    """Drives the runs that steps of this run are."""
 
 
 class PreparedRun(Protocol):
@@ -120,7 +124,7 @@ def _common(state: Any) -> RunState[Any] | None:
 
 
 def _no_preparation(_: Any, __: Setup) -> PreparedRun:
-    raise NotImplementedError("runs of this kind are started by the program that registers it")
+    raise UsageProblem("runs of this kind are started by the program that provides it")
 
 
 def _step_asked(event: Replied) -> str:

@@ -11,7 +11,7 @@ from actors.config.workflow_check import DEPTH_MAX, check_workflow
 from actors.planning.call_events import ArtifactProduced, GenerationRequested
 from actors.planning.decision_event import Decided
 from actors.planning.events import VerdictReached
-from actors.planning.kind import CODEC
+from actors.planning.kind import CODEC, PLANNING
 from actors.planning.prepare import RunOptions
 from actors.run.ids import child_run, is_child
 from replan.cli.exits import Exit, exit_of_result
@@ -194,8 +194,8 @@ async def test_a_child_that_has_finished_is_taken_and_not_asked_again(journal, t
         await home.engine.begin(home.job, DriveOptions(on_record=kill), run="top")
     state, _ = await home.engine.load("top")
     [opened] = state.run.calls.open.values()
-    [work] = home.engine.machine.outstanding(state).values()
-    brief = home.engine.machine.brief(state, work)
+    [work] = PLANNING.machine.outstanding(state).values()
+    brief = PLANNING.machine.brief(state, work)
     async with home.engine._model(state.config.model, {}) as model:
         below = await home.engine._child(model, DriveOptions(), brief)
     assert below.run.finished.outcome == "success"

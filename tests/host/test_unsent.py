@@ -54,7 +54,7 @@ async def test_a_call_that_waited_for_its_turn_at_a_stop_is_given_back(autojump_
     """Time in the queue is no part of the request's time limit, and what was not sent costs nothing."""
     _ask_a_slow_model(monkeypatch)
     stage = Stage()
-    async with stage.engine(turns=CallLimiter(each=1)) as engine:
+    async with stage.engine(limiter=CallLimiter(each=1)) as engine:
         for run in "ab":
             await engine.admit(job("one"), run=run)
         async with stage.hosting(engine):
@@ -80,7 +80,7 @@ async def test_a_call_that_was_not_sent_before_a_stop_is_given_back_at_once(
         if record.event.kind == "generation_failed":
             given_back.append((trio.current_time(), state.run.ledger.committed.calls))
 
-    async with stage.engine(turns=turns) as engine, trio.open_nursery() as nursery:
+    async with stage.engine(limiter=turns) as engine, trio.open_nursery() as nursery:
         nursery.start_soon(partial(engine.begin, work, DriveOptions(stop, hear), run="a"))
         await trio.sleep(5)
         stop.requested.set()
@@ -100,7 +100,7 @@ async def test_a_call_that_is_withdrawn_before_it_was_sent_is_given_back_and_one
         if record.event.kind == "generation_requested":
             asked.append(record.event.request_id)
 
-    async with stage.engine(turns=turns) as engine, trio.open_nursery() as nursery:
+    async with stage.engine(limiter=turns) as engine, trio.open_nursery() as nursery:
         nursery.start_soon(partial(engine.begin, work, DriveOptions(on_record=hear), run="a"))
         await trio.sleep(5)
         first = set(asked)

@@ -12,6 +12,7 @@ from actors.guards.built_in import BUILT_IN
 from actors.handlers.registry import Registry
 from actors.planning.actors import actors_for
 from actors.run.ids import call_of
+from actors.run.kind import Resources
 from runtime.core.crash_points import LABELS
 from runtime.core.errors import Fenced, Held, JournalError, StorageFull
 from runtime.core.ledger import Amount
@@ -194,7 +195,9 @@ class Process:
                 world.run,
                 machine=world.machine,
                 journal=self.over(journal),
-                actors=actors_for(world.config, provider, registry, world.clock, threads=False, turn=self.turn),
+                actors=actors_for(
+                    world.config, Resources(provider, world.clock, registry, threads=False, slot=self.turn)
+                ),
                 lease=LeaseTerms(
                     self.owner, ttl, poll, dead=world.is_dead if self.dice.random() < 0.5 else lambda _: False
                 ),
