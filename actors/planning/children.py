@@ -49,7 +49,7 @@ class ChildGenerator:
             return None
         brief = envelope.brief
         started = self.clock.now()
-        state: State | None = await self.drive(_child_run(brief))
+        state: State | None = await self.drive(child_of(brief))
         if state is None:
             return None
         now = self.clock.now()
@@ -61,7 +61,9 @@ class ChildGenerator:
         return Generated(brief.request_id, now, now - started, reply, state.run.ledger.committed)
 
 
-def _child_run(brief: ChildBrief) -> ChildRun:
+def child_of(brief: ChildBrief) -> ChildRun:
+    """Return the child run that a step is."""
+
     def first(at: float) -> Begin:
         return Begin(at, brief.run, brief.problem, brief.pinned.model_dump_json(), brief.limits, child=True)
 
