@@ -29,6 +29,7 @@ from actors.config.loader import read_workflow, shipped_workflows  # noqa: E402
 from actors.config.policy_loader import load_policy  # noqa: E402
 from actors.config.workflow import Workflow  # noqa: E402
 from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
+from actors.planning.advance import RULES  # noqa: E402
 from actors.planning.config import graph_of  # noqa: E402
 from actors.planning.events import EVENTS, Outcome  # noqa: E402
 from actors.policy.table import BacktrackLevel, Row  # noqa: E402
@@ -337,6 +338,15 @@ def questions() -> str:
     return "\n".join(("```mermaid", "stateDiagram-v2", start, *rows, *ends, "```"))
 
 
+def machine_rules() -> str:
+    """Return the rules of the planning machine's `advance`, in the order in which they are tried."""
+    rows = (
+        (place, rule.name, rule.scope, (rule.function.__doc__ or "").partition("\n")[0])
+        for place, rule in enumerate(RULES, 1)
+    )
+    return table(("#", "Rule", "Scope", "What it decides"), rows)
+
+
 def planted() -> str:
     """Return the bugs that the simulation must find, by class; every test run looks for the first of each."""
     bugs = read("meanings.yaml")["planted_bugs"]
@@ -362,6 +372,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "experiment-searches": lambda: compared("searches"),
     "experiment-worlds": lambda: compared("worlds"),
     "levels": lambda: _meanings("levels", BacktrackLevel, "Level"),
+    "machine-rules": machine_rules,
     "outcomes": lambda: _meanings("outcomes", Outcome, "Outcome"),
     "planted-bugs": planted,
     "policy": policy,
