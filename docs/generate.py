@@ -10,6 +10,7 @@ import csv
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -30,16 +31,15 @@ from actors.config.workflow import Workflow  # noqa: E402
 from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
 from actors.planning.config import graph_of  # noqa: E402
 from actors.planning.events import EVENTS, Outcome  # noqa: E402
-from actors.planning.questions import MOVES, Status  # noqa: E402
 from actors.policy.table import BacktrackLevel, Row  # noqa: E402
 from actors.prompting.book import PromptEntry, Sections  # noqa: E402
+from actors.run.questions import MOVES, Status  # noqa: E402
 from actors.search.cost import happy_calls, linear_calls, worst_case_calls  # noqa: E402
 from actors.values.findings import Code, ReasonTag  # noqa: E402
 from replan.cli.exits import MEANING  # noqa: E402
 from runtime.core.crash_points import LABELS  # noqa: E402
 from runtime.models.port import FaultKind  # noqa: E402
 from runtime.models.replies import ReplyCode  # noqa: E402
-from tests.shell.planted import BUGS  # noqa: E402
 
 MARKED = re.compile(r"(?P<open><!-- generated: (?P<name>[a-z-]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
 NUMBER = re.compile(r"\bS(\d{1,3})\b(?: to S(\d{1,3})\b)?")
@@ -256,13 +256,33 @@ def by_cause(experiment: str) -> str:
 
 
 def requirements() -> str:
-    """Return every requirement in our words, with the tests that show it, or what is done instead."""
-    found, rows = named_tests(), []
+    """Return every requirement with what is done instead, what is missing, its state and the tests that check it."""
+    by_number, rows = named_tests(), []
     for number, entry in read("requirements.yaml").items():
-        tests = sorted(dict.fromkeys([*entry.get("tests", ()), *found.get(number, ())]), key=GENERAL.__eq__)
-        said = entry["says"] + (f" **Instead:** {entry['instead']}" if "instead" in entry else "")
-        rows.append((number, said, "<br>".join(f"`{test.removeprefix('tests/')}`" for test in tests[:SHOWN_MAX])))
-    return table(("Number", "Requirement", "Shown by"), rows)
+        tests = sorted(dict.fromkeys([*entry.get("tests", ()), *by_number.get(number, ())]), key=GENERAL.__eq__)
+        notes = [f" **{key.capitalize()}:** {entry[key]}" for key in ("instead", "missing") if key in entry]
+        shown = "<br>".join(f"`{test.removeprefix('tests/')}`" for test in tests[:SHOWN_MAX])
+        rows.append((number, requirement_state(entry), entry["says"] + "".join(notes), shown))
+    return table(("Number", "State", "Requirement", "Tests"), rows)
+
+
+def requirement_state(entry: Mapping[str, Any]) -> str:
+    """Return how far a requirement is met: `not yet`, `partly`, `differently` or `met`."""
+    if "not_yet" in entry:
+        return "not yet"
+    return "partly" if "missing" in entry else "differently" if "instead" in entry else "met"
+
+
+def requirement_counts() -> str:
+    """Return how many requirements are in each state; an entry for a range counts each number of it."""
+    counts = Counter[str]()
+    for number, entry in read("requirements.yaml").items():
+        counts[requirement_state(entry)] += len(numbers(number))
+    return (
+        f"Of {counts.total()} requirements, {counts['met']} are met as stated, {counts['differently']} are met in "
+        f"another way (*Instead*), {counts['partly']} are met in part (*Missing*), and "
+        f"{counts['not yet']} are not built yet."
+    )
 
 
 @cache
@@ -318,9 +338,9 @@ def questions() -> str:
 
 
 def planted() -> str:
-    """Return the bugs that the simulation must find, by class; the first of each is looked for in every test run."""
-    kinds = dict.fromkeys(bug.kind for bug in BUGS.values())
-    return table(("Class", "Bugs"), ((one, "; ".join(n for n in BUGS if BUGS[n].kind == one)) for one in kinds))
+    """Return the bugs that the simulation must find, by class; every test run looks for the first of each."""
+    bugs = read("meanings.yaml")["planted_bugs"]
+    return table(("Class", "Bugs"), ((kind, "; ".join(names)) for kind, names in bugs.items()))
 
 
 PARTS: Mapping[str, Callable[[], str]] = {
@@ -347,6 +367,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "policy": policy,
     "prompt-keys": lambda: keys(PromptEntry),
     "questions": questions,
+    "requirement-counts": requirement_counts,
     "requirements": requirements,
     "row-keys": lambda: keys(Row),
     "section-keys": lambda: keys(Sections),

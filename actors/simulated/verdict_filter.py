@@ -5,13 +5,13 @@ gives the same one.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import orjson
 
 from actors.guards.plan_medium import make as plan_medium
-from actors.guards.port import Guard, GuardFactory
+from actors.guards.port import Guard, GuardFactory, definition_of
 from actors.simulated.plans import DEFECT_STEPS, simulated_plan
 from actors.simulated.profile import Profile
 from actors.simulated.seeded import draw, pick, tag
@@ -58,7 +58,7 @@ class VerdictFilter:
 
             return judge
 
-        return make_filtered
+        return replace(definition_of(make), make=make_filtered)
 
     def _change(self, verdict: Verdict, artifact: Artifact, context: Context) -> Verdict:
         key = (self.seed, text_hash(context.specification)[:16], artifact.node)

@@ -13,12 +13,12 @@ from typing import Any
 
 import trio
 
-from actors.guards.catalogue import BUILT_IN
+from actors.guards.built_in import BUILT_IN
 from actors.guards.plan_settings import Settings
 from actors.guards.port import AnyGuard
 from actors.handlers.generators import TextMaker
 from actors.planning.events import PlanningEvent
-from actors.planning.state import State
+from actors.planning.state import PlanningState
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
 from replan.runs.engine import CODEC, Engine
@@ -137,9 +137,9 @@ class Run:
 
     def park(self) -> None:
         """Ask for nothing new, and stop once the replies in flight are in (10 seconds at most)."""
-        self.stop.park.set()
+        self.stop.requested.set()
 
-    def _take(self, record: Record[PlanningEvent], _: State) -> None:
+    def _take(self, record: Record[PlanningEvent], _: PlanningState) -> None:
         self._records.append(record)
         self._tell()
 

@@ -39,8 +39,8 @@ async def _post(engine: Engine, question: dict[str, Any], answer: str, shown: Pr
     full = str(question["id"])
     run, _, name = full.rpartition("/")
     state = await engine.state_with_inbox(run)
-    current = state.asked[name]
-    if state.finished is not None and not current.answer:
+    current = state.run.questions[name]
+    if state.run.finished is not None and not current.answer:
         return True
     try:
         receipt = await engine.answer(full, answer)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import trio
 
 from actors.planning.events import PlanningEvent
-from actors.planning.state import State
+from actors.planning.state import PlanningState
 from replan.cli.conversation import converse
 from replan.cli.exits import exit_of_result
 from replan.cli.hints import hosted_run, how_to_answer, how_to_resume
@@ -52,7 +52,7 @@ async def drive_in_foreground(engine: Engine, run: str, title: str, start: Start
         async with trio.open_nursery() as hooks, trio.open_nursery() as nursery:
             canceller, notifier = _Canceller(engine, run, nursery), Notifier(engine.hook, hooks)
 
-            def on_record(record: Record[PlanningEvent], state: State) -> None:
+            def on_record(record: Record[PlanningEvent], state: PlanningState) -> None:
                 if not session.following:  # Else the host calls the hook.
                     notifier.take(record.event, state)
                 shown.on_record(record, state)

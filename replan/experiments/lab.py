@@ -16,17 +16,14 @@ from actors.guards.port import AnyGuard, GuardFactory
 from actors.handlers.actors import Registry
 from actors.handlers.generators import model_request
 from actors.handlers.templates import TemplateSelectorGenerator
+from actors.planning.call_events import ClassificationRequested, GenerationRequested
 from actors.planning.config import RunConfig
-from actors.planning.events import (
-    ClassificationRequested,
-    GenerationRequested,
-    JudgementRequested,
-    PlanningEvent,
-    WaitRequested,
-)
+from actors.planning.events import JudgementRequested, PlanningEvent
 from actors.planning.machine import GenerationBrief, JudgementBrief, PlanningMachine
-from actors.planning.messages import Begin, Faulted, Generated, Judged, PlanningMessage
-from actors.planning.state import State
+from actors.planning.messages import Begin, Judged, PlanningMessage
+from actors.planning.state import PlanningState
+from actors.run.messages import Faulted, Generated
+from actors.run.waits import WaitRequested
 from actors.simulated.author import answer
 from actors.simulated.model import address
 from actors.simulated.profile import Profile
@@ -39,7 +36,7 @@ from runtime.models.port import Fault
 
 START = 0.0
 """The time at which a simulated run begins, in UTC seconds since 1970."""
-MACHINE: Machine[State, PlanningEvent, PlanningMessage] = PlanningMachine()
+MACHINE: Machine[PlanningState, PlanningEvent, PlanningMessage] = PlanningMachine()
 
 
 @dataclass(frozen=True)
@@ -87,7 +84,7 @@ class LabSetup:
         }
 
 
-def simulate_run(setup: LabSetup, problem: str, seed: int) -> tuple[State, list[PlanningEvent]]:
+def simulate_run(setup: LabSetup, problem: str, seed: int) -> tuple[PlanningState, list[PlanningEvent]]:
     """Simulate a run until it ends or waits for a person; return its last state and all events."""
     worker = _Worker(setup, seed, setup.guards(seed), address(Simulated(setup.profile.name, seed)))
     first = MACHINE.accept(MACHINE.initial(), Begin(START, "lab", problem, setup.pinned_text, setup.limits))
@@ -97,7 +94,7 @@ def simulate_run(setup: LabSetup, problem: str, seed: int) -> tuple[State, list[
     queue: list[tuple[float, int, str, PlanningMessage]] = []
     started: set[str] = set()
     now = START
-    while state.finished is None:
+    while state.run.finished is None:
         open_work = MACHINE.outstanding(state)
         for request_id, work in open_work.items():
             if request_id not in started:
@@ -127,7 +124,7 @@ class _Worker:
     model: str
     """The name of the simulated model, as after `--model`."""
 
-    def message(self, state: State, work: Work, now: float) -> PlanningMessage | None:
+    def message(self, state: PlanningState, work: Work, now: float) -> PlanningMessage | None:
         """Return the message that answers a piece of work, with its time; None if only a person can answer it."""
         match work.request:
             case GenerationRequested() | ClassificationRequested():

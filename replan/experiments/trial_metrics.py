@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from actors.planning.events import ArtifactProduced, Outcome, PlanningEvent
-from actors.planning.ids import step_of
-from actors.planning.state import Node, State
+from actors.planning.call_events import ArtifactProduced
+from actors.planning.events import Outcome, PlanningEvent
+from actors.planning.state import Node, PlanningState, State
 from actors.policy.table import REPLANS
+from actors.run.ids import step_of
 from actors.simulated.world import World, strategy_for
 from replan.experiments.results import StepUse, Trial
 from runtime.models.replies import Parsed
@@ -31,26 +32,26 @@ class TrialKey:
     """The seed, or the number of the repetition with a real model."""
 
 
-def trial_from(key: TrialKey, state: State, events: Iterable[PlanningEvent], world: World | None) -> Trial:
+def trial_from(key: TrialKey, state: PlanningState, events: Iterable[PlanningEvent], world: World | None) -> Trial:
     """Return the metrics of a run; `world` is its simulated problem, None with a real model."""
-    assert state.config is not None
-    passed = state.finished is not None and state.finished.outcome is Outcome.SUCCESS
+    assert isinstance(state, State), "a trial is of a run that has begun"
+    passed = state.end is not None and state.end.outcome is Outcome.SUCCESS
     plan = _accepted(state, "plan")
     rejected = [node for node in state.nodes.values() if node.decision is not None]
-    used = state.ledger.committed
+    used = state.run.ledger.committed
     return Trial(
         arm=key.arm,
         problem=key.problem,
         seed=key.seed,
         category=key.category,
         cause="" if world is None else str(world.cause),
-        outcome=WAITING if state.finished is None else str(state.finished.outcome),
+        outcome=WAITING if state.run.finished is None else str(state.run.finished.outcome),
         passed=passed,
         solved=None if world is None else passed and plan is not None and world.solved_by(plan),
         calls=used.calls,
         tokens=used.tokens,
         micro_usd=None if state.config.price is None else used.micro_usd,
-        seconds=round(state.ledger.active, 3),
+        seconds=round(state.run.ledger.active, 3),
         depths=tuple(_depth(state, node) for node in rejected if node.decision and node.decision.level in REPLANS),
         rules=dict(sorted(Counter(node.decision.rule for node in rejected if node.decision).items())),
         aligned=_aligned(state),
@@ -60,14 +61,12 @@ def trial_from(key: TrialKey, state: State, events: Iterable[PlanningEvent], wor
 
 def _depth(state: State, node: Node) -> int:
     """Return the largest distance over `requires` from a step to the targets of a replan; 0 for the step itself."""
-    assert state.config is not None
     assert node.decision is not None
     graph = state.config.graph
     return max((graph.distance(target, node.step) for target in node.decision.targets), default=0)
 
 
 def _steps(state: State, events: Iterable[PlanningEvent]) -> dict[str, StepUse]:
-    assert state.config is not None
     seconds: defaultdict[str, float] = defaultdict(float)
     for event in events:
         if isinstance(event, ArtifactProduced):
@@ -86,9 +85,8 @@ def _steps(state: State, events: Iterable[PlanningEvent]) -> dict[str, StepUse]:
 
 def _accepted(state: State, role: str) -> Any:
     """Return the value of the accepted artifact of the last step with a role, in the branch that is shown as result."""
-    assert state.config is not None
     for step in reversed(state.config.graph.steps):
-        node = state.nodes.get(state.progress[step].accepted or "")
+        node = state.nodes.get(state.latest.progress[step].accepted or "")
         if state.config.roles[step] == role and node is not None and node.artifact is not None:
             value = node.artifact.value
             return value.value if isinstance(value, Parsed) else None

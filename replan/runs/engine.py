@@ -13,14 +13,18 @@ from typing import Any, TypeVar
 import trio
 
 from actors.handlers.actors import Registry, actors_for
+from actors.planning.call_events import FailureClassified
 from actors.planning.config import RunConfig
-from actors.planning.events import EVENTS, FailureClassified, PlanningEvent, Replied, RunStarted
-from actors.planning.ids import is_child, step_of
+from actors.planning.events import EVENTS, PlanningEvent, RunStarted
+from actors.planning.ids import is_child
 from actors.planning.log_fields import log_fields
 from actors.planning.machine import ChildBrief, PlanningMachine
 from actors.planning.messages import Begin
-from actors.planning.state import State
+from actors.planning.state import PlanningState, State
 from actors.policy.cause import CLASSIFIER
+from actors.run.calls import Replied
+from actors.run.ids import step_of
+from actors.run.state import NotStarted
 from replan.runs.inbox import Heard, post_answer, post_decline, post_told, split
 from replan.runs.models import Shared, is_stateless, open_model, provider_of
 from replan.runs.prepare import RunRequest, title_of
@@ -36,12 +40,12 @@ from runtime.core.events import Codec, Record
 from runtime.core.machine import Refused, fold
 from runtime.core.messages import Crashed, Mailed, Parking
 from runtime.drive.actor import Actor
-from runtime.drive.changes import News
-from runtime.drive.offline import record
+from runtime.drive.changes import ChangeSignal
+from runtime.drive.offline import append_one
 from runtime.drive.options import Ending, LeaseTerms, Stop
 from runtime.drive.supervisor import Supervisor
 from runtime.host.hook import Hook
-from runtime.host.wakeup import WakeSockets
+from runtime.host.wakeup import NoWakeUp, WakeUp
 from runtime.journal.port import Journal, Posted, RunFilter, RunRow
 from runtime.logs import log
 from runtime.logs.redact import Redactor, secrets_in
@@ -59,7 +63,7 @@ CANCEL = "cancel"
 """The key of the message that cancels a run: there is one, however often it is posted."""
 
 P = TypeVar("P")
-OnRecord = Callable[[Record[PlanningEvent], State], None]
+OnRecord = Callable[[Record[PlanningEvent], PlanningState], None]
 Notice = Callable[[str], None]
 
 
@@ -72,12 +76,12 @@ class DriveOptions:
     """How a run is driven, as `runtime.drive.supervisor.Supervisor` takes it."""
 
     stop: Stop | None = None
-    """The wish to stop; None where nobody can stop it."""
+    """The request to stop; None where nobody can stop it."""
     on_record: OnRecord | None = None
     """Gets every record with the state after it."""
     notice: Notice = ignore
     """Gets a line when something outside holds the run up."""
-    news: News | None = None
+    changed: ChangeSignal | None = None
     """Wakes the driver when there may be mail; None polls the journal."""
     rest_after: float | None = None
     """The seconds of waiting for a clock after which a host takes the run back; None in the foreground."""
@@ -101,7 +105,7 @@ class Engine:
     machine: PlanningMachine = field(default_factory=PlanningMachine)
     threads: bool = True
     turns: CallLimiter = field(default_factory=CallLimiter)
-    bells: WakeSockets = field(default_factory=WakeSockets)
+    wakeup: WakeUp = field(default_factory=NoWakeUp)
     hook: Hook = field(default_factory=Hook)
     models: Shared | None = None
 
@@ -109,20 +113,20 @@ class Engine:
         """Write a new run down, for a host to drive, and wake the hosts; the run is durable when this returns."""
         name = run or new_run_id()
         await self.journal.create(name, job.title)
-        await record(self.machine, self.journal, name, _lease(), self._first(name, job))
-        self.bells.ring()
+        await append_one(self.machine, self.journal, name, _lease(), self._first(name, job))
+        self.wakeup.wake()
         return name
 
     async def record_crash(self, run: str, error: Exception) -> None:
         """Record that a bug of its driver has ended a run that nobody drives any more."""
         line = f"driver: {type(error).__name__}: {error}".splitlines()[0]
         why = Redactor(secrets_in(self.environment)).text(line)
-        await record(self.machine, self.journal, run, _lease(), Crashed("", self.clock.now(), why))
+        await append_one(self.machine, self.journal, run, _lease(), Crashed("", self.clock.now(), why))
 
     async def record_undrivable(self, run: str, problem: ReplanError) -> None:
         """Record why a run that nobody drives cannot be driven here, once, for whoever waits for it."""
         why = Redactor(secrets_in(self.environment)).text(f"the host cannot drive it: {problem}")[:WHY_MAX]
-        await record(self.machine, self.journal, run, _lease(), Parking(self.clock.now(), handover=True, why=why))
+        await append_one(self.machine, self.journal, run, _lease(), Parking(self.clock.now(), handover=True, why=why))
 
     async def begin(self, job: RunRequest, options: DriveOptions = DETACHED, *, run: str | None = None) -> Result:
         """Admit a new run and drive it to its end, a question, or a stop.
@@ -136,8 +140,7 @@ class Engine:
             except RunExists:
                 if (await self.journal.row(name)).last_seq > 0:
                     raise
-            first, known = self._first(name, job), State(config=job.pinned)
-            return await self._drive(name, known, model, first, options)
+            return await self._drive(name, job.pinned, model, self._first(name, job), options)
 
     async def resume(self, run: str, options: DriveOptions = DETACHED) -> Result:
         """Go on with a run where its journal ends. A finished run's result is returned as it is.
@@ -147,10 +150,10 @@ class Engine:
         """
         await check_own(self.load, run, "resume RUN")
         state, records = await self.load(run)
-        if state.config is None:
+        if isinstance(state, NotStarted):
             hint = f"start it again with `{program()} run`"
             raise UsageProblem("the run was admitted, but stopped before anything was recorded", place=run, hint=hint)
-        if state.finished is not None:
+        if state.run.finished is not None:
             await self._cancel_children(state)
             return result_of(run, state, "finished")
         missing = tuple(dict.fromkeys(name for one in state.config.all for name in self.registry.missing(one.workflow)))
@@ -164,9 +167,9 @@ class Engine:
                 options.differs(said)
         used = Counter(_purpose(one.event) for one in records if isinstance(one.event, Replied))
         async with self._model(state.config.model, used) as model:
-            return await self._drive(run, state, model, None, options)
+            return await self._drive(run, state.config, model, None, options)
 
-    async def load(self, run: str) -> tuple[State, list[Record[PlanningEvent]]]:
+    async def load(self, run: str) -> tuple[PlanningState, list[Record[PlanningEvent]]]:
         """Return a run's state and its records. Raises `RunNotFound`, `JournalDamaged`."""
         records = await self.journal.read(run)
         return fold(self.machine, (one.event for one in records)), records
@@ -179,9 +182,9 @@ class Engine:
 
     async def hosted(self) -> bool:
         """Tell whether a host serves this home now. Asking wakes nobody."""
-        return self.bells.count() > 0
+        return bool(await self.journal.hosts(dead=is_dead))
 
-    async def state_with_inbox(self, run: str) -> State:
+    async def state_with_inbox(self, run: str) -> PlanningState:
         """Return a run's state with all that lies in its inbox taken in, as facts alone: nothing follows from them yet.
 
         So people see their own words at once, also while no process drives the run. Raises as `load` does.
@@ -189,7 +192,7 @@ class Engine:
         state, records = await self.load(run)
         taken = max((record.inbox or 0 for record in records), default=0)
         for item in await self.journal.inbox(run, taken):
-            if state.config is not None:
+            if isinstance(state, State):
                 event = self.machine.accept(state, Mailed(item.inbox, item.key, item.body, item.at))
                 state = state if event is None or isinstance(event, Refused) else self.machine.evolve(state, event)
         return state
@@ -223,7 +226,7 @@ class Engine:
         asking = await self._asking(question)
         return await self._post_and_wake(post_decline(self.journal, asking, question))
 
-    async def _asking(self, question: str) -> State:
+    async def _asking(self, question: str) -> PlanningState:
         """Return the state of the run that asks."""
         run, _ = split(question)
         await check_own(self.load, run, "questions RUN")
@@ -253,7 +256,7 @@ class Engine:
     async def _post_and_wake(self, posting: Awaitable[P]) -> P:
         """Post a message, and wake the hosts: a run that waits for it goes on at once."""
         posted = await posting
-        self.bells.ring()
+        self.wakeup.wake()
         return posted
 
     async def finish_cancelled(self, run: str) -> Result:
@@ -266,7 +269,7 @@ class Engine:
 
     async def _end_cancelled(self, run: str) -> Result:
         state, _ = await self.load(run)
-        if state.config is None or state.finished is not None:
+        if isinstance(state, NotStarted) or state.run.finished is not None:
             await self._cancel_children(state)
             return await self.result(run)
         await self._wish_cancelled(run)
@@ -295,14 +298,15 @@ class Engine:
         async with opening as model:
             yield model
 
-    async def _drive(self, run: str, known: State, model: Any, first: Begin | None, options: DriveOptions) -> Result:
-        assert known.config is not None
-        supervisor = self._supervisor(run, self._actors(known.config, model, options), options)
+    async def _drive(
+        self, run: str, pinned: RunConfig, model: Any, first: Begin | None, options: DriveOptions
+    ) -> Result:
+        supervisor = self._supervisor(run, self._actors(pinned, model, options), options)
         ending = await supervisor.drive(first)
         await self._cancel_children(supervisor.state)
         return result_of(run, supervisor.state, _STATUS[ending])
 
-    def _actors(self, pinned: RunConfig, model: Any, options: DriveOptions) -> list[Actor[Any]]:
+    def _actors(self, pinned: RunConfig, model: Any, options: DriveOptions) -> list[Actor[Any, Any]]:
         provider = provider_of(pinned.model, self.environment)
         turn = nullcontext if provider is None else self.turns.of_run(provider)
         drive = partial(self._child, model, DriveOptions(stop=options.stop))
@@ -313,10 +317,10 @@ class Engine:
         with suppress(RunExists):
             await self.journal.create(brief.run, title_of(brief.problem))
         state, _ = await self.load(brief.run)
-        if state.finished is not None:
+        if isinstance(state, State) and state.run.finished is not None:
             return state
         first = None
-        if state.config is None:
+        if isinstance(state, NotStarted):
             pinned = brief.pinned.model_dump_json()
             first = Begin(self.clock.now(), brief.run, brief.problem, pinned, brief.limits, child=True)
         supervisor = self._supervisor(brief.run, self._actors(brief.pinned, model, options), options)
@@ -327,14 +331,15 @@ class Engine:
             except Held:  # Somebody looks at it, or a killed driver's lease has not run out: it is ours all the same.
                 await trio.sleep(HELD_SECONDS)
         await self._cancel_children(supervisor.state)
-        return supervisor.state if ending is Ending.FINISHED else None
+        last = supervisor.state
+        return last if ending is Ending.FINISHED and isinstance(last, State) else None
 
-    async def _cancel_children(self, state: State) -> None:
+    async def _cancel_children(self, state: PlanningState) -> None:
         """End the runs of a finished run's steps that were withdrawn before they ended.
 
         If that fails for a while, the run has ended all the same; whoever resumes it next ends what is left.
         """
-        if state.finished is None:
+        if state.run.finished is None:
             return
         try:
             for child in children_of(state):
@@ -343,23 +348,22 @@ class Engine:
         except JournalError as error:
             if not error.passing:
                 raise
-            log.get_logger("run").warning("children.kept", run_id=state.run, reason=str(error))
+            log.get_logger("run").warning("children.kept", run_id=state.run.run_id, reason=str(error))
 
     def _supervisor(
-        self, run: str, actors: Sequence[Actor[Any]], options: DriveOptions
-    ) -> Supervisor[State, PlanningEvent, Any]:
+        self, run: str, actors: Sequence[Actor[Any, Any]], options: DriveOptions
+    ) -> Supervisor[PlanningState, PlanningEvent, Any]:
         return Supervisor(
             run,
             machine=self.machine,
             journal=self.journal,
             actors=actors,
-            clock=self.clock,
             lease=_lease(),
             stop=options.stop,
             on_record=options.on_record,
             trace=log_fields,
             notice=options.notice,
-            news=options.news,
+            changed=options.changed,
             rest_after=options.rest_after,
         )
 
@@ -371,10 +375,10 @@ def _lease() -> LeaseTerms:
     return LeaseTerms(owner=identity(), dead=is_dead)
 
 
-def _after(row: RunRow, heard: State) -> RunRow:
+def _after(row: RunRow, heard: PlanningState) -> RunRow:
     """Return the row of a waiting run after what people have said: it waits for the first question that is left."""
-    first = next(iter(heard.questions), "")
-    return replace(row, summary=replace(row.summary, detail=first, waiting_since=heard.asked_at))
+    first = next(iter(heard.run.open_questions), "")
+    return replace(row, summary=replace(row.summary, detail=first, waiting_since=heard.run.asked_since))
 
 
 def _purpose(reply: Replied) -> str:

@@ -2,7 +2,7 @@
 
 import trio
 
-from actors.planning.state import State
+from actors.planning.state import PlanningState
 from replan.runs.engine import Engine, OnRecord
 from replan.views.result import Result
 from runtime.drive.changes import Polling
@@ -19,7 +19,7 @@ class Follower:
 
     def __init__(self, engine: Engine, run: str, on_record: OnRecord) -> None:
         self._engine, self._run, self._on_record = engine, run, on_record
-        self._state: State = engine.machine.initial()
+        self._state: PlanningState = engine.machine.initial()
         self._seq = 0
 
     async def follow(self, *, insist: bool = False) -> Result | None:
@@ -32,13 +32,13 @@ class Follower:
         while True:
             await self.catch_up()
             row = await journal.row(self._run)
-            unread = row.unread and not self._state.parked  # A waiting run takes unread mail soon.
+            unread = row.unread and not self._state.run.parked  # A waiting run takes unread mail soon.
             if row.last_seq == self._seq and row.summary.status != "running" and not unread:
                 result = await self._engine.result(self._run)
                 if result.status != "running":  # Else a message came just now, and the run goes on.
                     return result
             if row.owner is None or is_dead(row.owner):
-                given_up = insist and self._state.handover and bool(self._state.parked_why)
+                given_up = insist and self._state.run.handover and bool(self._state.run.parked_reason)
                 if given_up or not await self._engine.hosted():
                     return None
             with trio.move_on_after(AT_LEAST_SECONDS):

@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 import trio
 
-from actors.planning.events import PlanningEvent, RunParked
-from actors.planning.state import State
+from actors.planning.events import PlanningEvent
+from actors.planning.state import PlanningState
+from actors.run.parking import RunParked
 from replan.runs.engine import DriveOptions, Engine, Notice, OnRecord, ignore
 from replan.runs.follow import Follower
 from replan.runs.prepare import RunRequest
 from replan.setup.command_name import program
 from replan.views.result import Result
-from runtime.core.error_groups import root_cause
-from runtime.core.errors import Held
+from runtime.core.errors import Held, root_cause
 from runtime.core.events import Record
 from runtime.drive.options import Stop
 
@@ -92,13 +92,13 @@ class RunSession:
         self.following, self._insists, result = True, insist, None
         try:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(_cancel_at, stop.park, nursery.cancel_scope)
+                nursery.start_soon(_cancel_at, stop.requested, nursery.cancel_scope)
                 nursery.start_soon(self._warn_if_idle)
                 result = await self._follower.follow(insist=insist)
                 nursery.cancel_scope.cancel()
         except BaseExceptionGroup as group:
             raise root_cause(group) from group
-        if result is None and stop.park.is_set():
+        if result is None and stop.requested.is_set():
             return await self._engine.result(self._run)
         if result is None:
             reason = "the host cannot drive it" if await self._engine.hosted() else "the host has left"
@@ -125,7 +125,7 @@ class RunSession:
         if self._reported is not None:
             await self._follower.catch_up()
 
-    def _report(self, record: Record[PlanningEvent], state: State) -> None:
+    def _report(self, record: Record[PlanningEvent], state: PlanningState) -> None:
         """Report the next record. A record after a gap is reported when the gap has been read."""
         if self._reported is None:
             self._reported = record.seq - 1

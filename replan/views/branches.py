@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from actors.planning.events import BranchOpened, BranchPruned, PlanningEvent
-from actors.planning.state import State
+from actors.planning.state import PlanningState, State
 from actors.values.lines import Line, Span, line
 from replan.views.format import counted
 from runtime.core.events import Record
@@ -38,11 +38,11 @@ class BranchStory:
         }
 
 
-def branch_stories(state: State, records: Iterable[Record[PlanningEvent]]) -> list[BranchStory]:
+def branch_stories(state: PlanningState, records: Iterable[Record[PlanningEvent]]) -> list[BranchStory]:
     """Return the branches in the order in which they were opened; none for a search that has only one."""
-    if not state.branches:
+    if not isinstance(state, State) or len(state.branches) == 1:
         return []
-    calls = [branch.calls for branch in state.every_branch]
+    calls = [branch.calls for branch in state.branches]
     found = {0: BranchStory(0, None, (), "the search begins here", calls[0])}
     for record in records:
         match record.event:
@@ -53,8 +53,8 @@ def branch_stories(state: State, records: Iterable[Record[PlanningEvent]]) -> li
                 found[event.branch] = replace(found[event.branch], cause=str(event.cause), pruned=event.why)
             case _:
                 pass
-    if state.finished is not None and state.finished.outcome == "success":
-        winner = state.finished.branch
+    if state.end is not None and state.end.outcome == "success":
+        winner = state.end.branch
         found[winner] = replace(found[winner], won=True)
     return list(found.values())
 

@@ -3,40 +3,38 @@
 from typing import Any, assert_never
 
 from actors.guards.review import left_open
+from actors.planning.call_events import (
+    ArtifactProduced,
+    ClassificationRequested,
+    FailureClassified,
+    GenerationRequested,
+    RequestReissued,
+)
 from actors.planning.config import RunConfig
 from actors.planning.decision_event import Decided
 from actors.planning.events import (
-    ArtifactProduced,
     BranchOpened,
     BranchPruned,
+    JudgementRequested,
+    PlanningEvent,
+    Revised,
+    RunFinished,
+    RunStarted,
+    VerdictReached,
+)
+from actors.policy.table import BacktrackLevel
+from actors.run.calls import CallFailed, Settled
+from actors.run.ids import step_of
+from actors.run.inbox import MailRefused, NoteTold, RequirementTold
+from actors.run.parking import RunParked, RunResumed
+from actors.run.questions import (
     ClarificationAnswered,
     ClarificationDeclined,
     ClarificationExpired,
     ClarificationRequested,
     ClarificationWithdrawn,
-    ClassificationRequested,
-    FailureClassified,
-    GenerationFailed,
-    GenerationRequested,
-    JudgementRequested,
-    MailRefused,
-    NoteTold,
-    PlanningEvent,
-    RequestReissued,
-    RequirementTold,
-    Revised,
-    RunFinished,
-    RunParked,
-    RunResumed,
-    RunStarted,
-    Settled,
-    VerdictReached,
-    WaitEnded,
-    WaitRequested,
 )
-from actors.planning.ids import step_of
-from actors.planning.state import HOME_BUDGET
-from actors.policy.table import BacktrackLevel
+from actors.run.waits import HOME_BUDGET, WaitEnded, WaitRequested
 from actors.values.lines import Line, columns, line
 from replan.views.format import counted, stamp
 from replan.views.tree import finding_line
@@ -92,7 +90,7 @@ def line_of(event: PlanningEvent, config: RunConfig | None) -> str:
         case ArtifactProduced():
             again = f", the same as {event.repeats}" if event.repeats else ""
             return f"{event.node} came after {event.elapsed:.1f} s, {counted(event.used.tokens, 'token')}{again}"
-        case GenerationFailed():
+        case CallFailed():
             return f"{event.request_id} brought no reply: {event.fault.kind}: {event.fault.message}"
         case JudgementRequested():
             return f"{event.node} goes to {event.guard}"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from actors.planning.events import FailureClassified
+from actors.planning.call_events import FailureClassified
 from actors.policy.decide import Decision
 from actors.values.findings import Finding
 from actors.values.lines import Line, LineTree, Span, Style, line

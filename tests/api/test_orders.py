@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from actors.planning.events import GenerationRequested
+from actors.planning.call_events import GenerationRequested
 from actors.planning.ids import child_run
 from replan.runs.engine import CODEC, DriveOptions
 from runtime.core.clock import SystemClock
@@ -43,7 +43,7 @@ async def parked(home, run):
 
     def park(record, _):
         if isinstance(record.event, GenerationRequested) and record.event.step == "g_plan":
-            stop.park.set()
+            stop.requested.set()
 
     assert (await home.engine.begin(home.job, DriveOptions(stop, park), run=run)).status == "parked"
 

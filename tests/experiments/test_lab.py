@@ -53,7 +53,11 @@ def make_setup(workflow, search, filter_options, seed, name="base"):
 def summary(state):
     """Return the outcome, the cost, and every attempt with its verdict and cost."""
     nodes = [(n.node, n.status, n.verdict, n.artifact and n.artifact.content, n.used) for n in state.nodes.values()]
-    return state.finished and state.finished.outcome, state.ledger.spent, sorted(nodes, key=lambda node: node[0])
+    return (
+        state.run.finished and state.run.finished.outcome,
+        state.run.ledger.spent,
+        sorted(nodes, key=lambda node: node[0]),
+    )
 
 
 @pytest.mark.parametrize(("workflow", "search", "filter_options"), PIPELINES)

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import trio
 
-from actors.guards.catalogue import BUILT_IN
+from actors.guards.built_in import BUILT_IN
 from actors.handlers.actors import Registry, actors_for
-from actors.planning.ids import call_of
+from actors.run.ids import call_of
 from runtime.core.crash_points import LABELS
 from runtime.core.errors import Fenced, Held, JournalError, StorageFull
 from runtime.core.ledger import Amount
@@ -37,7 +37,7 @@ class SlowJournal:
 
     def __getattr__(self, name):
         operation = getattr(self._journal, name)
-        return operation if name == "version" else partial(self._slowly, operation)
+        return operation if name in ("version", "now") else partial(self._slowly, operation)
 
     async def _slowly(self, operation, *arguments, **named):
         await trio.sleep(self._dice.random() * self._seconds)
@@ -194,7 +194,6 @@ class Process:
                 machine=world.machine,
                 journal=self.over(journal),
                 actors=actors_for(world.config, provider, registry, world.clock, threads=False, turn=self.turn),
-                clock=world.clock,
                 lease=LeaseTerms(
                     self.owner, ttl, poll, dead=world.is_dead if self.dice.random() < 0.5 else lambda _: False
                 ),
@@ -237,12 +236,13 @@ class Process:
         """Compare with the books what the driver believes at its end."""
         books = self.world.books
         books.left(self, how)
-        known = fold(self.world.machine, (record.event for record in books.records[: driver._history.seq]))
+        known = fold(self.world.machine, (record.event for record in books.records[: driver._log.seq]))
         books.holds(known == driver.state, "the journal gives another state than the driver's")
-        if driver._history.seq == len(books.records):
+        if driver._log.seq == len(books.records):
             owed = sum(books.charged.values(), Amount())
             books.holds(
-                driver.state.ledger.committed == owed, f"the ledger counts {driver.state.ledger.committed}, not {owed}"
+                driver.state.run.ledger.committed == owed,
+                f"the ledger counts {driver.state.run.ledger.committed}, not {owed}",
             )
         if self.asked_to_stop is not None:
             over = self.ended - max(self.began, self.asked_to_stop)

@@ -3,7 +3,7 @@
 import trio
 
 from actors.planning.events import PlanningEvent
-from actors.planning.state import State
+from actors.planning.state import PlanningState, State
 from replan.cli.commands.log import RecordPrinter
 from replan.cli.exits import Exit
 from replan.cli.hints import how_to_answer, how_to_resume
@@ -54,7 +54,9 @@ async def _show_run(invocation: Invocation, wanted: str | None, view: str, as_js
     return Exit.OK
 
 
-def _print_tree(row: RunRow, state: State, records: list[Record[PlanningEvent]], status: str, *, as_json: bool) -> None:
+def _print_tree(
+    row: RunRow, state: PlanningState, records: list[Record[PlanningEvent]], status: str, *, as_json: bool
+) -> None:
     shown = attempts(state, records, interrupted=status == "parked")
     stories = branch_stories(state, records)
     if as_json:
@@ -73,7 +75,7 @@ def _print_events(engine: Engine, run: str, records: list[Record[PlanningEvent]]
     RecordPrinter(engine).print(records)
 
 
-def _print_result(result: Result, state: State, view: str, top: str, *, as_json: bool) -> None:
+def _print_result(result: Result, state: PlanningState, view: str, top: str, *, as_json: bool) -> None:
     if view != "result" and result.plan is None:
         raise _without_plan(result.run_id, state, view)
     if view == "mermaid":
@@ -92,8 +94,8 @@ def _hint_next(result: Result, top: str) -> None:
         how_to_resume(top)
 
 
-def _without_plan(run: str, state: State, view: str) -> UsageProblem:
-    if state.config is not None and "plan" not in state.config.roles.values():
+def _without_plan(run: str, state: PlanningState, view: str) -> UsageProblem:
+    if isinstance(state, State) and "plan" not in state.config.roles.values():
         cause = f"the workflow {state.config.workflow.name} of run {run} makes no plan"
         return UsageProblem(cause, place=f"--{view}", hint=f"`{program()} show {run}` shows what it makes")
     hint = f"`{program()} show {run}` says how far it got"

@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.segment import Segment
 
 from actors.planning.events import PlanningEvent
-from actors.planning.state import State
+from actors.planning.state import PlanningState, State
 from actors.values.lines import Line, line
 from replan.cli.terminal.console import err, notice, plain_terminal, rich_text, rich_tree
 from replan.views.attempts import attempts
@@ -30,7 +30,7 @@ REST = 3
 class Progress(Protocol):
     """Shows how a run gets on."""
 
-    def on_record(self, record: Record[PlanningEvent], state: State) -> None:
+    def on_record(self, record: Record[PlanningEvent], state: PlanningState) -> None:
         """Take in one record, and the state after it."""
         ...
 
@@ -54,7 +54,7 @@ class Progress(Protocol):
 class Silence:
     """Shows no progress; what the user must know is still said."""
 
-    def on_record(self, record: Record[PlanningEvent], state: State) -> None:
+    def on_record(self, record: Record[PlanningEvent], state: PlanningState) -> None:
         """Show nothing."""
 
     def note(self, text: str) -> None:
@@ -74,9 +74,9 @@ class Silence:
 class Lines(Silence):
     """Prints a line for each event that is news."""
 
-    def on_record(self, record: Record[PlanningEvent], state: State) -> None:
+    def on_record(self, record: Record[PlanningEvent], state: PlanningState) -> None:
         """Print the event's line."""
-        news = news_of(record.event, state.config)
+        news = news_of(record.event, state.config if isinstance(state, State) else None)
         if news:
             err().print(rich_text(line(f"{clock(record.at)} {news}")))
 
@@ -86,11 +86,11 @@ class LiveTree:
 
     def __init__(self, title: str) -> None:
         self._title = title
-        self._state: State | None = None
+        self._state: PlanningState | None = None
         self._console = err()
         self._live = self._new()
 
-    def on_record(self, record: Record[PlanningEvent], state: State) -> None:  # noqa: ARG002 -- the port's signature
+    def on_record(self, record: Record[PlanningEvent], state: PlanningState) -> None:  # noqa: ARG002 -- the port's signature
         """Redraw, also after a pause."""
         self._state = state
         if not self._live.is_started:
@@ -139,17 +139,17 @@ class LiveTree:
         )
 
 
-def spent_line(state: State, now: float) -> Line:
+def spent_line(state: PlanningState, now: float) -> Line:
     """Return how much of each limit is used."""
-    ledger, limits = state.ledger, state.ledger.limits
+    ledger, limits = state.run.ledger, state.run.ledger.limits
     used = ledger.spent + ledger.unknown
     # Calls in flight count too, since the user waits for them.
     parts = [f"{ledger.committed.calls} of {counted(limits.calls, 'call')}"]
     parts.append(counted(used.tokens, "token") + (f" of {limits.tokens:,}" if limits.tokens else ""))
-    known = state.config is not None and state.config.price is not None
+    known = isinstance(state, State) and state.config.price is not None
     cap = f" of {money(limits.micro_usd / MICRO)}" if limits.micro_usd else ""
     parts.append(money(used.micro_usd / MICRO if known else None) + cap)
-    running = max(0.0, now - state.now) if state.working else 0.0
+    running = max(0.0, now - state.run.now) if isinstance(state, State) and state.working else 0.0
     parts.append(f"{ledger.active + running:.0f} s")
     return line(" · ".join(parts), "dim")
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from actors.guards import (
     analysis,
     critique,
-    critique_followed,
+    follows_critique,
     plan_expansive,
     plan_medium,
     plan_minimal,
@@ -18,11 +18,11 @@ from actors.guards.port import PureGuardFactory
 BUILT_IN: Mapping[str, PureGuardFactory] = {
     "analysis_valid": analysis.make,
     "critique_valid": critique.make,
-    "follows_critique": critique_followed.make,
+    "follows_critique": follows_critique.make,
     "human_review": review.make,
-    "plan_expansive": plan_expansive.make,
-    "plan_medium": plan_medium.make,
-    "plan_minimal": plan_minimal.make,
+    "plan_expansive": plan_expansive.DEFINITION,
+    "plan_medium": plan_medium.DEFINITION,
+    "plan_minimal": plan_minimal.DEFINITION,
     "recon_valid": recon.make,
     "strategy_valid": strategy.make,
 }

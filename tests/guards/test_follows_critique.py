@@ -1,4 +1,4 @@
-"""`follows_critique` (S136): what it detects, what it leaves to people, and that it is total."""
+"""`follows_critique` (S136): what it rejects, what it only warns about, and that it is total."""
 
 import json
 
@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.config.step_guards import guard_for
-from actors.guards import critique_followed
-from actors.guards.catalogue import BUILT_IN
+from actors.guards import follows_critique
+from actors.guards.built_in import BUILT_IN
 from actors.guards.shapes import CRITIQUE_LISTS
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code
@@ -34,12 +34,12 @@ def critique(assessment="needs_revision", **lists):
     }
 
 
-def judge(final, said, draft=DRAFT, roles=ROLES):
-    """Return the verdict on a final plan; what is None is not among the dependencies."""
-    given = {"g_draft": draft, "g_critique": said}
-    accepted = {step: artifact(step, value) for step, value in given.items() if value is not None}
+def judge(final, remarks, draft=DRAFT, roles=ROLES):
+    """Return the verdict on a final plan; a critique or draft that is None is not among the dependencies."""
+    values = {"g_draft": draft, "g_critique": remarks}
+    accepted = {step: artifact(step, value) for step, value in values.items() if value is not None}
     context = Context("the problem", dependencies=accepted, settings={"roles": roles})
-    return critique_followed.make({})(artifact("g_final", final), context)
+    return follows_critique.make({})(artifact("g_final", final), context)
 
 
 def artifact(step, value):
@@ -47,12 +47,13 @@ def artifact(step, value):
     return Artifact(artifact_id=step, step=step, content=content)
 
 
-def found(verdict):
+def findings_of(verdict):
+    """Return the verdict's findings as (code, where, severity)."""
     return [(finding.code, finding.where, finding.severity) for finding in verdict.findings]
 
 
 def changed(**keys):
-    """Return the draft with another guard for its last step, or without it."""
+    """Return the draft with these fields changed in its last step."""
     copy = json.loads(json.dumps(DRAFT))
     copy["steps"][-1] |= keys
     return copy
@@ -61,10 +62,10 @@ def changed(**keys):
 @pytest.mark.parametrize("key", CRITIQUE_LISTS)
 @pytest.mark.parametrize("assessment", ["needs_revision", "fundamentally_flawed"])
 def test_a_plan_that_is_its_draft_ignores_the_critique(key, assessment):
-    """S136: whatever the critique asks for, nothing at all was done."""
+    """S136: the plan is rejected under whatever heading the critique has its remarks."""
     verdict = judge(DRAFT, critique(assessment, **{key: ["something about a test"]}))
     assert (verdict.passed, verdict.score) == (False, 0.0)
-    assert found(verdict) == [(Code.CRITIQUE_IGNORED, "", "error")]
+    assert findings_of(verdict) == [(Code.CRITIQUE_IGNORED, "", "error")]
     assert assessment in verdict.findings[0].message
 
 
@@ -74,41 +75,43 @@ def test_a_draft_that_was_called_good_may_stay():
 
 
 def test_another_spelling_of_the_draft_is_the_draft():
-    """A new name, another order, and defaults written out change nothing that a plan means."""
+    """A new name, another order of steps and explicit defaults do not change what a plan means."""
     same = {**DRAFT, "plan_id": "another-name", "steps": list(reversed(DRAFT["steps"])), "invariants": []}
     same["steps"] = [{**step, "repeatable": False, "delete_effects": []} for step in same["steps"]]
-    assert found(judge(same, critique())) == [(Code.CRITIQUE_IGNORED, "", "error")]
+    assert findings_of(judge(same, critique())) == [(Code.CRITIQUE_IGNORED, "", "error")]
 
 
 @pytest.mark.parametrize("keys", [{"guard": "human"}, {"description": "In other words."}, {"retry_budget": 7}])
 def test_any_change_of_substance_passes(keys):
-    """Whether it is the right change, this guard cannot know."""
+    """The guard cannot know whether the change is the right one."""
     assert judge(changed(**keys), critique(missing_steps=["a test"])).passed
 
 
 def test_an_unnecessary_step_that_stayed_is_a_warning():
-    said = critique(unnecessary_steps=[f"{LAST}: nobody asked for it"])
-    kept = judge(changed(name="Kept"), said)
+    remarks = critique(unnecessary_steps=[f"{LAST}: nobody asked for it"])
+    kept = judge(changed(name="Kept"), remarks)
     assert kept.passed
-    assert found(kept) == [(Code.CRITIQUE_UNHEEDED, LAST, "warning")]
-    gone = changed()
-    gone["steps"].pop()
-    assert judge(gone, said).findings == ()
+    assert findings_of(kept) == [(Code.CRITIQUE_UNHEEDED, LAST, "warning")]
+    removed = changed()
+    removed["steps"].pop()
+    assert judge(removed, remarks).findings == ()
 
 
 def test_a_guard_that_was_named_and_stayed_is_a_warning():
-    said = critique(guard_appropriateness=[f"`{LAST}` is not checked by this guard."])
-    assert found(judge(changed(name="Kept"), said)) == [(Code.CRITIQUE_UNHEEDED, LAST, "warning")]
-    assert judge(changed(guard="merge_ready"), said).findings == ()
+    remarks = critique(guard_appropriateness=[f"`{LAST}` is not checked by this guard."])
+    assert findings_of(judge(changed(name="Kept"), remarks)) == [(Code.CRITIQUE_UNHEEDED, LAST, "warning")]
+    assert judge(changed(guard="merge_ready"), remarks).findings == ()
 
 
 def test_only_whole_ids_of_the_draft_count_as_named():
-    said = critique(unnecessary_steps=[f"x{FIRST}, {FIRST}_more and no_such_step", 3], guard_appropriateness="no list")
-    assert judge(changed(name="Other"), said).findings == ()
+    remarks = critique(
+        unnecessary_steps=[f"x{FIRST}, {FIRST}_more and no_such_step", 3], guard_appropriateness="no list"
+    )
+    assert judge(changed(name="Other"), remarks).findings == ()
 
 
 @pytest.mark.parametrize(
-    ("said", "draft", "roles", "word"),
+    ("remarks", "draft", "roles", "word"),
     [
         (None, DRAFT, ROLES, "critique"),
         (critique(), None, ROLES, "draft"),
@@ -117,32 +120,32 @@ def test_only_whole_ids_of_the_draft_count_as_named():
         (critique(), DRAFT, {}, "critique"),
     ],
 )
-def test_with_nothing_to_compare_it_says_so(said, draft, roles, word):
-    verdict = judge(DRAFT, said, draft, roles)
+def test_a_missing_critique_or_draft_is_a_warning(remarks, draft, roles, word):
+    verdict = judge(DRAFT, remarks, draft, roles)
     assert verdict.passed
-    assert found(verdict) == [(Code.NOT_COMPARED, "", "warning")]
+    assert findings_of(verdict) == [(Code.NOT_COMPARED, "", "warning")]
     assert word in verdict.findings[0].message
 
 
 def test_an_unreadable_plan_does_not_pass():
     verdict = judge("no JSON", critique())
     assert not verdict.passed
-    assert found(verdict) == [("reply.not_json", "", "error")]
+    assert findings_of(verdict) == [("reply.not_json", "", "error")]
 
 
 @given(JSON, JSON, JSON)
-def test_it_answers_to_anything(final, said, draft):
-    verdict = judge(json.dumps(final), json.dumps(said), json.dumps(draft))
+def test_any_values_get_a_verdict(final, remarks, draft):
+    verdict = judge(json.dumps(final), json.dumps(remarks), json.dumps(draft))
     assert verdict.passed == (not verdict.errors)
 
 
 def test_it_has_no_settings():
     with pytest.raises(UsageProblem, match="follows_critique: x: unknown setting"):
-        critique_followed.make({"x": 1})
+        follows_critique.make({"x": 1})
 
 
-def test_with_the_plan_guard_it_is_one_verdict():
-    """As the shipped workflows use it: a sound plan that ignores its critique is rejected in this guard's name."""
+def test_a_composite_with_a_plan_guard_has_one_verdict():
+    """As in the shipped workflows: a valid plan that ignores its critique is rejected in the name of this guard."""
     final = {"guard": {"all_of": ["plan_medium", "follows_critique"]}, "requires": ["g_draft", "g_critique"]}
     steps = {"g_draft": {}, "g_critique": {"requires": ["g_draft"]}, "g_final": final}
     guard = guard_for(pinned(steps).workflow, "g_final", BUILT_IN)

@@ -1,8 +1,8 @@
-"""`follows_critique`: a final plan takes up what the critique of its draft says (S136).
+"""`follows_critique`: a final plan takes the critique of its draft into account (S136).
 
-What a critique means cannot be decided here. Two things can: whether the plan is its draft unchanged, and whether a
-step that the critique names under a certain heading stands there as it did. The first rejects, the second only warns,
-since a critique may name a step that it approves of, and an author may have a reason to keep one.
+The guard cannot understand a critique. It can decide two things: whether the plan is its draft unchanged, and whether a
+step that the critique names under a certain heading is unchanged. The first is an error. The second is only a warning,
+because a critique may name a step that it approves of, and an author may have a reason to keep a step.
 """
 
 import re
@@ -25,8 +25,8 @@ _WORD = re.compile(r"[\w-]+")
 def make(config: Mapping[str, Any]) -> Guard:
     """Return the guard; it has no settings.
 
-    Critique and draft are the step's own dependencies of the roles `critique` and `plan`; of several plans the last one
-    that the step requires. Without both there is nothing to compare, which passes with a warning.
+    Critique and draft are the dependencies of the step with the roles `critique` and `plan`; of several plans, the last
+    one that the step requires. If one of them is missing, the guard passes with a warning.
     """
     check_settings(NAME, config, ())
 
@@ -39,7 +39,7 @@ def make(config: Mapping[str, Any]) -> Guard:
             missing = "critique" if critique is None else "draft plan"
             message = f"no {missing} is among the results that this step requires, so that nothing was compared"
             return _verdict([Finding(code=Code.NOT_COMPARED, message=message, severity="warning")])
-        return _verdict(list(_ignored(value.value, critique, draft)))
+        return _verdict(list(_compare(value.value, critique, draft)))
 
     return guard
 
@@ -50,49 +50,49 @@ def _verdict(findings: list[Finding]) -> Verdict:
 
 
 def _dependency(context: Context, role: str) -> Mapping[str, Any] | None:
-    """Return the last accepted artifact of a role that is a JSON object."""
+    """Return the value of the last dependency with a role whose value is a JSON object."""
     roles = context.settings.get("roles", {})
-    values = [found.value for step, found in context.dependencies.items() if roles.get(step) == role]
-    objects = [found.value for found in values if isinstance(found, Parsed) and isinstance(found.value, dict)]
+    values = [artifact.value for step, artifact in context.dependencies.items() if roles.get(step) == role]
+    objects = [value.value for value in values if isinstance(value, Parsed) and isinstance(value.value, dict)]
     return objects[-1] if objects else None
 
 
-def _ignored(final: Any, critique: Mapping[str, Any], draft: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield what shows that the critique was not taken up."""
+def _compare(final: Any, critique: Mapping[str, Any], draft: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield a finding for each sign that the critique was ignored."""
     before, after = read_draft(draft)[0], read_draft(final)[0]
     if _is_same(draft, before, final, after):
         assessment = critique.get("overall_assessment")
         if assessment != "good":
-            said = f"the critique says {shown(str(assessment))}, and the plan is the draft unchanged"
-            yield Finding(code=Code.CRITIQUE_IGNORED, message=f"{said}; make the changes that the critique asks for")
+            cause = f"the critique says {shown(str(assessment))}, and the plan is the draft unchanged"
+            yield Finding(code=Code.CRITIQUE_IGNORED, message=f"{cause}; make the changes that the critique asks for")
         return
     if before is None or after is None:
         return
     old, new = {step.step_id: step for step in before.steps}, {step.step_id: step for step in after.steps}
-    for step in sorted(_named(critique, "unnecessary_steps") & old.keys() & new.keys()):
+    for step in sorted(_words(critique, "unnecessary_steps") & old.keys() & new.keys()):
         message = f"the critique names {shown(step)} under unnecessary_steps, and the plan still has it"
         yield Finding(code=Code.CRITIQUE_UNHEEDED, message=message, where=step, severity="warning")
-    for step in sorted(_named(critique, "guard_appropriateness") & old.keys() & new.keys()):
+    for step in sorted(_words(critique, "guard_appropriateness") & old.keys() & new.keys()):
         if old[step].guard == new[step].guard:
             message = f"the critique names {shown(step)} under guard_appropriateness, and its guard is the same"
             yield Finding(code=Code.CRITIQUE_UNHEEDED, message=message, where=step, severity="warning")
 
 
 def _is_same(draft: Any, before: Plan | None, final: Any, after: Plan | None) -> bool:
-    """Whether two plans say the same. Their names, the order of steps and defaults written out make no difference."""
+    """Return whether two plans are the same except for their names, the order of steps and explicit defaults."""
     if before is None or after is None:
         return bool(draft == final)
-    return _essence(before) == _essence(after)
+    return _content(before) == _content(after)
 
 
-def _essence(plan: Plan) -> tuple[Any, ...]:
+def _content(plan: Plan) -> tuple[Any, ...]:
     steps: frozenset[Step] = frozenset(plan.steps)
     goals = (plan.goal, plan.initial_state, plan.goal_state)
     return (*goals, plan.total_retry_budget, frozenset(plan.invariants), steps, len(plan.steps))
 
 
-def _named(critique: Mapping[str, Any], key: str) -> set[str]:
-    """Return the words of a list of the critique; the step ids among them are what it names."""
-    said = critique.get(key)
-    items = said if isinstance(said, list) else []
+def _words(critique: Mapping[str, Any], key: str) -> set[str]:
+    """Return the words in a list of the critique; the step ids among them are the steps that it names."""
+    value = critique.get(key)
+    items = value if isinstance(value, list) else []
     return {word.strip("-") for item in items if isinstance(item, str) for word in _WORD.findall(item)}
