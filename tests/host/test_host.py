@@ -182,7 +182,7 @@ async def test_a_bug_of_the_driver_ends_its_own_run_and_no_other(autojump_clock)
 
         class Buggy(type(machine)):
             def outstanding(self, state):
-                if state.run == "bad":
+                if state.run.run_id == "bad":
                     raise ZeroDivisionError("a bug")
                 return super().outstanding(state)
 
