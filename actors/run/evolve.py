@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from actors.run import calls, inbox, parking, questions, waits
+from actors.run import calls, inbox, parking, questions, tools, waits
 from actors.run.calls import C, CallFailed, CallReissued, CallRequested, Replied, Settled
 from actors.run.clock import TimedEvent
 from actors.run.ending import RunFinished
@@ -17,6 +17,15 @@ from actors.run.questions import (
     ClarificationWithdrawn,
 )
 from actors.run.state import RunState
+from actors.run.tools import (
+    ToolCheckRequested,
+    ToolEvent,
+    ToolFinished,
+    ToolProcessEnded,
+    ToolReissued,
+    ToolRequested,
+    ToolStarted,
+)
 from actors.run.waits import WaitEnded, WaitRequested
 from runtime.core.copies import changed
 
@@ -36,6 +45,7 @@ RunEvent = (
     | NoteTold
     | RequirementTold
     | MailRefused
+    | ToolEvent
     | RunResumed
     | RunParked
     | RunFinished
@@ -70,7 +80,17 @@ def evolve_run(run: RunState[C], event: RunEvent) -> RunState[C]:
             ended = calls.rested(run.calls, run.waits[event.request_id])
             return changed(run, waits=waits.ended(run.waits, event.request_id), calls=ended)
         case ClarificationRequested():
-            return changed(run, questions=questions.asked(run.questions, event, run.now))
+            asked = questions.asked(run.questions, event, run.now)
+            return changed(run, questions=asked, tools=tools.asked(run.tools, event))
+        case (
+            ToolRequested()
+            | ToolStarted()
+            | ToolFinished()
+            | ToolCheckRequested()
+            | ToolProcessEnded()
+            | ToolReissued()
+        ):
+            return changed(run, tools=tools.changed_by(run.tools, event, run.epoch))
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
             left = waits.ended(run.waits, expiry_id(event.question_id))
             return changed(run, questions=questions.closed(run.questions, event), waits=left)
@@ -85,7 +105,7 @@ def evolve_run(run: RunState[C], event: RunEvent) -> RunState[C]:
         case RunFinished():
             calls_now, ledger = calls.ended(run.calls, run.ledger)
             asked = questions.ended(run.questions, event)
-            return changed(run, finished=event, calls=calls_now, ledger=ledger, waits={}, questions=asked)
+            return changed(run, finished=event, calls=calls_now, ledger=ledger, waits={}, tools={}, questions=asked)
         case _:
             assert_never(event)
 

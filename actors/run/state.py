@@ -10,6 +10,7 @@ from actors.run.calls import C, Calls
 from actors.run.ending import RunFinished
 from actors.run.inbox import MessageKind, Messages, texts_of
 from actors.run.questions import ClarificationRequested, Questions, open_of, shown_in_prompts
+from actors.run.tools import Tools
 from actors.run.waits import HOME_BUDGET, Waits
 from actors.values.artifacts import Clarified
 from runtime.core.ledger import Ledger, Limits
@@ -39,6 +40,8 @@ class RunState(Generic[C]):
     """The limits, and what is reserved and spent."""
     calls: Calls[C] = field(default_factory=Calls)
     """The calls that are not over."""
+    tools: Tools = field(default_factory=dict)
+    """The calls of tools that have not ended, by request id."""
     waits: Waits = field(default_factory=dict)
     """The open waits by request id."""
     questions: Questions = field(default_factory=dict)

@@ -88,7 +88,7 @@ def work_of(waits: Waits) -> dict[str, Work]:
     """Return the open waits as work for the clock."""
     # Nobody keeps a process for a deadline, an expiry or the next day: whoever comes later finds them passed.
     return {
-        name: Work(name, CLOCK, wait, repeatable=True, passive=wait.node is None, until=wait.until)
+        name: Work(name, CLOCK, wait, repeatable=True, keeps_no_process=wait.node is None, until=wait.until)
         for name, wait in waits.items()
     }
 
