@@ -17,8 +17,8 @@ PACKAGES = ("runtime", "actors", "replan", "tests/shell")
 
 def rows():
     """Return the glossary's rows without the heads of its tables."""
-    found = [match.groupdict() for match in ROW.finditer(GLOSSARY.read_text(encoding="utf-8"))]
-    return [row for row in found if row["code"].startswith("`")]
+    matches = [match.groupdict() for match in ROW.finditer(GLOSSARY.read_text(encoding="utf-8"))]
+    return [row for row in matches if row["code"].startswith("`")]
 
 
 def excluded():
@@ -29,13 +29,13 @@ def excluded():
 @cache
 def names():
     """Return every name that the code defines or uses: modules, classes, functions, variables, fields and arguments."""
-    found = set()
+    result = set()
     for package in PACKAGES:
         for path in (ROOT / package).rglob("*.py"):
-            found.add(path.stem)
+            result.add(path.stem)
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                found |= {getattr(node, key, None) for key in ("name", "id", "attr", "arg")}
-    return found
+                result |= {getattr(node, key, None) for key in ("name", "id", "attr", "arg")}
+    return result
 
 
 def prose(page):
