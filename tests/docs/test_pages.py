@@ -7,11 +7,15 @@ from pathlib import Path
 import pytest
 
 from tests.docs.blocks import FENCE, ROOT, pages
+from tests.shell.planted import BUGS
 
 LINK = re.compile(r"\[[^\]\n]*\]\((?P<target>[^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} (?P<text>.+)$", re.MULTILINE)
 NUMBERS = range(1, 138)
 """The numbers of all requirements, those included of which nothing is built yet."""
+PLANTED = 80
+"""How many bugs the promises, the changelog and the page about crash safety say are planted."""
+TOP = ("runtime", "actors", "replan")
 NOT_YET = [*range(48, 91), *range(118, 121)]
 
 
@@ -42,9 +46,9 @@ def test_every_link_leads_somewhere(page):
         target, _, anchor = match["target"].partition("#")
         if "://" in target:
             continue
-        found = (page.parent / target).resolve() if target else page
-        assert found.exists(), f"{target} does not exist"
-        assert not anchor or anchor in anchors(found), f"{target} has no heading {anchor}"
+        file = (page.parent / target).resolve() if target else page
+        assert file.exists(), f"{target} does not exist"
+        assert not anchor or anchor in anchors(file), f"{target} has no heading {anchor}"
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -55,7 +59,7 @@ def test_generated_parts_are_current(page):
 
 
 def test_every_page_can_be_reached_from_the_front_page():
-    """A page that nothing links to is not found by anybody."""
+    """Readers do not find a page without a link."""
     seen, waiting = set(), [ROOT / "README.md"]
     while waiting:
         page = waiting.pop()
@@ -69,9 +73,9 @@ def test_every_page_can_be_reached_from_the_front_page():
 
 def test_every_meaning_is_of_something_and_everything_has_a_meaning():
     """`docs/reference/meanings.yaml` has the codes of the program, no more and no fewer."""
-    said = GENERATE.read("meanings.yaml")
-    codes = {str(one) for one in (*GENERATE.ReplyCode, *GENERATE.Code)}
-    assert set(said["findings"]) == codes
+    meanings = GENERATE.read("meanings.yaml")
+    codes = {str(member) for member in (*GENERATE.ReplyCode, *GENERATE.Code)}
+    assert set(meanings["findings"]) == codes
     for section, values in (
         ("tags", GENERATE.ReasonTag),
         ("levels", GENERATE.BacktrackLevel),
@@ -79,7 +83,22 @@ def test_every_meaning_is_of_something_and_everything_has_a_meaning():
         ("faults", GENERATE.FaultKind),
         ("crash_points", GENERATE.LABELS),
     ):
-        assert set(said[section]) == {str(one) for one in values}, section
+        assert set(meanings[section]) == {str(value) for value in values}, section
+
+
+def test_the_pages_name_the_planted_bugs_of_the_tests():
+    """`docs/reference/meanings.yaml` lists them by class, in the order in which the tests have them."""
+    kinds = dict.fromkeys(bug.kind for bug in BUGS.values())
+    planted = {kind: [name for name in BUGS if BUGS[name].kind == kind] for kind in kinds}
+    assert GENERATE.read("meanings.yaml")["planted_bugs"] == planted
+    assert len(BUGS) == PLANTED
+
+
+def test_the_architecture_page_names_every_package():
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    packages = sorted(path.parent.relative_to(ROOT) for top in TOP for path in (ROOT / top).glob("*/__init__.py"))
+    assert len(packages) > 15
+    assert [f"{package}" for package in packages if f"`{package}/`" not in page] == []
 
 
 def test_every_requirement_is_there():
@@ -101,4 +120,4 @@ def test_every_test_that_a_requirement_names_exists():
         for name in entry.get("tests", ()):
             file, _, test = name.partition("::")
             assert (ROOT / file).is_file(), f"{number}: {file}"
-            assert test in {found for found, _ in GENERATE.tests_in(Path(ROOT / file))}, f"{number}: {name}"
+            assert test in {name for name, _ in GENERATE.tests_in(Path(ROOT / file))}, f"{number}: {name}"

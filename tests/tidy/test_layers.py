@@ -10,6 +10,7 @@ OURS = {*PACKAGES, "tests", "benchmarks", "docs"}
 
 PURE = (
     "actors/planning/**/*.py",
+    "actors/run/**/*.py",
     "actors/search/**/*.py",
     "actors/policy/**/*.py",
     "actors/guards/**/*.py",
@@ -30,7 +31,7 @@ PURE = (
 
 ADAPTERS = {
     "actors/rules/model.py": "the `Model` that wraps the rules, whose methods are `async`",
-    "actors/rules/data.py": "reads the shipped templates once",
+    "actors/rules/template_files.py": "reads the shipped templates once",
 }
 """Modules that stand beside the pure code which they serve."""
 
