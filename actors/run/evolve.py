@@ -28,7 +28,6 @@ from actors.run.tools import (
 )
 from actors.run.waits import WaitEnded, WaitRequested
 from runtime.core.copies import changed
-from runtime.core.events import Event
 
 RunEvent = (
     CallRequested
@@ -52,6 +51,10 @@ RunEvent = (
     | RunFinished
 )
 """The events of every kind of agent; of a call's request, its reply and its reissue a kind has subclasses."""
+
+
+TIMED = (TimedEvent, RunFinished)
+"""The events that may say when they happened."""
 
 
 def evolve_run(run: RunState[C], event: RunEvent) -> RunState[C]:
@@ -107,9 +110,12 @@ def evolve_run(run: RunState[C], event: RunEvent) -> RunState[C]:
             assert_never(event)
 
 
-def timed(run: RunState[C], event: Event, *, working: bool) -> RunState[C]:
-    """Return the common part with the time that an event tells; `working` says whether work was open before it."""
-    if not isinstance(event, TimedEvent | RunFinished) or event.at is None:
+def timed(run: RunState[C], event: TimedEvent | RunFinished, *, working: bool) -> RunState[C]:
+    """Return the common part with the time that an event tells; `working` says whether work was open before it.
+
+    Only the events in `TIMED` tell one.
+    """
+    if event.at is None:
         return run
     now = max(run.now, event.at)  # A clock that was set back does not turn the time back.
     if working and now > run.now and not isinstance(event, RunResumed):  # Before it there was nobody to do the work.

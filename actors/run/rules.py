@@ -48,7 +48,8 @@ def after_fault(run: RunState[C]) -> WaitRequested | RunFinished | None:
 
 def keep_deadline(run: RunState[C]) -> WaitRequested | RunFinished | None:
     """End the run at its deadline, and have the clock wait for it until then."""
-    return waits.keep_deadline(run.waits, run.ledger.limits.deadline, run.now)
+    deadline = run.ledger.limits.deadline
+    return None if deadline is None else waits.keep_deadline(run.waits, deadline, run.now)
 
 
 def take_over_tools(

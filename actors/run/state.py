@@ -64,7 +64,7 @@ class RunState(Generic[C]):
     @property
     def open_questions(self) -> dict[str, ClarificationRequested]:
         """The open questions by id, in the order in which they were asked."""
-        return open_of(self.questions)
+        return open_of(self.questions) if self.questions else {}
 
     @property
     def asked_since(self) -> float | None:
@@ -79,11 +79,11 @@ class RunState(Generic[C]):
     @property
     def clarifications(self) -> tuple[Clarified, ...]:
         """The questions that prompts show: answered, declined or expired ones."""
-        return shown_in_prompts(self.questions)
+        return shown_in_prompts(self.questions) if self.questions else ()
 
     def told(self, kind: MessageKind) -> tuple[str, ...]:
         """Return what the user told as a kind, oldest first."""
-        return texts_of(self.messages, kind)
+        return texts_of(self.messages, kind) if self.messages else ()
 
 
 @dataclass(frozen=True)

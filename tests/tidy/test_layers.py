@@ -11,6 +11,7 @@ OURS = {*PACKAGES, "tests", "benchmarks", "docs"}
 PURE = (
     "actors/run/**/*.py",
     "actors/planning/**/*.py",
+    "actors/run/**/*.py",
     "actors/search/**/*.py",
     "actors/policy/**/*.py",
     "actors/guards/**/*.py",
@@ -39,7 +40,7 @@ ADAPTERS = {
     "actors/planning/prepare.py": "reads the workflow's files before a run begins",
     "actors/planning/workflow_drift.py": "reads them again, to compare",
     "actors/rules/model.py": "the `Model` that wraps the rules, whose methods are `async`",
-    "actors/rules/data.py": "reads the shipped templates once",
+    "actors/rules/template_files.py": "reads the shipped templates once",
 }
 """Modules that stand beside the pure code which they serve."""
 

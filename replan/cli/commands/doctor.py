@@ -23,7 +23,7 @@ from replan.cli.exits import Exit
 from replan.cli.terminal.console import plain_terminal, print_json, show
 from replan.runs.models import check_model
 from replan.setup.data_files import data_root
-from replan.setup.home_folder import locate_home, prepare_home
+from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home, prepare_home
 from replan.setup.kinds import Kinds
 from replan.setup.plugins import problems, registry
 from replan.setup.settings import choose_model, read_user_config
@@ -130,7 +130,7 @@ def _config(environment: Mapping[str, str]) -> str:
 
 
 def _open(path: Path) -> AbstractAsyncContextManager[Journal[Any]]:
-    return open_journal(f"sqlite:{path}", Kinds().codecs, SystemClock())
+    return open_journal(f"sqlite:{path}", Kinds().codecs, SystemClock(), use_another=USE_ANOTHER_HOME)
 
 
 async def _journal(environment: Mapping[str, str]) -> str:
