@@ -28,7 +28,7 @@ from runtime.core.clock import Clock, SystemClock
 from runtime.core.cost import Usage
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Value
-from runtime.core.pydantic_messages import plainly
+from runtime.core.pydantic_messages import describe
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 _TRY = re.compile(r"\.t\d+$")
@@ -181,7 +181,7 @@ def _read_entry(given: Any, where: str) -> _Scripted:
         kind: Literal["_Said", "_Failed"] = "_Failed" if "fault" in described else "_Said"
         first = next(one for one in error.errors() if one["loc"][0] == kind)
         path = ".".join(str(part) for part in first["loc"][1:])
-        raise UsageProblem(plainly(first), place=f"{where}.{path}") from None
+        raise UsageProblem(describe(first), place=f"{where}.{path}") from None
     if isinstance(entry, _Failed):
         fault = Fault(kind=entry.fault, message=entry.message, status=entry.status, retry_after=entry.retry_after)
         return _Scripted(fault, entry.delay_seconds)
