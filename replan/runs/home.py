@@ -8,7 +8,7 @@ from pathlib import Path
 from actors.handlers.actors import Registry
 from replan.runs.engine import CODEC, Engine
 from replan.setup.data_files import data_root
-from replan.setup.home_folder import Home, locate_home, prepare_home
+from replan.setup.home_folder import USE_ANOTHER_HOME, Home, locate_home, prepare_home
 from replan.setup.plugins import registry as installed
 from replan.setup.settings import UserConfig, read_user_config
 from runtime.core.clock import Clock, SystemClock
@@ -39,14 +39,15 @@ async def open_home(
     config = read_user_config(home.config) if config is None else config
     limits = config.host
     url = f"sqlite:{home.journal}" if there else "memory:"
-    async with open_journal(url, CODEC, time, budget=config.home_budget.budget) as journal:
+    budget = config.home_budget.budget
+    async with open_journal(url, CODEC, time, budget=budget, use_another=USE_ANOTHER_HOME) as journal:
         yield Engine(
             journal=journal,
             registry=registry or installed(),
             clock=time,
             root=root or data_root(),
             environment=environment,
-            turns=CallLimiter(
+            limiter=CallLimiter(
                 limits.model_calls_max, limits.model_calls_max_by_provider, limits.model_calls_per_run_max
             ),
             wakeup=WakeSockets(home.hosts),

@@ -21,7 +21,7 @@ from replan.cli.terminal.console import plain_terminal, print_json, show
 from replan.runs.engine import CODEC
 from replan.runs.models import check_model
 from replan.setup.data_files import data_root
-from replan.setup.home_folder import locate_home, prepare_home
+from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home, prepare_home
 from replan.setup.plugins import problems, registry
 from replan.setup.settings import choose_model, read_user_config
 from replan.setup.version import release
@@ -131,7 +131,7 @@ async def _journal(environment: Mapping[str, str]) -> str:
     path = locate_home(environment).journal
     if not path.exists():
         return f"none yet; this release writes schema {VERSION}"
-    async with open_sqlite(path, CODEC, SystemClock()) as journal:
+    async with open_sqlite(path, CODEC, SystemClock(), use_another=USE_ANOTHER_HOME) as journal:
         rows = await journal.runs(RunFilter(limit=1_000_000))
     waiting = sum(row.summary.status == "waiting" for row in rows)
     runs = counted(len(rows), "run")
@@ -144,7 +144,7 @@ async def _budget(environment: Mapping[str, str]) -> str:
     if not home.journal.exists():
         spent = ZERO
     else:
-        async with open_sqlite(home.journal, CODEC, SystemClock()) as journal:
+        async with open_sqlite(home.journal, CODEC, SystemClock(), use_another=USE_ANOTHER_HOME) as journal:
             spent = await journal.spent_today()
     calls = counted(spent.calls, "call") if budget.calls is None else f"{spent.calls:,} of {budget.calls:,} calls"
     usd = money(spent.micro_usd / MICRO) + ("" if budget.usd is None else f" of {money(budget.usd)}")
@@ -157,7 +157,7 @@ async def _budget(environment: Mapping[str, str]) -> str:
 async def _hosts(environment: Mapping[str, str]) -> str:
     path, count = locate_home(environment).journal, 0
     if path.exists():
-        async with open_sqlite(path, CODEC, SystemClock()) as journal:
+        async with open_sqlite(path, CODEC, SystemClock(), use_another=USE_ANOTHER_HOME) as journal:
             count = len(await journal.hosts(dead=is_dead))
     return f"{counted(count, 'host')} {'serves' if count == 1 else 'serve'} this home" if count else "none"
 
