@@ -95,7 +95,7 @@ async def watch(journal, signals):
     changed = Polling(journal, POLL_SECONDS)
     while True:
         await changed()
-        for run in (await journal.due(0)).mail & signals.keys():
+        for run in (await journal.due(0)).unread & signals.keys():
             signals[run].wake()
 
 

@@ -65,12 +65,12 @@ def actors_for(
     clock: Clock,
     *,
     threads: bool = True,
-    turn: CallSlot = nullcontext,
+    slot: CallSlot = nullcontext,
     drive: Drive | None = None,
 ) -> list[Actor[Any, Any]]:
     """Return the actors of a run. `threads=False` keeps slow guards in the loop, for simulation.
 
-    `turn` says when a call to the model may be sent; `drive` drives the runs that steps are: a workflow without such
+    `slot` bounds the calls in flight to the model; `drive` drives the runs that steps are: a workflow without such
     steps needs none.
 
     The registry must have all that the workflow names (`Registry.missing`): nothing takes the place of a plug-in, least
@@ -79,7 +79,7 @@ def actors_for(
     workflow, asking = pinned.workflow, ModelGenerator(model)
     actors: list[Actor[Any, Any]] = [Actor(CLOCK, partial(wait, clock), concurrency=WAITS_MAX)]
     if workflow.classifications_max:
-        actors.append(Actor(CLASSIFIER, partial(generate, asking, clock, turn), concurrency=len(workflow.action_pairs)))
+        actors.append(Actor(CLASSIFIER, partial(generate, asking, clock, slot), concurrency=len(workflow.action_pairs)))
     for step, pair in workflow.action_pairs.items():
         guard = guard_for(workflow, step, registry.guards)
         if pair.child is not None:
@@ -88,7 +88,7 @@ def actors_for(
             guard = judging(guard)
         else:
             generator = _generator(pair, asking, registry)
-            own = turn if generator is asking else nullcontext
+            own = slot if generator is asking else nullcontext
             making = partial(generate, generator, clock, own)
         in_thread = None if threads and not is_slow(workflow, step, registry.guards) else threads
         deciding = partial(judge, guard, clock, in_thread, workflow.guard_timeout_seconds)

@@ -104,7 +104,7 @@ class Engine:
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     machine: PlanningMachine = field(default_factory=PlanningMachine)
     threads: bool = True
-    turns: CallLimiter = field(default_factory=CallLimiter)
+    limiter: CallLimiter = field(default_factory=CallLimiter)
     wakeup: WakeUp = field(default_factory=NoWakeUp)
     hook: Hook = field(default_factory=Hook)
     models: Shared | None = None
@@ -308,9 +308,9 @@ class Engine:
 
     def _actors(self, pinned: RunConfig, model: Any, options: DriveOptions) -> list[Actor[Any, Any]]:
         provider = provider_of(pinned.model, self.environment)
-        turn = nullcontext if provider is None else self.turns.of_run(provider)
+        slot = nullcontext if provider is None else self.limiter.for_run(provider)
         drive = partial(self._child, model, DriveOptions(stop=options.stop))
-        return actors_for(pinned, model, self.registry, self.clock, threads=self.threads, turn=turn, drive=drive)
+        return actors_for(pinned, model, self.registry, self.clock, threads=self.threads, slot=slot, drive=drive)
 
     async def _child(self, model: Any, options: DriveOptions, brief: ChildBrief) -> State | None:
         """Drive a step's own run from where its journal ends; one that has finished is only read."""

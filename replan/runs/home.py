@@ -47,7 +47,7 @@ async def open_home(
             clock=time,
             root=root or data_root(),
             environment=environment,
-            turns=CallLimiter(
+            limiter=CallLimiter(
                 limits.model_calls_max, limits.model_calls_max_by_provider, limits.model_calls_per_run_max
             ),
             wakeup=WakeSockets(home.hosts),

@@ -80,12 +80,12 @@ class Provider:
 class Process:
     """From claim to release, or to death. `acks` are the places of the records that it knows to be written, by time.
 
-    `more` is what its supervisor gets besides, `turn` when a call may be sent; `frozen` says that it has stood still.
+    `more` is what its supervisor gets besides, `slot` when a call may be sent; `frozen` says that it has stood still.
     """
 
     frozen = False
     more: ClassVar = {}
-    turn = staticmethod(nullcontext)
+    slot = staticmethod(nullcontext)
 
     def __init__(self, world, number, *, calm):
         self.world, self.number, self.calm = world, number, calm
@@ -193,7 +193,7 @@ class Process:
                 world.run,
                 machine=world.machine,
                 journal=self.over(journal),
-                actors=actors_for(world.config, provider, registry, world.clock, threads=False, turn=self.turn),
+                actors=actors_for(world.config, provider, registry, world.clock, threads=False, slot=self.slot),
                 lease=LeaseTerms(
                     self.owner, ttl, poll, dead=world.is_dead if self.dice.random() < 0.5 else lambda _: False
                 ),
