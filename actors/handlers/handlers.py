@@ -28,9 +28,9 @@ _UNSENT = Fault(
 
 
 async def generate(
-    generator: Generator, clock: Clock, turn: CallSlot, envelope: Envelope[GenerationBrief]
+    generator: Generator, clock: Clock, slot: CallSlot, envelope: Envelope[GenerationBrief]
 ) -> Generated | Faulted:
-    """Ask the generator once its turn has come, within the request's time limit; not if it should not be sent any more.
+    """Ask the generator once a slot is free, within the request's time limit; not if it should not be sent any more.
 
     One scope serves both: it ends the wait to be sent, where that has become vain, and has a deadline from then on.
     """
@@ -42,7 +42,7 @@ async def generate(
         envelope.unsent = scope
         if envelope.parked or envelope.withdrawn:  # While it lay in the mailbox: it waits for nothing more.
             scope.cancel()
-        async with turn():
+        async with slot():
             reached("send.before")
             await envelope.ensure_held()
             if envelope.may_send():
