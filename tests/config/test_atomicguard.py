@@ -177,8 +177,8 @@ def test_everything_missing_is_one_notice_or_one_error_of_a_run(tmp_path):
     """The file loads and can be shown; a run reports everything that is missing at once, and writes nothing."""
     path = write(tmp_path, EXAMPLE)
     missing = (
-        f"{path}: not here: guard 'gates_found', guard 'test_syntax', guard 'test_names', generator 'CoderGenerator', "
-        "a prompt for 'g_gates', a prompt for 'g_tests', a prompt for 'g_code' "
+        f"{path}: not available: guard 'gates_found', guard 'test_syntax', guard 'test_names', "
+        "generator 'CoderGenerator', a prompt for 'g_gates', a prompt for 'g_tests', a prompt for 'g_code' "
         "(plug-ins add guards and generators, a prompts.json beside the file adds prompts)"
     )
     loaded, _ = check_workflow(str(path), ROOT, BUILT_IN, MODEL_GENERATORS, to_run=False)
