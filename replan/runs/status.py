@@ -7,6 +7,9 @@ from actors.run.state import RunState
 from runtime.journal.port import RunRow
 from runtime.process.identity import is_dead
 
+STATUSES = ("running", "waiting", "parked", "finished")
+"""All statuses for people. Frozen: programs read them in JSON."""
+
 
 def status_of(row: RunRow, *, hosted: bool = False, with_inbox: RunState[Any] | None = None) -> str:
     """Return a run's status for people: `running`, `waiting`, `parked` or `finished`.

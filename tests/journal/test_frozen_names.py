@@ -24,7 +24,6 @@ from actors.planning.events import EVENTS, Outcome
 from actors.planning.ids import classification_id, judgement_id, node_id
 from actors.planning.kind import CODEC
 from actors.planning.prepare import RunOptions
-from actors.planning.result import STATUSES
 from actors.policy.cause import CLASSIFIER, Cause
 from actors.policy.table import BacktrackLevel, Policy, Row
 from actors.prompting.book import PromptBook, PromptEntry, Sections
@@ -35,6 +34,7 @@ from actors.search.strategies.tree import PruneCause
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
 from replan.runs.engine import Engine
 from replan.runs.prepare import prepare_run
+from replan.runs.status import STATUSES
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model
