@@ -2,7 +2,6 @@
 
 from actors.planning.call_events import ArtifactProduced, ClassificationRequested, FailureClassified
 from actors.planning.events import PlanningEvent, RunFinished, RunStarted, VerdictReached
-from actors.planning.ids import branch_of
 from actors.planning.messages import Begin, PlanningMessage
 from actors.planning.state import PlanningState, State
 from actors.policy.cause import read_cause
@@ -58,7 +57,7 @@ def _generated(state: State, message: Generated) -> PlanningEvent | None:
 
 def _earlier(state: State, node: str, step: str, content: str) -> str | None:
     """Return the first attempt at the step, in the node's branch, that brought the same."""
-    for name in state.branches[branch_of(node)].attempts[step]:
+    for name in state.branch_of(node).attempts[step]:
         artifact = state.nodes[name].artifact
         if artifact is not None and artifact.content == content:
             return name

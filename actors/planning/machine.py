@@ -12,7 +12,6 @@ from actors.planning.classifier_prompt import failure_context, rendered_failure
 from actors.planning.config import RunConfig
 from actors.planning.events import JudgementRequested, PlanningEvent
 from actors.planning.evolve import evolve
-from actors.planning.ids import branch_of
 from actors.planning.messages import PlanningMessage
 from actors.planning.prompt_context import context_for, rendered
 from actors.planning.state import Branch, PlanningOpenCall, PlanningState, State
@@ -85,21 +84,21 @@ class PlanningMachine:
         request: PlanningCall | JudgementRequested | WaitRequested | ClarificationRequested = work.request
         match request:
             case GenerationRequested() if state.is_child(request):
-                return child_brief(state, _branch_of(state, request.node), request)
+                return child_brief(state, state.branch_of(request.node), request)
             case GenerationRequested():
-                branch, step = _branch_of(state, request.node), request.step
+                branch, step = state.branch_of(request.node), request.step
                 context = context_for(state, branch, step)
                 prompt = rendered(state, branch, step, context)
                 return GenerationBrief(state.run.run_id, _options(state, request), prompt, context)
             case ClassificationRequested():
-                branch = _branch_of(state, request.node)
+                branch = state.branch_of(request.node)
                 context = failure_context(state, branch, request.node)
                 prompt = rendered_failure(state, branch, request.node, context)
                 return GenerationBrief(state.run.run_id, _options(state, request), prompt, context)
             case JudgementRequested():
                 artifact = state.nodes[request.node].artifact
                 assert artifact is not None
-                context = context_for(state, _branch_of(state, request.node), request.step)
+                context = context_for(state, state.branch_of(request.node), request.step)
                 return JudgementBrief(request, artifact, context)
             case WaitRequested() | ClarificationRequested():
                 return request
@@ -121,10 +120,6 @@ def _carried_out(state: State, opened: PlanningOpenCall) -> bool:
     allows it to be asked again. A run of its own goes on.
     """
     return opened.epoch == state.run.epoch or state.is_child(opened.request)
-
-
-def _branch_of(state: State, node: str) -> Branch:
-    return state.branches[branch_of(node)]
 
 
 def child_brief(state: State, branch: Branch, request: GenerationRequested) -> ChildBrief:

@@ -331,7 +331,7 @@ class Engine:
             root=self.root,
             environment=self.environment,
             threads=self.threads,
-            slot=nullcontext if provider is None else self.limiter.of_run(provider),
+            slot=nullcontext if provider is None else self.limiter.for_run(provider),
         )
 
     def supervisor(

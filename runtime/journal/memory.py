@@ -233,7 +233,7 @@ class _MemoryJournal(Generic[E]):
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
         await trio.lowlevel.checkpoint()
-        now, free, mail, later = self._clock.now(), [], set(), []
+        now, free, unread, later = self._clock.now(), [], set(), []
         living = {held.owner for held in self._store.runs.values() if held.owner is not None and held.lease_end > now}
         living = {owner for owner in living if not dead(owner)}
         for run, held in self._store.runs.items():
@@ -243,10 +243,10 @@ class _MemoryJournal(Generic[E]):
             if at is not None and at > now:
                 later.append(at)
             if held.owner in living and held.lease_end > now:
-                mail |= {run} if held.unread else set()
+                unread |= {run} if held.unread else set()
             elif held.rows and ((at is not None and at <= now) or (held.unread and held.summary.status != "parked")):
                 free.append(run)
-        return Due(tuple(free[: max(0, limit)]), frozenset(mail), min(later, default=None))
+        return Due(tuple(free[: max(0, limit)]), frozenset(unread), min(later, default=None))
 
     async def announce(self, host: str, owner: str, ttl: float) -> None:
         check_text(host, "host")

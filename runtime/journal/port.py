@@ -81,8 +81,8 @@ class Due:
     """What a host has to do."""
 
     runs: tuple[str, ...] = ()
-    """Runs to drive now, in the order of their admission: they are due or have mail, and no process drives them."""
-    mail: frozenset[str] = frozenset()
+    """Runs to drive now, in the order of their admission: they are due or have unread messages."""
+    unread: frozenset[str] = frozenset()
     """Driven runs with messages that are not consumed."""
     next: float | None = None
     """When the next run is due (UTC seconds since 1970), by the journal's clock."""
@@ -209,10 +209,11 @@ class Journal(Protocol[E]):
         ...
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
-        """Return what is to be done for runs of these kinds and formats: at most `limit` runs to drive, and all mail.
+        """Return what is to be done for runs of these kinds and formats: runs to drive and to wake.
 
-        No process drives a run whose lease has ended or whose driver `dead` proves to be gone. Runs that wait cost
-        nothing. A run without a record, or one that a person has parked, is left out.
+        At most `limit` runs are to be driven. No process drives a run whose lease has ended or whose driver `dead`
+        proves to be gone. Runs that wait cost nothing. A run without a record, or one that a person has parked, is left
+        out.
         """
         ...
 

@@ -151,7 +151,7 @@ BUGS = {
     "stops without parking": Bug("host", host=hosts.StopsWithoutParking),
     "keeps the wish to stop to itself": Bug("host", host=hosts.KeepsTheStopToItself),
     "buries nobody": Bug("host", host=hosts.RecordsNoCrash),
-    "lets every call go out at once": Bug("host", below=((CallLimiter, "of_run", hosts.turns_for_all),)),
+    "lets every call go out at once": Bug("host", below=((CallLimiter, "for_run", hosts.slots_for_all),)),
     "looks at the calls of the home only": Bug("host", below=((HomeBudget, "shortfall", hosts.calls_only),)),
     "never looks at the budget of the home": Bug("host", below=((HomeBudget, "shortfall", lambda *_: ""),)),
 }

@@ -82,12 +82,12 @@ class Provider:
 class Process:
     """From claim to release, or to death. `acks` are the places of the records that it knows to be written, by time.
 
-    `more` is what its supervisor gets besides, `turn` when a call may be sent; `frozen` says that it has stood still.
+    `more` is what its supervisor gets besides, `slot` when a call may be sent; `frozen` says that it has stood still.
     """
 
     frozen = False
     more: ClassVar = {}
-    turn = staticmethod(nullcontext)
+    slot = staticmethod(nullcontext)
 
     def __init__(self, world, number, *, calm):
         self.world, self.number, self.calm = world, number, calm
@@ -196,7 +196,7 @@ class Process:
                 machine=world.machine,
                 journal=self.over(journal),
                 actors=actors_for(
-                    world.config, Resources(provider, world.clock, registry, threads=False, slot=self.turn)
+                    world.config, Resources(provider, world.clock, registry, threads=False, slot=self.slot)
                 ),
                 lease=LeaseTerms(
                     self.owner, ttl, poll, dead=world.is_dead if self.dice.random() < 0.5 else lambda _: False

@@ -207,14 +207,14 @@ _DUE = (
     " AS due CROSS JOIN runs ON runs.id = due.run WHERE last_seq > 0 AND status <> 'parked' AND (owner IS NULL"
     " OR lease_end <= :now OR owner IN (SELECT value FROM json_each(:dead)))"
 )
-_MAIL = (
+_UNREAD = (
     "SELECT runs.run FROM unread CROSS JOIN runs ON runs.id = unread.run WHERE owner IS NOT NULL AND lease_end > :now"
     " AND owner NOT IN (SELECT value FROM json_each(:dead))"
 )
 _NEXT = "SELECT at FROM agenda INDEXED BY agenda_at CROSS JOIN runs ON runs.id = agenda.run WHERE at > :now"
 
 DUE = f"{_DUE} {_DRIVABLE} ORDER BY runs.id LIMIT :limit"
-MAIL = f"{_MAIL} {_DRIVABLE}"
+UNREAD = f"{_UNREAD} {_DRIVABLE}"
 NEXT = f"{_NEXT} {_DRIVABLE} ORDER BY at LIMIT 1"
 
 
@@ -227,10 +227,10 @@ def due(connection: apsw.Connection, limit: int, now: float, dead: Dead, kinds: 
     drivable = None if kinds is None else json.dumps(dict(kinds))
     wanted = {"now": now, "dead": gone, "kinds": drivable, "limit": max(0, limit)}
     runs: list[Any] = connection.execute(DUE, wanted).fetchall()
-    mail: list[Any] = connection.execute(MAIL, wanted).fetchall()
+    unread: list[Any] = connection.execute(UNREAD, wanted).fetchall()
     following: list[Any] = connection.execute(NEXT, wanted).fetchall()
     soonest = following[0][0] if following else None
-    return Due(tuple(run for (run,) in runs), frozenset(run for (run,) in mail), soonest)
+    return Due(tuple(run for (run,) in runs), frozenset(run for (run,) in unread), soonest)
 
 
 def announce(connection: apsw.Connection, row: HostRow, now: float) -> None:
