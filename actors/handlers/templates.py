@@ -10,12 +10,12 @@ import trio
 
 from actors.config.plan_files import PLAN, TEMPLATES, read_settings
 from actors.config.workflow import TEMPLATE_SELECTOR
+from actors.handlers.briefs import GenerationBrief
 from actors.handlers.generators import material
 from actors.rules.parsed_request import ParsedRequest, kind_of, parse_request
 from actors.rules.plan import template_plan
 from actors.rules.tables import Rules
 from actors.rules.template_files import build_rules, load_templates
-from actors.run.briefs import GenerationBrief
 from runtime.core.cost import Usage
 from runtime.core.errors import UsageProblem
 from runtime.models.port import Fault, Reply

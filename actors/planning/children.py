@@ -11,13 +11,13 @@ from actors.guards.port import AnyGuard
 from actors.planning.events import Outcome
 from actors.planning.machine import ChildBrief
 from actors.planning.messages import Begin
-from actors.planning.prepare import title_of
 from actors.planning.state import State
 from actors.run.calls import given_up
 from actors.run.kind import ChildRun, DriveChild
 from actors.run.messages import Faulted, Generated
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
+from actors.values.format import title_of
 from runtime.core.clock import Clock
 from runtime.drive.envelope import Envelope
 from runtime.models.port import Reply

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
+from actors.handlers.briefs import CallOptions, GenerationBrief, JudgementBrief
 from actors.planning.accept import accept
 from actors.planning.advance import advance
 from actors.planning.call_events import ClassificationRequested, GenerationRequested, PlanningCall
@@ -16,7 +17,6 @@ from actors.planning.prompt_context import context_for, rendered
 from actors.planning.state import Branch, PlanningOpenCall, PlanningState, State
 from actors.policy.cause import CLASSIFIER
 from actors.run import questions, waits
-from actors.run.briefs import CallOptions, GenerationBrief, JudgementBrief
 from actors.run.ids import child_run
 from actors.run.questions import ClarificationRequested
 from actors.run.state import NotStarted

@@ -16,6 +16,7 @@ from actors.planning.messages import Begin
 from actors.policy.cause import CLASSIFIER
 from actors.policy.table import Policy
 from actors.run.kind import Setup
+from actors.values.format import title_of
 from runtime.core.cost import Price, micro_limit
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Limits
@@ -172,13 +173,6 @@ def check_problem(problem: str) -> None:
     if size > PROBLEM_BYTES_MAX:
         hint = f"at most {PROBLEM_BYTES_MAX:,} bytes; leave out logs and listings"
         raise UsageProblem(f"the problem has {size:,} bytes", place="PROBLEM", hint=hint)
-
-
-def title_of(problem: str) -> str:
-    """Return the first line with words, without Markdown's marks, cut to 80 characters."""
-    lines = (line.strip("#*_= \t-") for line in problem.splitlines())
-    title = next((" ".join(line.split()) for line in lines if line), "")
-    return title if len(title) <= 80 else f"{title[:79]}…"
 
 
 def _changed(workflow: Workflow, keys: Mapping[str, Any]) -> Workflow:

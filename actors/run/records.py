@@ -14,9 +14,18 @@ from actors.run.questions import (
     ClarificationRequested,
     ClarificationWithdrawn,
 )
+from actors.run.tools import (
+    ToolCheckRequested,
+    ToolFinished,
+    ToolProcessEnded,
+    ToolReissued,
+    ToolRequested,
+    ToolStarted,
+)
 from actors.run.waits import HOME_BUDGET, WaitEnded, WaitRequested
 from actors.values.format import counted, stamp
 from runtime.core.events import Event
+from runtime.core.owner import describe
 
 _WITHOUT = "its step goes on without an answer"
 
@@ -67,6 +76,25 @@ def _question_text(event: Any) -> str:
             return f"question {event.question_id} withdrawn, since its step is redone"
         case ClarificationExpired():
             return f"question {event.question_id} expired; {_WITHOUT}"
+        case _:
+            return _tool_text(event)
+
+
+def _tool_text(event: Any) -> str:
+    match event:
+        case ToolRequested():
+            return f"{event.request_id} calls {event.tool}: {event.arguments}"
+        case ToolStarted():
+            return f"{event.request_id} started" + (f" as {describe(event.process)}" if event.process else "")
+        case ToolFinished():
+            result = event.reason or event.output
+            return f"{event.request_id} {event.outcome}" + (f": {result}" if result else "")
+        case ToolCheckRequested():
+            return f"{event.call} was interrupted; its process is ended first"
+        case ToolProcessEnded():
+            return f"{event.call}: " + ("its process has ended" if event.certain else "its process cannot be seen here")
+        case ToolReissued():
+            return f"{event.again.request_id} calls {event.again.tool} again, {event.replaces} was interrupted"
         case _:
             return str(event.kind).replace("_", " ")
 

@@ -12,13 +12,14 @@ from actors.files.suggestions import nearest
 from actors.files.yaml_document import Document
 from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig
-from actors.planning.prepare import RunOptions, RunRequest, title_of
+from actors.planning.prepare import RunOptions, RunRequest
 from actors.policy.table import Policy
 from actors.search.strategies.notation import NUMBERS, UnknownSearch, read_search
 from actors.simulated.model import load_profile
 from actors.simulated.profile import Profile
 from actors.simulated.verdict_filter import VerdictFilter
 from actors.simulated.world import World
+from actors.values.format import title_of
 from replan.experiments.definition import Arm, Experiment, load_experiment
 from replan.experiments.lab import LabSetup, simulate_run
 from replan.experiments.problems import Problem, read_problems

@@ -4,7 +4,7 @@ from itertools import count
 
 import pytest
 
-from actors.run.briefs import GenerationBrief, JudgementBrief
+from actors.handlers.briefs import GenerationBrief, JudgementBrief
 from actors.run.messages import Faulted, Generated, Judged
 from actors.run.state import NotStarted
 from actors.search.cost import worst_case_calls
