@@ -17,8 +17,8 @@ import click
 from replan.cli.exits import MEANING, Exit, exit_of_error
 from replan.cli.options import Invocation, common
 from replan.setup.version import release
-from replan.views.errors import error_object, line_of_crash, line_of_error
-from runtime.core.errors import ReplanError, root_cause
+from replan.views.errors import error_object, line_of_crash, line_of_error, shortened
+from runtime.core.errors import ReplanError, UsageProblem, root_cause
 
 _COMMANDS = {
     "run": "Plan a problem.",
@@ -153,6 +153,10 @@ def _failed(error: BaseException, invocation: Invocation) -> int:
                 _print_error(error_object(error, exit_of_error(error)))
             _say(line_of_error(error))
             return exit_of_error(error)
+        case UnicodeEncodeError() if error.reason == "surrogates not allowed":
+            # Bytes of the command line or the environment that are no text; elsewhere they are refused where they are.
+            problem = UsageProblem("a name or a value holds bytes that are not UTF-8", hint="check names and variables")
+            return _failed(problem, invocation)
         case _:
             return _crashed(error, invocation)
 
@@ -193,7 +197,8 @@ def _misused(error: click.UsageError, invocation: Invocation) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return Exit.USAGE
-    text = f"{' '.join(error.format_message().split()).rstrip('.')} (`{command} --help` explains)"
+    told = shortened(" ".join(error.format_message().split()).rstrip("."))
+    text = f"{told} (`{command} --help` explains)"
     if invocation.json:
         shown = {"exit_code": int(Exit.USAGE), "kind": "UsageProblem", "message": text}
         _print_error({"error": shown})

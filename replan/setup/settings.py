@@ -4,6 +4,7 @@
 `$REPLAN_HOME/config.yaml` and may set `model` and `prices`.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,6 +88,9 @@ def read_user_config(path: Path) -> UserConfig:
     """Return the user's config; an empty one when there is no file. Raises `UsageProblem` with file and line."""
     if not path.exists():
         return UserConfig()
+    # Root may own it, as where a system's configuration provides it; another user would choose what is run.
+    if path.stat().st_uid not in {os.geteuid(), 0}:
+        raise UsageProblem("this file belongs to another user", place=str(path), hint="make it yours, or move it away")
     document = read_document(path)
     try:
         return UserConfig.model_validate(document.value)
