@@ -1,7 +1,7 @@
 """A fork server for tests with real processes: it imports the program once, and each child runs one command line.
 
 `python -m tests.support.fork_server` reads one JSON request per line from stdin, forks, and writes the exit code
-of the child (negative: the signal that killed it). A request has `argv`, `env`, and the files `out` and `err`. Optional:
+of the child (negative: the signal that killed it). A request has `argv`, `env`, and files `out`, `err`. Optional keys:
 
 - `kill`: `{"label": L, "nth": N}` kills the child with SIGKILL when it reaches the label for the nth time;
   `{"seconds": S}` kills it that long after its first label.
