@@ -1,4 +1,4 @@
-"""Where logs go: to stderr with `-v` or `--log-json`, else into `$REPLAN_HOME/log.jsonl`, private and bounded."""
+"""The log: on stderr with `-v` or `--log-json`, else in `$REPLAN_HOME/log.jsonl`, private and bounded."""
 
 import fcntl
 import io
@@ -18,17 +18,17 @@ from runtime.logs import log
 from runtime.logs.redact import Redactor, secrets_in
 
 LOG_BYTES_MAX = 5 * 1024 * 1024
-"""A larger log is set aside as `log.jsonl.1` by who writes to it; the one set aside before is dropped."""
+"""A larger log is renamed to `log.jsonl.1` by the process that writes to it, which replaces the one before it."""
 
 
 def log_path() -> Path:
-    """Return where the log is."""
+    """Return the path of the log."""
     return locate_home().folder / "log.jsonl"
 
 
 @contextmanager
 def logging_to(invocation: Invocation) -> Iterator[None]:
-    """Log as the user wants, for the length of a command. The home exists by now."""
+    """Log as the user wants, for the length of a block. The home must exist."""
     redactor = Redactor(secrets_in(os.environ))
     if invocation.verbose or invocation.log_json:
         level = logging.DEBUG if invocation.verbose > 1 else logging.INFO
@@ -58,7 +58,7 @@ class LogFile(io.TextIOBase):
         self._turn()
 
     def write(self, text: str) -> int:
-        """Append a text. Another process may have set the file aside since the last one."""
+        """Append a text. Another process may have renamed the file since the last write."""
         if not self._current() or os.fstat(self._handle).st_size > LOG_BYTES_MAX:
             self._turn()
         os.write(self._handle, text.encode("utf-8", "backslashreplace"))
@@ -72,13 +72,13 @@ class LogFile(io.TextIOBase):
         super().close()
 
     def _turn(self) -> None:
-        """Open the file at the path, after setting aside one that is too large."""
+        """Open the file at the path, after renaming one that is too large."""
         while True:
             handle = _open(self._path)
             if self._handle >= 0:
                 os.close(self._handle)
             self._handle = handle
-            fcntl.flock(handle, fcntl.LOCK_EX)  # Two processes must not set aside one after the other.
+            fcntl.flock(handle, fcntl.LOCK_EX)  # Two processes must not rename one after the other.
             try:
                 if self._current():
                     if os.fstat(handle).st_size <= LOG_BYTES_MAX:
