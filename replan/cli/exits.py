@@ -87,4 +87,4 @@ def exit_of_result(result: "RunResult") -> Exit:
         return Exit.INTERRUPTED
     if result.outcome == "failed":
         return Exit.PROVIDER if result.cause == "provider" else Exit.INTERNAL
-    return _OUTCOMES[result.outcome]
+    return _OUTCOMES.get(result.outcome, Exit.UNSOLVED)  # Another one is of the kind's own, and no success.
