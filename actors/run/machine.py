@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Generic, assert_never
 
-from actors.run import ending, questions, tools, waits
+from actors.run import ending, inbox, questions, tools, waits
 from actors.run.accept import accept_control
 from actors.run.agent import (
     Agent,
@@ -112,6 +112,8 @@ class AgentMachine(Generic[D]):
         working = bool(run.calls.open or tools.busy(run.tools))
         if isinstance(event, TIMED):
             run = timed(run, event, working=working)
+        if isinstance(event, AgentCallRequested | AgentCallReissued):
+            run = changed(run, messages=inbox.seen(run.messages))
         if isinstance(event, AgentCallRequested | ToolRequested) and event.try_number == 1:
             counts = {**counts, step_of(event.node): counts.get(step_of(event.node), 0) + 1}
         step, data = _step_about(state, event), state.data

@@ -3,12 +3,10 @@
 import os
 import sys
 
-import pytest
-
 from tests.docs.blocks import ROOT, blocks
-from tests.docs.test_examples import Reader
+from tests.docs.test_examples import INSTALLING, Reader
 
-PAGE = ROOT / "docs" / "explanation" / "add-an-agent.md"
+PAGE = ROOT / INSTALLING
 PIP = """#!{python}
 import subprocess, sys, zipfile
 from pathlib import Path
@@ -38,30 +36,9 @@ class Stranger(Reader):
         self.environment |= {"PYTHONPATH": os.pathsep.join([str(site), str(ROOT)]), "GIT_CONFIG_GLOBAL": os.devnull}
 
 
-@pytest.fixture
-def stranger(tmp_path):
-    return Stranger(tmp_path)
-
-
-def test_the_page_adds_an_agent(stranger):
+def test_the_page_adds_an_agent(tmp_path):
     """Every block in order; blocks of code are files or commands, none is for show."""
+    stranger = Stranger(tmp_path)
     for block in blocks(PAGE):
         assert block.file or block.exit is not None or "output" in block.words, f"line {block.line}: nobody tests this"
         stranger.follow(block)
-
-
-def test_outcomes_of_the_agent_itself_have_an_exit_code(stranger):
-    """What the page says about ends that are no success."""
-    for block in blocks(PAGE):
-        if block.file or "git init" in block.body or "pip install" in block.body:
-            stranger.follow(block)
-    for folder, outcome in (("shop", "waiting"), ("nowhere", "tool_failed")):
-        stranger.bash(f"python start.py {folder} v1.0 scripted:replies.yaml")
-        stranger.newest_id = None
-        done = stranger.bash(f"replan resume {stranger.newest()} --no-input --json")
-        assert outcome in done.stdout
-        assert done.returncode == (6 if outcome == "waiting" else 3), done.stderr
-        if outcome == "waiting":
-            stranger.bash(f"replan answer {stranger.newest()}/q1 no")
-            done = stranger.bash(f"replan resume {stranger.newest()} --json")
-            assert (done.returncode, "not_approved" in done.stdout) == (3, True), done.stderr
