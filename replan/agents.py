@@ -7,6 +7,7 @@ from actors.handlers.agents import AgentTask, agent_kind
 from actors.handlers.tools import Tool, command_tool, function_tool
 from actors.run.agent import (
     Agent,
+    AgentCallRequested,
     AgentEvent,
     AgentSettings,
     AgentState,
@@ -36,6 +37,7 @@ __all__ = [
     "TEXT",
     "YES_NO",
     "Agent",
+    "AgentCallRequested",
     "AgentEvent",
     "AgentSettings",
     "AgentState",

@@ -91,6 +91,7 @@ def _prepare(kind: str, settings: AgentSettings, task: AgentTask | str, setup: S
     task = AgentTask(task) if isinstance(task, str) else task
     if not task.task.strip():
         raise UsageProblem("the task is empty", place="task")
+    setup.check_price(limited=task.limits.micro_usd is not None)
     return PreparedAgent(kind, task, settings.model_copy(update={"model": setup.model, "price": setup.price}))
 
 
