@@ -40,5 +40,5 @@ def test_a_run_that_cannot_begin_is_refused_and_leaves_no_home(home, kind, task,
 def test_a_daily_budget_in_money_needs_a_price(home):
     home.mkdir(mode=0o700)
     (home / "config.yaml").write_text("home_budget: {usd: 1}\n")
-    with pytest.raises(replan.UsageProblem, match="home_budget.usd"):
+    with pytest.raises(replan.UsageProblem, match=r"home_budget\.usd"):
         replan.admit("negotiation", "a lamp", model="some-model")

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from actors.values.format import clock, stamp
 from replan.cli.app import app
-from tests.cli.cases import BACKTRACKS, LOST, PLAN, PROBLEM, RESULT_KEYS, distinct, said, write_script
-from tests.cli.test_inputs import refused
+from tests.cli.samples import BACKTRACKS, LOST, PLAN, PROBLEM, RESULT_KEYS, distinct, said, write_script
+from tests.cli.test_bad_input import refused
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def finished(kept, home):
 
 def test_the_list_has_the_contracts_keys(replan, finished):
     (row,) = json.loads(replan("runs", "--json").stdout)["runs"]
-    assert set(row) == {"run_id", "status", "title", "outcome", "created", "updated", "records", "driven_by"}
+    assert set(row) == {"run_id", "kind", "status", "title", "outcome", "created", "updated", "records", "driven_by"}
     assert (row["run_id"], row["status"], row["outcome"], row["title"]) == (
         finished,
         "finished",
