@@ -13,6 +13,7 @@ from actors.handlers.generators import Generator
 from actors.run.messages import Faulted, Generated, Judged
 from actors.run.waits import WaitRequested
 from actors.values.findings import Verdict
+from actors.values.verdict_limits import bounded
 from runtime.core.clock import Clock
 from runtime.core.crash_points import reached
 from runtime.core.messages import Woken
@@ -119,7 +120,7 @@ def _judged(request_id: str, clock: Clock, started: float, verdict: Verdict) -> 
     A verdict that JSON cannot hold is a bug of the guard. It is written and read here, where an error ends the run; an
     error in the journal would stop every later driver as well. So the run also uses exactly what its journal holds.
     """
-    verdict = Verdict.model_validate_json(verdict.model_dump_json())
+    verdict = Verdict.model_validate_json(bounded(verdict).model_dump_json())
     reached("judge.after")
     now = clock.now()
     return Judged(request_id, now, now - started, verdict)
