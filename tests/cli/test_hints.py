@@ -1,5 +1,6 @@
 """Hints of the command line: similar names, the last run, and commands that can be pasted."""
 
+import re
 import subprocess
 import sys
 
@@ -84,7 +85,9 @@ def test_the_hint_to_the_help_uses_the_program_name_of_the_call(shell):
 def test_the_doctor_checks_the_named_model(replan, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert "rules (--model)" in replan("doctor", "-m", "rules").stdout
-    assert f"guards {len(BUILT_IN)} built in, 0 plugged in" in replan("doctor").stdout
+    checks = replan("doctor").stdout
+    assert f"guards {len(BUILT_IN)} built in, 0 plugged in" in checks
+    assert re.search(r"kinds of agents [^;]*\bplanning\b", " ".join(checks.split()))
     online = replan("doctor", "-m", "gpt-5-mini")
     assert online.exit_code == 1
     assert "needs a key" in online.stdout
