@@ -1,4 +1,4 @@
-"""`answer`: what it takes."""
+"""The options, arguments and help of `answer`."""
 
 import click
 

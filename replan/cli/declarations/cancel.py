@@ -1,4 +1,4 @@
-"""`cancel`: what it takes."""
+"""The options, arguments and help of `cancel`."""
 
 import click
 

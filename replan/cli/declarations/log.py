@@ -1,4 +1,4 @@
-"""`log`: what it takes."""
+"""The options, arguments and help of `log`."""
 
 import click
 

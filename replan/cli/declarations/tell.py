@@ -1,4 +1,4 @@
-"""`tell`: what it takes."""
+"""The options, arguments and help of `tell`."""
 
 import click
 

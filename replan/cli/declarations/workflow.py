@@ -1,4 +1,4 @@
-"""`workflow`: what its commands take."""
+"""The options, arguments and help of the commands of `workflow`."""
 
 import click
 
