@@ -7,6 +7,7 @@ from runtime.core.errors import (
     Fenced,
     Held,
     JournalDamaged,
+    JournalMoved,
     JournalNewer,
     JournalUnreadable,
     KindUnknown,
@@ -70,7 +71,7 @@ def exit_of_error(error: BaseException) -> Exit:
             return Exit.USAGE
         case RunNotFound() | Held() | Fenced():
             return Exit.NOT_FOUND
-        case JournalDamaged() | JournalNewer() | JournalUnreadable():
+        case JournalDamaged() | JournalNewer() | JournalMoved() | JournalUnreadable():
             return Exit.JOURNAL
         case KeyboardInterrupt():
             return Exit.INTERRUPTED
