@@ -1,6 +1,9 @@
 """The writer commits in groups, keeps failures apart, and leaves nothing behind."""
 
+import gc
 import threading
+import weakref
+from contextlib import closing
 from functools import partial
 
 import apsw
@@ -9,7 +12,7 @@ import trio
 import trio.testing
 
 from runtime.core.errors import JournalError
-from runtime.journal.sqlite.thread import Job
+from runtime.journal.sqlite.thread import Job, open_thread
 from runtime.journal.sqlite.writer import open_writer
 
 
@@ -32,6 +35,13 @@ def opener(tmp_path):
     return partial(open_writer, "writer", partial(connect, tmp_path / "db"), explain, busy_seconds=5.0, group_max=100)
 
 
+@pytest.fixture
+def other(tmp_path):
+    """The connection of another process, as far as SQLite can tell."""
+    with closing(connect(tmp_path / "db")) as connection:
+        yield connection
+
+
 def insert(number, connection):
     connection.execute("INSERT INTO numbers VALUES (?)", (number,))
     return number
@@ -39,6 +49,12 @@ def insert(number, connection):
 
 def numbers(connection):
     return [number for (number,) in connection.execute("SELECT number FROM numbers ORDER BY number")]
+
+
+def numbers_in(path):
+    """Read them with a connection of its own."""
+    with closing(apsw.Connection(str(path))) as connection:
+        return numbers(connection)
 
 
 def count_commits(commits, connection):
@@ -87,7 +103,7 @@ def nothing(_connection):
 async def test_a_job_returns_its_result_once_it_is_committed(opener, tmp_path):
     async with opener() as writer:
         assert await writer.do(partial(insert, 7)) == 7
-        assert numbers(apsw.Connection(str(tmp_path / "db"))) == [7]
+        assert numbers_in(tmp_path / "db") == [7]
 
 
 async def test_jobs_that_wait_together_share_a_commit(opener):
@@ -217,7 +233,7 @@ async def test_what_was_handed_in_is_done_before_the_end(opener, tmp_path):
                     nursery.start_soon(writer.do, partial(insert, number))
                 await trio.testing.wait_all_tasks_blocked(0)
                 scope.cancel()
-    assert numbers(apsw.Connection(str(tmp_path / "db"))) == list(range(200))
+    assert numbers_in(tmp_path / "db") == list(range(200))
 
 
 async def test_a_job_that_waits_right_before_the_end_is_done(opener, tmp_path):
@@ -232,7 +248,7 @@ async def test_a_job_that_waits_right_before_the_end_is_done(opener, tmp_path):
         callers.start_soon(writer.do, partial(insert, 1))
         await trio.testing.wait_all_tasks_blocked()
         callers.start_soon(open_later, gate)
-    assert numbers(apsw.Connection(str(tmp_path / "db"))) == [1]
+    assert numbers_in(tmp_path / "db") == [1]
 
 
 async def test_after_the_end_a_job_is_refused_at_once(opener):
@@ -268,8 +284,7 @@ async def test_an_opening_that_fails_says_why_and_leaves_nothing():
     assert threading.enumerate() == before
 
 
-async def test_another_process_that_writes_is_waited_for_without_holding_up_this_one(opener, tmp_path):
-    other = apsw.Connection(str(tmp_path / "db"))
+async def test_another_process_that_writes_is_waited_for_without_holding_up_this_one(opener, other):
     async with opener() as writer, trio.open_nursery() as nursery:
         other.execute("BEGIN IMMEDIATE")
         nursery.start_soon(writer.do, partial(insert, 1))
@@ -280,8 +295,7 @@ async def test_another_process_that_writes_is_waited_for_without_holding_up_this
         assert await writer.do(numbers) == [1]
 
 
-async def test_another_process_that_never_ends_its_writing_is_told_of(tmp_path):
-    other = connect(tmp_path / "db")
+async def test_another_process_that_never_ends_its_writing_is_told_of(tmp_path, other):
     opened = open_writer("writer", partial(connect, tmp_path / "db"), explain, busy_seconds=0.05, group_max=10)
     async with opened as writer:
         other.execute("BEGIN IMMEDIATE")
@@ -307,3 +321,95 @@ async def test_those_who_write_in_one_pass_of_the_scheduler_share_a_commit(opene
             for number in range(10):
                 nursery.start_soon(writer.do, partial(insert, number))
         assert commits == ["commit"]
+
+
+class Resource:
+    """What the caller of a job holds: a connection, a file."""
+
+
+def fail_as_code(_connection):
+    raise ValueError("no")
+
+
+def break_a_constraint(connection):
+    connection.execute("INSERT INTO numbers VALUES (1), (1)")
+
+
+def fill_the_disk(_connection):
+    raise apsw.FullError("no room")
+
+
+def refuse_the_commit(connection):
+    connection.set_commit_hook(lambda: True)
+
+
+@pytest.fixture
+def no_collections():
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collections")
+@pytest.mark.parametrize("job", [fail_as_code, break_a_constraint, fill_the_disk, refuse_the_commit])
+async def test_the_error_of_a_job_keeps_nothing_of_its_caller(opener, job):
+    """Without the help of the garbage collector, which a process that drives runs rarely starts."""
+    held = []
+
+    async def call(writer):
+        resource = Resource()
+        held.append(weakref.ref(resource))
+        await writer.do(job)
+
+    async with opener() as writer:
+        with pytest.raises((ValueError, ExplainedError)):
+            await call(writer)
+        assert held[0]() is None
+
+
+@pytest.mark.usefixtures("no_collections")
+async def test_the_error_of_another_process_that_writes_keeps_nothing_of_its_caller(tmp_path, other):
+    held = []
+
+    async def call(writer):
+        resource = Resource()
+        held.append(weakref.ref(resource))
+        await writer.do(nothing)
+
+    opened = open_writer("writer", partial(connect, tmp_path / "db"), explain, busy_seconds=0.05, group_max=10)
+    async with opened as writer:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(ExplainedError):
+            await call(writer)
+        assert held[0]() is None
+
+
+@pytest.mark.usefixtures("no_collections")
+async def test_the_error_of_a_job_of_a_thread_keeps_nothing_of_its_caller(tmp_path):
+    held = []
+
+    async def call(thread):
+        resource = Resource()
+        held.append(weakref.ref(resource))
+        await thread.do(fill_the_disk)
+
+    async with open_thread("reader", partial(connect, tmp_path / "db"), explain) as thread:
+        with pytest.raises(ExplainedError):
+            await call(thread)
+        assert held[0]() is None
+
+
+@pytest.mark.usefixtures("no_collections")
+async def test_the_error_of_an_opening_keeps_nothing_of_its_caller(tmp_path):
+    held = []
+
+    async def call():
+        resource = Resource()
+        held.append(weakref.ref(resource))
+        async with open_thread("reader", partial(connect, tmp_path / "missing" / "db"), explain):
+            raise AssertionError("it did not open")
+
+    with pytest.raises(ExplainedError):
+        await call()
+    assert held[0]() is None
