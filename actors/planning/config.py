@@ -1,4 +1,4 @@
-"""What a run is pinned to: the resolved workflow, policy, prompts, model and price, stored by content at the start.
+"""The configuration of a run: the resolved workflow, policy, prompts, model and price, stored by content at the start.
 
 Decisions not yet taken use these, so that a new release or an edited file never strands a parked run.
 """
@@ -55,12 +55,12 @@ class RunConfig(Value):
 
     @cached_property
     def search(self) -> Search:
-        """What the search does inside a branch."""
+        """The strategy inside a branch."""
         return moves_of(read_search(self.workflow.search), self.strategy)
 
     @cached_property
     def strategy(self) -> Strategy | None:
-        """What the search does among branches; None where there is only one."""
+        """The strategy among branches; None where there is only one."""
         return strategy_of(read_search(self.workflow.search), self.graph)
 
     @cached_property

@@ -77,7 +77,7 @@ def render(entry: PromptEntry, book: PromptBook, context: Context, *, headed: bo
 
 
 class _Shown(NamedTuple):
-    """What a prompt shows of a context, as values that can be compared at once."""
+    """The part of a context that a prompt shows, as values that can be compared at once."""
 
     specification: str
     constraints: str
