@@ -1,8 +1,6 @@
 """The writer commits in groups, keeps failures apart, and leaves nothing behind."""
 
-import gc
 import threading
-import weakref
 from contextlib import closing
 from functools import partial
 
@@ -12,7 +10,7 @@ import trio
 import trio.testing
 
 from runtime.core.errors import JournalError
-from runtime.journal.sqlite.thread import Job, open_thread
+from runtime.journal.sqlite.thread import Job
 from runtime.journal.sqlite.writer import open_writer
 
 
@@ -321,95 +319,3 @@ async def test_those_who_write_in_one_pass_of_the_scheduler_share_a_commit(opene
             for number in range(10):
                 nursery.start_soon(writer.do, partial(insert, number))
         assert commits == ["commit"]
-
-
-class Resource:
-    """What the caller of a job holds: a connection, a file."""
-
-
-def fail_as_code(_connection):
-    raise ValueError("no")
-
-
-def break_a_constraint(connection):
-    connection.execute("INSERT INTO numbers VALUES (1), (1)")
-
-
-def fill_the_disk(_connection):
-    raise apsw.FullError("no room")
-
-
-def refuse_the_commit(connection):
-    connection.set_commit_hook(lambda: True)
-
-
-@pytest.fixture
-def no_collections():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
-
-
-@pytest.mark.usefixtures("no_collections")
-@pytest.mark.parametrize("job", [fail_as_code, break_a_constraint, fill_the_disk, refuse_the_commit])
-async def test_the_error_of_a_job_keeps_nothing_of_its_caller(opener, job):
-    """Without the help of the garbage collector, which a process that drives runs rarely starts."""
-    held = []
-
-    async def call(writer):
-        resource = Resource()
-        held.append(weakref.ref(resource))
-        await writer.do(job)
-
-    async with opener() as writer:
-        with pytest.raises((ValueError, ExplainedError)):
-            await call(writer)
-        assert held[0]() is None
-
-
-@pytest.mark.usefixtures("no_collections")
-async def test_the_error_of_another_process_that_writes_keeps_nothing_of_its_caller(tmp_path, other):
-    held = []
-
-    async def call(writer):
-        resource = Resource()
-        held.append(weakref.ref(resource))
-        await writer.do(nothing)
-
-    opened = open_writer("writer", partial(connect, tmp_path / "db"), explain, busy_seconds=0.05, group_max=10)
-    async with opened as writer:
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(ExplainedError):
-            await call(writer)
-        assert held[0]() is None
-
-
-@pytest.mark.usefixtures("no_collections")
-async def test_the_error_of_a_job_of_a_thread_keeps_nothing_of_its_caller(tmp_path):
-    held = []
-
-    async def call(thread):
-        resource = Resource()
-        held.append(weakref.ref(resource))
-        await thread.do(fill_the_disk)
-
-    async with open_thread("reader", partial(connect, tmp_path / "db"), explain) as thread:
-        with pytest.raises(ExplainedError):
-            await call(thread)
-        assert held[0]() is None
-
-
-@pytest.mark.usefixtures("no_collections")
-async def test_the_error_of_an_opening_keeps_nothing_of_its_caller(tmp_path):
-    held = []
-
-    async def call():
-        resource = Resource()
-        held.append(weakref.ref(resource))
-        async with open_thread("reader", partial(connect, tmp_path / "missing" / "db"), explain):
-            raise AssertionError("it did not open")
-
-    with pytest.raises(ExplainedError):
-        await call()
-    assert held[0]() is None
