@@ -17,7 +17,7 @@ from actors.prompting.book import PromptBook
 from actors.search.cost import happy_calls, worst_case_calls
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Search
-from actors.search.strategies.notation import moves_of, read_search, strategy_of
+from actors.search.strategies.notation import read_search, strategy_of
 from actors.search.strategies.tree import Strategy
 from runtime.core.cost import Price
 from runtime.core.events import Value, text_hash
@@ -56,11 +56,11 @@ class RunConfig(Value):
     @cached_property
     def search(self) -> Search:
         """What the search does inside a branch."""
-        return moves_of(read_search(self.workflow.search), self.strategy)
+        return self.strategy.moves
 
     @cached_property
-    def strategy(self) -> Strategy | None:
-        """What the search does among branches; None where there is only one."""
+    def strategy(self) -> Strategy:
+        """What the search does among branches."""
         return strategy_of(read_search(self.workflow.search), self.graph)
 
     @cached_property

@@ -66,7 +66,7 @@ def evolve(state: PlanningState, event: PlanningEvent) -> State:
     after = _evolve(state, run, branch, event)
     if branch.number != after.branch and not isinstance(event, BranchOpened):
         after = changed(after, branch=branch.number)
-    return after if after.config.strategy is None else stood(state, event, after)
+    return stood(state, event, after) if after.config.strategy.compares else after
 
 
 def _evolve(state: State, run: Common, branch: Branch, event: PlanningEvent) -> State:
