@@ -71,7 +71,7 @@ def evolve(state: PlanningState, event: PlanningEvent) -> State:
 
 def _evolve(state: State, run: Common, branch: Branch, event: PlanningEvent) -> State:
     match event:  # What happens at every step comes first.
-        case GenerationRequested() | ClassificationRequested():
+        case GenerationRequested():
             return call_state.requested(state, run, branch, event)
         case ArtifactProduced():
             return call_state.produced(state, run, branch, event)
@@ -85,6 +85,8 @@ def _evolve(state: State, run: Common, branch: Branch, event: PlanningEvent) -> 
             return _judged(state, run, branch, event)
         case Decided():
             return _decided(state, branch, event)
+        case ClassificationRequested():
+            return call_state.requested(state, run, branch, event)
         case Revised():
             return _revised(state, branch, event)
         case RunStarted():

@@ -27,9 +27,7 @@ def judge(state: State) -> JudgementRequested | None:
     if not state.unjudged:
         return None
     node = state.nodes[state.unjudged[0]]
-    guard = state.config.workflow.effective_guard(node.step)
-    name = guard if isinstance(guard, str) else guard.kind
-    return JudgementRequested(node=node.node, guard=name)
+    return JudgementRequested(node=node.node, guard=state.config.steps[node.step].guard)
 
 
 def begin_round(state: State, branch: Branch) -> Revised | None:
