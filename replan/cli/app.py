@@ -17,8 +17,8 @@ import click
 from replan.cli.exits import MEANING, Exit, exit_of_error
 from replan.cli.options import Invocation, common
 from replan.setup.version import release
-from replan.views.errors import error_object, line_of_crash, line_of_error
-from runtime.core.errors import ReplanError, root_cause
+from replan.views.errors import error_object, line_of_crash, line_of_error, shortened
+from runtime.core.errors import ReplanError, UsageProblem, root_cause
 
 _COMMANDS = {
     "run": "Plan a problem.",
@@ -44,7 +44,7 @@ the first is imported when the command is used, the second when it is called. So
 
 
 class BrokenPipe(Exception):
-    """Holds a `BrokenPipeError` under a name that click does not know: it would exit with a code of its own."""
+    """Wraps a `BrokenPipeError`, on which click itself would exit with another code."""
 
     def __init__(self, error: BrokenPipeError) -> None:
         super().__init__(error)
@@ -99,7 +99,7 @@ class App(click.Group):
             formatter.write_dl(list(_COMMANDS.items()))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the exit codes, and where to begin."""
+        """Write the exit codes, and examples."""
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(int(code)), meaning) for code, meaning in MEANING.items()])
         with formatter.section("Examples"):
@@ -153,6 +153,10 @@ def _failed(error: BaseException, invocation: Invocation) -> int:
                 _print_error(error_object(error, exit_of_error(error)))
             _say(line_of_error(error))
             return exit_of_error(error)
+        case UnicodeEncodeError() if error.reason == "surrogates not allowed":
+            # Bytes of the command line or the environment that are no text; elsewhere they are refused where they are.
+            problem = UsageProblem("a name or a value holds bytes that are not UTF-8", hint="check names and variables")
+            return _failed(problem, invocation)
         case _:
             return _crashed(error, invocation)
 
@@ -193,7 +197,8 @@ def _misused(error: click.UsageError, invocation: Invocation) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return Exit.USAGE
-    text = f"{' '.join(error.format_message().split()).rstrip('.')} (`{command} --help` explains)"
+    told = shortened(" ".join(error.format_message().split()).rstrip("."))
+    text = f"{told} (`{command} --help` explains)"
     if invocation.json:
         shown = {"exit_code": int(Exit.USAGE), "kind": "UsageProblem", "message": text}
         _print_error({"error": shown})
@@ -227,8 +232,8 @@ def _say(text: str) -> None:
     from replan.cli.terminal.width import folded
     from runtime.logs.terminal_text import clean
 
-    said = folded(f"replan: {clean(text, one_line=True)}", sys.stderr)
-    click.echo(said, file=cast("IO[str]", Lossy(sys.stderr)))
+    line = folded(f"replan: {clean(text, one_line=True)}", sys.stderr)
+    click.echo(line, file=cast("IO[str]", Lossy(sys.stderr)))
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

@@ -1,13 +1,13 @@
-"""One warm process for all crash tests."""
+"""One fork server for all crash tests."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from tests.support.zygote import Zygote, zygote
+from tests.support.fork_server import ForkServer, open_fork_server
 
 
 @pytest.fixture(scope="session")
-def forker() -> Iterator[Zygote]:
-    with zygote() as running:
-        yield running
+def fork_server() -> Iterator[ForkServer]:
+    with open_fork_server() as server:
+        yield server

@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,9 @@ from replan.cli.terminal.width import width_of
 
 WIDE = 10_000
 """Columns where no terminal limits them: a line in a pipe is never folded."""
+
+_UNSHOWN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that JSON may hold as they are, but that a terminal obeys or a reader of lines takes for a line's end."""
 
 __all__ = [
     "Lossy",
@@ -145,9 +149,11 @@ def print_text(text: str) -> None:
 
 
 def print_json(value: Any, *, indent: int | None = 2) -> None:
-    """Print one JSON value on stdout, in characters that its encoding has."""
+    """Print one JSON value on stdout, in characters that its encoding has and that no terminal obeys."""
     ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
-    print(json.dumps(value, ensure_ascii=ascii_only, indent=indent))  # noqa: T201 -- results go to stdout
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
+    text = _UNSHOWN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    print(text)  # noqa: T201 -- results go to stdout
 
 
 class _Piped(Console):

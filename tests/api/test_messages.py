@@ -1,0 +1,141 @@
+"""Messages to a run from Python: answers, notes and requirements, whichever process drives the run."""
+
+import pytest
+import trio
+
+import replan
+from replan.runs.engine import Engine
+from replan.runs.options import DriveOptions
+from runtime.core.errors import Held, RunNotFound
+from runtime.drive.options import Stop
+from tests.support.worlds import always_hosted
+
+VAGUE = "Make it better, please."
+
+
+@pytest.fixture
+def waiting(tmp_path):
+    """A home with a waiting run, and the id of its question."""
+    result = replan.solve(VAGUE, model="rules", home=tmp_path / "home")
+    assert result.status == "waiting"
+    return tmp_path / "home", result.question["id"]
+
+
+def test_an_answer_is_accepted_once_and_another_is_a_conflict(waiting):
+    home, question = waiting
+    assert replan.answer(question, " It fails. ", home=home) == replan.Heard("accepted", "It fails.")
+    assert replan.answer(question, "It fails.", home=home) == replan.Heard("duplicate", "It fails.")
+    assert replan.answer(question, "It works.", home=home) == replan.Heard("conflict", "It fails.")
+    assert replan.decline(question, home=home) == replan.Heard("conflict", "It fails.")
+
+
+def test_a_declined_question_has_no_answer(waiting):
+    home, question = waiting
+    assert replan.decline(question, home=home) == replan.Heard("accepted", None)
+    assert replan.decline(question, home=home) == replan.Heard("duplicate", None)
+    assert replan.answer(question, "It works.", home=home) == replan.Heard("conflict", None)
+
+
+async def test_the_async_functions_work_under_trio(tmp_path):
+    result = await replan.asolve(VAGUE, model="rules", home=tmp_path)
+    await replan.atell(result.run_id, "It is urgent.", home=tmp_path)
+    await replan.atell(result.run_id, "It must run offline.", kind="requirement", home=tmp_path)
+    assert (await replan.aanswer(result.question["id"], "It fails.", home=tmp_path)).result == "accepted"
+    assert (await replan.adecline(result.question["id"], home=tmp_path)).result == "conflict"
+    with pytest.raises(replan.UsageProblem, match="atell"):
+        replan.tell(result.run_id, "x", home=tmp_path)
+
+
+@pytest.mark.parametrize("still_there", [True, False])
+async def test_records_of_a_host_that_reads_the_answer_first_are_delivered(tmp_path, monkeypatch, still_there):
+    """The run is driven once, and its records arrive in order, whether the host still holds it or not."""
+    resume, faster = Engine.resume, ["a host"]
+
+    async def late(engine, run, *manner):
+        if faster:
+            await resume(engine, run)
+            host = faster.pop()
+            if still_there:
+                raise Held(run, host, 0.0)
+        return await resume(engine, run, *manner)
+
+    def ask(question):
+        questions.append(question["id"])
+        return "The export in src/export.py fails with KeyError 'id' where a table is empty; it should write no row."
+
+    questions = []
+    monkeypatch.setattr(Engine, "resume", late)
+    monkeypatch.setattr(Engine, "hosted", always_hosted)
+    async with replan.start(VAGUE, model="rules", home=tmp_path, ask=ask) as run:
+        records = [record async for record in run]
+        result = await run.result()
+    assert not faster
+    assert len(questions) == 1, "the run is not driven a second time"
+    assert [record.seq for record in records] == [*range(1, len(records) + 1)]
+    assert records[-1].event.kind == "run_finished"
+    assert result.succeeded
+
+
+async def test_a_run_that_its_host_cannot_drive_goes_on_in_this_process(tmp_path, monkeypatch):
+    """The host lacks a plug-in that was passed to this process; the run's records say so."""
+    resume, faster = Engine.resume, ["a host"]
+
+    async def late(engine, run, *manner):
+        if faster:
+            await engine.record_undrivable(run, replan.UsageProblem("this run needs a plug-in"))
+            raise Held(run, faster.pop(), 0.0)
+        return await resume(engine, run, *manner)
+
+    monkeypatch.setattr(Engine, "resume", late)
+    monkeypatch.setattr(Engine, "hosted", always_hosted)
+    with trio.fail_after(30):
+        async with replan.start(VAGUE, model="rules", home=tmp_path, ask=lambda question: "It fails.") as run:
+            records = [record async for record in run]
+            result = await run.result()
+    assert [record.seq for record in records] == [*range(1, len(records) + 1)]
+    kinds = [record.event.kind for record in records]
+    place = kinds.index("run_parked")
+    assert records[place].event.why == "the host cannot drive it: this run needs a plug-in"
+    assert kinds[place + 1] == "run_resumed"
+    assert result.succeeded
+
+
+async def test_records_of_a_driver_before_the_claim_are_delivered_without_a_gap(tmp_path, monkeypatch):
+    """Records that another driver wrote before this one's claim arrive before its own."""
+    read, faster = Engine.read, ["another"]
+
+    async def late(engine, run):
+        loaded = await read(engine, run)
+        if loaded.state.run.open_questions and faster and await engine.journal.inbox(run):
+            stop = Stop()
+            stop.requested.set()
+            faster.pop()
+            await engine.resume(run, DriveOptions(stop))
+        return loaded
+
+    monkeypatch.setattr(Engine, "read", late)
+    async with replan.start(VAGUE, model="rules", home=tmp_path, ask=lambda question: "It fails.") as run:
+        records = [record async for record in run]
+    assert not faster
+    assert [record.seq for record in records] == [*range(1, len(records) + 1)]
+    assert records[-1].event.kind == "run_finished"
+
+
+def test_an_invalid_message_is_a_usage_problem(waiting):
+    home, question = waiting
+    run = question.partition("/")[0]
+    for text, kind in (("", "note"), ("x", "wish"), ("x" * 10_001, "requirement")):
+        with pytest.raises(replan.UsageProblem):
+            replan.tell(run, text, kind=kind, home=home)
+    with pytest.raises(replan.UsageProblem, match="no open question"):
+        replan.answer(f"{run}/q9", "x", home=home)
+    with pytest.raises(replan.UsageProblem, match="RUN/ID"):
+        replan.answer("q1", "x", home=home)
+
+
+def test_a_message_to_an_unknown_run_creates_no_home(tmp_path):
+    with pytest.raises(RunNotFound):
+        replan.answer("zzzzzzzz/q1", "It fails.", home=tmp_path / "home")
+    with pytest.raises(RunNotFound):
+        replan.tell("zzzzzzzz", "It fails.", home=tmp_path / "home")
+    assert not (tmp_path / "home").exists()

@@ -1,0 +1,195 @@
+"""Commands that read runs: the list, the result, the tree, the plan, the diagram, the records."""
+
+import json
+import re
+import shutil
+import time
+
+import pytest
+from click.testing import CliRunner
+
+from actors.values.format import clock, stamp
+from replan.cli.app import app
+from tests.cli.samples import BACKTRACKS, LOST, PLAN, PROBLEM, RESULT_KEYS, delayed_reply, distinct, write_script
+from tests.cli.test_bad_input import assert_refused
+
+
+@pytest.fixture(scope="module")
+def shared_home(tmp_path_factory):
+    """A home with a run that had one partial replan, and the run's id."""
+    folder = tmp_path_factory.mktemp("shared")
+    (folder / "problem.md").write_text(PROBLEM, encoding="utf-8")
+    arguments = ["run", str(folder / "problem.md"), "-m", write_script(folder, BACKTRACKS), "--json"]
+    result = CliRunner().invoke(app, arguments, env={"REPLAN_HOME": str(folder / "home")})
+    return folder / "home", json.loads(result.stdout)["run_id"]
+
+
+@pytest.fixture
+def finished(shared_home, home):
+    """The id of a run with one partial replan, in a copy of the home, which the test may change."""
+    shutil.copytree(shared_home[0], home)
+    return shared_home[1]
+
+
+def test_the_list_has_the_contracts_keys(replan, finished):
+    (row,) = json.loads(replan("runs", "--json").stdout)["runs"]
+    assert set(row) == {"run_id", "kind", "status", "title", "outcome", "created", "updated", "records", "driven_by"}
+    assert (row["run_id"], row["status"], row["outcome"], row["title"]) == (
+        finished,
+        "finished",
+        "success",
+        "Login fails",
+    )
+    assert finished in replan("runs").stdout
+
+
+def test_an_empty_home_has_a_hint_how_to_begin(replan):
+    assert "replan run PROBLEM" in replan("runs").stdout
+    assert json.loads(replan("runs", "--json").stdout) == {"runs": []}
+    assert "no open questions" in replan("questions").stdout
+
+
+def test_the_doctor_counts_the_runs(replan, finished):
+    assert ", 1 run, 0 waiting (" in replan("doctor").stdout
+
+
+def test_show_prints_the_result_as_run_did(replan, finished):
+    shown = json.loads(replan("show", finished, "--json").stdout)
+    assert set(shown) == {*RESULT_KEYS, "outcome", "why"}
+    assert "Plan p1" in replan("show", finished).stdout
+
+
+READING = [["runs"], ["show", "--last", "--json"], ["log", "--last"], ["questions", "--json"]]
+
+
+@pytest.mark.parametrize("command", READING, ids=lambda command: command[0])
+def test_invalid_settings_are_a_warning_for_a_reading_command(replan, finished, home, command):
+    before = replan(*command)
+    (home / "config.yaml").write_text("modle: rules\n")
+    result = replan(*command)
+    assert (result.exit_code, result.stdout) == (0, before.stdout)
+    (warning,) = result.stderr.splitlines()
+    assert warning.startswith(f"replan: warning: {home}/config.yaml:1")
+
+
+@pytest.mark.parametrize("command", [["resume"], ["tell", "It is slow"], ["cancel"]], ids=lambda command: command[0])
+def test_invalid_settings_stop_a_writing_command(replan, finished, home, command):
+    (home / "config.yaml").write_text("modle: rules\n")
+    assert_refused(replan(command[0], finished, *command[1:]), "config.yaml:1", "did you mean 'model'?")
+
+
+def test_the_tree_explains_a_replan(replan, finished):
+    text = replan("show", finished, "--tree").stdout
+    for part in (
+        "g_plan/v1.a1  rejected by plan_medium",
+        "plan.precondition_unsatisfied at fix",
+        "to g_strategy because of plan.precondition_unsatisfied, by rule wrong_strategy: The plan cannot",
+        "cleared g_strategy, g_plan; thrown away: 2 calls",
+        "=> local_retry because of reply.not_json, by rule malformed: The form is wrong",
+        "g_plan/v2.a2  accepted",
+    ):
+        assert part in text
+
+
+def test_the_tree_shows_the_usage_of_attempts_and_replans(replan, problem, scripted):
+    """As described in docs/how-to/limit-spending.md."""
+    script = {step: [delayed_reply(reply, tokens=1200) for reply in replies] for step, replies in BACKTRACKS.items()}
+    replan("run", problem, "-m", scripted(script))
+    lines = replan("show", "--last", "--tree").stdout.splitlines()
+    assert all(line.endswith("(1,200 tokens, $0.00)") for line in lines if re.search(r"g_\w+/v\d\.a\d  ", line))
+    assert [line.partition("thrown away: ")[2] for line in lines if "thrown away" in line] == [
+        "2 calls, 2,400 tokens, $0.00"
+    ]
+
+
+def test_the_tree_as_json_has_the_same_content(replan, finished):
+    nodes = {item["node"]: item for item in json.loads(replan("show", finished, "--tree", "--json").stdout)["nodes"]}
+    decision = nodes["g_plan/v1.a1"]["decision"]
+    assert (decision["level"], decision["targets"], decision["rule"]) == (
+        "partial_replan",
+        ["g_strategy"],
+        "wrong_strategy",
+    )
+    assert decision["cleared"] == ["g_strategy", "g_plan"]
+    assert decision["cost"]["calls"] == 2
+    assert decision["why"]
+    assert nodes["g_strategy/v1.a1"]["status"] == "superseded"
+    assert nodes["g_plan/v2.a2"]["parent"] == "g_strategy/v2.a1"
+    assert sum(node["calls"] for node in nodes.values()) == 7
+
+
+def test_the_plan_is_shown_as_text_or_json(replan, finished):
+    assert json.loads(replan("show", finished, "--plan", "--json").stdout) == PLAN
+    assert "Proved" not in replan("show", finished, "--plan").stdout
+
+
+def test_the_diagram_has_steps_dependencies_and_failure_branches(replan, finished):
+    text = replan("show", finished, "--mermaid").stdout
+    assert text.startswith("flowchart TD\n")
+    assert 's2{{"ask<br/>Ask somebody<br/>human"}}' in text
+    assert "s1 --> s2" in text
+    assert 's1 -. "fails: unknown" .-> s2' in text
+    assert "s3 -. fails .-> handover" in text
+
+
+def test_the_records_are_shown_and_logged(replan, finished):
+    events = json.loads(replan("show", finished, "--events", "--json").stdout)["events"]
+    assert [item["seq"] for item in events] == list(range(1, len(events) + 1))
+    assert (events[0]["kind"], events[-1]["kind"]) == ("run_started", "run_finished")
+    assert {"at", "epoch"} <= set(events[3])
+    log = replan("log", finished)
+    assert log.stdout == replan("show", finished, "--events").stdout
+    assert log.stdout == replan("log", finished, "--follow").stdout
+    assert len(log.stdout.splitlines()) == len(events)
+
+
+def test_a_run_without_a_plan_has_no_plan_view(replan, problem, scripted):
+    model = scripted({"g_plan": distinct(LOST, 3)})
+    run = json.loads(replan("run", problem, "-m", model, "-w", "single", "--json").stdout)["run_id"]
+    for view in ("--plan", "--mermaid"):
+        assert_refused(replan("show", run, view), "no proved plan", f"replan show {run}")
+    assert "No plan: all_pruned" in replan("show", run).stdout
+
+
+@pytest.mark.parametrize("command", [["show"], ["log"], ["resume"], ["cancel"], ["questions"]])
+def test_an_unknown_run_is_exit_8(replan, command, finished):
+    assert_refused(replan(*command, "zzzzzzzz"), "no run 'zzzzzzzz'", "replan runs", code=8)
+    assert_refused(replan(*command, finished[:5]), "is too short: a run is named by 6 characters at least", code=8)
+
+
+def test_a_run_is_named_by_six_characters(replan, finished):
+    assert json.loads(replan("show", finished[:6], "--json").stdout)["run_id"] == finished
+
+
+def test_an_error_about_a_run_is_an_object_with_json(replan):
+    result = replan("show", "zzzzzzzz", "--json")
+    assert result.exit_code == 8
+    assert json.loads(result.stdout)["error"]["kind"] == "RunNotFound"
+
+
+def test_mermaid_cannot_be_combined_with_json(replan, finished):
+    result = replan("show", finished, "--mermaid", "--json")
+    assert result.exit_code == 2
+
+
+def test_views_cannot_be_combined(replan, finished):
+    result = replan("show", finished, "--tree", "--plan", "--events")
+    assert_refused(result, "--tree and --plan and --events", "one of them")
+
+
+def test_workflow_formats_cannot_be_combined(replan):
+    assert_refused(
+        replan("workflow", "graph", "search", "--as-plan", "--format", "dot"), "--as-plan and --format", "leave one"
+    )
+
+
+def test_progress_has_local_time(monkeypatch):
+    """Two hours west of UTC, 00:30 UTC is 22:30 of the day before."""
+    monkeypatch.setenv("TZ", "XXX2")
+    time.tzset()
+    try:
+        assert clock(1_800) == "22:30:00"
+        assert stamp(1_800) == "1970-01-01T00:30:00Z"
+    finally:
+        monkeypatch.undo()
+        time.tzset()

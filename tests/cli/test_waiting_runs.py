@@ -1,0 +1,169 @@
+"""Runs that wait for the user: questions, answers, resumes and cancels."""
+
+import json
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import run_id
+from tests.cli.samples import ANALYSIS, ASKING, PLAN
+from tests.cli.test_bad_input import assert_refused
+
+
+@pytest.fixture
+def waiting(replan, problem, scripted):
+    """The id of a run that waits for an answer."""
+    model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
+    result = replan("run", problem, "-m", model, "-w", "option_a", "--json")
+    assert result.exit_code == 6, result.output
+    return json.loads(result.stdout)["run_id"]
+
+
+def test_a_run_that_needs_an_answer_waits_with_exit_6(replan, waiting):
+    result = replan("resume", waiting, "--json")
+    shown = json.loads(result.stdout)
+    assert result.exit_code == 6
+    assert (shown["status"], shown["question"]["id"]) == ("waiting", f"{waiting}/q1")
+    assert "outcome" not in shown
+    assert f"replan answer {waiting}/q1 TEXT" in result.stderr
+    assert f"replan resume {waiting}" in result.stderr
+
+
+def test_show_prints_how_to_answer_a_waiting_run(replan, waiting):
+    shown = replan("show", waiting)
+    assert "Which version is it?" in shown.stdout
+    assert shown.stderr == f"replan: answer with: replan answer {waiting}/q1 TEXT\n"
+    assert replan("show", waiting, "--json").stderr == ""
+
+
+def test_questions_are_listed_for_all_runs_and_for_one(replan, waiting):
+    for arguments in ((), (waiting,), (waiting[:6],)):
+        shown = json.loads(replan("questions", *arguments, "--json").stdout)
+        assert [item["id"] for item in shown["questions"]] == [f"{waiting}/q1"]
+        assert "Which version is it?" in shown["questions"][0]["text"]
+    listed = replan("questions")
+    assert f"{waiting}/q1" in listed.stdout
+    assert listed.stderr == f"replan: answer with: replan answer {waiting}/q1 TEXT\n"
+
+
+def test_messages_of_the_user_are_shown_apart_from_accepted_artifacts(replan, waiting):
+    replan("tell", waiting, "It is slow")
+    lines = replan("show", waiting).stdout.splitlines()
+    place = lines.index("No step was accepted.")
+    assert lines[place - 3 : place] == ["You said", "   note: It is slow (not yet seen)", ""]
+
+
+@pytest.mark.parametrize("text", ["3.12", "-"])
+def test_an_answer_lets_the_run_go_on(replan, waiting, text):
+    posted = replan("answer", f"{waiting}/q1", text, input="version 3.12\non Linux\n")
+    assert posted.exit_code == 0
+    assert f"replan resume {waiting}" in posted.stderr
+    result = replan("resume", "--last", "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["plan"] == PLAN
+    assert json.loads(replan("questions", "--json").stdout) == {"questions": []}
+
+
+def test_a_relative_script_path_is_resolved_at_the_start(replan, problem, scripted, tmp_path, monkeypatch):
+    """A host can drive the run too, whatever its working folder."""
+    script = Path(scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]}).removeprefix("scripted:"))
+    monkeypatch.chdir(script.parent)
+    run = json.loads(replan("run", problem, "-m", f"scripted:{script.name}", "-w", "option_a", "--json").stdout)[
+        "run_id"
+    ]
+    assert replan("answer", f"{run}/q1", "3.12").exit_code == 0
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert replan("resume", run).exit_code == 0
+
+
+def test_an_answer_may_be_repeated_but_not_changed(replan, waiting):
+    assert replan("answer", f"{waiting}/q1", "3.12").exit_code == 0
+    again = replan("answer", f"{waiting}/q1", "3.12")
+    assert again.exit_code == 0
+    assert "was answered so before" in again.stderr
+    assert_refused(replan("answer", f"{waiting}/q1", "3.13"), "another answer", "counts")
+    assert replan("resume", waiting).exit_code == 0
+    assert "go on with" not in replan("answer", f"{waiting}/q1", "3.12").stderr
+
+
+def test_an_answer_without_a_question_is_refused(replan, waiting):
+    assert_refused(replan("answer", f"{waiting}/q2", "3.12"), "no open question", "replan questions")
+    for no_id in ("q1", "/", "/ x", "/q1", f"{waiting}/"):
+        assert_refused(replan("answer", no_id, "3.12"), "is not a question's id", "RUN/ID")
+    assert_refused(replan("answer", f"{waiting}/q1", "  "), "some text")
+    assert_refused(replan("answer", f"{waiting}/q1", "x" * 100_001), "100000")
+    assert_refused(replan("answer", f"{waiting}/q1", "-", input=b"\0\0"), "binary")
+    assert_refused(replan("answer", "zzzzzz/q1", "3.12"), "no run", code=8)
+
+
+def test_a_waiting_run_is_listed_with_its_question(replan, waiting):
+    rows = json.loads(replan("runs", "--waiting", "--json").stdout)["runs"]
+    assert [(row["run_id"], row["status"], row["question"]) for row in rows] == [(waiting, "waiting", f"{waiting}/q1")]
+    assert waiting in replan("runs", "--waiting").stdout
+    replan("cancel", waiting)
+    assert json.loads(replan("runs", "--waiting", "--json").stdout) == {"runs": []}
+
+
+def test_an_answered_run_does_not_wait_even_before_its_resume(replan, waiting):
+    replan("answer", f"{waiting}/q1", "3.12")
+    shown = replan("show", waiting)
+    assert shown.stdout.startswith("Parked\n")
+    assert shown.stderr == f"replan: go on with: replan resume {waiting}\n"
+    assert "question" not in json.loads(replan("show", waiting, "--json").stdout)
+    assert json.loads(replan("runs", "--waiting", "--json").stdout) == {"runs": []}
+    (row,) = json.loads(replan("runs", "--json").stdout)["runs"]
+    assert row["status"] == "parked"
+    assert "question" not in row
+    assert "waiting_since" not in row
+
+
+def test_a_note_does_not_end_the_waiting(replan, waiting):
+    replan("tell", waiting, "The store is Redis.")
+    assert replan("show", waiting).stdout.startswith("Waiting for you\n")
+    (row,) = json.loads(replan("runs", "--waiting", "--json").stdout)["runs"]
+    assert row["question"] == f"{waiting}/q1"
+
+
+def test_a_cancel_ends_a_run_without_a_driver_and_without_a_call(replan, waiting):
+    calls = json.loads(replan("show", waiting, "--json").stdout)["calls"]
+    result = replan("cancel", waiting)
+    assert result.exit_code == 0
+    assert f"run {waiting} is cancelled" in result.stderr
+    shown = replan("resume", waiting, "--json")
+    assert shown.exit_code == 7
+    assert json.loads(shown.stdout)["outcome"] == "cancelled"
+    assert json.loads(shown.stdout)["calls"] == calls
+    assert_refused(replan("cancel", waiting), "finished already")
+
+
+def test_resume_prints_the_result_of_a_finished_run(replan, problem, scripted):
+    replan("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", "single")
+    result = replan("resume", run_id(replan), "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["plan"] == PLAN
+    assert replan("resume", "--last").exit_code == 8
+
+
+def test_a_run_that_cannot_be_read_does_not_hide_the_questions_of_the_others(replan, home, problem, scripted, waiting):
+    model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
+    other = json.loads(replan("run", problem, "-m", model, "-w", "option_a", "--json").stdout)["run_id"]
+    connection = sqlite3.connect(home / "journal.sqlite3")
+    with closing(connection), connection:
+        damage = "update events set body = x'00' where run = (select id from runs where run = ?)"
+        assert connection.execute(damage, [waiting]).rowcount > 0
+    for options in ([], ["--json"]):
+        result = replan("questions", *options)
+        assert result.exit_code == 0
+        assert f"{other}/q1" in result.stdout
+        assert f"warning: the questions of run {waiting} cannot be read: " in result.stderr
+    assert replan("questions", waiting).exit_code == 9
+
+
+def test_the_time_of_an_event_is_the_record_s_in_one_format(replan, waiting):
+    """Also of events that say themselves when they happened."""
+    events = json.loads(replan("show", waiting, "--events", "--json").stdout)["events"]
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", event["at"]) for event in events)

@@ -1,0 +1,96 @@
+"""Small events, a manual clock and helpers for the journal contract."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import ClassVar, Literal
+
+from runtime.core.events import Codec, Event
+from runtime.core.machine import Summary
+from runtime.journal.port import Fact, Journal
+
+
+class Noted(Event):
+    """An event whose text is stored in the table of texts."""
+
+    texts: ClassVar[tuple[str, ...]] = ("text",)
+    kind: Literal["noted"] = "noted"
+    text: str | None
+
+
+class Counted(Event):
+    """An event without texts."""
+
+    kind: Literal["counted"] = "counted"
+    number: int
+    label: str = ""
+
+
+class UnknownEvent(Event):
+    """An event that the journal's codec does not know."""
+
+    kind: Literal["counted"] = "counted"
+
+
+Toy = Noted | Counted
+
+CODEC: Codec[Toy] = Codec([Noted, Counted])
+
+
+class Bid(Event):
+    """An event of the kind `negotiation`."""
+
+    kind: Literal["bid"] = "bid"
+    price: int
+
+
+NEGOTIATION: Codec[Bid] = Codec([Bid], format=2)
+
+Opener = Callable[..., AbstractAsyncContextManager[Journal[Toy]]]
+
+RUNNING = Summary("running")
+
+LONE_SURROGATE = "before \ud800 after"
+
+IMPOSSIBLE_IDS = ["", "A", "-a", ".a", "_a", "a b", "a/b", "a\n", "é", "a" * 65, "a\x00", LONE_SURROGATE]
+
+
+class ManualClock:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.time = 1_000.0
+
+    def now(self) -> float:
+        """Return the time that the test set."""
+        return self.time
+
+    async def sleep_until(self, when: float) -> None:
+        """Set the clock to this time, if it is later."""
+        self.time = max(self.time, when)
+
+
+def counted(*numbers: int) -> list[Fact[Toy]]:
+    """Return a fact for each number."""
+    return [Fact(Counted(number=number)) for number in numbers]
+
+
+async def driven(journal: Journal[Toy], run: str, ttl: float = 60.0) -> int:
+    """Create a run, claim it and return the epoch."""
+    await journal.create(run, f"title of {run}")
+    return await journal.claim(run, "driver", ttl)
+
+
+async def events(journal: Journal[Toy], run: str, after: int = 0) -> list[Toy]:
+    """Return the events of a run."""
+    return [record.event for record in await journal.read(run, after)]
+
+
+async def append_number(journal: Journal[Toy], run: str, epoch: int, after: int, number: int) -> None:
+    """Append one number; made for `start_soon`."""
+    await journal.append(run, after=after, epoch=epoch, facts=counted(number), summary=RUNNING)
+
+
+async def last_written(journal: Journal[Toy], run: str) -> int:
+    """Return the sequence number of the last record, after all earlier writes: the post is queued behind them."""
+    await journal.post(run, "barrier", "")
+    return (await journal.row(run)).last_seq

@@ -1,0 +1,203 @@
+"""Executes the commands of a history on the pure machine, and returns the transcript.
+
+    workflow [key=value ...]        the workflow; an indented line per step: NAME [<- REQUIRED ...] [key=value ...]
+    limits [calls=N tokens=N cost=MICRO_USD active=S deadline=S]
+    begin                           start the run
+    reply NODE ["text"] [tokens=N] [took=CALLS]  the generator's   accept NODE    the guard passes it
+    reject NODE [CODE[@WHERE][:KIND] ...] [tag=TAG] [fatal]        fault REQUEST KIND [retry_after=S] [took=CALLS]
+    classify REQUEST CODE|"text"    the classifier's reply
+    ok NODE                         reply and accept               bad NODE ...   reply and reject
+    reach NODE                      ok for all that is asked for until NODE is; its lines are left out
+    wake ID · later SECONDS · park · resume · cancel · answer ID "text" · decline ID · note "text" · requirement "text"
+    mail "body"
+    show · prompt STEP
+
+Time passes by one second with each message.
+"""
+
+import json
+import shlex
+
+from actors.planning.messages import Begin
+from actors.run.ids import node_of
+from actors.run.messages import Faulted, Generated, Judged
+from actors.values.answers import NUMBER, YES_NO, choice
+from actors.values.findings import Finding, Verdict
+from runtime.core.cost import Price, Usage
+from runtime.core.ledger import Amount, Limits
+from runtime.core.machine import Refused, fold
+from runtime.core.messages import Mailed, Parking, Resumed, Woken
+from runtime.models.port import Fault, FaultKind, Reply
+from tests.histories.transcript import Transcript
+from tests.support.worlds import SEEDS, World, passed, pinned
+
+STEP_KEYS = {"back": "backtrack_budget", "free": "deterministic"}
+SCHEMAS = {"yes_no": YES_NO, "number": NUMBER, "choice": choice(["red", "blue"]), "ref": {"$ref": "http://else.where"}}
+LIMIT_KEYS = {"cost": "micro_usd", "active": "active_seconds"}
+
+
+def value(text):
+    """Return an option's value: a list if it has commas, else the JSON value if it is valid JSON, else text."""
+    if "," in text:
+        return [part for part in text.split(",") if part]
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def split(words):
+    """Return the plain words, and the options among them."""
+    options = dict(word.split("=", 1) for word in words if "=" in word and not word.startswith("{"))
+    return [word for word in words if "=" not in word or word.startswith("{")], {
+        key: value(text) for key, text in options.items()
+    }
+
+
+class Interpreter:
+    """One run; `execute` takes a command with its indented lines and returns the resulting lines."""
+
+    def __init__(self):
+        self.world = World(pinned(SEEDS), judge=lambda *_: passed(), limits=Limits())
+        self.transcript = Transcript(self.world.now)
+        self.epoch = 1
+
+    @property
+    def state(self):
+        return self.world.state
+
+    def execute(self, command, indented):
+        name, *words = shlex.split(command)
+        if name == "workflow":
+            return self.workflow(words, indented)
+        plain, options = split(words)
+        return list(getattr(self, name)(*plain, **options))
+
+    def workflow(self, words, indented):
+        steps = {}
+        for text in indented:
+            step, *rest = text.split()
+            dependencies, options = split(rest)
+            steps[step] = {
+                "role": step,
+                "requires": dependencies[1:],
+                **{STEP_KEYS.get(k, k): v for k, v in options.items()},
+            }
+            if isinstance(steps[step].get("all_of"), list):
+                steps[step]["guard"] = {"all_of": steps[step].pop("all_of")}
+            for key in ("escalate_to",):
+                if isinstance(steps[step].get(key), str):
+                    steps[step][key] = [steps[step][key]]
+        price = Price(input_per_token_usd=1e-6, output_per_token_usd=2e-6)
+        self.world.config = pinned(steps or SEEDS, price=price, **split(words)[1])
+        return []
+
+    def limits(self, **options):
+        if "deadline" in options:
+            options["deadline"] += self.world.now
+        self.world.limits = Limits(**{LIMIT_KEYS.get(key, key): number for key, number in options.items()})
+        return []
+
+    def begin(self):
+        config = self.world.config.model_dump_json()
+        return self.send(Begin(self.world.now, "run", "the problem", config, self.world.limits))
+
+    def send(self, message):
+        """Give the machine a message; check that the fold of all events gives the same state."""
+        events = self.world.send(message)
+        assert fold(self.world.machine, self.world.events) == self.state
+        if events is None:
+            return ["nothing new"]
+        if isinstance(events, Refused):
+            return [f"refused: {events.reason}"]
+        return [self.transcript.line(event, self.state) for event in events]
+
+    def tick(self, seconds=1.0):
+        self.world.now += seconds
+        return self.world.now
+
+    def reply(self, request, text="", tokens=15, took=None):
+        usage = Usage(input_tokens=tokens - 5, output_tokens=5)
+        content = text or json.dumps({"by": request})
+        cost = None if took is None else Amount(took, tokens)
+        artifact = Reply(text=content, usage=usage, model="toy")
+        return self.send(Generated(request, self.tick(), 1.0, artifact, cost))
+
+    def classify(self, request, text):
+        return self.reply(request, text if " " in text else json.dumps({"cause": text}))
+
+    def accept(self, node):
+        return self.send(Judged(f"judge:{node}", self.tick(), 0.0, passed()))
+
+    def reject(self, node, *codes, tag=None, guard="toy"):
+        findings = tuple(
+            Finding(
+                code=code.partition(":")[0].partition("@")[0],
+                message=f"{node} has {code.partition(':')[0].partition('@')[0]}",
+                where=code.partition("@")[2].partition(":")[0],
+                answer_schema=SCHEMAS.get(code.partition(":")[2]),
+                tags=(tag,) if tag else (),
+            )
+            for code in codes
+            if code != "fatal"
+        )
+        verdict = Verdict(guard=guard, passed=False, score=0.5, findings=findings, fatal="fatal" in codes)
+        return self.send(Judged(f"judge:{node}", self.tick(), 0.0, verdict))
+
+    def ok(self, node):
+        return [*self.reply(node), *self.accept(node)]
+
+    def bad(self, request, *codes, **options):
+        return [*self.reply(request), *self.reject(node_of(request), *codes, **options)]
+
+    def reach(self, node):
+        while node not in self.state.run.calls.open:
+            request, opened = next(iter(self.state.run.calls.open.items()))
+            self.reply(request)
+            self.accept(opened.request.node)
+        return []
+
+    def fault(self, request, kind, retry_after=None, took=None):
+        fault = Fault(kind=FaultKind(kind), message=f"{kind} happened", retry_after=retry_after)
+        cost = None if took is None else Amount(calls=took)
+        return self.send(Faulted(request, self.tick(), 1.0, fault, cost))
+
+    def wake(self, request):
+        wait = self.state.run.waits.get(request)
+        self.world.now = max(self.world.now, wait.until if wait else 0.0)
+        return self.send(Woken(request, self.world.now))
+
+    def later(self, seconds):
+        self.tick(float(seconds))
+        return []
+
+    def park(self):
+        return self.send(Parking(self.tick()))
+
+    def resume(self):
+        self.epoch += 1
+        return self.send(Resumed(self.epoch, self.tick()))
+
+    def cancel(self):
+        return self.mail('{"kind": "cancel"}')
+
+    def answer(self, question, text):
+        return self.mail(json.dumps({"kind": "answer", "question": question, "answer": text}))
+
+    def decline(self, question):
+        return self.mail(json.dumps({"kind": "decline", "question": question}))
+
+    def note(self, text):
+        return self.mail(json.dumps({"kind": "note", "text": text}))
+
+    def requirement(self, text):
+        return self.mail(json.dumps({"kind": "requirement", "text": text}))
+
+    def mail(self, body):
+        return self.send(Mailed(1, "key", body, self.tick()))
+
+    def show(self):
+        return self.transcript.show(self.state)
+
+    def prompt(self, step):
+        return self.transcript.prompt(self.state, step)
