@@ -83,7 +83,7 @@ class Workflow(Config):
     target_guard_level: GuardLevel = "medium"
     """The goal test: the level of the plan guards of all leaves. The default is the strictest level among them."""
     assurance: Assurance = "strong_cyclic"
-    """What an expansive plan guard requires of the traces that do not escalate."""
+    """The guarantee that an expansive plan guard demands of the traces that do not escalate."""
     rmax: Positive = 3
     """Attempts per visit of a step."""
     max_total_calls: Positive = 30

@@ -1,4 +1,4 @@
-"""What calls do to nodes and branches: the part of `evolve` that is about them, beside `actors.run.calls`. Pure."""
+"""The part of `evolve` that changes nodes and branches by events of calls, beside `actors.run.calls`. Pure."""
 
 from actors.guards import review
 from actors.planning.call_events import (
@@ -21,7 +21,7 @@ from runtime.core.copies import changed
 Common = RunState[PlanningCall]
 """The common part of a run; functions take it at the time of the event, beside the state before the event."""
 _NO_NODE = Node(node="", step="", visit=0, attempt=0, round=0, revision=0)
-"""What new nodes are changed from: to set all fields of so large a value one by one takes five times as long."""
+"""The template of new nodes: to set all fields of so large a value one by one takes five times as long."""
 
 
 def requested(state: State, run: Common, branch: Branch, event: PlanningCall) -> State:

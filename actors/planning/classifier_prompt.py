@@ -1,4 +1,4 @@
-"""What a classifier gets to see: a rejection, what the step built on, and how its earlier rejections were met. Pure."""
+"""The context of a classifier: a rejection, the inputs of the step, and earlier decisions about it. Pure."""
 
 from itertools import islice
 

@@ -1,4 +1,4 @@
-"""What a run is pinned to: the resolved workflow, policy, prompts, model and price, stored by content at the start.
+"""The configuration of a run: the resolved workflow, policy, prompts, model and price, stored by content at the start.
 
 Decisions not yet taken use these, so that a new release or an edited file never strands a parked run.
 """
@@ -27,7 +27,7 @@ from runtime.core.events import Value, text_hash
 
 
 class StepConfig(NamedTuple):
-    """What the configuration says of one step: looked up several times in every attempt."""
+    """The configuration of one step, which is looked up several times in every attempt."""
 
     role: str
     """Its role."""
@@ -36,9 +36,9 @@ class StepConfig(NamedTuple):
     prompt: Template | None
     """Its prompt; None where it calls no model."""
     child: "RunConfig | None"
-    """What its own run is pinned to, if it is one."""
+    """The configuration of its own run, if it has one."""
     requires: tuple[str, ...]
-    """The steps that it requires, in the order in which prompts show what they made."""
+    """The steps that it requires, in the order in which prompts show their artifacts."""
     timeout_seconds: float
     """The time limit of one call."""
     output_tokens_max: int
@@ -76,12 +76,12 @@ class RunConfig(Value):
 
     @cached_property
     def search(self) -> Search:
-        """What the search does inside a branch."""
+        """The strategy inside a branch."""
         return self.strategy.moves
 
     @cached_property
     def strategy(self) -> Strategy:
-        """What the search does among branches."""
+        """The strategy among branches."""
         return strategy_of(read_search(self.workflow.search), self.graph)
 
     @cached_property
@@ -106,7 +106,7 @@ class RunConfig(Value):
 
     @cached_property
     def steps(self) -> dict[str, StepConfig]:
-        """What the configuration says of each step."""
+        """The configuration of each step."""
         order = self.workflow.order()
         return {step: self._step(step, order) for step in self.workflow.action_pairs}
 

@@ -62,7 +62,7 @@ class RunStarted(TimedEvent):
     pinned: str
     """The JSON of everything that later decisions use (`actors.planning.config`)."""
     limits: Limits
-    """What the run may use."""
+    """The limits of the run."""
     child: bool = False
     """Whether it is a step of another run, whose ledger reserves and settles what it takes."""
     source: str = ""
@@ -159,7 +159,7 @@ class BranchPruned(Event):
     branch: int
     """The branch that ended."""
     cause: PruneCause
-    """Why it ended."""
+    """The reason of the end."""
     why: str
     """The same in one line for people."""
 
@@ -168,7 +168,7 @@ class RunFinished(ending.RunFinished):
     """A planning run ended."""
 
     outcome: Outcome
-    """How it ended."""
+    """The outcome."""
     branch: int = 0
     """The branch that brought the plan, or that got on best."""
 

@@ -28,7 +28,7 @@ from runtime.core.machine import Refused, Summary, Work
 
 @dataclass(frozen=True, slots=True)
 class ChildBrief:
-    """What a step that is a run of its own gets: the run's id, its problem, what it is pinned to, and its limits."""
+    """The input of a step that is a run of its own: the run's id, its problem, its configuration, and its limits."""
 
     run: str
     request_id: str

@@ -1,4 +1,4 @@
-"""What a planning machine hears: replies of its actors, beside the runtime's control messages."""
+"""The messages to a planning machine: replies of its actors, beside the runtime's control messages."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ class Begin:
     pinned: str
     """The JSON of the resolved configuration."""
     limits: Limits
-    """What the run may use."""
+    """The limits of the run."""
     child: bool = False
     """Whether it is a step of another run."""
     source: str = ""

@@ -65,7 +65,7 @@ class RunRequest:
     limits: Limits
     """The run's limits."""
     notices: tuple[str, ...] = ()
-    """What the user should know about the workflow."""
+    """Notices for the user about the workflow."""
     source: str = ""
     """Where the workflow was found, as in `RunStarted`."""
     given: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True)
 class PlanningInput:
-    """What a user plans, and how."""
+    """The user's problem, and the choices about planning it."""
 
     problem: str
     """The problem's text."""

@@ -1,4 +1,4 @@
-"""What generators and guards get to see: contexts, with both kinds of feedback as projections of the state. Pure.
+"""The contexts that generators and guards get, with both kinds of feedback as projections of the state. Pure.
 
 Retry feedback: "your output for this step was rejected because …". Escalation feedback: "a later step failed because of
 what this step produced". Neither is stored; both are read off the nodes, so no new visit, actor or process loses them.

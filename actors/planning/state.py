@@ -50,23 +50,23 @@ class Node:
     status: NodeStatus = "pending"
     """Its artifact's status."""
     artifact: Artifact | None = None
-    """What the generator made."""
+    """The generator's artifact."""
     repeats: str | None = None
     """The earlier attempt that brought the same content."""
     verdict: Verdict | None = None
     """The guard's answer."""
     told: str = ""
-    """What prompts tell of its rejection."""
+    """The part of its rejection that prompts contain."""
     classification: FailureClassified | None = None
-    """What a classifier said of its rejection."""
+    """The classifier's answer about its rejection."""
     decision: Decision | None = None
-    """What the policy decided about its rejection."""
+    """The policy's decision about its rejection."""
     cleared: tuple[str, ...] = ()
     """The steps that its rejection sent the search back over."""
     cycle: tuple[str, ...] = ()
     """The rejections of the visit that it ended so, itself included, oldest first."""
     used: Amount = ZERO
-    """What its tries, and a classification of its rejection, cost together."""
+    """The cost of its tries and of a classification of its rejection together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class Branch:
     pruned: str = ""
     """Why it was pruned; empty while it lives."""
     standing: Standing | None = None
-    """What the strategy sees of it; None where the strategy compares no branches."""
+    """The strategy's view of it; None where the strategy compares no branches."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class State:
     """A planning run between two events."""
 
     run: RunState[PlanningCall]
-    """What every run has."""
+    """The state that every run has."""
     config: RunConfig
     """The configuration that the run is pinned to."""
     specification: str

@@ -84,7 +84,7 @@ def render(template: Template, context: Context, *, headed: bool = True) -> Rend
 
 
 class _Shown(NamedTuple):
-    """What a prompt shows of a context, as values that can be compared at once."""
+    """The part of a context that a prompt shows, as values that can be compared at once."""
 
     specification: str
     constraints: str

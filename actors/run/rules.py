@@ -20,7 +20,7 @@ from actors.run.waits import WaitRequested
 
 
 class Scope(StrEnum):
-    """What a rule's function takes."""
+    """The arguments of a rule's function."""
 
     COMMON = "common run"  # the common part of the state
     RUN = "run"  # the whole state
@@ -35,7 +35,7 @@ class Rule:
     name: str
     """Its name in the documentation."""
     scope: Scope
-    """What its function takes."""
+    """The arguments of its function."""
     function: Callable[..., Any]
     """Returns the event of the decision, or None; its docstring's first line says what it decides."""
 

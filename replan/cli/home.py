@@ -1,4 +1,4 @@
-"""What most commands begin with: the open home with its log, and the run that an argument names."""
+"""The first lines of most commands: open the home with its log, and find the run that an argument names."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext

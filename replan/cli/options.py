@@ -15,7 +15,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass
 class Invocation:
-    """What holds for one call of the program, whatever the command."""
+    """The settings of one call of the program, whatever the command."""
 
     verbose: int = 0
     """How often `-v` was given."""

@@ -45,7 +45,7 @@ class Home:
 
 
 USE_ANOTHER_HOME = "set REPLAN_HOME to another folder"
-"""What to do about a home that cannot be used."""
+"""The next step for a home that cannot be used."""
 
 
 def locate_home(environment: Mapping[str, str] = os.environ) -> Home:

@@ -30,7 +30,7 @@ class PriceEntry(Config):
 
 
 class HomeBudgetEntry(Config):
-    """What all runs of the home together may use in a UTC day."""
+    """The budget of all runs of the home together for a UTC day."""
 
     calls: int | None = Field(default=None, ge=1)
     """Model calls."""
@@ -91,7 +91,7 @@ class Choice:
     spec: ModelSpec
     """The same, parsed."""
     notice: str = ""
-    """What the user is told where nobody named a model."""
+    """The notice for the user where nobody named a model."""
 
 
 def read_user_config(path: Path) -> UserConfig:

@@ -58,7 +58,7 @@ class RunNotFound(JournalError):
 
 
 class RunExists(JournalError):
-    """The run id is taken."""
+    """A run with this id exists already."""
 
     passing = False
 

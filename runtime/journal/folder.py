@@ -19,7 +19,7 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 """The system's errors for a full disk and for a full quota."""
 
 USE_ANOTHER = "use another folder"
-"""What to do about a folder that cannot be used; the caller knows how the folder is chosen, and can say it better."""
+"""The next step for a folder that cannot be used; the caller knows how the folder is chosen, and can be more exact."""
 
 
 def make_it_yours(use_another: str) -> str:

@@ -12,7 +12,7 @@ from actors.search.strategies.tree import Change, Open, Prune, PruneCause, Stand
 
 @dataclass(frozen=True, slots=True)
 class _Samples:
-    """What both strategies share."""
+    """The common part of both strategies."""
 
     samples: int
     """The most samples."""

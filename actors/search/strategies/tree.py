@@ -24,7 +24,7 @@ class PruneCause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a strategy knows about one branch."""
+    """A strategy's view of one branch."""
 
     branch: int
     """The branch's number, in the order of opening."""
@@ -73,7 +73,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """What a strategy knows about the whole search."""
+    """A strategy's view of the whole search."""
 
     branches: tuple[Standing, ...]
     """All branches, in the order in which they were opened."""

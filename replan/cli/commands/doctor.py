@@ -49,9 +49,9 @@ class Check:
     """One thing that was checked."""
 
     name: str
-    """What was checked, in one word."""
+    """The subject of the check, in one word."""
     result: str
-    """What it is, or what is wrong with it."""
+    """The value that was found, or the problem with it."""
     ok: bool = True
     """Whether it is right."""
 

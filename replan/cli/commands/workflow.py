@@ -61,14 +61,18 @@ def show_workflow(name: str, *, as_json: bool) -> int:
     return Exit.OK
 
 
-def draw_workflow(name: str, form: str, *, as_plan: bool) -> int:
+def draw_workflow(name: str, form: str, *, as_plan: bool, as_json: bool) -> int:
     """Print a workflow as a diagram, or as an equivalent plan."""
     if as_plan:
         print_json(plan_of(_pinned(name, None)))
     else:
         with _naming_argument():
             drawn, _, _ = read_workflow(name, data_root())
-        print_text((mermaid if form == "mermaid" else dot)(drawn))
+        text = (mermaid if form == "mermaid" else dot)(drawn)
+        if as_json:
+            print_json({"workflow": drawn.name, "format": form, "text": text})
+        else:
+            print_text(text)
     return Exit.OK
 
 

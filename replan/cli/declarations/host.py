@@ -1,4 +1,4 @@
-"""`host`: what it takes."""
+"""The options, arguments and help of `host`."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`resume`: what it takes and promises."""
+"""The options, arguments and help of `resume`."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`run`: what it takes and promises."""
+"""The options, arguments and help of `run`."""
 
 import click
 

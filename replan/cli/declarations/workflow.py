@@ -1,4 +1,4 @@
-"""`workflow`: what its commands take."""
+"""The options, arguments and help of the commands of `workflow`."""
 
 import click
 
@@ -50,23 +50,26 @@ def show(name: str, *, as_json: bool) -> int:
 @click.argument("name")
 @click.option("--format", "form", type=click.Choice(["mermaid", "dot"]), help="What to write; default: mermaid.")
 @click.option("--as-plan", is_flag=True, help="Print the workflow as a plan that `replan check` takes.")
+@json_option
 @common
-def graph(name: str, *, form: str | None, as_plan: bool) -> int:
+def graph(name: str, *, form: str | None, as_plan: bool, as_json: bool) -> int:
     """Draw a workflow as text: steps, guards, budgets, and the ways back."""
     if as_plan and form is not None:
         raise UsageProblem("a plan is JSON, and no drawing", place="--as-plan and --format", hint="leave one out")
     from replan.cli.commands.workflow import draw_workflow
 
-    return draw_workflow(name, form or "mermaid", as_plan=as_plan)
+    return draw_workflow(name, form or "mermaid", as_plan=as_plan, as_json=as_json)
 
 
 @workflow.command(
     short_help="Print a JSON Schema, for editors.", epilog=examples("replan workflow schema > workflow.schema.json")
 )
 @click.argument("kind", type=click.Choice(["workflow", "prompts", "policy"]), default="workflow")
+@click.option("--json", "as_json", is_flag=True, help="The schema is JSON in any case.")
 @common
-def schema(kind: str) -> int:
+def schema(kind: str, *, as_json: bool) -> int:
     """Print the JSON Schema of a workflow, prompts or policy file, for editors."""
+    del as_json
     from replan.cli.commands.workflow import print_schema
 
     return print_schema(kind)

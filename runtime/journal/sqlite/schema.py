@@ -118,7 +118,7 @@ KINDS = (
 )
 
 CHANGES = (FIRST, HOST, PACKED, KINDS)
-"""What each version adds to the one before it. A new file gets all of them in turn."""
+"""The statements that each version adds to the one before it. A new file gets all of them in turn."""
 
 VERSION = len(CHANGES)
 
