@@ -111,7 +111,7 @@ class Branch:
 
     number: int = 0
     """Its place in the order in which branches were opened, from 0."""
-    progress: Progress = field(default_factory=dict)
+    progress: Progress = field(default_factory=lambda: Progress({}))
     """Where each step stands."""
     attempts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The nodes of each step that it knows of, oldest first."""
@@ -132,7 +132,7 @@ class Branch:
     pruned: str = ""
     """Why it was pruned; empty while it lives."""
     standing: Standing | None = None
-    """The strategy's view of it; None in a search that has one branch only."""
+    """The strategy's view of it; None where the strategy compares no branches."""
 
 
 @dataclass(frozen=True)
