@@ -68,12 +68,12 @@ def stream_fault(error: Any, *, begun: bool, secret: str) -> Fault:
     Before the model has written anything (`begun`), a code of it counts like a status; later, something was charged.
     """
     message, code = error_of(json.dumps({"error": error}).encode())
-    status = error.get("code") if isinstance(error, dict) else None
-    known = isinstance(status, int) and 400 <= status < 600 and not begun
+    told = error.get("code") if isinstance(error, dict) else None
+    status = told if isinstance(told, int) and 400 <= told < 600 and not begun else None
     return Fault(
-        kind=FaultKind.SERVER_ERROR if begun else _status_kind(status if known else 500, code),
+        kind=FaultKind.SERVER_ERROR if begun else _status_kind(status or 500, code),
         message=f"the reply broke off: {provider_text(message, secret) or 'no text'}",
-        status=status if known else 200,
+        status=status or 200,
     )
 
 

@@ -217,8 +217,9 @@ class _Capped(httpx2.AsyncByteStream):
 
 
 def _refuses_stream(answer: Reply | Fault) -> bool:
-    refused = isinstance(answer, Fault) and answer.status in _REFUSALS_OF_STREAM
-    return refused and "stream" in answer.message.lower()
+    if not isinstance(answer, Fault) or answer.status not in _REFUSALS_OF_STREAM:
+        return False
+    return "stream" in answer.message.lower()
 
 
 def _refuses_mode(answer: Reply | Fault) -> bool:
