@@ -1,4 +1,4 @@
-"""What people post to a run, and what of it can be taken. Pure; whoever posts asks the same questions before.
+"""The messages that people post to a run, and the check of what it takes. Pure; the poster makes the same check.
 
 A message is JSON: `{"kind": "answer", "question", "answer"}`, `{"kind": "decline", "question"}`, `{"kind": "cancel"}`,
 or `{"kind": "note", "text"}` and the same for a requirement. A question's answer and its decline share one key of the
@@ -24,7 +24,7 @@ MESSAGES_MAX = 100
 
 MessageKind = Literal["note", "requirement"]
 KINDS: tuple[MessageKind, ...] = ("note", "requirement")
-"""What the user may tell a run of their own accord."""
+"""The kinds of messages that a user may send without being asked."""
 
 
 class NoteTold(TimedEvent):
@@ -33,7 +33,7 @@ class NoteTold(TimedEvent):
     texts: ClassVar[tuple[str, ...]] = ("text",)
     kind: Literal["note_told"] = "note_told"
     text: str
-    """What they said."""
+    """The text."""
 
 
 class RequirementTold(TimedEvent):
@@ -42,7 +42,7 @@ class RequirementTold(TimedEvent):
     texts: ClassVar[tuple[str, ...]] = ("text",)
     kind: Literal["requirement_told"] = "requirement_told"
     text: str
-    """What they said."""
+    """The text."""
 
 
 class MailRefused(TimedEvent):
@@ -60,12 +60,12 @@ InboxEvent = ClarificationAnswered | ClarificationDeclined | NoteTold | Requirem
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """What the user told the run of their own accord."""
+    """The kind of message."""
 
     kind: MessageKind
     """Whether it changes what is asked for."""
     text: str
-    """What they said."""
+    """The text."""
     at: float
     """When, in UTC seconds since 1970."""
     seen: bool = False
@@ -73,7 +73,7 @@ class UserMessage:
 
 
 Messages = tuple[UserMessage, ...]
-"""What the user told a run of their own accord, oldest first."""
+"""The messages that the user sent without being asked, oldest first."""
 
 
 def told(messages: Messages, event: NoteTold | RequirementTold) -> Messages:

@@ -35,7 +35,7 @@ class Foreground:
     """How a run is driven in the foreground."""
 
     invocation: Invocation
-    """What holds for the whole command."""
+    """The options of the whole command."""
     no_input: bool
     """Whether the user is never asked."""
     as_json: bool

@@ -56,7 +56,7 @@ class Fault(Value):
     """A try without a reply."""
 
     kind: FaultKind
-    """What happened."""
+    """The class of the fault, which decides about a further try."""
     message: str
     """One line, for people only."""
     status: int | None = None
@@ -72,7 +72,7 @@ class ModelRequest:
     request_id: str
     """Its id within the run."""
     purpose: str
-    """What it is for: the step's id."""
+    """The purpose of the call: the step's id."""
     system: str
     """The system message of the rendered prompt; may be empty."""
     user: str
@@ -103,7 +103,7 @@ class Reply:
     """A completion."""
 
     text: str
-    """What the model wrote, unchanged."""
+    """The model's text, unchanged."""
     usage: Usage | None
     """None where the provider reported none."""
     model: str
