@@ -43,6 +43,7 @@ def _begin(message: Begin) -> RunStarted:
         child=message.child,
         source=storable(message.source),
         given=message.given,
+        plugins=message.plugins,
     )
 
 

@@ -127,6 +127,7 @@ def _started(event: RunStarted) -> State:
         run=RunState(run_id=event.run, child=event.child, now=event.at, wall=event.at, ledger=Ledger(event.limits)),
         config=config,
         specification=event.specification,
+        plugins=event.plugins,
         branches=(Branch(progress=start(config.graph)),),
     )
 

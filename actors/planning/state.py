@@ -17,6 +17,7 @@ from actors.search.progress import Progress
 from actors.search.strategies.tree import BranchView
 from actors.values.artifacts import Artifact
 from actors.values.findings import ReasonTag, Verdict
+from actors.values.plugin_marks import PlugInFile
 from runtime.core.copies import changed
 from runtime.core.ledger import ZERO, Amount
 
@@ -168,6 +169,8 @@ class State:
     """Whether a changed requirement has not sent the search back yet."""
     resting: Mapping[str, float] = field(default_factory=dict)
     """Seconds that a rejected node waits before its step is retried, by node."""
+    plugins: tuple[PlugInFile, ...] = ()
+    """The plug-ins that come from files of the user's own, as they were at the start."""
 
     @property
     def latest(self) -> Branch:

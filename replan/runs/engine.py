@@ -130,7 +130,9 @@ class Engine:
             return self.view(run, kind, state, "finished")
         missing = kind.missing(state, self.registry)
         if missing:
-            hint = "install it, or pass it as the run's start did, and resume again; nothing is lost"
+            hint = (
+                "install it, or pass it as the run's start did (--plugins FILE.py), and resume again; nothing is lost"
+            )
             raise UsageProblem(f"this run needs the plug-in {' and '.join(missing)}", place=run, hint=hint)
         if options.differs is not None:
             text = kind.drift(loaded.records[0].event, state, self._resources(None, None, options))
