@@ -37,6 +37,7 @@ from runtime.host.wakeup import NoWakeUp, WakeUp
 from runtime.journal.port import Journal, Posted, RunFilter, RunRow
 from runtime.logs.redact import Redactor, secrets_in
 from runtime.models.limiter import CallLimiter
+from runtime.models.watched import WatchedModel
 from runtime.process.identity import identity, is_dead
 
 WHY_MAX = 500
@@ -299,7 +300,8 @@ class Engine:
     async def _drive(
         self, run: str, kind: AnyKind, state: Any, options: DriveOptions, *, model: Any, first: Any = None
     ) -> RunResult:
-        async with self.actors(kind, state, model, options) as actors:
+        watched = model if options.heard is None or model is None else WatchedModel(model, options.heard)
+        async with self.actors(kind, state, watched, options) as actors:
             supervisor = self.supervisor(run, kind, actors, options)
             ending = await supervisor.drive(first)
         await cancel_children(self, kind, run, supervisor.state)
