@@ -176,10 +176,10 @@ class Engine:
         So people see their own messages at once, also while no process drives the run.
         """
         machine, state = loaded.kind.machine, loaded.state
-        taken = max((each.inbox or 0 for each in loaded.records), default=0)
+        last_inbox = max((each.inbox or 0 for each in loaded.records), default=0)
         if not loaded.started:
             return state
-        for item in await self.journal.inbox(run, taken):
+        for item in await self.journal.inbox(run, last_inbox):
             event = machine.accept(state, Mailed(item.inbox, item.key, item.body, item.at))
             state = state if event is None or isinstance(event, Refused) else machine.evolve(state, event)
         return state
@@ -195,7 +195,7 @@ class Engine:
         questions have all been answered does not wait any more; where another question is open, the row names that one.
         A run that cannot be read, such as one of an unknown kind, has the status of its row.
         """
-        shown, hosted = [], await self.hosted()
+        rows, hosted = [], await self.hosted()
         for row in await self.journal.runs(which):
             common = None
             if row.unread and row.summary.status == "waiting":
@@ -206,8 +206,8 @@ class Engine:
                     common = None
             status = status_of(row, hosted=hosted, with_inbox=common)
             if which.status in (None, status) and not is_child(row.run):
-                shown.append((row if common is None else row_after(row, common), status))
-        return shown
+                rows.append((row if common is None else row_after(row, common), status))
+        return rows
 
     async def answer(self, question: str, text: str) -> Heard:
         """Post an answer to the question `RUN/ID`; it is in the journal when this returns.

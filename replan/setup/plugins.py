@@ -39,17 +39,17 @@ def registry(
         UsageProblem: one that is passed takes a built-in name, so that a resume without it would silently do something
             else.
     """
-    for group, given in ((GUARDS, guards), (GENERATORS, generators)):
-        for name in given or {}:
+    for group, plugins in ((GUARDS, guards), (GENERATORS, generators)):
+        for name in plugins or {}:
             if name in _BUILT_IN[group]:
                 raise reserved_name(f"{group} {name}")
-    known: dict[str, GuardFactory] = {
+    factories: dict[str, GuardFactory] = {
         **BUILT_IN,
         **{name: _Factory(point) for name, point in _installed(GUARDS).items()},
     }
-    known.update({name: _constant(guard) for name, guard in (guards or {}).items()})
+    factories.update({name: _constant(guard) for name, guard in (guards or {}).items()})
     functions = _Generators(_installed(GENERATORS), generators or {})
-    return Registry(guards=known, generators=functions, templates=data_root() / "configs" / "templates")
+    return Registry(guards=factories, generators=functions, templates=data_root() / "configs" / "templates")
 
 
 def problems() -> list[str]:

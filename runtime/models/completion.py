@@ -42,10 +42,10 @@ class _Completion(_Lenient):
     usage: Any = None
 
 
-def read_completion(body: bytes, *, asked: str, mode: str, secret: str = "") -> Reply | Fault:
+def read_completion(body: bytes, *, model: str, mode: str, secret: str = "") -> Reply | Fault:
     """Return the reply in the body of a 200, or a fault of kind `BAD_REPLY`.
 
-    `asked` is the model's name in the request. `secret` is removed from texts; from the model's own words, if it has
+    `model` is its name in the request. `secret` is removed from texts; from the model's own words, if it has
     `PART_MIN` characters: a shorter one is a placeholder. A lone surrogate in a reply becomes its escape, which is
     rejected later, with feedback. A refusal in words is a reply. So is an empty text, if the model was stopped by the
     token limit or a filter: it was paid for, and another try would end the same way. Invalid usage counts as not
@@ -64,7 +64,7 @@ def read_completion(body: bytes, *, asked: str, mode: str, secret: str = "") -> 
     return Reply(
         text=without_key(text or "", secret if len(secret) >= PART_MIN else ""),
         usage=_usage(completion.usage),
-        model=provider_text(completion.model or "", secret) or asked,
+        model=provider_text(completion.model or "", secret) or model,
         finish_reason=provider_text(reason, secret),
         mode=mode,
     )

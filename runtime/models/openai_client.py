@@ -94,7 +94,7 @@ class OpenAIModel:
             return rejected.fault
         except UnicodeEncodeError:
             return Fault(kind=FaultKind.BAD_REQUEST, message="the prompt or a header holds text that cannot be sent")
-        return read_completion(response.content, asked=self._name, mode=mode, secret=self._secret)
+        return read_completion(response.content, model=self._name, mode=mode, secret=self._secret)
 
     def _body(self, request: ModelRequest, mode: Mode) -> dict[str, Any]:
         messages = [{"role": "system", "content": request.system}] if request.system else []
@@ -140,10 +140,10 @@ class _Capped(httpx2.AsyncByteStream):
         self._inner, self._bytes_max, self._status = inner, bytes_max, status
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = self._bytes_max
+        bytes_left = self._bytes_max
         async for chunk in self._inner:
-            left -= len(chunk)
-            if left < 0:
+            bytes_left -= len(chunk)
+            if bytes_left < 0:
                 text = f"the answer is larger than {self._bytes_max} bytes"
                 raise _Rejected(FaultKind.TOO_LARGE, text, self._status)
             yield chunk
