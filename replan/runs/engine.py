@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from actors.handlers.registry import Registry
+from actors.handlers.tools import ending_actors
 from actors.run.ids import is_child
 from actors.run.kind import ChildRun, PreparedRun, Resources
 from actors.run.result import RunResult, RunView
@@ -261,8 +262,8 @@ class Engine:
     async def finish_cancelled(self, run: str) -> RunResult:
         """Cancel a run that nobody drives: post the message if it is not there yet, and record the end.
 
-        No model is called. A run that has finished is left as it is. Raises `Held`, `JournalDamaged`, `KindUnknown`,
-        and as `cancel` does.
+        No model is called, and no tool; what is left of a killed driver's tools is ended. A run that has finished is
+        left as it is. Raises `Held`, `JournalDamaged`, `KindUnknown`, and as `cancel` does.
         """
         await check_own(self, run, "cancel RUN")
         return await self.end_cancelled(run)
@@ -274,7 +275,9 @@ class Engine:
             await cancel_children(self, loaded.kind, run, loaded.state)
             return await self.result(run)
         await self.post_cancel(run)
-        supervisor = self.supervisor(run, loaded.kind, [], DETACHED)
+        common = loaded.kind.run_state(loaded.state)
+        calls = () if common is None else [tool.request for tool in common.tools.values()]
+        supervisor = self.supervisor(run, loaded.kind, ending_actors(calls, self.clock.now), DETACHED)
         ending = await supervisor.drive()
         await cancel_children(self, loaded.kind, run, supervisor.state)
         return self.view(run, loaded.kind, supervisor.state, _STATUS[ending])
