@@ -4,8 +4,8 @@ A tool changes the world, so two rules differ from those of model calls. A tool 
 withdrawn and never called again by itself. Where a crash left open whether it ran, a person is asked, after whatever
 still runs of it has been ended or has ended.
 
-A run that is ended from outside, by a person, a limit or a fault, is over once its tools are: one that is not repeatable
-runs to its end, a repeatable one is ended.
+A run that is ended from outside, by a person, a limit or a fault, is over once its tools are: one that is not
+repeatable runs to its end, a repeatable one is ended.
 
 A call is requested, then recorded as started, with the name of its process and before it does anything, then finished.
 A driver that takes the run over first has the process of an earlier driver's call ended (`checking`); then it calls a
