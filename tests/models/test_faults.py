@@ -72,7 +72,7 @@ def test_every_status_has_a_kind(status, body):
 @given(st.binary(max_size=200))
 def test_any_body_is_read(body):
     """A body is a reply or a fault."""
-    assert isinstance(read_completion(body, model="m", mode="text"), Reply | Fault)
+    assert isinstance(read_completion(body, asked="m", mode="text"), Reply | Fault)
 
 
 def test_final_faults_are_refunded():

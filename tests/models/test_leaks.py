@@ -86,7 +86,7 @@ async def test_a_server_that_echoes_the_key_learns_us_nothing_of_it(raw):
 
 def test_a_key_that_is_a_placeholder_leaves_a_model_its_words():
     """Servers on the user's own machine take any key."""
-    reply = read_completion(body("ask ollama, or test"), model="m", mode="text", secret="ollama")
+    reply = read_completion(body("ask ollama, or test"), asked="m", mode="text", secret="ollama")
     assert isinstance(reply, Reply)
     assert reply.text == "ask ollama, or test"
 
@@ -115,7 +115,7 @@ def test_other_secrets_in_a_fault_are_removed_by_their_form():
 def test_a_lone_surrogate_is_a_reply_that_is_rejected_with_feedback(raw):
     """It can be stored, and the author is told what was wrong."""
     whole = b'{"choices": [{"message": {"content": ' + raw + b'}, "finish_reason": "stop"}], "model": "m"}'
-    reply = read_completion(whole, model="m", mode="text")
+    reply = read_completion(whole, asked="m", mode="text")
     assert isinstance(reply, Reply)
     reply.text.encode()
     unreadable = read_reply('{"text": "' + reply.text + '"}')
@@ -125,7 +125,7 @@ def test_a_lone_surrogate_is_a_reply_that_is_rejected_with_feedback(raw):
 
 def test_a_body_that_is_no_completion_stays_a_fault():
     """Only the text is repaired."""
-    fault = read_completion(rb'{"error": "\ud800"}', model="m", mode="text")
+    fault = read_completion(rb'{"error": "\ud800"}', asked="m", mode="text")
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.BAD_REPLY
     fault.message.encode()

@@ -18,7 +18,7 @@ def resume_run(invocation: Invocation, run: str | None, *, no_input: bool, as_js
 
 
 async def _resume(options: Foreground, name: str | None) -> int:
-    async with opened(options.invocation) as engine:
+    async with opened(options.invocation, drives=True) as engine:
         run = await newest_run(engine, unfinished=True) if name is None else await run_named(engine, name)
         row = await engine.journal.row(run)
 
