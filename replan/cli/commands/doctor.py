@@ -42,7 +42,13 @@ from runtime.process.identity import is_dead
 
 REACH_SECONDS = 5.0
 
-_NEEDS = {"budget": {"config", "journal"}, "hosts": {"journal"}, "notify": {"config"}, "model": {"config"}}
+_NEEDS = {
+    "plug-ins": {"config"},
+    "budget": {"config", "journal"},
+    "hosts": {"journal"},
+    "notify": {"config"},
+    "model": {"config"},
+}
 """The checks that must succeed before another one is made."""
 
 
@@ -84,9 +90,9 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
         ("trio", lambda: version("trio")),
         ("openai", lambda: version("openai")),
         ("data", lambda: f"{data_root()}, {len(shipped_workflows(data_root()))} workflows"),
-        ("plug-ins", _plugins),
         ("home", lambda: _home(environment)),
         ("config", lambda: _config(environment)),
+        ("plug-ins", _plugins),
         ("journal", lambda: trio.run(_journal, environment)),
         ("budget", lambda: trio.run(_budget, environment)),
         ("hosts", lambda: trio.run(_hosts, environment)),
