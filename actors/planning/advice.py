@@ -18,11 +18,9 @@ _BY_CODE: Mapping[str, str] = {
 }
 _BY_FAMILY: Mapping[str, str] = {
     "reply": "use another model, or a server that keeps to the JSON that it is asked for",
-    "field": "use another model, or a server that keeps to the schema that it is asked for",
     "requirements": "answer in the problem what was asked, and run it again",
     "tool": "make the tool work that failed",
     "child": "look at the run of the step that failed",
-    "plan": "use another model, or a workflow with larger backtrack budgets",
 }
 
 
