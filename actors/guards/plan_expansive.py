@@ -18,10 +18,10 @@ from actors.guards.plan_settings import (
     sort_findings,
 )
 from actors.guards.port import Guard, GuardDefinition
-from actors.plans.exploration import DeadEnd, Exploration, explore
+from actors.plans.exploration import DeadEnd, Exploration, explore_plan
 from actors.plans.formatting import ITEMS_MAX, printable, quoted_list
 from actors.plans.plan import Invariant, Plan
-from actors.plans.semantics import compile_plan, replay
+from actors.plans.semantics import replay
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 
@@ -41,7 +41,7 @@ def make(config: Mapping[str, Any]) -> Guard:
         soundness = check_soundness(structure, plan, order, settings, whole=True)
         exploration = soundness.exploration
         if exploration is None and soundness.sound:
-            exploration = explore(compile_plan(plan, order), settings.max_explorations)
+            exploration = explore_plan(plan, order, settings.max_explorations)
         if exploration is None:
             return plan_verdict("plan_expansive", soundness.findings, soundness.score, soundness.facts)
         trace_findings = _check_traces(plan, exploration, settings, soundness)

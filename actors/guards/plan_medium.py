@@ -12,13 +12,12 @@ from actors.guards.plan_minimal import SCORE_MAX, Structure, check_structure
 from actors.guards.plan_settings import WORKFLOW_SETTINGS, Settings, plan_verdict, read_settings, sort_findings
 from actors.guards.port import Guard, GuardDefinition
 from actors.plans.contingency import contingent_steps, reachable_by_failure
-from actors.plans.exploration import Exploration, explore
+from actors.plans.exploration import Exploration, explore_plan
 from actors.plans.formatting import ITEMS_MAX, id_list, printable, quoted_list
 from actors.plans.graph import Order
 from actors.plans.nominal import Cause, NominalRun, Unmet
 from actors.plans.plan import Plan, Step
 from actors.plans.relevance import orphans
-from actors.plans.semantics import compile_plan
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 
@@ -279,7 +278,7 @@ def _check_policy(result: Soundness, plan: Plan, order: Order, settings: Setting
     for step in order.steps:
         if lost := sorted(step.preconditions - produced):
             result.findings.append(_not_produced(step, lost).model_copy(update={"severity": "warning"}))
-    exploration = explore(compile_plan(plan, order), settings.max_explorations, until_success=not whole)
+    exploration = explore_plan(plan, order, settings.max_explorations, until_success=not whole)
     result.exploration = exploration
     if exploration.succeeds:
         return

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from actors.plans.bitsets import bits
+from actors.plans.graph import Order
+from actors.plans.plan import Plan
 from actors.plans.semantics import (
     FAIL,
     OK,
@@ -17,6 +19,7 @@ from actors.plans.semantics import (
     after_failure,
     after_success,
     broken_invariants,
+    compile_plan,
     goal_holds,
     is_ready,
     trace_item,
@@ -29,6 +32,13 @@ Edge = tuple[int, int, str]
 
 Assurance = Literal["none", "weak", "strong_cyclic", "strong"]
 """What the traces that do not escalate guarantee, from weakest to strongest (Cimatti et al. 2003)."""
+
+WORK_PER_CONFIGURATION = 40
+"""Units of work for each configuration that may be visited; a unit takes about a quarter of a microsecond."""
+WORK_CONFIGURATIONS_MIN = 100_000
+"""The number of configurations whose work is allowed at least: about two seconds of processor."""
+PROGRAM_BITS_MAX = 400_000_000
+"""Bits of the largest program that is compiled: about 50 MB."""
 
 DEAD_ENDS_MAX = 100
 """The most dead ends whose trace is kept."""
@@ -74,8 +84,25 @@ class Exploration:
 
 
 def explore(program: Program, limit: int, *, until_success: bool = False) -> Exploration:
-    """Visit at most `limit` configurations; `until_success` stops at the first trace that ends with the goal."""
+    """Visit at most `limit` configurations; `until_success` stops at the first trace that ends with the goal.
+
+    The work is limited too, since a configuration may have many outcomes. It is counted, not timed, so that the result
+    is the same on every machine.
+    """
     return _Explorer(program).run(limit, until_success=until_success)
+
+
+def explore_plan(plan: Plan, order: Order, limit: int, *, until_success: bool = False) -> Exploration:
+    """Compile and explore a plan; one whose program is too large is not explored, and the result is not complete."""
+    named = set(plan.goal_state)
+    for invariant in plan.invariants:
+        named |= invariant.when | invariant.must | invariant.must_not
+    for step in plan.steps:
+        named |= step.preconditions | step.effects | step.delete_effects
+        named |= step.failure_effects | step.failure_delete_effects
+    if len(named) * (len(named) + 6 * len(plan.steps)) > PROGRAM_BITS_MAX:
+        return Exploration()
+    return explore(compile_plan(plan, order), limit, until_success=until_success)
 
 
 class _Explorer:
@@ -105,22 +132,29 @@ class _Explorer:
         self._escalating_steps = 0
         self._escalating: list[int] = []
         self._result = Exploration()
+        size = len(program.steps) + len(program.tokens)
+        self._edge_work = 20 + size // 8 + 4 * len(program.invariants)
+        if any(program.reset):
+            self._edge_work += 4 * len(program.steps)
+        self._work = 0
+        self._work_max = 0
 
     def run(self, limit: int, *, until_success: bool) -> Exploration:
         """Explore, then compute the result."""
         program, result = self._program, self._result
+        self._work_max = max(limit, WORK_CONFIGURATIONS_MIN) * WORK_PER_CONFIGURATION
         initial = self._reducer.initial()
         self._add(initial, initial.pending, None)
         for position in broken_invariants(program, Configuration(initial.pending, initial.tokens)):
             result.broken[position] = ()
         successes: list[int] = []
         dead_ends: list[int] = []
-        while result.explored < min(limit, len(self._reduced)):
+        while result.explored < min(limit, len(self._reduced)) and not self._exhausted:
             number = result.explored
             result.explored += 1
             ready, reduced = self._ready[number], self._reduced[number]
             if ready:
-                self._expand(number, self._stubborn_sets.choose(reduced, ready) if self._stubborn_sets else ready)
+                self._expand(number, self._choose(reduced, ready))
             elif goal_holds(program, Configuration(reduced.pending, reduced.tokens)):
                 successes.append(number)
                 if until_success:
@@ -128,12 +162,25 @@ class _Explorer:
             else:
                 dead_ends.append(number)
         result.succeeds = bool(successes)
-        result.complete = result.explored == len(self._reduced)
+        result.complete = result.explored == len(self._reduced) and not self._exhausted
         result.escalations = tuple(sorted(program.steps[index].step_id for index in bits(self._escalating_steps)))
         result.dead_ends = self._dead_end_traces(dead_ends)
         if result.complete:
             self._assess(successes, dead_ends)
         return result
+
+    @property
+    def _exhausted(self) -> bool:
+        """Whether the limit of work is reached."""
+        return self._work > self._work_max
+
+    def _choose(self, reduced: Reduced, ready: int) -> int:
+        """Return the ready steps to explore."""
+        if self._stubborn_sets is None:
+            return ready
+        chosen, iterations = self._stubborn_sets.choose(reduced, ready, self._work_max - self._work)
+        self._work += iterations
+        return chosen
 
     def _expand(self, number: int, chosen: int) -> None:
         """Visit every outcome of the chosen steps."""
@@ -141,6 +188,8 @@ class _Explorer:
         now = Configuration(reduced.pending, reduced.tokens)
         escalates = False
         for index in bits(chosen):
+            if self._exhausted:
+                break
             self._connect(number, index, OK, after_success(program, now, index))
             if not program.can_fail[index]:
                 continue
@@ -157,6 +206,7 @@ class _Explorer:
 
     def _connect(self, number: int, index: int, outcome: str, after: Configuration) -> None:
         """Record that an outcome of a step leads from a configuration to another one."""
+        self._work += self._edge_work
         before = self._reduced[number]
         reduced = self._reducer.successor(before, after)
         target = self._numbers.get(reduced)

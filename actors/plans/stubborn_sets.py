@@ -32,22 +32,29 @@ class StubbornSets:
         self._visible = mask_of([index for index in indices if observed & self._touched(index)])
         self._resetters = transposed(len(program.steps), program.reset)
         self._conflicts: dict[int, int] = {}
+        self._work, self._step_work = 0, 3 + len(program.steps) // 1_000
 
-    def choose(self, reduced: Reduced, ready: int) -> int:
-        """Return a non-empty subset of the ready steps that it is sufficient to explore from this configuration."""
+    def choose(self, reduced: Reduced, ready: int, work_max: int) -> tuple[int, int]:
+        """Return a non-empty subset of the ready steps that it is sufficient to explore from this configuration.
+
+        The second value is the work of the search, in units of `actors.plans.exploration`. The search ends soon after
+        `work_max`, with the best subset so far.
+        """
         best, size = ready, ready.bit_count()
+        self._work = 0
         for seed in bits(ready):
-            if size == 1:
+            if size == 1 or self._work > work_max:
                 break
             stubborn = self._stubborn(seed, reduced, ready, size)
             if stubborn and stubborn.bit_count() < size:
                 best, size = stubborn, stubborn.bit_count()
-        return best
+        return best, self._work
 
     def _stubborn(self, seed: int, reduced: Reduced, ready: int, size: int) -> int:
         """Return the ready steps of the smallest closed set around the seed, or 0 if they are at least `size`."""
         closed, queue = 0, 1 << seed
         while queue:
+            self._work += self._step_work
             low = queue & -queue
             closed |= low
             if (closed & ready).bit_count() >= size:
