@@ -7,9 +7,9 @@ import pytest
 
 from actors.guards.built_in import BUILT_IN
 from replan.setup.command_name import program
-from tests.cli.cases import ANALYSIS, ASKING, PLAN
 from tests.cli.conftest import ROOT, run_id
-from tests.cli.test_inputs import refused
+from tests.cli.samples import ANALYSIS, ASKING, PLAN
+from tests.cli.test_bad_input import refused
 
 
 def test_a_mistyped_command_gets_a_suggestion(replan):

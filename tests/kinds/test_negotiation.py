@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import replan
 from replan.cli.app import app
-from tests.cli.cases import ASKING, PROBLEM, write_script
+from tests.cli.samples import ASKING, PROBLEM, write_script
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 30.0
