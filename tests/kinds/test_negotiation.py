@@ -143,6 +143,14 @@ def test_a_run_of_the_kind_can_be_cancelled(call, run):
     assert shown(call, run)["outcome"] == "cancelled"
 
 
+def test_an_end_that_is_not_a_success_has_exit_code_3(call, run):
+    """`no_deal` is an outcome of this kind alone."""
+    call("resume", run, "--no-input")
+    assert call("answer", f"{run}/q1", "no").exit_code == 0
+    done = call("resume", run, "--json")
+    assert (done.exit_code, shown(call, run)["outcome"]) == (3, "no_deal"), done.output
+
+
 def test_a_host_drives_runs_of_the_kind_and_their_log_is_followed(call, run, process, home):
     """Host and follower are real processes that find the kind by its entry point alone."""
     host = process("host", "--json")

@@ -1,4 +1,4 @@
-"""What the loopback server of the tests answers with, and scripts that choose an answer by the step that asks."""
+"""Answers of the loopback server of the tests, and scripts that select an answer by the step of a request."""
 
 import json
 import re
@@ -13,7 +13,7 @@ _DESCRIBED = frozenset({"reply", "status", "hang", "cut", "huge", "html", "no_ch
 
 @dataclass(frozen=True)
 class Answer:
-    """What the server does with one request. Make one with the class methods; `slowly` puts a delay before any."""
+    """The server's answer to one request. Created by the class methods; `slowly` adds a delay."""
 
     kind: Literal["send", "hang", "cut", "huge"] = "send"
     status: int = 200
@@ -118,9 +118,11 @@ def request_parts(request_id: str) -> dict[str, str]:
 
 
 def by_step(script: Mapping[str, Any]) -> Handler:
-    """Return a handler that answers by the step in the request id, as the module's docstring says."""
-    lists = {step: [as_answer(item) for item in given] for step, given in script.items() if isinstance(given, list)}
-    always = {step: as_answer(given) for step, given in script.items() if not isinstance(given, list)}
+    """Return a handler that answers by the step in the request id, as described in `tests.support.openai_server`."""
+    lists = {
+        step: [as_answer(item) for item in answers] for step, answers in script.items() if isinstance(answers, list)
+    }
+    always = {step: as_answer(answer) for step, answer in script.items() if not isinstance(answer, list)}
     used: dict[str, int] = {}
     lock = threading.Lock()
 
@@ -132,8 +134,10 @@ def by_step(script: Mapping[str, Any]) -> Handler:
         with lock:
             at = used.get(name, 0)
             used[name] = at + 1
-        given = lists.get(name, [])
-        return given[at] if at < len(given) else Answer.fault(404, f"the script has no answer {at + 1} for {step!r}")
+        answers = lists.get(name, [])
+        return (
+            answers[at] if at < len(answers) else Answer.fault(404, f"the script has no answer {at + 1} for {step!r}")
+        )
 
     return handle
 
@@ -146,24 +150,24 @@ def as_answer(item: Any) -> Answer:
         return Answer.say(item)
     if not isinstance(item, dict) or not (_DESCRIBED & item.keys()):
         return Answer.value(item)
-    wanted = dict(item)
-    delay = float(wanted.pop("delay_seconds", 0))
-    [kind] = _DESCRIBED & wanted.keys()
-    given = wanted.pop(kind)
-    made: Answer
+    description = dict(item)
+    delay = float(description.pop("delay_seconds", 0))
+    [kind] = _DESCRIBED & description.keys()
+    value = description.pop(kind)
+    answer: Answer
     match kind:
         case "reply":
-            made = Answer.say(given if isinstance(given, str) else json.dumps(given), **wanted)
+            answer = Answer.say(value if isinstance(value, str) else json.dumps(value), **description)
         case "status":
-            made = Answer.fault(given, **wanted)
+            answer = Answer.fault(value, **description)
         case "cut":
-            made = Answer.cut_after(given)
+            answer = Answer.cut_after(value)
         case "huge":
-            made = Answer.huge(given)
+            answer = Answer.huge(value)
         case "hang":
-            made = Answer.hang()
+            answer = Answer.hang()
         case "html":
-            made = Answer.html()
+            answer = Answer.html()
         case _:
-            made = Answer.no_choices()
-    return made.slowly(delay)
+            answer = Answer.no_choices()
+    return answer.slowly(delay)
