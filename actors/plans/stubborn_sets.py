@@ -11,14 +11,16 @@ count as dependent on each other.
 from actors.plans.bitsets import bits, mask_of, transposed
 from actors.plans.semantics import Program
 from actors.plans.state_reduction import Reduced, Reducer
+from actors.plans.work import Work
 
 
 class StubbornSets:
     """Computes the stubborn sets of one program."""
 
-    def __init__(self, program: Program, reducer: Reducer) -> None:
+    def __init__(self, program: Program, reducer: Reducer, work: Work) -> None:
         self._program = program
         self._reducer = reducer
+        self._work = work
         indices = range(len(program.steps))
         self._deletes = [
             program.deletes[index] & ~program.adds[index]
@@ -30,31 +32,25 @@ class StubbornSets:
         for when, must, must_not in program.invariants:
             observed |= when | must | must_not
         self._visible = mask_of([index for index in indices if observed & self._touched(index)])
-        self._resetters = transposed(len(program.steps), program.reset)
+        self._resetters = _resetters(program)
         self._conflicts: dict[int, int] = {}
-        self._work, self._step_work = 0, 3 + len(program.steps) // 1_000
 
-    def choose(self, reduced: Reduced, ready: int, work_max: int) -> tuple[int, int]:
-        """Return a non-empty subset of the ready steps that it is sufficient to explore from this configuration.
-
-        The second value is the work of the search, in units of `actors.plans.exploration`. The search ends soon after
-        `work_max`, with the best subset so far.
-        """
+    def choose(self, reduced: Reduced, ready: int) -> int:
+        """Return a non-empty subset of the ready steps that it is sufficient to explore from this configuration."""
         best, size = ready, ready.bit_count()
-        self._work = 0
         for seed in bits(ready):
-            if size == 1 or self._work > work_max:
+            if size == 1:
                 break
             stubborn = self._stubborn(seed, reduced, ready, size)
             if stubborn and stubborn.bit_count() < size:
                 best, size = stubborn, stubborn.bit_count()
-        return best, self._work
+        return best
 
     def _stubborn(self, seed: int, reduced: Reduced, ready: int, size: int) -> int:
         """Return the ready steps of the smallest closed set around the seed, or 0 if they are at least `size`."""
         closed, queue = 0, 1 << seed
         while queue:
-            self._work += self._step_work
+            self._work.spend(1 + self._work.item)
             low = queue & -queue
             closed |= low
             if (closed & ready).bit_count() >= size:
@@ -80,9 +76,12 @@ class StubbornSets:
         if conflicts is None:
             program = self._program
             conflicts = program.reset[index] | self._resetters[index]
+            read = program.needs[index] | self._reducer.produces[index]
+            items = self._deletes[index].bit_count() + read.bit_count()
+            self._work.spend(self._work.stored + items * self._work.item)
             for token in bits(self._deletes[index]):
                 conflicts |= self._reducer.users[token] | self._reducer.producers[token]
-            for token in bits(program.needs[index] | self._reducer.produces[index]):
+            for token in bits(read):
                 conflicts |= self._deleters[token]
             if self._visible >> index & 1:
                 conflicts |= self._visible
@@ -95,3 +94,18 @@ class StubbornSets:
         return (
             program.adds[index] | program.deletes[index] | program.failure_adds[index] | program.failure_deletes[index]
         )
+
+
+def _resetters(program: Program) -> list[int]:
+    """Return for each step the bit set of the steps whose failure makes it pending again.
+
+    A failure resets its target and all that depends on it, so a step inherits the resetters of its dependencies.
+    """
+    result = [0] * len(program.steps)
+    for index, step in enumerate(program.steps):
+        if step.goes_back_to is not None:
+            result[program.order.index[step.goes_back_to]] |= 1 << index
+    for index, dependencies in enumerate(program.order.dependencies):
+        for dependency in dependencies:
+            result[index] |= result[dependency]
+    return result
