@@ -117,10 +117,10 @@ def test_similar_ids_are_searched_for_a_few_steps_with_short_ids(monkeypatch):
     monkeypatch.setattr(plan_minimal, "get_close_matches", close)
     ids = [f"step_{n:03}" for n in range(50)]
     judge("minimal", plan(*(step(name, "start", "goal", after=f"{name}x") for name in ids)))
-    assert [count for _, count, _ in compared] == [50] * plan_minimal.NEAR_STEPS_MAX
+    assert [count for _, count, _ in compared if count] == [50] * plan_minimal.NEAR_STEPS_MAX
     compared.clear()
     judge("minimal", plan(*(step("n" * 100 + name, "start", "goal", after=f"{name}x") for name in ids)))
-    assert [count for _, count, _ in compared] == [0] * plan_minimal.NEAR_STEPS_MAX
+    assert [count for _, count, _ in compared if count] == []
     compared.clear()
     judge("minimal", plan(*(step(name, "start", "goal", after="n" * 100 + name) for name in ids)))
     assert not compared
