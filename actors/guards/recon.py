@@ -51,7 +51,7 @@ class _Search:
     """Searches for items in the texts of the user, up to `SEARCH_MAX`."""
 
     def __init__(self, context: Context) -> None:
-        self._texts = [folded(text) for text in context.said]
+        self._texts = [folded(text) for text in context.user_texts]
         self._cost = sum(len(text) + 100 for text in self._texts)
         self._left = SEARCH_MAX
         self._results: dict[str, bool] = {}

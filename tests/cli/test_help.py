@@ -16,6 +16,7 @@ COMMANDS = [
     "resume",
     "runs",
     "show",
+    "export",
     "log",
     "questions",
     "answer",
@@ -24,6 +25,7 @@ COMMANDS = [
     "experiment",
     "workflow",
     "doctor",
+    "version",
 ]
 
 
