@@ -29,10 +29,10 @@ _PER_CALL = ("no tokens left", "no money left")
 
 def outcome_lines(result: Result, program: str = "replan") -> list[Line]:
     """Return the whole report; `program` is how the user calls this program."""
-    if result.succeeded and result.plan is None:
+    if result.succeeded and result.plan_json is None:
         return [*_artifacts(result), *_warnings(result), used(result)]
     if result.succeeded:
-        return [*plan_lines(result.plan), BLANK, *_warnings(result), _proof(result), used(result)]
+        return [*plan_lines(result.plan_json), BLANK, *_warnings(result), _proof(result), used(result)]
     rows = list(heading(result, "No plan"))
     if any(finding.message[:100] in result.why for finding in result.findings):
         rows = rows[:1]  # The findings below say the reason in full.
@@ -92,7 +92,7 @@ def _proof(result: Result) -> Line:
     """Return what the plan guard proved."""
     facts = result.proof
     if "level" not in facts:  # A guard of the user's own measures something else.
-        guards = [step.guard for step in result.path if step.value == result.plan]
+        guards = [step.guard for step in result.path if step.value == result.plan_json]
         return line(f"Accepted by {guards[-1] if guards else 'its guard'}.", "green")
     text = f"Proved at level {facts['level']}"
     if facts.get("assurance") is not None:

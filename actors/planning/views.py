@@ -53,8 +53,8 @@ def _mermaid(state: PlanningState, result: Result, program: str) -> Document:
 def _proved(state: PlanningState, result: Result, view: str, program: str) -> Any:
     """Return the proved plan. Raises `UsageProblem` that says why there is none."""
     run = result.run_id
-    if result.plan is not None:
-        return result.plan
+    if result.plan_json is not None:
+        return result.plan_json
     if isinstance(state, State) and "plan" not in state.config.roles.values():
         cause = f"the workflow {state.config.workflow.name} of run {run} makes no plan"
         raise UsageProblem(cause, place=f"--{view}", hint=f"`{program} show {run}` shows what it makes")

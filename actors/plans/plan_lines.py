@@ -56,10 +56,11 @@ def _step(number: int, step: Step, *, contingent: bool) -> Iterator[Line]:
     checked = f"{step.guard}, " if step.guard else ""
     again = ", may run again" if step.repeatable else ""
     yield _field("guard", [f"{checked}{counted(step.retry_budget, 'attempt')}{again}"])
-    yield _field("fails", [_failure(step)])
+    yield _field("fails", [failure_text(step)])
 
 
-def _failure(step: Step) -> str:
+def failure_text(step: Step) -> str:
+    """Return the consequence of a step's final failure."""
     match step.on_failure:
         case "escalate" | "never" | "continue":
             text = {

@@ -61,6 +61,10 @@ class RunResult:
         """Return what the kind adds to the object that `--json` prints."""
         return {}
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the one object that `--json` prints, as `to_json` does."""
+        return self.to_json()
+
     def to_json(self) -> dict[str, Any]:
         """Return the one object that `--json` prints."""
         shown: dict[str, Any] = {"run_id": self.run_id, "status": self.status}
