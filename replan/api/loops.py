@@ -1,6 +1,7 @@
-"""Which event loop the caller runs, and how a function of the API works in each: trio, asyncio, or none."""
+"""The event loop of the caller, and the forms of a function of the API: in trio, in asyncio, and in neither."""
 
 import inspect
+import sys
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, ParamSpec, TypeVar
 
@@ -26,13 +27,8 @@ def running_loop() -> Loop | None:
 
 
 def _in_asyncio() -> bool:
-    import asyncio  # noqa: PLC0415 - a program that does not use it need not load it
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
+    events: Any = sys.modules.get("asyncio.events")  # A program that has not loaded it has no such loop.
+    return events is not None and events._get_running_loop() is not None  # noqa: SLF001 - documented for such use
 
 
 async def in_any_loop(work: Callable[[], Awaitable[T]]) -> T:
