@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from actors.planning.result import Result
     from actors.plans.plan import Plan, Step
     from actors.plans.proved_plan import ProvedPlan
-    from actors.run.result import RunResult
+    from actors.run.result import OpenQuestion, RunResult
     from actors.values.artifacts import Artifact, Context
     from actors.values.findings import Finding, Verdict
     from replan.api.admit import aadmit, admit
@@ -37,6 +37,7 @@ __all__ = [
     "Finding",
     "Heard",
     "Held",
+    "OpenQuestion",
     "Plan",
     "ProvedPlan",
     "ReplanError",
@@ -78,6 +79,7 @@ _HOMES = {
     "Finding": "actors.values.findings",
     "Heard": "replan.runs.inbox",
     "Held": "runtime.core.errors",
+    "OpenQuestion": "actors.run.result",
     "Plan": "actors.plans.plan",
     "ProvedPlan": "actors.plans.proved_plan",
     "ReplanError": "runtime.core.errors",

@@ -8,7 +8,7 @@ from typing import Any
 from actors.planning.state import Node, State
 from actors.plans.proved_plan import ProvedPlan, proved_plan
 from actors.run.questions import Question
-from actors.run.result import RunResult, RunView, question_json, result_fields
+from actors.run.result import OpenQuestion, RunResult, RunView, question_json, result_fields
 from actors.search.moves import Search
 from actors.values.findings import Finding
 from runtime.models.replies import Parsed
@@ -95,12 +95,12 @@ def result_of(view: RunView) -> Result:
     )
 
 
-def question_of(run: str, state: State, question: Question) -> dict[str, Any]:
+def question_of(run: str, state: State, question: Question) -> OpenQuestion:
     """Return an open question as plain data; a review has the artifact, as its author wrote it."""
     shown = question_json(run, question)
     node = state.nodes[question.request.node]
     if question.request.review and node.artifact is not None:
-        shown |= {"node": node.node, "artifact": node.artifact.shown}
+        shown["node"], shown["artifact"] = node.node, node.artifact.shown
     return shown
 
 

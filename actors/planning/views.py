@@ -22,7 +22,7 @@ from runtime.core.events import Record
 
 def _question(run: str, state: PlanningState, question: Question) -> dict[str, Any]:
     assert isinstance(state, State)
-    return question_of(run, state, question)
+    return {**question_of(run, state, question)}
 
 
 def _tree(

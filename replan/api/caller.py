@@ -13,6 +13,7 @@ import trio
 
 from actors.guards.port import AnyGuard
 from actors.handlers.generators import TextMaker
+from actors.run.result import OpenQuestion
 from replan.api.options import Ask, Driving
 
 CANCEL_SECONDS = 1.0
@@ -55,7 +56,7 @@ class Caller:
         answer = await trio.to_thread.run_sync(work, abandon_on_cancel=True)
         return await self._in_loop(lambda: answer) if inspect.isawaitable(answer) else answer
 
-    async def _ask(self, ask: Ask, question: Any) -> str | None:
+    async def _ask(self, ask: Ask, question: OpenQuestion) -> str | None:
         answer: str | None = await self._in_loop(partial(ask, question))
         return answer
 

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, cast
 
 import trio
 
-from actors.run.result import RunResult
+from actors.run.result import OpenQuestion, RunResult
 from replan.api.options import Ask, Driving
 from replan.runs.engine import Engine
 from replan.runs.session import RunSession
@@ -132,7 +132,7 @@ class TrioRun(Run[R]):
             result = await session.drive(self.stop)
         return result
 
-    async def _asked(self, ask: Ask, question: dict[str, Any]) -> str:
+    async def _asked(self, ask: Ask, question: OpenQuestion) -> str:
         """Return the answer of `ask`; empty for none, and where the run is to stop before there is one."""
         text = ""
         with trio.CancelScope() as self._asking:

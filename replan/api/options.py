@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any
 
 from actors.guards.port import AnyGuard
 from actors.handlers.generators import TextMaker
+from actors.run.result import OpenQuestion
 from replan.runs.engine import Engine
 from replan.runs.home import open_home
 from replan.setup.kinds import Kinds
@@ -34,7 +34,7 @@ Home = Path | str | None
 """A home's folder; None is `$REPLAN_HOME`, else the platform's data folder."""
 Generate = TextMaker
 """A plug-in generator: a function from a context to text, async or not."""
-Ask = Callable[[Mapping[str, Any]], str | Awaitable[str | None] | None]
+Ask = Callable[[OpenQuestion], str | Awaitable[str | None] | None]
 """Answers a question: gets its `id`, `text` and `why`, and returns the answer; None or an empty text leaves it open."""
 
 _TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {

@@ -63,8 +63,10 @@ class _Slot:
     def get(self) -> TrioThread:
         """Return the thread, started if need be; that blocks for some milliseconds."""
         with self.lock:
-            thread = self.thread = self.thread or _started()
-            return thread
+            started = self.thread
+            if started is None:
+                started = self.thread = _started()
+        return started
 
     def close(self) -> None:
         """Stop the thread, if there is one; the next call starts another."""
@@ -87,7 +89,8 @@ os.register_at_fork(after_in_child=_SLOT.forget)
 
 async def trio_thread() -> TrioThread:
     """Return the process's trio thread, from an asyncio program."""
-    return _SLOT.thread or await asyncio.to_thread(_SLOT.get)
+    started = _SLOT.thread
+    return await asyncio.to_thread(_SLOT.get) if started is None else started
 
 
 def _started() -> TrioThread:

@@ -9,7 +9,7 @@ import time
 
 import anyio
 import pytest
-import trio
+import trio.lowlevel
 
 import replan
 from replan.api.handle import LEAVE_SECONDS
@@ -17,6 +17,8 @@ from tests.api.test_runs_in_loops import LOADED, PARK_SECONDS, only_run
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, PROBLEM, delayed_reply
 
 WORKFLOW = "name: mine\naction_pairs:\n  g_plan: {{generator: {generator}, guard: {guard}, prompt: plan_direct}}\n"
+CHECKPOINTS = {"trio": trio.lowlevel.checkpoint, "asyncio": functools.partial(asyncio.sleep, 0)}
+"""Functions that only work in their own event loop."""
 TENANT = contextvars.ContextVar("tenant", default="nobody")
 
 
@@ -122,7 +124,7 @@ def test_an_async_guard_runs_in_the_callers_event_loop(in_loop, backend, scripte
     seen = []
 
     async def mine(artifact, context):
-        await (asyncio.sleep(0) if backend == "asyncio" else trio.sleep(0))
+        await CHECKPOINTS[backend]()
         seen.append((threading.get_ident(), TENANT.get()))
         return accept()
 
@@ -139,7 +141,7 @@ def test_an_async_guard_runs_in_the_callers_event_loop(in_loop, backend, scripte
 
 def test_an_async_generator_function_runs_in_the_callers_event_loop(in_loop, backend, workflow):
     async def make(context):
-        await (asyncio.sleep(0) if backend == "asyncio" else trio.sleep(0))
+        await CHECKPOINTS[backend]()
         seen.append(threading.get_ident())
         return json.dumps(PLAN)
 
@@ -251,7 +253,9 @@ def test_the_end_of_the_event_loop_parks_runs_that_nobody_waits_for(scripted, tm
 
     async def main():
         task = asyncio.create_task(replan.asolve(PROBLEM, model=model, workflow="single", home=home))
-        while not await replan.aruns(home=home):
+        for _ in range(600):
+            if await replan.aruns(home=home):
+                break
             await asyncio.sleep(0.05)
         return task
 
