@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from actors.run.result import OpenQuestion, RunResult
     from actors.values.artifacts import Artifact, Context
     from actors.values.findings import Finding, Verdict
+    from actors.values.plugin_marks import generator, guard
     from replan.api.admit import aadmit, admit
     from replan.api.check import check
     from replan.api.handle import Run
@@ -64,6 +65,8 @@ __all__ = [
     "check",
     "decline",
     "drive",
+    "generator",
+    "guard",
     "resume",
     "runs",
     "show",
@@ -106,6 +109,8 @@ _HOMES = {
     "check": "replan.api.check",
     "decline": "replan.api.inbox",
     "drive": "replan.api.runs",
+    "generator": "actors.values.plugin_marks",
+    "guard": "actors.values.plugin_marks",
     "resume": "replan.api.runs",
     "runs": "replan.api.stored",
     "show": "replan.api.stored",

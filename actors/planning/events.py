@@ -35,6 +35,7 @@ from actors.run.questions import (
 from actors.run.waits import WaitEnded, WaitRequested
 from actors.search.strategies.tree import PruneCause
 from actors.values.findings import ReasonTag, Verdict
+from actors.values.plugin_marks import PlugInFile
 from runtime.core.events import Event, Seconds
 from runtime.core.ledger import Limits
 
@@ -69,6 +70,8 @@ class RunStarted(TimedEvent):
     """Where the workflow was found, to report later differences: a shipped name or a file's path; empty if nowhere."""
     given: tuple[str, ...] = ()
     """The workflow's keys that were given another value than the file's."""
+    plugins: tuple[PlugInFile, ...] = ()
+    """The plug-ins that come from files of the user's own, each with the hash of its file. Their code is not pinned."""
 
     @field_serializer("limits")
     def _all_limits(self, limits: Limits) -> dict[str, Any]:

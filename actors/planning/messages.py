@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from actors.run.messages import Faulted, Generated, Judged
+from actors.values.plugin_marks import PlugInFile
 from runtime.core.ledger import Limits
 from runtime.core.messages import Control
 
@@ -27,6 +28,8 @@ class Begin:
     """Where the workflow was found."""
     given: tuple[str, ...] = ()
     """The workflow's keys that were given another value than the file's."""
+    plugins: tuple[PlugInFile, ...] = ()
+    """The plug-ins that come from files of the user's own."""
 
 
 PlanningMessage = Begin | Generated | Faulted | Judged | Control

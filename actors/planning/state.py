@@ -17,6 +17,7 @@ from actors.search.progress import Progress
 from actors.search.strategies.tree import Standing
 from actors.values.artifacts import Artifact
 from actors.values.findings import ReasonTag, Verdict
+from actors.values.plugin_marks import PlugInFile
 from runtime.core.copies import changed
 from runtime.core.ledger import ZERO, Amount
 
@@ -110,7 +111,7 @@ class Branch:
 
     number: int = 0
     """Its place in the order in which branches were opened, from 0."""
-    progress: Progress = field(default_factory=dict)
+    progress: Progress = field(default_factory=lambda: Progress({}))
     """Where each step stands."""
     attempts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The nodes of each step that it knows of, oldest first."""
@@ -131,7 +132,7 @@ class Branch:
     pruned: str = ""
     """Why it was pruned; empty while it lives."""
     standing: Standing | None = None
-    """The strategy's view of it; None in a search that has one branch only."""
+    """The strategy's view of it; None where the strategy compares no branches."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +169,8 @@ class State:
     """Whether a changed requirement has not sent the search back yet."""
     resting: Mapping[str, float] = field(default_factory=dict)
     """Seconds that a rejected node waits before its step is retried, by node."""
+    plugins: tuple[PlugInFile, ...] = ()
+    """The plug-ins that come from files of the user's own, as they were at the start."""
 
     @property
     def latest(self) -> Branch:

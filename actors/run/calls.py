@@ -199,11 +199,10 @@ CallsAndLedger = tuple[Calls[Any], Ledger]
 
 def requested(calls: Calls[R], ledger: Ledger, request: R, epoch: int) -> CallsAndLedger:
     """Return calls and ledger after a call was asked for: it is reserved."""
-    name, call = request.request_id, request.call
-    opened: dict[str, Any] = {"open": {**calls.open, name: OpenCall(request, epoch)}}
-    if call in calls.tries:  # A further try of the same call.
-        opened["tries"] = {**calls.tries, call: replace(calls.tries[call], request=request, phase="open")}
-    return changed(calls, **opened), ledger.reserve(name, request.reserve)
+    name, tries = request.request_id, calls.tries
+    if tries and request.call in tries:  # A further try of the same call.
+        tries = {**tries, request.call: replace(tries[request.call], request=request, phase="open")}
+    return Calls({**calls.open, name: OpenCall(request, epoch)}, tries), ledger.reserve(name, request.reserve)
 
 
 def reissued(calls: Calls[C], ledger: Ledger, event: CallReissued, epoch: int) -> CallsAndLedger:
@@ -215,9 +214,10 @@ def reissued(calls: Calls[C], ledger: Ledger, event: CallReissued, epoch: int) -
 
 def answered(calls: Calls[C], ledger: Ledger, event: Replied) -> CallsAndLedger:
     """Return calls and ledger after a reply: its call is over, and settled at what it used."""
-    name, call = event.request_id, call_of(event.request_id)
-    tries = without(calls.tries, (call,)) if call in calls.tries else calls.tries
-    return changed(calls, open=without(calls.open, (name,)), tries=tries), ledger.settle(name, event.used)
+    name, tries = event.request_id, calls.tries
+    if tries:
+        tries = without(tries, (call_of(name),))
+    return Calls(without(calls.open, (name,)), tries), ledger.settle(name, event.used)
 
 
 def failed(calls: Calls[C], ledger: Ledger, event: CallFailed, *, parked: bool) -> CallsAndLedger:

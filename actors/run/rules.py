@@ -25,8 +25,7 @@ class Scope(StrEnum):
     COMMON = "common run"  # the common part of the state
     RUN = "run"  # the whole state
     BRANCH = "each branch"  # the state and a branch, for each in turn
-    LIVE = "each live branch"  # likewise, without the pruned ones
-    SEARCH = "all branches"  # the state and the tree that the strategy sees; None where there is one branch only
+    SEARCH = "all branches"  # the state and the tree that the strategy sees; None where it compares no branches
 
 
 @dataclass(frozen=True, slots=True)

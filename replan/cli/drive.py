@@ -58,7 +58,7 @@ async def drive_in_foreground(
                     notifier.take(record.event)
                 shown.on_record(record, state)
 
-            session = RunSession(engine, run, on_record, shown.note, notifier.tell)
+            session = RunSession(engine, run, on_record, shown.note, notifier.tell, heard=shown.heard)
             nursery.start_soon(signals.watch, shown.note, canceller.cancel, lambda: session.following)
             nursery.start_soon(_tick, shown)
             result = await start(session, signals.stop)

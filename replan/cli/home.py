@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager, nullcontext
 from actors.run.ids import is_child
 from replan.cli.logfile import logging_to
 from replan.cli.options import Invocation
+from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import notice
 from replan.runs import run_ids
 from replan.runs.engine import Engine
@@ -20,15 +21,22 @@ from runtime.journal.port import RunRow
 
 @asynccontextmanager
 async def opened(
-    invocation: Invocation, config: UserConfig | None = None, *, make: bool = False, inspect: bool = False
+    invocation: Invocation,
+    config: UserConfig | None = None,
+    *,
+    make: bool = False,
+    inspect: bool = False,
+    drives: bool = False,
 ) -> AsyncIterator[Engine]:
     """Open the home and its log, and yield the engine; `config` and `make` as `open_home` takes them.
 
-    With `inspect`, a home that cannot be written is read as it is.
+    With `inspect`, a home that cannot be written is read as it is. Only a command that `drives` runs loads plug-ins of
+    files.
 
     Only a command that starts something creates what is missing. The others find no runs then, and create no file.
     """
-    async with open_home(config=config, make=make, inspect=inspect) as engine:
+    plugins = registry_of(invocation) if drives else None
+    async with open_home(registry=plugins, config=config, make=make, inspect=inspect) as engine:
         home = locate_home()
         with logging_to(invocation) if home.journal.exists() and is_writable(home) else nullcontext():
             yield engine

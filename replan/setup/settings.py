@@ -80,6 +80,8 @@ class UserConfig(Config):
     """The limits of one process."""
     notify: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """A program with its arguments. It gets JSON on its standard input when a run waits for an answer."""
+    plugins: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    """Python files with guards and generators of the user's own; a relative path begins at the config file's folder."""
 
 
 @dataclass(frozen=True, slots=True)

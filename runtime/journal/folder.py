@@ -8,10 +8,11 @@ import errno
 import os
 import stat
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from runtime.core.errors import JournalError, JournalUnreadable, ReplanError, StorageFull, UsageProblem
+from runtime.core.errors import JournalError, JournalMoved, JournalUnreadable, ReplanError, StorageFull, UsageProblem
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
 
@@ -80,6 +81,24 @@ def prepare_file(path: Path, use_another: str = USE_ANOTHER) -> None:
         except OSError as error:
             cause = f"it cannot be made private: {os.strerror(error.errno or 0).lower()}"
             raise JournalUnreadable(str(path), cause, make_it_yours(use_another)) from error
+
+
+def in_place(path: Path) -> Callable[[], None]:
+    """Return a check that the file that is now at a path is still there. The check raises `JournalMoved`.
+
+    SQLite goes on writing to a file that was renamed or removed, and reports success. The check takes microseconds.
+    """
+    status = path.stat()
+
+    def check() -> None:
+        try:
+            current = path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            raise JournalMoved(str(path)) from None
+        if not os.path.samestat(status, current):
+            raise JournalMoved(str(path))
+
+    return check
 
 
 def _make_file(path: Path) -> None:

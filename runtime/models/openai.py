@@ -23,10 +23,12 @@ async def open_openai(
     base_url: str | None = None,
     clock: Clock | None = None,
     reply_bytes_max: int = BYTES_MAX,
+    stall_seconds: float | None = None,
 ) -> AsyncIterator["OpenAIModel"]:
     """Open a model of an OpenAI-compatible server; without a base URL, of OpenAI itself. It is always closed.
 
-    Proxies are taken from the environment, except for a server on this machine.
+    Proxies are taken from the environment, except for a server on this machine. `stall_seconds` is the longest silence
+    in a reply that has begun; None is the default.
 
     Raises:
         UsageProblem: for a key, base URL or proxy that is not valid.
@@ -38,7 +40,7 @@ async def open_openai(
     import httpx2  # noqa: PLC0415 - these take 0.4 s, which `replan --help` must not pay
     import openai  # noqa: PLC0415
 
-    from runtime.models.openai_client import CappedAnswers, OpenAIModel  # noqa: PLC0415
+    from runtime.models.openai_client import STALL_SECONDS, CappedAnswers, OpenAIModel  # noqa: PLC0415
 
     _check_proxies()
     try:
@@ -55,7 +57,15 @@ async def open_openai(
         text = " ".join(str(error).split()) if shown else "an address in the environment is not valid"
         hint = "check the proxy and certificate variables, such as HTTPS_PROXY and SSL_CERT_FILE"
         raise UsageProblem(f"the HTTP client cannot be set up: {text}", place="environment", hint=hint) from None
-    model = OpenAIModel(name, client, base_url=url, secret=secret, clock=clock or SystemClock())
+    model = OpenAIModel(
+        name,
+        client,
+        base_url=url,
+        secret=secret,
+        clock=clock or SystemClock(),
+        reply_bytes_max=reply_bytes_max,
+        stall_seconds=STALL_SECONDS if stall_seconds is None else stall_seconds,
+    )
     try:
         yield model
     finally:

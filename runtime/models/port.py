@@ -4,7 +4,7 @@ A transport fault is a value too (`Fault`), because it crosses a mailbox. What i
 can have reached the provider.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -89,6 +89,8 @@ class ModelRequest:
     """The prompt's context in structured form, for models in this process; it is never sent."""
     run: str = ""
     """The id of the run; may be empty."""
+    heard: Callable[[int], None] | None = field(default=None, compare=False)
+    """Called with the number of characters that the model has written so far, where the reply is streamed."""
 
     @property
     def client_request_id(self) -> str:

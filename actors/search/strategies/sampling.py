@@ -20,6 +20,8 @@ class _Samples:
     """The worst case of one sample, in calls."""
     moves: Search = Search.LINEAR
     """As in `Strategy`."""
+    compares: bool = True
+    """As in `Strategy`."""
 
     @property
     def branches_max(self) -> int:

@@ -64,12 +64,6 @@ class Standing:
     """The lowest score of a rejection that is still to be repaired; 1 if there is none."""
     made: tuple[str, ...] = ()
     """The texts of the artifacts in the accepted layers; empty once the next layer has begun."""
-    failed: bool = False
-    """Whether a rejection awaits a decision."""
-    halted: bool = False
-    """Whether it makes no attempts because a step is stuck."""
-    ready: tuple[str, ...] = ()
-    """The steps at which an attempt can begin."""
 
     @property
     def rank(self) -> tuple[int, float, int]:
@@ -132,6 +126,11 @@ class Strategy(Protocol):
     @property
     def moves(self) -> Search:
         """How each branch is searched."""
+        ...
+
+    @property
+    def compares(self) -> bool:
+        """Whether it compares branches. If not, there is only one, and no standings and no tree are made."""
         ...
 
     @property

@@ -11,7 +11,7 @@ from replan.cli.options import Invocation
 from replan.cli.terminal.console import out, print_json, rich_text
 from replan.runs.run_ids import ALL
 from replan.setup.command_name import program
-from replan.views.rows import row_line, row_to_json
+from replan.views.rows import head_line, row_line, row_to_json
 from runtime.journal.port import RunFilter
 
 
@@ -29,6 +29,8 @@ async def _list_runs(invocation: Invocation, waiting: bool, older_than: float | 
         print_json({"runs": [row_to_json(row, status) for row, status in rows]})
         return Exit.OK
     console, now = out(), time.time()
+    if rows:
+        console.print(rich_text(head_line()))
     for row, status in rows:
         console.print(rich_text(row_line(row, status, now)), no_wrap=True, overflow="ellipsis")
     if not rows:

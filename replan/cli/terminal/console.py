@@ -2,26 +2,22 @@
 
 import contextlib
 import io
-import json
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO, cast
+from typing import TextIO, cast
 
 from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
 from actors.values.lines import Line, LineTree, line
+from replan.cli.terminal.plain import print_json, print_text
 from replan.cli.terminal.width import width_of
 
 WIDE = 10_000
 """Columns where no terminal limits them: a line in a pipe is never folded."""
-
-_UNSHOWN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Characters that JSON may hold as they are, but that a terminal obeys or a reader of lines takes for a line's end."""
 
 __all__ = [
     "Lossy",
@@ -141,19 +137,6 @@ def show(lines: Iterable[Line]) -> None:
             folded = (head if number == 0 else Text(" " * each.hang)) + part
             folded.rstrip()
             console.print(folded)
-
-
-def print_text(text: str) -> None:
-    """Print text that is the result, as it is, on stdout."""
-    print(text, end="")  # noqa: T201 -- results go to stdout
-
-
-def print_json(value: Any, *, indent: int | None = 2) -> None:
-    """Print one JSON value on stdout, in characters that its encoding has and that no terminal obeys."""
-    ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
-    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
-    text = _UNSHOWN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-    print(text)  # noqa: T201 -- results go to stdout
 
 
 class _Piped(Console):
