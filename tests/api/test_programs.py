@@ -50,10 +50,12 @@ loop.run_forever()
 sys.stderr = open(os.devnull, "w")
 """,
     "an interrupted program": """
-import signal, threading
+import signal
 async def main():
-    asyncio.get_running_loop().call_later(1, signal.raise_signal, signal.SIGINT)
-    await solve()
+    task = asyncio.create_task(solve())
+    await begun()
+    asyncio.get_running_loop().call_soon(signal.raise_signal, signal.SIGINT)
+    await task
 try:
     asyncio.run(main())
 except KeyboardInterrupt:
