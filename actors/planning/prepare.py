@@ -146,10 +146,10 @@ def _check_made(loaded: LoadedWorkflow, registry: Registry) -> None:
         except GuardRefused as refused:
             problem = refused.problem
             path = ("action_pairs", step, "guard_config", *refused.path)
-            place = f"{loaded.document.place(path)}, guard {refused.guard!r} of step {step!r}"
-            if not problem.place.startswith("guard_config"):
-                place = f"{place}, {problem.place}"
-            raise UsageProblem(problem.cause, place=place, hint=problem.hint) from problem
+            place, hint = f"{loaded.document.place(path)}, guard {refused.guard!r} of step {step!r}", problem.hint
+            if not problem.place.startswith("guard_config"):  # It is wrong where it comes from.
+                place, hint = problem.place, "; ".join(filter(None, (hint, f"it is named at {place}")))
+            raise UsageProblem(problem.cause, place=place, hint=hint) from problem
         registry.generators.get(pair.generator)
 
 
