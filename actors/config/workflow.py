@@ -56,13 +56,14 @@ Assurance = Literal["none", "weak", "strong_cyclic", "strong"]
 Search = Annotated[str, BeforeValidator(canonical_search), WithJsonSchema(SEARCH_SCHEMA)]
 
 _LEVELS: tuple[GuardLevel, ...] = ("minimal", "medium", "expansive")
-_PLAN_GUARDS = {f"plan_{level}": level for level in _LEVELS}
+PLAN_GUARDS = {f"plan_{level}": level for level in _LEVELS}
+"""The level of each guard that judges plans."""
 _ROLES = {
     "analysis_valid": "analysis",
     "recon_valid": "recon",
     "strategy_valid": "strategy",
     "critique_valid": "critique",
-    **dict.fromkeys(_PLAN_GUARDS, "plan"),
+    **dict.fromkeys(PLAN_GUARDS, "plan"),
 }
 
 
@@ -155,10 +156,10 @@ class Workflow(Config):
         """Set `target_guard_level` to the strictest level of the leaves if the file has no such key."""
         if "target_guard_level" not in self.model_fields_set:
             levels = [
-                _LEVELS.index(_PLAN_GUARDS[guard])
+                _LEVELS.index(PLAN_GUARDS[guard])
                 for step in self.leaves()
                 for guard in self.action_pairs[step].guards
-                if guard in _PLAN_GUARDS
+                if guard in PLAN_GUARDS
             ]
             if levels:
                 # Frozen, but still under construction.
@@ -225,7 +226,7 @@ class Workflow(Config):
 
     def at_target_level(self, step: str, guard: str) -> str:
         """Return the name of a guard; for a plan guard of a leaf, the plan guard of the target level."""
-        return f"plan_{self.target_guard_level}" if guard in _PLAN_GUARDS and step in self.leaves() else guard
+        return f"plan_{self.target_guard_level}" if guard in PLAN_GUARDS and step in self.leaves() else guard
 
     def escalate_by_guard_of(self, step: str) -> Mapping[str, tuple[str, ...]]:
         """Return the escalation targets for the failures of each guard, by the guard's name in verdicts.

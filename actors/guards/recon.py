@@ -27,7 +27,7 @@ def make(config: Mapping[str, Any]) -> Guard:
 
     def guard(artifact: Artifact, context: Context) -> Verdict:
         fields = Fields(NAME, artifact)
-        texts = [folded(text) for text in context.said]
+        texts = [folded(text) for text in context.user_texts]
         items = 0
         for key in RECON_LISTS:
             listed = fields.texts(key)

@@ -8,7 +8,7 @@ from actors.planning.call_events import ArtifactProduced
 from actors.planning.decision_event import Decided
 from actors.planning.events import PlanningEvent, Revised
 from actors.planning.state import Node, PlanningState, State
-from actors.policy.decide import Decision
+from actors.policy.decision import Decision
 from actors.policy.table import BacktrackLevel
 from actors.run.calls import Settled
 from actors.run.ids import child_run, node_of

@@ -35,7 +35,7 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
     return Context(
         specification=state.specification,
         constraints=workflow.constraints,
-        requirements=run.told("requirement"),
+        requirements=run.texts_of("requirement"),
         dependencies=dependencies,
         retry=retry,
         escalation=(
@@ -44,7 +44,7 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
             else ()
         ),
         clarifications=run.clarifications,
-        notes=run.told("note"),
+        notes=run.texts_of("note"),
         settings=settings,
     )
 
@@ -82,13 +82,13 @@ def retry_feedback(
     """
     if step not in branch.attempts:
         return ()
-    told: list[Feedback] = []
+    feedback: list[Feedback] = []
     for node in state.attempts_at(branch, step):
-        if node.told and node.node not in answered:
-            told.append(Feedback(node.node, node.told, node.repeats))
-            if len(told) == window:
+        if node.rejection_text and node.node not in answered:
+            feedback.append(Feedback(node.node, node.rejection_text, node.repeats))
+            if len(feedback) == window:
                 break
-    return tuple(told[::-1])
+    return tuple(feedback[::-1])
 
 
 def escalation_feedback(
@@ -98,14 +98,14 @@ def escalation_feedback(
 
     `causes` are what ended the cycles; of these, the newest `window`, oldest first.
     """
-    told: list[Feedback] = []
+    feedback: list[Feedback] = []
     for last in reversed(causes):
         cycle = [name for name in last.cycle if name not in shown]
         if cycle:
-            told.append(Feedback(last.node, _story(state, last, cycle)))
-            if len(told) == window:
+            feedback.append(Feedback(last.node, _story(state, last, cycle)))
+            if len(feedback) == window:
                 break
-    return tuple(told[::-1])
+    return tuple(feedback[::-1])
 
 
 def explain(verdict: Verdict) -> str:
@@ -132,7 +132,7 @@ def _story(state: State, last: Node, cycle: Sequence[str]) -> str:
     for name in cycle:
         cause = state.nodes[name]
         assert cause.verdict is not None
-        lines += [f"{name} ({cause.verdict.guard}):", cause.told]
+        lines += [f"{name} ({cause.verdict.guard}):", cause.rejection_text]
     for parent in last.parents:
         artifact = _artifact(state, parent)
         if artifact is not None:

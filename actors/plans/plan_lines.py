@@ -56,11 +56,10 @@ def _step(number: int, step: Step, *, contingent: bool) -> Iterator[Line]:
     checked = f"{step.guard}, " if step.guard else ""
     again = ", may run again" if step.repeatable else ""
     yield _field("guard", [f"{checked}{counted(step.retry_budget, 'attempt')}{again}"])
-    yield _field("fails", [failure_text(step)])
+    yield _field("fails", [_failure(step)])
 
 
-def failure_text(step: Step) -> str:
-    """Return the consequence of a step's final failure."""
+def _failure(step: Step) -> str:
     match step.on_failure:
         case "escalate" | "never" | "continue":
             text = {

@@ -8,6 +8,7 @@ from typing import Any
 from actors.plans.markdown import plan_markdown
 from actors.plans.plan import PLAN_ID_DEFAULT, Plan
 from actors.plans.reader import read_draft
+from runtime.core.errors import UsageProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +23,14 @@ class ProvedPlan(Plan):
         return copy.deepcopy(dict(self.source))
 
     def to_markdown(self) -> str:
-        """Return the plan as Markdown: a numbered list of steps, each after those that it depends on."""
-        return plan_markdown(self)
+        """Return the plan as a Markdown document, as `replan export` writes it; the author's texts are escaped.
+
+        Raises `UsageProblem` for an object that only a guard of the user's own takes for a plan.
+        """
+        try:
+            return plan_markdown(dict(self.source))
+        except UsageProblem as problem:
+            raise UsageProblem(problem.cause, place="plan", hint="to_dict() returns it as it is") from None
 
 
 def proved_plan(value: Mapping[str, Any]) -> ProvedPlan:

@@ -8,7 +8,7 @@ from actors.run.calls import given_up
 from actors.run.inbox import Messages
 from actors.run.questions import Question
 from actors.run.state import RunState
-from actors.values.answers import TEXT, wanted
+from actors.values.answers import TEXT, expected_answer
 from actors.values.format import counted, money, spent, stamp
 from actors.values.lines import BLANK, Line, indented, line
 from runtime.core.cost import MICRO
@@ -190,7 +190,7 @@ def question_lines(result: RunResult, program: str) -> Iterator[Line]:
         return
     yield from (indented(part, "bold") for part in str(result.question["text"]).split("\n"))
     if result.question["answer_schema"] != TEXT:
-        yield indented(f"Answer: {wanted(result.question['answer_schema'])}.", "dim")
+        yield indented(f"Answer: {expected_answer(result.question['answer_schema'])}.", "dim")
     more = len(result.open_questions) - 1
     if more > 0:
         yield indented(f"And {counted(more, 'more question')}: `{program} questions {result.run_id}`.", "dim")

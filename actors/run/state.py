@@ -81,8 +81,8 @@ class RunState(Generic[C]):
         """The questions that prompts show: answered, declined or expired ones."""
         return shown_in_prompts(self.questions) if self.questions else ()
 
-    def told(self, kind: MessageKind) -> tuple[str, ...]:
-        """Return what the user told as a kind, oldest first."""
+    def texts_of(self, kind: MessageKind) -> tuple[str, ...]:
+        """Return the texts of the user's messages of a kind, oldest first."""
         return texts_of(self.messages, kind) if self.messages else ()
 
 

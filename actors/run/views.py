@@ -85,6 +85,8 @@ class Views(Generic[S, E]):
     """The result of a run; its `to_json` is what `show --json` prints."""
     result_lines: Callable[[Any, str], list[Line]] = common_lines
     """The same for people, from the result and the name that the user calls this program by."""
+    brief_lines: Callable[[Any, str], list[Line]] | None = None
+    """The same in short, which is shown unless all is asked for; None where `result_lines` is short."""
     question: Callable[[str, S, Question], dict[str, Any]] = _question
     """An open question as plain data, from the run's id and its state."""
     tree: Callable[..., Tree] = _tree
@@ -105,6 +107,10 @@ class Views(Generic[S, E]):
 
     From the state, the result and the program's name. Raises `UsageProblem` where the run has none.
     """
+
+    def lines(self, result: Any, program: str, *, full: bool) -> list[Line]:
+        """Return what a run came to, for people: in short, or in full."""
+        return (self.result_lines if full or self.brief_lines is None else self.brief_lines)(result, program)
 
 
 __all__ = ["Document", "Tree", "Views", "budget_line"]

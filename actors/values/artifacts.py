@@ -105,7 +105,12 @@ class Context:
     """Facts about the workflow, such as `roles`: the role of each step."""
 
     @property
-    def said(self) -> tuple[str, ...]:
+    def user_texts(self) -> tuple[str, ...]:
         """All texts of the user, the specification first: the texts that an artifact may quote."""
         answers = (clarified.answer for clarified in self.clarifications if clarified.answer)
         return (self.specification, *self.requirements, *answers, *self.notes)
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """An earlier name of `user_texts`, which plug-ins may use."""
+        return self.user_texts

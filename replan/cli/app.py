@@ -26,6 +26,7 @@ _COMMANDS = {
     "resume": "Go on with a run.",
     "runs": "List the runs.",
     "show": "Show what a run has come to.",
+    "export": "Write the plan of a run to a file.",
     "log": "Print the records of a run.",
     "questions": "List the open questions.",
     "answer": "Answer a question.",

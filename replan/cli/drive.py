@@ -68,7 +68,7 @@ async def drive_in_foreground(
     if canceller.cancelled and result.status != "finished" and not session.following:
         result = await engine.finish_cancelled(run)
     options.invocation.run = run
-    print_result(kind, result, as_json=options.as_json)
+    print_result(kind, result, as_json=options.as_json, full=options.invocation.full)
     return _exit(result, signals, hosted=await engine.hosted())
 
 
@@ -91,13 +91,13 @@ async def _tick(shown: Progress) -> None:
         shown.tick()
 
 
-def print_result(kind: AnyKind, result: RunResult, *, as_json: bool) -> None:
+def print_result(kind: AnyKind, result: RunResult, *, as_json: bool, full: bool = False) -> None:
     """Print what a run came to. Where stdout is closed, the exit code still says how the run ended."""
     with ignoring_closed_stdout():
         if as_json:
             print_json(result.to_json())
         else:
-            show(kind.views.result_lines(result, program()))
+            show(kind.views.lines(result, program(), full=full))
 
 
 def _exit(result: RunResult, signals: Signals, *, hosted: bool) -> int:

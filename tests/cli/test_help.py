@@ -16,6 +16,7 @@ COMMANDS = [
     "resume",
     "runs",
     "show",
+    "export",
     "log",
     "questions",
     "answer",

@@ -6,6 +6,7 @@ from replan.cli.options import (
     Invocation,
     common,
     examples,
+    full_option,
     json_option,
     no_input_option,
     plugins_option,
@@ -20,6 +21,7 @@ _RESUME = examples("replan resume --last", "replan resume k7m2x9qa --no-input --
 @click.option("--last", is_flag=True, help="The newest run that has not finished.")
 @plugins_option
 @no_input_option
+@full_option
 @json_option
 @common
 @click.pass_obj

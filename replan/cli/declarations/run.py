@@ -3,7 +3,16 @@
 import click
 
 from actors.config.model_spec import GRAMMAR
-from replan.cli.options import Duration, Invocation, common, examples, json_option, no_input_option, plugins_option
+from replan.cli.options import (
+    Duration,
+    Invocation,
+    common,
+    examples,
+    full_option,
+    json_option,
+    no_input_option,
+    plugins_option,
+)
 from runtime.core.errors import UsageProblem
 
 _RUN = examples(
@@ -28,6 +37,7 @@ _RUN = examples(
 @click.option("--detach", is_flag=True, help="Let a host drive the run, and return at once.")
 @plugins_option
 @no_input_option
+@full_option
 @json_option
 @common
 @click.pass_obj

@@ -2,7 +2,7 @@
 
 import click
 
-from replan.cli.options import Invocation, common, examples, json_option, require_one_run
+from replan.cli.options import Invocation, common, examples, full_option, json_option, require_one_run
 from runtime.core.errors import UsageProblem
 
 _SHOW = examples(
@@ -20,6 +20,7 @@ _SHOW = examples(
 @click.option("--plan", is_flag=True, help="The proved plan alone.")
 @click.option("--mermaid", is_flag=True, help="The proved plan as Mermaid text.")
 @click.option("--events", is_flag=True, help="Every record.")
+@full_option
 @json_option
 @common
 @click.pass_context
