@@ -1,5 +1,7 @@
 """A plan as a run returns it: typed, as the JSON object of its author, and as Markdown."""
 
+from contextlib import suppress
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,10 +45,8 @@ def test_a_plan_as_markdown_is_what_export_writes():
 def test_any_object_that_a_guard_of_the_user_accepts_has_all_forms(value):
     plan = proved_plan(value)
     assert plan.to_dict() == value
-    try:
+    with suppress(replan.UsageProblem):  # It is no plan, and says so.
         assert plan.to_markdown().startswith("# ")
-    except replan.UsageProblem as problem:
-        assert problem.hint == "to_dict() returns it as it is"
 
 
 def test_a_typed_plan_can_be_checked():
