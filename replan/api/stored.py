@@ -75,8 +75,8 @@ async def aruns(
     if status not in (None, *STATUSES):
         raise UsageProblem(f"there is no status {status!r}", place="status", hint=", ".join(STATUSES))
     before = None if waiting_longer_than is None else time.time() - waiting_longer_than
-    wanted = "waiting" if before is not None else status
-    which = RunFilter(status=wanted, waiting_since_before=before, limit=ALL.limit)
+    state = "waiting" if before is not None else status
+    which = RunFilter(status=state, waiting_since_before=before, limit=ALL.limit)
 
     async def read(engine: Engine) -> tuple[RunSummary, ...]:
         rows = await engine.rows(which)

@@ -9,14 +9,14 @@ from replan.cli.terminal.console import notice, print_json
 from replan.runs import cancelling
 
 
-def cancel_run(invocation: Invocation, wanted: str, *, as_json: bool) -> int:
+def cancel_run(invocation: Invocation, name: str, *, as_json: bool) -> int:
     """Cancel a run. Return the exit code."""
-    return trio.run(_cancel, invocation, wanted, as_json)
+    return trio.run(_cancel, invocation, name, as_json)
 
 
-async def _cancel(invocation: Invocation, wanted: str, as_json: bool) -> int:
+async def _cancel(invocation: Invocation, name: str, as_json: bool) -> int:
     async with opened(invocation) as engine:
-        run = await run_named(engine, wanted)
+        run = await run_named(engine, name)
         finished = await cancelling.cancel_run(engine, run)
     outcome = "is cancelled" if finished else "will be cancelled by the process driving it"
     notice(f"run {run} {outcome}")
