@@ -16,6 +16,7 @@ from actors.planning.config import RunConfig
 from actors.planning.messages import Begin
 from actors.policy.cause import CLASSIFIER
 from actors.policy.table import Policy
+from actors.policy.unknown_names import ROLES, unknown_names
 from actors.run.kind import Setup
 from actors.values.format import title_of
 from actors.values.plugin_marks import PlugInFile
@@ -142,7 +143,15 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     source = _source(Path(loaded.source), setup.root)
     files = tuple(dict.fromkeys(file for each in everything for file in registry.files_of(each.workflow)))
     title = title_of(problem)
-    return RunRequest(problem, title, pinned, limits, loaded.notices, source, tuple(keys), plugins=files)
+    notices = (*loaded.notices, *_misspelt(policy, pinned))
+    return RunRequest(problem, title, pinned, limits, notices, source, tuple(keys), plugins=files)
+
+
+def _misspelt(policy: Policy, pinned: RunConfig) -> Iterator[str]:
+    """Yield a line about each name in a policy that is probably misspelt, so that its row never fires."""
+    for name in unknown_names(policy, {*ROLES, *pinned.roles.values()}):
+        if name.near:
+            yield f"policy {policy.name}, row {name.row!r}: unknown {name.what}; did you mean {name.near!r}?"
 
 
 def _with_output_tokens(loaded: LoadedWorkflow, tokens: int) -> LoadedWorkflow:

@@ -36,6 +36,7 @@ _COMMANDS = {
     "check": "Check plans without a model.",
     "experiment": "Compare ways to plan, with their uncertainty.",
     "workflow": "Look at workflows and what they can cost.",
+    "policy": "Look at policies: how far back a failure goes.",
     "doctor": "Say what this installation uses, and what is wrong with it.",
     "version": "Print the version.",
 }
