@@ -5,6 +5,7 @@ of their own accord.
 """
 
 from actors.guards import review
+from actors.planning.cut_rules import reject_cut
 from actors.planning.events import Revised, VerdictReached
 from actors.planning.ids import branch_of
 from actors.planning.state import Branch, State
@@ -83,6 +84,8 @@ def look(state: State) -> ClarificationRequested | VerdictReached | None:
         return None
     for node, others in state.reviews.items():
         step, question = step_of(node), _review_of(state, node)
+        if question is None and (cut := reject_cut(state, node)) is not None:
+            return cut
         if question is None and step not in state.silenced:
             return ClarificationRequested(
                 question_id=questions.new_id(state.run.questions),

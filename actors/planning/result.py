@@ -46,6 +46,8 @@ class Result(RunResult):
     """Whether the search may go back to an earlier step."""
     proof: Mapping[str, Any] = field(default_factory=dict)
     """The guard's measurements of the plan: its `level`, `assurance` and `escalations`."""
+    output_tokens: int = 0
+    """The token limit of the replies of the step that was rejected last; 0 where none was."""
 
     @property
     def succeeded(self) -> bool:
@@ -76,6 +78,7 @@ def result_of(view: RunView) -> Result:
     if questions:
         fields["question"] = question_of(view.run_id, with_inbox, questions[0])
     won = fields["outcome"] == "success"
+    rejected = None if begun is None or won else _last_rejection(begun)
     plans = [node for node in path if begun is not None and _is_plan(begun, node)]
     return Result(
         **fields,
@@ -85,6 +88,7 @@ def result_of(view: RunView) -> Result:
         proof=plans[-1].verdict.facts if won and plans and plans[-1].verdict else {},
         path=tuple(_path_steps(path)),
         findings=() if begun is None else _findings(begun, path, won=won),
+        output_tokens=0 if begun is None or rejected is None else begun.config.steps[rejected.step].output_tokens_max,
     )
 
 
@@ -137,8 +141,13 @@ def _rank(path: tuple[Node, ...]) -> tuple[int, float]:
 def _findings(state: State, path: tuple[Node, ...], *, won: bool) -> tuple[Finding, ...]:
     if won:
         return tuple(finding for node in path if node.verdict for finding in node.verdict.findings)
+    rejected = _last_rejection(state)
+    return () if rejected is None or rejected.verdict is None else rejected.verdict.findings
+
+
+def _last_rejection(state: State) -> Node | None:
     rejections = [node for node in state.nodes.values() if node.verdict is not None and not node.verdict.passed]
-    return rejections[-1].verdict.findings if rejections and rejections[-1].verdict else ()
+    return rejections[-1] if rejections else None
 
 
 def _is_plan(state: State, node: Node) -> bool:

@@ -1,12 +1,12 @@
 """The result of a planning run for people: the proved plan, or why there is none, and the next step. Pure."""
 
+from actors.planning.advice import advice_for
 from actors.planning.result import Result
 from actors.planning.search_tree import finding_line
 from actors.plans.plan_lines import plan_lines, value_lines
 from actors.plans.plan_summary import plan_summary
 from actors.run.provider_advice import provider_advice
 from actors.run.result import heading, message_lines, question_lines, used
-from actors.values.findings import Code
 from actors.values.lines import BLANK, Line, Span, indented, line
 
 FINDINGS_MAX = 5
@@ -68,14 +68,21 @@ def _advice(result: Result, program: str) -> str:
         return "raise `home_budget` in config.yaml and resume it, or start a run whose requests are smaller"
     if result.cause == "home_budget":
         return f"run it again on the next day (UTC), or with a larger `home_budget` in config.yaml; {tree}"
-    if result.outcome == "backtrack_ceiling" and not result.goes_back:
+    by_finding = advice_for(result.findings, result.output_tokens)
+    if result.outcome == "backtrack_ceiling" and not result.goes_back and not _unreadable(result):
         return f"use a search that goes back, such as depth_first, or another model; {tree}"
     if result.outcome == "budget_exhausted":
         alone = "the first call alone may take more; " if not result.calls and result.why in _PER_CALL else ""
-        return f"{alone}run it again with more {_FLAGS.get(result.why, 'time or calls')}; {tree}"
-    if any(finding.code == Code.REVIEW_UNANSWERED for finding in result.findings):
-        return f"run it again, and approve the artifact or say what is wrong with it; {tree}"
-    return f"{_NEXT[result.outcome]}; {tree}"
+        first = f"{by_finding}; " if _unreadable(result) else ""
+        return f"{alone}{first}run it again with more {_FLAGS.get(result.why, 'time or calls')}; {tree}"
+    if result.outcome == "cancelled":
+        return f"{_NEXT[result.outcome]}; {tree}"
+    return f"{by_finding or _NEXT[result.outcome]}; {tree}"
+
+
+def _unreadable(result: Result) -> bool:
+    """Tell whether the last rejected reply could not be read: more calls of the same kind do not help."""
+    return any(finding.code.startswith("reply.") for finding in result.findings)
 
 
 def _warnings(result: Result) -> list[Line]:

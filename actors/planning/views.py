@@ -10,6 +10,7 @@ from actors.planning.record_text import news_text, record_fields, record_text
 from actors.planning.result import Result, question_of, result_of
 from actors.planning.result_lines import brief_lines, outcome_lines
 from actors.planning.search_tree import search_tree
+from actors.planning.sent_prompt import sent_prompt
 from actors.planning.state import PlanningState, State
 from actors.plans.markdown import plan_checklist, plan_markdown
 from actors.plans.mermaid import plan_mermaid
@@ -87,6 +88,7 @@ VIEWS: Views[PlanningState, PlanningEvent] = Views(
     news_text=news_text,
     record_fields=record_fields,
     progress=_progress,
+    prompt=sent_prompt,
     documents={"plan": _plan, "mermaid": _mermaid, "markdown": _markdown, "github-checklist": _checklist},
 )
 """How planning runs are shown."""

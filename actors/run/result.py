@@ -101,7 +101,7 @@ def result_fields(
     # Calls in flight are not used yet. Once the run is not driven any more, they may have been charged.
     ledger = run.ledger
     charged = ledger.spent + ledger.unknown if view.status == "running" else ledger.committed
-    finished = run.finished
+    finished = run.finished if run.over else None
     reason = run.parked_reason if view.status in ("parked", "running") else ""
     questions = [question for question in with_inbox.questions.values() if question.open]
     return {

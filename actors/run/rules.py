@@ -58,6 +58,11 @@ def take_over_tools(
     return tools.take_over(run.tools, run.questions, run.epoch, run.now) if run.tools and not run.parked else None
 
 
+def end_tools(run: RunState[C]) -> ToolCheckRequested | ToolFinished | None:
+    """End what is left of the calls of tools, once the run has ended; a call that is not repeatable runs to its end."""
+    return tools.end(run.tools, run.epoch, run.now) if run.tools else None
+
+
 AFTER_FAULT = Rule("try again", Scope.COMMON, after_fault)
 TAKE_OVER_TOOLS = Rule("take over tools", Scope.COMMON, take_over_tools)
 KEEP_DEADLINE = Rule("keep the deadline", Scope.COMMON, keep_deadline)

@@ -185,6 +185,7 @@ async def start(
     max_cost_usd: float | None = None,
     deadline_seconds: float | None = None,
     active_seconds: float | None = None,
+    output_tokens: int | None = None,
     guards: Mapping[str, AnyGuard] | None = None,
     generators: Mapping[str, Generate] | None = None,
     home: Path | str | Memory | None = None,
@@ -194,9 +195,10 @@ async def start(
 
     `workflow` is a shipped name or a file; `model` is as after `--model` (None: `REPLAN_MODEL`, else `rules`). A limit
     that is None is the workflow's, or none; `active_seconds` limits how long models and guards work, and waiting for
-    people does not count. `guards` and `generators` are functions by the name that the workflow uses,
-    beside those installed. `home` is a folder, None for `$REPLAN_HOME`, or `MEMORY`. `ask` answers questions; without
-    it, or when it returns None or an empty text, a run that needs an answer ends with the status `waiting`.
+    people does not count; `output_tokens` limits each reply. `guards` and `generators` are functions by the name that
+    the workflow uses, beside those installed. `home` is a folder, None for `$REPLAN_HOME`, or `MEMORY`. `ask` answers
+    questions; without it, or when it returns None or an empty text, a run that needs an answer ends with the status
+    `waiting`.
 
     Raises `UsageProblem`, whose place is the keyword, before anything is written.
     """
@@ -211,6 +213,7 @@ async def start(
         max_cost_usd=max_cost_usd,
         deadline_seconds=deadline_seconds,
         active_seconds=active_seconds,
+        output_tokens=output_tokens,
     )
     options = _Options(run_options, model, guards or {}, generators or {}, home, ask)
     try:

@@ -57,14 +57,14 @@ async def opened_to_read(invocation: Invocation) -> AsyncIterator[Engine]:
         yield engine
 
 
-async def run_named(engine: Engine, wanted: str) -> str:
+async def run_named(engine: Engine, name: str) -> str:
     """Return the run that an id, or an unambiguous prefix of one, names. Raises as `find_run`."""
-    return find_run(await engine.journal.runs(ALL), wanted)
+    return find_run(await engine.journal.runs(ALL), name)
 
 
-async def named_or_newest(engine: Engine, wanted: str | None) -> str:
+async def named_or_newest(engine: Engine, name: str | None) -> str:
     """Return the run that an argument names, or the newest run for None."""
-    return await newest_run(engine, unfinished=False) if wanted is None else await run_named(engine, wanted)
+    return await newest_run(engine, unfinished=False) if name is None else await run_named(engine, name)
 
 
 async def newest_run(engine: Engine, *, unfinished: bool) -> str:

@@ -65,7 +65,7 @@ async def cancel_children(engine: "Engine", kind: AnyKind, run: str, state: Any)
     If the journal fails for a while, the run has ended nevertheless, and its next `resume` ends the other children.
     """
     common = kind.run_state(state)
-    if common is None or common.finished is None:
+    if common is None or not common.over:
         return
     try:
         for child in kind.children(state):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from actors.handlers.registry import Registry
+from actors.handlers.tools import ending_actors
 from actors.run.ids import is_child
 from actors.run.kind import ChildRun, PreparedRun, Resources
 from actors.run.result import RunResult, RunView
@@ -198,7 +199,7 @@ class Engine:
         questions have all been answered does not wait any more; where another question is open, the row names that one.
         A run that cannot be read, such as one of an unknown kind, has the status of its row.
         """
-        shown, hosted = [], await self.hosted()
+        rows, hosted = [], await self.hosted()
         for row in await self.journal.runs(which):
             common = None
             if row.unread and row.summary.status == "waiting":
@@ -209,8 +210,8 @@ class Engine:
                     common = None
             status = status_of(row, hosted=hosted, with_inbox=common)
             if which.status in (None, status) and not is_child(row.run):
-                shown.append((row if common is None else row_after(row, common), status))
-        return shown
+                rows.append((row if common is None else row_after(row, common), status))
+        return rows
 
     async def answer(self, question: str, text: str) -> Heard:
         """Post an answer to the question `RUN/ID`; it is in the journal when this returns.
@@ -264,8 +265,8 @@ class Engine:
     async def finish_cancelled(self, run: str) -> RunResult:
         """Cancel a run that nobody drives: post the message if it is not there yet, and record the end.
 
-        No model is called. A run that has finished is left as it is. Raises `Held`, `JournalDamaged`, `KindUnknown`,
-        and as `cancel` does.
+        No model is called, and no tool; what is left of a killed driver's tools is ended. A run that has finished is
+        left as it is. Raises `Held`, `JournalDamaged`, `KindUnknown`, and as `cancel` does.
         """
         await check_own(self, run, "cancel RUN")
         return await self.end_cancelled(run)
@@ -277,7 +278,10 @@ class Engine:
             await cancel_children(self, loaded.kind, run, loaded.state)
             return await self.result(run)
         await self.post_cancel(run)
-        supervisor = self.supervisor(run, loaded.kind, [], DETACHED, loaded.snapshot)
+        common = loaded.kind.run_state(loaded.state)
+        calls = () if common is None else [tool.request for tool in common.tools.values()]
+        actors = ending_actors(calls, self.clock.now)
+        supervisor = self.supervisor(run, loaded.kind, actors, DETACHED, loaded.snapshot)
         ending = await supervisor.drive()
         await cancel_children(self, loaded.kind, run, supervisor.state)
         return self.view(run, loaded.kind, supervisor.state, _STATUS[ending])

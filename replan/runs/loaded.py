@@ -33,9 +33,9 @@ class Loaded:
 
     @property
     def finished(self) -> bool:
-        """Whether the run has finished."""
+        """Whether the run has finished, its tools too."""
         common = self.kind.run_state(self.state)
-        return common is not None and common.finished is not None
+        return common is not None and common.over
 
     @property
     def snapshot(self) -> Snapshot[Any]:

@@ -61,6 +61,9 @@ class Summary:
     reserved: Amount = field(default=ZERO, compare=False)
     """The part of `committed` that open requests may still give back; used to book it, not stored."""
 
+    ending: bool = field(default=False, compare=False)
+    """Whether the run's end is decided, and only what the world still does for it is waited for; not stored."""
+
     @property
     def due(self) -> float | None:
         """When the run is due if no process drives it: 0 is at once, None is never."""

@@ -152,9 +152,10 @@ class Supervisor(Generic[S, E, M]):
             if accepted is None or isinstance(accepted, Refused):
                 continue
             state, events = settle(self._machine, self.state, accepted)
-            if self._machine.summary(state).status == "finished":
+            summary = self._machine.summary(state)
+            if summary.ending or summary.status == "finished":
                 await self._log.append(state, events, message.inbox)
-                return True
+                return self._finished()
         return False
 
     async def _overtaken(self) -> bool:

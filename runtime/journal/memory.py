@@ -101,8 +101,8 @@ async def open_memory(
     budget: HomeBudget | None = None,
 ) -> AsyncIterator[Journal[E]]:
     """Open a journal in memory, on a new store or the one given; `codecs` are those of the kinds that it can read."""
-    known = codecs_by_kind(codecs)
-    yield _MemoryJournal(known, clock, store or MemoryStore(), fault or _no_fault, budget or HomeBudget())
+    by_kind = codecs_by_kind(codecs)
+    yield _MemoryJournal(by_kind, clock, store or MemoryStore(), fault or _no_fault, budget or HomeBudget())
 
 
 def _no_fault(operation: str, moment: Moment) -> None:

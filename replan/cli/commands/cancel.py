@@ -14,14 +14,14 @@ CANCEL_SECONDS = 5.0
 """How long `cancel` waits for the process that drives the run to take the message."""
 
 
-def cancel_run(invocation: Invocation, wanted: str, *, as_json: bool) -> int:
+def cancel_run(invocation: Invocation, name: str, *, as_json: bool) -> int:
     """Cancel a run. Return the exit code."""
-    return trio.run(_cancel, invocation, wanted, as_json)
+    return trio.run(_cancel, invocation, name, as_json)
 
 
-async def _cancel(invocation: Invocation, wanted: str, as_json: bool) -> int:
+async def _cancel(invocation: Invocation, name: str, as_json: bool) -> int:
     async with opened(invocation) as engine:
-        run = await run_named(engine, wanted)
+        run = await run_named(engine, name)
         row = await engine.journal.row(run)
         if row.summary.status == "finished":
             hint = f"`{program()} show {run}` shows it"

@@ -48,9 +48,9 @@ def list_workflows(*, as_json: bool) -> int:
 
 def show_workflow(invocation: Invocation, name: str, *, as_json: bool) -> int:
     """Print a workflow, resolved."""
-    known = registry_of(invocation)
+    plugins = registry_of(invocation)
     with _naming_argument():
-        loaded, _ = check_workflow(name, data_root(), frozenset(known.guards), known.generator_names, to_run=False)
+        loaded, _ = check_workflow(name, data_root(), frozenset(plugins.guards), plugins.generator_names, to_run=False)
     for text in loaded.notices:
         notice(text)
     value = loaded.workflow.model_dump(mode="json", exclude_none=True)
