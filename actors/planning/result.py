@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from actors.planning.state import Node, State
+from actors.plans.proved_plan import ProvedPlan, proved_plan
 from actors.run.questions import Question
-from actors.run.result import RunResult, RunView, question_json, result_fields
+from actors.run.result import OpenQuestion, RunResult, RunView, question_json, result_fields
 from actors.search.moves import Search
 from actors.values.findings import Finding
 from runtime.models.replies import Parsed
@@ -36,8 +38,8 @@ class Result(RunResult):
 
     revision: int
     """How often the search went back over steps."""
-    plan: Any
-    """The proved plan, a JSON value; None where there is none."""
+    plan_json: Any
+    """The proved plan as its author wrote it, a JSON value; None where there is none."""
     path: tuple[PathStep, ...]
     """The accepted artifacts in order: the winning path, or the best that was validated."""
     findings: tuple[Finding, ...]
@@ -54,11 +56,16 @@ class Result(RunResult):
         """Whether every guard passed: there is a proved plan, or, where the workflow makes none, all that it makes."""
         return self.outcome == "success"
 
+    @cached_property
+    def plan(self) -> ProvedPlan | None:
+        """The proved plan; None where there is none, or where a workflow's own guard has accepted no JSON object."""
+        return proved_plan(self.plan_json) if isinstance(self.plan_json, Mapping) else None
+
     def details(self) -> Mapping[str, Any]:
         """Return what `--json` prints of a planning run beside what every run has."""
         return {
             "revision": self.revision,
-            "plan": self.plan,
+            "plan": self.plan_json,
             "path": [
                 {"step": step.step, "node": step.node, "value": step.value, "score": step.score} for step in self.path
             ],
@@ -84,7 +91,7 @@ def result_of(view: RunView) -> Result:
         **fields,
         goes_back=begun is None or begun.config.search is not Search.LINEAR,
         revision=0 if begun is None else begun.revision,
-        plan=_value(plans[-1]) if won and plans else None,
+        plan_json=_value(plans[-1]) if won and plans else None,
         proof=plans[-1].verdict.facts if won and plans and plans[-1].verdict else {},
         path=tuple(_path_steps(path)),
         findings=() if begun is None else _findings(begun, path, won=won),
@@ -92,12 +99,12 @@ def result_of(view: RunView) -> Result:
     )
 
 
-def question_of(run: str, state: State, question: Question) -> dict[str, Any]:
+def question_of(run: str, state: State, question: Question) -> OpenQuestion:
     """Return an open question as plain data; a review has the artifact, as its author wrote it."""
     shown = question_json(run, question)
     node = state.nodes[question.request.node]
     if question.request.review and node.artifact is not None:
-        shown |= {"node": node.node, "artifact": node.artifact.shown}
+        shown["node"], shown["artifact"] = node.node, node.artifact.shown
     return shown
 
 

@@ -1,10 +1,8 @@
 """Asking on the terminal what a run waits for, and going on with it; others may answer first."""
 
-from typing import Any
-
 import trio
 
-from actors.run.result import RunResult
+from actors.run.result import OpenQuestion, RunResult
 from replan.cli.signals import Signals
 from replan.cli.terminal.progress import Progress
 from replan.cli.terminal.prompt import ask_on_terminal, drop_typed
@@ -36,7 +34,7 @@ async def converse(
     return result
 
 
-async def _post(engine: Engine, question: dict[str, Any], answer: str, progress: Progress) -> bool:
+async def _post(engine: Engine, question: OpenQuestion, answer: str, progress: Progress) -> bool:
     """Post an answer, or say which one counts. Return False while the question is still open, to be asked again."""
     full = str(question["id"])
     run, _, name = full.rpartition("/")
@@ -59,7 +57,7 @@ async def _post(engine: Engine, question: dict[str, Any], answer: str, progress:
     return True
 
 
-async def _ask(question: dict[str, Any], signals: Signals) -> str | None:
+async def _ask(question: OpenQuestion, signals: Signals) -> str | None:
     """Return the answer, or None at the end of input or at a signal."""
     answer: str | None = None
 

@@ -1,11 +1,14 @@
 """The ids of runs: making a new one, and resolving a prefix."""
 
 import secrets
+from typing import Any
 
 from actors.run.ids import is_child
 from runtime.core.errors import RunNotFound, UsageProblem
-from runtime.journal.port import RunRow
+from runtime.journal.port import Journal, RunFilter, RunRow
 
+ALL = RunFilter(limit=1_000_000)
+"""Every run of the home: an id may name the oldest one."""
 PREFIX_MIN = 6
 """The shortest prefix that names a run, where no other id begins with it."""
 
@@ -14,6 +17,11 @@ def new_run_id() -> str:
     """Return a new run id: eight letters and digits, easy to type."""
     alphabet = "abcdefghjkmnpqrstuvwxyz23456789"
     return "".join(secrets.choice(alphabet) for _ in range(8))
+
+
+async def run_named(journal: Journal[Any], prefix: str) -> str:
+    """Return the run that an id, or an unambiguous prefix of one, names. Raises as `find_run`."""
+    return find_run(await journal.runs(ALL), prefix)
 
 
 def find_run(rows: list[RunRow], prefix: str) -> str:

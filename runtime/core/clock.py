@@ -14,7 +14,7 @@ class Clock(Protocol):
         ...
 
     async def sleep_until(self, when: float) -> None:
-        """Return once `now()` has reached `when`, or after as many seconds as it was away at the call."""
+        """Return once `now()` has reached `when`, or once as many seconds have passed as were left at the call."""
         ...
 
 

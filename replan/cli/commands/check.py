@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from actors.values.artifacts import Artifact
 from actors.values.findings import Finding, Verdict
-from replan.api.runs import check
+from replan.api.check import check
 from replan.cli.exits import Exit
 from replan.cli.inputs import as_text, file_named
 from replan.cli.options import Invocation

@@ -3,6 +3,7 @@
 import os
 import sys
 import termios
+from collections.abc import Mapping
 from typing import Any
 
 import trio
@@ -24,7 +25,7 @@ def may_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-async def ask_on_terminal(question: dict[str, Any]) -> str | None:
+async def ask_on_terminal(question: Mapping[str, Any]) -> str | None:
     """Show a question (`text`, `why`) and return what is typed or pasted after it; None at the end of input."""
     console = err()
     console.print()

@@ -63,7 +63,7 @@ async def open_sqlite(
 
     Args:
         path: the file.
-        codecs: those of the kinds of runs that can be read; a single one is that of `FIRST_KIND`.
+        codecs: the codecs of the kinds of runs that can be read; a single codec is that of `FIRST_KIND`.
         clock: the journal's clock.
         vfs: a file system registered with APSW; no folder or mode is checked then.
         busy_seconds: how long to wait for another process that is writing.
@@ -201,7 +201,7 @@ class _SqliteJournal(Generic[E]):
             if change.calls or change.micro_usd:
                 day = statements.add_spending(connection, account.day, change)
                 if not overdraw and (limit := self._budget.shortfall(day, change)):
-                    raise HomeBudgetSpent(limit, self._budget.again(now), self._budget)
+                    raise HomeBudgetSpent(limit, self._budget.retry_at(now), self._budget)
             rows = extend(run, held.tip, epoch, now, entries)
             statements.add_records(connection, run, held.id, entries, rows)
             tip = Tip(rows[-1].seq, rows[-1].hash) if rows else held.tip

@@ -311,7 +311,7 @@ def _item(run: str, row: Sequence[Any]) -> InboxItem:
 
 
 def explain(path: Path, use_another: str, error: Exception) -> Exception:
-    """Return an error of ours for one of SQLite or of the system; any other error unchanged."""
+    """Return the runtime's error for an error of SQLite or of the system; any other error unchanged."""
     match error:
         case apsw.FullError():
             return StorageFull(str(path))
@@ -325,7 +325,7 @@ def explain(path: Path, use_another: str, error: Exception) -> Exception:
         case apsw.BusyError():
             return JournalBusy(str(path))
         case apsw.CantOpenError() | apsw.PermissionsError() | apsw.AuthError() | apsw.ReadOnlyError():
-            return JournalUnreadable(str(path), str(error), folder.make_it_yours(use_another))
+            return JournalUnreadable(str(path), str(error), folder.access_hint(use_another))
         case apsw.IOError():
             hint = "look at the disk, then try again; what was acknowledged is kept"
             return JournalUnreadable(str(path), str(error), hint)
