@@ -92,8 +92,8 @@ def print_cost(invocation: Invocation, name: str, model: str | None, *, as_json:
 def _pinned(invocation: Invocation, name: str, model: str | None) -> RunConfig:
     """Return what a run of the workflow would be pinned to, whatever its problem."""
     with _naming_argument():
-        known = registry_of(invocation)
-        prepared = prepare("any problem", RunOptions(workflow=name), model, registry=known, environment=os.environ)
+        plugins = registry_of(invocation)
+        prepared = prepare("any problem", RunOptions(workflow=name), model, registry=plugins, environment=os.environ)
     return prepared.request.pinned
 
 
