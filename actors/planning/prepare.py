@@ -49,15 +49,15 @@ class RunOptions:
     search: str | None = None
     """The search strategy, such as `beam:4`."""
     max_calls: int | None = None
-    """Model calls at most."""
+    """The most model calls."""
     max_tokens: int | None = None
-    """Tokens at most, input and output together."""
+    """The most tokens, input and output together."""
     max_cost_usd: float | None = None
-    """Dollars at most."""
+    """The most dollars."""
     deadline_seconds: float | None = None
-    """Seconds from the start, whatever happens."""
+    """The deadline, in seconds from the start; pauses count."""
     active_seconds: float | None = None
-    """Seconds in which models or guards work, at most."""
+    """The most seconds in which models or guards work."""
     output_tokens: int | None = None
     """The most tokens of one reply, of every step."""
     timeout_seconds: float | None = None

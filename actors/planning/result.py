@@ -37,7 +37,7 @@ class Result(RunResult):
     """The result of a planning run."""
 
     revision: int
-    """How often the search went back over steps."""
+    """The number of times that the search went back over steps."""
     plan_json: Any
     """The proved plan as its author wrote it, a JSON value; None where there is none."""
     path: tuple[PathStep, ...]

@@ -41,12 +41,12 @@ class Rule:
 
 
 def after_fault(run: RunState[C]) -> WaitRequested | RunFinished | None:
-    """Wait before the next try of a call that failed, or end the run where none could help."""
+    """Request a wait before the next try of a failed call, or end the run if a further try could not help."""
     return calls.after_fault(run.calls, parked=run.parked) if run.calls.tries else None
 
 
 def keep_deadline(run: RunState[C]) -> WaitRequested | RunFinished | None:
-    """End the run at its deadline, and have the clock wait for it until then."""
+    """End the run at its deadline, or request a wait until the deadline."""
     deadline = run.ledger.limits.deadline
     return None if deadline is None else waits.keep_deadline(run.waits, deadline, run.now)
 

@@ -52,7 +52,7 @@ class ToolRequested(Event):
 
     @property
     def request_id(self) -> str:
-        """The request's name."""
+        """The id of the request: its call and the number of the try."""
         return try_id(f"tool:{self.node}", self.try_number)
 
 
@@ -106,7 +106,7 @@ class ToolCheckRequested(Event):
 
     @property
     def request_id(self) -> str:
-        """The request's name."""
+        """The id of the request, made of the call's."""
         return f"check:{self.call}"
 
 

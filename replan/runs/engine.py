@@ -32,6 +32,7 @@ from runtime.core.messages import Crashed, Mailed, Parking
 from runtime.drive.actor import Actor
 from runtime.drive.offline import append_one
 from runtime.drive.options import Ending, LeaseTerms
+from runtime.drive.run_log import Snapshot
 from runtime.drive.supervisor import Supervisor
 from runtime.host.hook import Hook
 from runtime.host.wakeup import NoWakeUp, WakeUp
@@ -141,7 +142,7 @@ class Engine:
             if text:
                 options.differs(text)
         async with self.model(kind.model(state), loaded.replies) as model:
-            return await self._drive(run, kind, state, options, model=model)
+            return await self._drive(run, kind, state, options, model=model, snapshot=loaded.snapshot)
 
     async def kind_of(self, run: str) -> AnyKind:
         """Return a run's kind. Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for a broken one."""
@@ -180,10 +181,9 @@ class Engine:
         So people see their own messages at once, also while no process drives the run.
         """
         machine, state = loaded.kind.machine, loaded.state
-        last_inbox = max((each.inbox or 0 for each in loaded.records), default=0)
         if not loaded.started:
             return state
-        for item in await self.journal.inbox(run, last_inbox):
+        for item in await self.journal.inbox(run, loaded.inbox):
             event = machine.accept(state, Mailed(item.inbox, item.key, item.body, item.at))
             state = state if event is None or isinstance(event, Refused) else machine.evolve(state, event)
         return state
@@ -280,7 +280,8 @@ class Engine:
         await self.post_cancel(run)
         common = loaded.kind.run_state(loaded.state)
         calls = () if common is None else [tool.request for tool in common.tools.values()]
-        supervisor = self.supervisor(run, loaded.kind, ending_actors(calls, self.clock.now), DETACHED)
+        actors = ending_actors(calls, self.clock.now)
+        supervisor = self.supervisor(run, loaded.kind, actors, DETACHED, loaded.snapshot)
         ending = await supervisor.drive()
         await cancel_children(self, loaded.kind, run, supervisor.state)
         return self.view(run, loaded.kind, supervisor.state, _STATUS[ending])
@@ -301,11 +302,19 @@ class Engine:
             yield model
 
     async def _drive(
-        self, run: str, kind: AnyKind, state: Any, options: DriveOptions, *, model: Any, first: Any = None
+        self,
+        run: str,
+        kind: AnyKind,
+        state: Any,
+        options: DriveOptions,
+        *,
+        model: Any,
+        first: Any = None,
+        snapshot: Snapshot[Any] | None = None,
     ) -> RunResult:
         watched = model if options.heard is None or model is None else WatchedModel(model, options.heard)
         async with self.actors(kind, state, watched, options) as actors:
-            supervisor = self.supervisor(run, kind, actors, options)
+            supervisor = self.supervisor(run, kind, actors, options, snapshot)
             ending = await supervisor.drive(first)
         await cancel_children(self, kind, run, supervisor.state)
         return self.view(run, kind, supervisor.state, _STATUS[ending])
@@ -339,9 +348,14 @@ class Engine:
         )
 
     def supervisor(
-        self, run: str, kind: AnyKind, actors: list[Actor[Any, Any]], options: DriveOptions
+        self,
+        run: str,
+        kind: AnyKind,
+        actors: list[Actor[Any, Any]],
+        options: DriveOptions,
+        snapshot: Snapshot[Any] | None = None,
     ) -> Supervisor[Any, Any, Any]:
-        """Return a supervisor of a run, ready to drive it."""
+        """Return a supervisor of a run, ready to drive it; with a snapshot it reads only the records after it."""
         return Supervisor(
             run,
             machine=kind.machine,
@@ -354,6 +368,7 @@ class Engine:
             notice=options.notice,
             changed=options.changed,
             rest_after=options.rest_after,
+            snapshot=snapshot,
         )
 
     def lease(self) -> LeaseTerms:
