@@ -151,7 +151,7 @@ async def wake(home, wakes, asked):
     async with open_home(environment=environment(home)) as engine:
         for number in range(wakes):
             run = f"run{number:05}"
-            state = await engine.heard(run)
+            state = await engine.state_with_inbox(run)
             await post_answer(engine.journal, state, f"{run}/q1", "version 3.12")
             committed = time.perf_counter()
             engine.bells.ring()

@@ -55,7 +55,7 @@ def of_search(search, trials):
     started = time.process_time()
     for seed in range(FIRST_SEED, FIRST_SEED + trials):
         state, _ = play(ready, PROBLEM, seed)
-        calls += state.ledger.spent.calls
+        calls += state.run.ledger.spent.calls
     spent = time.process_time() - started
     return {"trials_per_second": round(trials / spent), "ms_per_call": round(spent / calls * 1e3, 2)}
 

@@ -14,9 +14,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from actors.planning.events import EVENTS, GenerationRequested
+from actors.planning.call_events import GenerationRequested
+from actors.planning.events import EVENTS
 from actors.planning.machine import PlanningMachine
-from actors.planning.messages import Begin, Generated, Judged
+from actors.planning.messages import Begin, Judged
+from actors.run.messages import Generated
 from benchmarks.worker_replan import ACCEPTED, PROBLEM, pinned
 from runtime.core.cost import Usage
 from runtime.core.events import Codec

@@ -15,8 +15,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import trio
 
-from actors.config.policies import load_policy
-from actors.config.resolve import load_workflow
+from actors.config.loader import load_workflow
+from actors.config.policy_loader import load_policy
 from actors.config.workflow import Workflow
 from actors.handlers.actors import Registry, actors_for
 from actors.planning.config import RunConfig
@@ -116,7 +116,7 @@ async def drive(journal, run, config, model, guard, *, news=None):
     limits = Limits(calls=config.workflow.max_total_calls)
     ending = await supervisor.drive(Begin(clock.now(), run, PROBLEM, config.model_dump_json(), limits))
     assert ending is Ending.FINISHED
-    assert str(supervisor.state.finished.outcome) == "success", supervisor.state.finished
+    assert str(supervisor.state.run.finished.outcome) == "success", supervisor.state.run.finished
 
 
 async def chains(scratch, runs, steps, text_bytes, *, first=0, seen_through=lambda journal: journal):

@@ -10,6 +10,7 @@ import csv
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -22,17 +23,17 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(ROOT))  # So that the checkout is documented, whatever is installed.
 
-from actors.config.graph import mermaid  # noqa: E402
-from actors.config.pair import ActionPair, Composite  # noqa: E402
-from actors.config.policies import load_policy  # noqa: E402
-from actors.config.resolve import read_workflow, shipped_workflows  # noqa: E402
+from actors.config.action_pair import ActionPair, Composite  # noqa: E402
+from actors.config.diagram import mermaid  # noqa: E402
+from actors.config.loader import read_workflow, shipped_workflows  # noqa: E402
+from actors.config.policy_loader import load_policy  # noqa: E402
 from actors.config.workflow import Workflow  # noqa: E402
 from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
 from actors.planning.config import graph_of  # noqa: E402
 from actors.planning.events import EVENTS, Outcome  # noqa: E402
-from actors.planning.questions import MOVES, Status  # noqa: E402
 from actors.policy.table import BacktrackLevel, Row  # noqa: E402
 from actors.prompting.book import PromptEntry, Sections  # noqa: E402
+from actors.run.questions import MOVES, Status  # noqa: E402
 from actors.search.cost import happy_calls, linear_calls, worst_case_calls  # noqa: E402
 from actors.values.findings import Code, ReasonTag  # noqa: E402
 from replan.cli.exits import MEANING  # noqa: E402
@@ -256,13 +257,33 @@ def by_cause(experiment: str) -> str:
 
 
 def requirements() -> str:
-    """Return every requirement in our words, with the tests that show it, or what is done instead."""
-    found, rows = named_tests(), []
+    """Return every requirement with what is done instead, what is missing, its state and the tests that check it."""
+    by_number, rows = named_tests(), []
     for number, entry in read("requirements.yaml").items():
-        tests = sorted(dict.fromkeys([*entry.get("tests", ()), *found.get(number, ())]), key=GENERAL.__eq__)
-        said = entry["says"] + (f" **Instead:** {entry['instead']}" if "instead" in entry else "")
-        rows.append((number, said, "<br>".join(f"`{test.removeprefix('tests/')}`" for test in tests[:SHOWN_MAX])))
-    return table(("Number", "Requirement", "Shown by"), rows)
+        tests = sorted(dict.fromkeys([*entry.get("tests", ()), *by_number.get(number, ())]), key=GENERAL.__eq__)
+        notes = [f" **{key.capitalize()}:** {entry[key]}" for key in ("instead", "missing") if key in entry]
+        shown = "<br>".join(f"`{test.removeprefix('tests/')}`" for test in tests[:SHOWN_MAX])
+        rows.append((number, requirement_state(entry), entry["says"] + "".join(notes), shown))
+    return table(("Number", "State", "Requirement", "Tests"), rows)
+
+
+def requirement_state(entry: Mapping[str, Any]) -> str:
+    """Return how far a requirement is met: `not yet`, `partly`, `differently` or `met`."""
+    if "not_yet" in entry:
+        return "not yet"
+    return "partly" if "missing" in entry else "differently" if "instead" in entry else "met"
+
+
+def requirement_counts() -> str:
+    """Return how many requirements are in each state; an entry for a range counts each number of it."""
+    counts = Counter[str]()
+    for number, entry in read("requirements.yaml").items():
+        counts[requirement_state(entry)] += len(numbers(number))
+    return (
+        f"Of {counts.total()} requirements, {counts['met']} are met as stated, {counts['differently']} are met in "
+        f"another way (*Instead*), {counts['partly']} are met in part (*Missing*), and "
+        f"{counts['not yet']} are not built yet."
+    )
 
 
 @cache
@@ -347,6 +368,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "policy": policy,
     "prompt-keys": lambda: keys(PromptEntry),
     "questions": questions,
+    "requirement-counts": requirement_counts,
     "requirements": requirements,
     "row-keys": lambda: keys(Row),
     "section-keys": lambda: keys(Sections),

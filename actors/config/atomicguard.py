@@ -1,20 +1,20 @@
-"""Reads AtomicGuard's `workflow.json` as it stands: its spellings become ours, what has no meaning here is told.
+"""Translates AtomicGuard's `workflow.json` files into workflows; what has no equivalent is ignored with a notice.
 
-`translate(document)` gives the document in our spelling and notices. Sources: `src/atomicguard/schemas/` and
-`examples/` of https://github.com/thompsonson/atomicguard (v2.3.0 and the branch feature/informed-backtracking).
+The format is that of `src/atomicguard/schemas/` and `examples/` in https://github.com/thompsonson/atomicguard (v2.3.0
+and the branch feature/informed-backtracking).
 
-| theirs | here |
+| AtomicGuard | here |
 |---|---|
 | `guard: composite` with `guards: [a, b]`, or `compose: sequential` and `policy: all_pass` | `first_failure` |
 | `compose: parallel` and `policy: all_pass` | `all_of` |
 | `policy: majority_pass` | `majority` |
-| `policy: any_pass`, nested composites | refused: no guard here means that |
+| `policy: any_pass`, nested composites | an error: there is no equivalent guard |
 | `escalate_feedback_by_guard` with class names (`TestRedGuard`) | guard names (`test_red`), with a notice |
-| a step without `generator`, in a `.json` file | `model`, with a notice: the default is a model there too |
-| `plan_source: NAME` of a `PlanGenerator` | `plan: plans/NAME.json`, or a path; no `defect` is planted, with a notice |
+| a step without `generator`, in a `.json` file | `model`, with a notice; a model is AtomicGuard's default too |
+| `plan_source: NAME` of a `PlanGenerator` | `plan: plans/NAME.json`, or a path; `defect` is ignored, with a notice |
 | `phases` with `dependencies` and `retry_budget` (one example has them) | `action_pairs`, `requires`, `rmax` |
-| `model`, `provider`, `specification` and the like | nothing, with a notice that says where it is set here |
-| any other key that only they have, in a file that `is_foreign` | nothing, with a notice |
+| `model`, `provider`, `specification` and the like | ignored, with a notice that says where it is set here |
+| any other key that is unknown here, in a file that `is_foreign` | ignored, with a notice |
 """
 
 import re
@@ -22,15 +22,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from actors.config.pair import ActionPair
+from actors.config.action_pair import ActionPair
 from actors.config.plan_files import PLAN
 from actors.config.workflow import FREE_GENERATORS, Workflow
-from actors.files.explain import keys_of, near
+from actors.files.config_model import keys_of
+from actors.files.suggestions import near
 from actors.files.yaml_document import Document, KeyPath
 
 _MODEL = "the model is chosen with --model or REPLAN_MODEL"
 _SERVER = "the server is chosen with OPENAI_BASE_URL"
-_UNREAD = "nothing here reads it"
+_UNUSED = "nothing here reads it"
 _WORKFLOW_IGNORED = {
     "$schema": "",
     "model": _MODEL,
@@ -40,25 +41,34 @@ _WORKFLOW_IGNORED = {
     "base_url": _SERVER,
     "specification": "the problem is the file that `run` is given",
     "backtrack_config": "give steps a `backtrack_budget`",
-    "extensions": _UNREAD,
-    "incremental": _UNREAD,
-    "meta_level": _UNREAD,
+    "extensions": _UNUSED,
+    "incremental": _UNUSED,
+    "meta_level": _UNUSED,
 }
 _STEP_IGNORED = {
     "model": _MODEL,
-    "output_type": _UNREAD,
-    "human_prompt_title": _UNREAD,
-    "metadata": _UNREAD,
+    "output_type": _UNUSED,
+    "human_prompt_title": _UNUSED,
+    "metadata": _UNUSED,
 }
 _WORKFLOW_KEYS, _STEP_KEYS = keys_of(Workflow), keys_of(ActionPair)
-_OURS = _WORKFLOW_KEYS - {"name", "description", "constraints", "rmax", "r_patience", "e_max", "action_pairs"}
-"""The keys that only a workflow here has."""
-_OURS_STEP = _STEP_KEYS - {
+_REPLAN_WORKFLOW_KEYS = _WORKFLOW_KEYS - {
+    "name",
+    "description",
+    "constraints",
+    "rmax",
+    "r_patience",
+    "e_max",
+    "action_pairs",
+}
+"""The keys of a workflow that AtomicGuard does not have."""
+_REPLAN_STEP_KEYS = _STEP_KEYS - {
     *("generator", "generator_config", "guard", "guard_config", "requires", "description"),
     *("rmax", "r_patience", "e_max", "escalate_feedback_to", "escalate_feedback_by_guard"),
 }
-"""The keys that only a step here has."""
-_PHASES = {"dependencies": "requires", "retry_budget": "rmax"}
+"""The keys of a step that AtomicGuard does not have."""
+_PHASE_KEYS = {"dependencies": "requires", "retry_budget": "rmax"}
+"""The keys of a phase, and those of a step that mean the same."""
 _CLASS_NAME = re.compile(r"(?:[A-Z][a-z0-9]*)+Guard")
 _COMPOSITES = {
     ("sequential", "all_pass"): "first_failure",
@@ -69,40 +79,42 @@ _COMPOSITES = {
 
 
 def is_foreign(document: Document) -> bool:
-    """Tell whether a file is AtomicGuard's: a `.json` with steps, and without any key that only we have.
+    """Return whether a file is AtomicGuard's: a `.json` file with steps in which every key exists in AtomicGuard too.
 
-    A translated document is still what it was.
+    The answer is the same for a translated document.
     """
     steps = document.value.get("action_pairs")
-    if not document.source.endswith(".json") or not isinstance(steps, dict) or _OURS & document.value.keys():
+    if not document.source.endswith(".json") or not isinstance(steps, dict):
         return False
-    return not any(_OURS_STEP & pair.keys() for pair in steps.values() if isinstance(pair, dict))
+    if _REPLAN_WORKFLOW_KEYS & document.value.keys():
+        return False
+    return not any(_REPLAN_STEP_KEYS & pair.keys() for pair in steps.values() if isinstance(pair, dict))
 
 
 def translate(document: Document) -> tuple[Document, tuple[str, ...]]:
-    """Return the document without foreign spellings, and one notice per key whose meaning is left out.
+    """Return the document in this project's spelling, and one notice per key that is ignored.
 
-    Anything of an unexpected shape is left as it is, for the models to refuse.
+    Values of an unexpected type are kept: validation refuses them.
 
     Raises:
-        UsageProblem: a composite guard that has no equal here.
+        UsageProblem: a composite guard has no equivalent.
     """
     document = _without_phases(document)
-    return _Translation(document, is_foreign(document)).whole()
+    return _Translation(document, is_foreign(document)).translated()
 
 
 def _without_phases(document: Document) -> Document:
-    """Return a document whose phases are steps; any other stays as it is."""
+    """Return a document with its `phases` as `action_pairs`; any other document is unchanged."""
     phases = document.value.get("phases")
     if "action_pairs" in document.value or not isinstance(phases, dict) or not document.source.endswith(".json"):
         return document
     value = {key: item for key, item in document.value.items() if key != "phases"}
     value["action_pairs"] = {
-        step: {_PHASES.get(key, key): item for key, item in pair.items()} if isinstance(pair, dict) else pair
+        step: {_PHASE_KEYS.get(key, key): item for key, item in pair.items()} if isinstance(pair, dict) else pair
         for step, pair in phases.items()
     }
     moved: dict[KeyPath, int] = {
-        ("action_pairs", *path[1:2], *(_PHASES.get(str(key), key) for key in path[2:3]), *path[3:]): line
+        ("action_pairs", *path[1:2], *(_PHASE_KEYS.get(str(key), key) for key in path[2:3]), *path[3:]): line
         for path, line in document.lines.items()
         if path[:1] == ("phases",)
     }
@@ -111,31 +123,33 @@ def _without_phases(document: Document) -> Document:
 
 @dataclass(frozen=True, slots=True)
 class _Translation:
-    """A document on its way; `notices` grow as it is read."""
+    """The translation of one document."""
 
     document: Document
     foreign: bool
+    """Whether unknown keys are ignored."""
     notices: list[str] = field(default_factory=list)
+    """The notices so far."""
 
-    def whole(self) -> tuple[Document, tuple[str, ...]]:
-        value = self._without((), self.document.value, _WORKFLOW_IGNORED, _WORKFLOW_KEYS)
+    def translated(self) -> tuple[Document, tuple[str, ...]]:
+        value = self._known_keys((), self.document.value, _WORKFLOW_IGNORED, _WORKFLOW_KEYS)
         steps = value.get("action_pairs")
         if isinstance(steps, dict):
             value["action_pairs"] = {step: self._step(step, pair) for step, pair in steps.items()}
         return Document(self.document.source, value, self.document.lines), tuple(self.notices)
 
-    def _tell(self, path: KeyPath, what: str) -> None:
-        self.notices.append(f"{self.document.place(path)}: {what}")
+    def _notice(self, path: KeyPath, text: str) -> None:
+        self.notices.append(f"{self.document.place(path)}: {text}")
 
-    def _without(
+    def _known_keys(
         self, path: KeyPath, value: Mapping[str, Any], ignored: Mapping[str, str], known: frozenset[str]
     ) -> dict[str, Any]:
-        """Return a mapping without the keys that are ignored; in a foreign file that is all that nobody knows."""
+        """Return a mapping without its ignored keys; in a foreign file, without its unknown keys too."""
         unknown = value.keys() - known if self.foreign else set()
         for key in value:
-            if why := ignored.get(key, _UNREAD if key in unknown else ""):
+            if why := ignored.get(key, _UNUSED if key in unknown else ""):
                 hint = near(key, known) if key in unknown - ignored.keys() else ""
-                self._tell((*path, key), "; ".join(filter(None, ("ignored", why, hint))))
+                self._notice((*path, key), "; ".join(filter(None, ("ignored", why, hint))))
         return {key: item for key, item in value.items() if key not in ignored and key not in unknown}
 
     def _step(self, step: str, pair: Any) -> Any:
@@ -145,7 +159,7 @@ class _Translation:
         pair = dict(pair)
         if pair.get("guard") == "composite" and "guards" in pair:
             pair["guard"] = self._composite((*path, "guards"), pair.pop("guards"))
-        pair = self._without(path, pair, _STEP_IGNORED, _STEP_KEYS)
+        pair = self._known_keys(path, pair, _STEP_IGNORED, _STEP_KEYS)
         if self.document.source.endswith(".json"):
             self._generator(path, pair)
         routes = pair.get("escalate_feedback_by_guard")
@@ -157,15 +171,15 @@ class _Translation:
         return pair
 
     def _generator(self, path: KeyPath, pair: dict[str, Any]) -> None:
-        """Put in the generator that a step leaves out, and the plan file that a plan generator's source means."""
+        """Set a missing generator, and translate `plan_source` into the path of a plan file."""
         if "generator" not in pair:
             pair["generator"] = "model"
-            self._tell(path, "names no generator; the model is asked")
+            self._notice(path, "names no generator; the model is asked")
         generator, config = pair["generator"], pair.get("generator_config")
         if not isinstance(generator, str) or generator not in FREE_GENERATORS or not isinstance(config, dict):
             return
         if config.get("defect") is not None:
-            self._tell((*path, "generator_config", "defect"), "ignored; the plan is handed on without a defect")
+            self._notice((*path, "generator_config", "defect"), "ignored; the plan is handed on without a defect")
         kept = {key: value for key, value in config.items() if key not in ("plan_source", "defect")}
         source = config.get("plan_source")
         if isinstance(source, str):
@@ -188,5 +202,5 @@ class _Translation:
         if not _CLASS_NAME.fullmatch(name):
             return name
         snake = re.sub(r"(?<!^)(?=[A-Z])", "_", name.removesuffix("Guard")).lower()
-        self._tell(path, f"read as the guard {snake!r}")
+        self._notice(path, f"read as the guard {snake!r}")
         return snake

@@ -1,27 +1,28 @@
-"""The words after `--model`: which model is meant, as a value."""
+"""The argument of `--model`, parsed into a value."""
 
 import difflib
 import re
 from dataclasses import dataclass
 
 from runtime.core.errors import UsageProblem
+from runtime.journal.validation import RUN_ID
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A model of an OpenAI-compatible server, under the server's own name for it."""
+    """A model of an OpenAI-compatible server, by the server's name for it."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The built-in author: deterministic and offline."""
+    """The built-in model `rules`: deterministic and offline."""
 
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """A seeded stochastic author with known error rates."""
+    """A seeded stochastic model with known error rates, for experiments."""
 
     profile: str
     seed: int = 0
@@ -29,7 +30,7 @@ class Simulated:
 
 @dataclass(frozen=True, slots=True)
 class Scripted:
-    """Replies out of a YAML or JSON file."""
+    """Replies from a YAML or JSON file."""
 
     path: str
 
@@ -44,23 +45,23 @@ class Replay:
 ModelSpec = Named | Rules | Simulated | Scripted | Replay
 
 GRAMMAR = "NAME, rules, simulated:PROFILE[?seed=N], scripted:FILE or replay:RUN"
-"""What may be named, for help texts."""
+"""The accepted forms, for help texts."""
 
 NAME_MAX = 200
+"""Characters of a model's name."""
 
 _PREFIXES = ("simulated", "scripted", "replay")
 _BUILT_IN = {form.partition(":")[0]: form for form in ("rules", "simulated:PROFILE", "scripted:FILE", "replay:RUN")}
 _SIMULATED = re.compile(r"(?P<profile>[a-z][a-z0-9_-]{0,63})(?:\?seed=(?P<seed>[0-9]{1,18}))?")
-_RUN = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")  # as the journal's `create` has it
 
 
 def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
-    """Return the model that a text names, by the grammar `GRAMMAR`.
+    """Return the model that a text of the grammar `GRAMMAR` names.
 
-    A server's own names may hold colons and slashes (`llama3:8b`, `meta/llama-3`): only the three prefixes are special.
+    A server's model names may contain colons and slashes (`llama3:8b`, `meta/llama-3`).
 
     Raises:
-        UsageProblem: naming `place`.
+        UsageProblem: the text is not of that grammar; its place is `place`.
     """
     text = text.strip()
     if not text:
@@ -82,7 +83,7 @@ def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
 
 
 def near_built_in(name: str) -> str:
-    """Return the form of the model without a server whose name is near to this one, or nothing."""
+    """Return the form of the built-in model whose name is near to this one, or an empty text."""
     near = difflib.get_close_matches(name.lower(), _BUILT_IN, n=1, cutoff=0.75)
     return _BUILT_IN[near[0]] if near else ""
 
@@ -93,7 +94,7 @@ def _prefixed(prefix: str, rest: str, place: str) -> ModelSpec:
             raise UsageProblem("`scripted:` names no file", place=place, hint="such as scripted:replies.yaml")
         return Scripted(rest)
     if prefix == "replay":
-        if _RUN.fullmatch(rest) is None:
+        if RUN_ID.fullmatch(rest) is None:
             raise UsageProblem("`replay:` names no run", place=place, hint="name one, such as replay:k7m2x9qa")
         return Replay(rest)
     matched = _SIMULATED.fullmatch(rest)

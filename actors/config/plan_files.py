@@ -1,7 +1,7 @@
-"""Reads the plan files that a template selector's settings name, once, when the workflow is loaded.
+"""Replaces the plan files that a template selector's settings name by their plans, when the workflow is loaded.
 
-Afterwards the plans themselves stand in `generator_config`. So a run pins their content, `workflow_ref` changes with
-it, and a relative path counts from the workflow's file, wherever the run is resumed.
+So a run pins the content of the files, and its content hash covers them. A relative path counts from the workflow's
+file, wherever the run is resumed.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from actors.config.workflow import FREE_GENERATORS, Workflow
-from actors.files.explain import nearest
+from actors.files.suggestions import nearest
 from actors.files.yaml_document import Document, KeyPath, read_document
 from actors.plans.reader import read_plan
 from runtime.core.errors import UsageProblem
@@ -17,82 +17,84 @@ from runtime.core.errors import UsageProblem
 __all__ = ["PLAN", "TEMPLATES", "read_settings", "with_plan_files"]
 
 TEMPLATES = "templates"
-"""The setting of a template selector that has a plan, or a plan file's path, by problem type."""
+"""The setting that maps problem types to a plan or the path of a plan file."""
 PLAN = "plan"
-"""The setting that has one for every other problem type."""
+"""The setting with the plan, or the path of the plan file, for every other problem type."""
 
-Complain = Callable[[str, KeyPath, str], UsageProblem]
-"""Makes the problem of (cause, keys within the settings, hint)."""
+MakeProblem = Callable[[str, KeyPath, str], UsageProblem]
+"""Returns the error for (cause, keys within the settings, hint)."""
 
 
 def with_plan_files(workflow: Workflow, document: Document, folder: Path) -> Workflow:
-    """Return the workflow with every named plan file replaced by its plan; a relative path counts from `folder`.
+    """Return the workflow with every plan file replaced by its plan; a relative path counts from `folder`.
 
     Raises:
-        UsageProblem: a setting is unknown or of the wrong kind, or a file cannot be read or holds no plan.
+        UsageProblem: a setting is unknown or has the wrong type, or a file cannot be read or contains no plan.
     """
     pairs = dict(workflow.action_pairs)
     for step, pair in pairs.items():
         if pair.generator in FREE_GENERATORS and pair.generator_config:
             path: KeyPath = ("action_pairs", step, "generator_config")
 
-            def complain(cause: str, keys: KeyPath, hint: str, path: KeyPath = path) -> UsageProblem:
+            def problem(cause: str, keys: KeyPath, hint: str, path: KeyPath = path) -> UsageProblem:
                 return document.problem(cause, (*path, *keys), hint)
 
-            settings = read_settings(pair.generator_config, folder, complain)
+            settings = read_settings(pair.generator_config, folder, problem)
             pairs[step] = pair.model_copy(update={"generator_config": settings})
     return workflow.model_copy(update={"action_pairs": pairs})
 
 
-def read_settings(config: Mapping[str, Any], folder: Path, complain: Complain) -> dict[str, Any]:
-    """Return a template selector's settings with its own plans in them; a plan that stands there stays as it is.
+def read_settings(config: Mapping[str, Any], folder: Path, problem: MakeProblem) -> dict[str, Any]:
+    """Return a template selector's settings with paths replaced by plans; inline plans are kept.
 
     Raises:
         UsageProblem: as `with_plan_files`.
     """
     for key in config:
         if key not in (TEMPLATES, PLAN):
-            raise complain(f"unknown setting {key!r}", (key,), nearest(str(key), [TEMPLATES, PLAN], kind="settings"))
+            raise problem(f"unknown setting {key!r}", (key,), nearest(str(key), [TEMPLATES, PLAN], kind="settings"))
     settings: dict[str, Any] = {}
     if TEMPLATES in config:
-        named = config[TEMPLATES]
-        if not isinstance(named, Mapping):
-            raise complain(f"should be a mapping of problem types to plan files, not {named!r}", (TEMPLATES,), "")
-        settings[TEMPLATES] = {kind: _plan(said, (TEMPLATES, kind), folder, complain) for kind, said in named.items()}
+        templates = config[TEMPLATES]
+        if not isinstance(templates, Mapping):
+            raise problem(f"should be a mapping of problem types to plan files, not {templates!r}", (TEMPLATES,), "")
+        settings[TEMPLATES] = {
+            kind: _plan(setting, (TEMPLATES, kind), folder, problem) for kind, setting in templates.items()
+        }
     if PLAN in config:
-        settings[PLAN] = _plan(config[PLAN], (PLAN,), folder, complain)
+        settings[PLAN] = _plan(config[PLAN], (PLAN,), folder, problem)
     return settings
 
 
-def _plan(said: Any, keys: KeyPath, folder: Path, complain: Complain) -> dict[str, Any]:
-    """Return the plan that a setting is, or names."""
-    if isinstance(said, str) and said.strip():
-        return _plan_of(folder / Path(said).expanduser(), keys, complain)
-    if not isinstance(said, Mapping):
-        raise complain(f"should be the path of a plan file, not {said!r}", keys, "")
-    if fault := _fault(said):
-        raise complain(": ".join(fault), keys, "")
-    return dict(said)
+def _plan(setting: Any, keys: KeyPath, folder: Path, problem: MakeProblem) -> dict[str, Any]:
+    """Return the plan of a setting, which is a plan or the path of a plan file."""
+    if isinstance(setting, str) and setting.strip():
+        return _read_plan_file(folder / Path(setting).expanduser(), keys, problem)
+    if not isinstance(setting, Mapping):
+        raise problem(f"should be the path of a plan file, not {setting!r}", keys, "")
+    if error := _first_error(setting):
+        raise problem(": ".join(error), keys, "")
+    return dict(setting)
 
 
-def _plan_of(path: Path, keys: KeyPath, complain: Complain) -> dict[str, Any]:
-    """Return the plan in a file. What the file says wrong is told with the file, not with the workflow."""
+def _read_plan_file(path: Path, keys: KeyPath, problem: MakeProblem) -> dict[str, Any]:
+    """Return the plan in a file. An error in its content is reported with the plan file's name, not the workflow's."""
     try:
         document = read_document(path)
-    except UsageProblem as problem:
-        hint = problem.hint if path.exists() else "leave the entry out to take the shipped template"
-        raise complain(f"{problem.place}: {problem.cause}", keys, hint) from None
+    except UsageProblem as unread:
+        hint = unread.hint if path.exists() else "leave the entry out to take the shipped template"
+        raise problem(f"{unread.place}: {unread.cause}", keys, hint) from None
     plan = dict(document.value)
-    if fault := _fault(plan):
-        *where, cause = fault
+    if error := _first_error(plan):
+        *where, cause = error
         raise UsageProblem(cause, place=" ".join((document.source, *where)))
     return plan
 
 
-def _fault(plan: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the first thing that keeps a value from being read as a plan, with its place if it has one.
+def _first_error(plan: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the place, if any, and the cause of the first error in reading a plan; empty if it can be read.
 
-    What the steps must be beyond that, the template step's guard says.
+    The guard of the template step judges everything else about the plan.
     """
     for finding in read_plan(plan)[1]:
         if finding.severity == "error":

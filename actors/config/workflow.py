@@ -1,8 +1,8 @@
-"""What a workflow is: action pairs, the edges between them, search, budgets, policy and prompts.
+"""The model of a workflow file: action pairs, the `requires` edges between them, search, budgets, policy and prompts.
 
-`Workflow` and `ActionPair` are frozen values with every default in place; what one key means for another (a step's own
-`rmax` before the workflow's) is answered by methods, so that nobody else knows the rule. Whether guards and generators
-of these names exist is checked by `validate_names`, since plug-ins decide that.
+A `Workflow` is a frozen value with every default applied. Its methods apply the rules between keys, such as that a
+step's own `rmax` takes precedence over the workflow's. `validate_names` checks that guards and generators exist, apart
+from the model, since plug-ins add names.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -11,9 +11,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, WithJsonSchema, model_validator
 
-from actors.config.pair import ActionPair, Count, Patience, Positive, Seconds, StepId
-from actors.config.searching import SEARCH_SCHEMA, searched
-from actors.files.explain import Config, complaint, explain, nearest
+from actors.config.action_pair import ActionPair, Count, Patience, Positive, Seconds, StepId
+from actors.config.search_key import SEARCH_SCHEMA, canonical_search
+from actors.files.config_model import Config, config_error
+from actors.files.suggestions import nearest
+from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import Document, KeyPath
 from actors.guards.composite_spec import Composite, Name
 from actors.search.dag import Dag
@@ -36,22 +38,22 @@ __all__ = [
 STEPS_MAX = 64
 """Steps of one workflow; the seeds' largest has 12."""
 EXPIRY_MAX = 366 * 86_400.0
-"""Seconds that a question may stay open, where it does not stay open for ever."""
+"""The longest time limit of a question, in seconds."""
 TEXT_MAX = 20_000
-"""Characters of a workflow's `constraints`: they go into every prompt."""
+"""Characters of a workflow's `constraints`, which are part of every prompt."""
 
 TEMPLATE_SELECTOR = "TemplateSelectorGenerator"
-"""The generator that picks the template of a problem's type."""
+"""The generator that returns the template for the problem's type."""
 
 FREE_GENERATORS = frozenset({"PlanGenerator", TEMPLATE_SELECTOR})
-"""The built-in generators that call no model (S123): two names of one, the older of which AtomicGuard's files use."""
+"""The built-in generators that call no model (S123): two names of one generator, the first from AtomicGuard's files."""
 
 MODEL_GENERATORS = frozenset({"model", "LLMJsonGenerator", "LLMPlanGenerator", "LLMPlanRefiner"})
-"""The names that all mean: ask the run's model. The seeds have one name per kind of artifact."""
+"""The names of the generator that calls the run's model; the seeds have one name per kind of artifact."""
 
 GuardLevel = Literal["minimal", "medium", "expansive"]
 Assurance = Literal["none", "weak", "strong_cyclic", "strong"]
-Search = Annotated[str, BeforeValidator(searched), WithJsonSchema(SEARCH_SCHEMA)]
+Search = Annotated[str, BeforeValidator(canonical_search), WithJsonSchema(SEARCH_SCHEMA)]
 
 _LEVELS: tuple[GuardLevel, ...] = ("minimal", "medium", "expansive")
 _PLAN_GUARDS = {f"plan_{level}": level for level in _LEVELS}
@@ -65,51 +67,51 @@ _ROLES = {
 
 
 class Workflow(Config):
-    """A whole workflow, with every default in place."""
+    """A workflow, with every default applied."""
 
     name: Name
-    """What people call it."""
+    """The workflow's name, for people."""
     description: str = ""
     """One line for people."""
     action_pairs: Annotated[
         Mapping[StepId, ActionPair],
         Field(json_schema_extra={"minProperties": 1, "maxProperties": STEPS_MAX, "additionalProperties": False}),
     ]
-    """The steps by id; their order breaks ties."""
+    """The steps by id; if steps rank equally, the first in the file comes first."""
     search: Search = "depth_first"
-    """How the next attempt is chosen: a name, with a number where it takes one (`beam:4`), or a mapping of both."""
+    """The search strategy: a name, with its number if it takes one (`beam:4`), or a mapping of both."""
     target_guard_level: GuardLevel = "medium"
-    """The goal test: the level of the plan guard of every leaf. Left out, the strictest level among those guards."""
+    """The goal test: the level of the plan guards of all leaves. The default is the strictest level among them."""
     assurance: Assurance = "strong_cyclic"
-    """What an expansive plan guard asks of the traces that do not escalate."""
+    """What an expansive plan guard requires of the traces that do not escalate."""
     rmax: Positive = 3
     """Attempts per visit of a step."""
     max_total_calls: Positive = 30
-    """Model calls of the whole run."""
+    """Limit of the run's model calls."""
     r_max: Positive = 100
-    """The limit that plan guards set to a plan's `total_retry_budget`."""
+    """The limit of a plan's `total_retry_budget`, checked by plan guards."""
     r_patience: Patience = 2
-    """So many equal failures of a step in a row are stagnation."""
+    """How many equal failures of a step in a row are stagnation."""
     e_max: Count | None = None
     """Escalations that one step may cause in a round; null is no limit."""
     policy: Name = "default"
-    """The rule table that says how far back a failure goes: a name in `configs/policies`, or a path."""
+    """The rule table that decides how far back a failure goes: a name in `configs/policies`, or a path."""
     prompts: Name = "planning"
-    """The prompts: a name in `prompts`, or a path counted from this file."""
+    """The prompts: a name in `prompts`, or a path relative to this file."""
     constraints: Annotated[str, StringConstraints(max_length=TEXT_MAX)] = ""
-    """Rules that stand in every prompt."""
+    """Rules for the model, part of every prompt."""
     questions_max: Count = 5
-    """Questions that a run may ask the user; the reviews of a `human_review` guard do not count."""
+    """Questions that a run may ask the user; reviews by a `human_review` guard do not count."""
     question_expires_seconds: Annotated[float, Field(strict=True, gt=0, le=EXPIRY_MAX, allow_inf_nan=False)] | None = (
         None
     )
-    """How long a question stays open before the run goes on without an answer; null is for ever."""
+    """Seconds after which the run continues without an answer; null is no limit."""
     classifications_max: Count = 0
-    """Failures that a run may ask the model to classify before a costly step back; 0 asks none."""
+    """Failures that a run may ask the model to classify before it backtracks far; 0 disables it."""
     feedback_window: Positive = 5
-    """The newest rejections of each kind that a prompt repeats."""
+    """How many of the newest rejections of each kind a prompt repeats."""
     guard_catalog: tuple[Name, ...] = ()
-    """Guard names that a plan's steps may use beside the built-in ones."""
+    """Guard names that a plan's steps may use in addition to the built-in ones."""
     model_timeout_seconds: Seconds = 120.0
     """Time limit of one model call."""
     guard_timeout_seconds: Seconds = 60.0
@@ -118,14 +120,14 @@ class Workflow(Config):
     """Length limit of one reply."""
 
     @model_validator(mode="after")
-    def _sound(self) -> "Workflow":
-        """Check what holds between steps; a missing step is told before a cycle, since it may be the same slip."""
+    def _check_edges(self) -> "Workflow":
+        """Check the edges between steps. Missing steps go first: a misspelt name may cause a cycle too."""
         pairs = self.action_pairs
         if not 1 <= len(pairs) <= STEPS_MAX:
             hint = (
                 "leave some out, or run them as a workflow of their own" if pairs else "add one, such as `g_plan: ...`"
             )
-            raise complaint(
+            raise config_error(
                 f"a workflow has 1 to {STEPS_MAX} steps, this one has {len(pairs)}", ("action_pairs",), hint
             )
         for step, pair in pairs.items():
@@ -133,11 +135,11 @@ class Workflow(Config):
                 for index, target in enumerate(targets):
                     if target not in pairs:
                         path = ("action_pairs", step, *key, index)
-                        raise complaint(f"there is no step {target!r}", path, nearest(target, pairs, kind="steps"))
+                        raise config_error(f"there is no step {target!r}", path, nearest(target, pairs, kind="steps"))
         cycle = self.graph.cycle()
         if cycle:
             path, hint = ("action_pairs", cycle[0], "requires"), "take one out of `requires`"
-            raise complaint(f"steps require each other: {' -> '.join(cycle)}", path, hint)
+            raise config_error(f"steps require each other: {' -> '.join(cycle)}", path, hint)
         for step, pair in pairs.items():
             above = self.ancestors(step)
             for key, targets in _references(pair)[1:]:
@@ -145,12 +147,12 @@ class Workflow(Config):
                     if target not in above:
                         path = ("action_pairs", step, *key, index)
                         hint = nearest("", above, kind=f"{step} requires") or f"{step} requires nothing"
-                        raise complaint(f"{target!r} is not a step that {step!r} builds on", path, hint)
+                        raise config_error(f"{target!r} is not a step that {step!r} builds on", path, hint)
         return self
 
     @model_validator(mode="after")
-    def _level_of_leaves(self) -> "Workflow":
-        """Take the goal's level from the leaves if the file names none: a file never means less than it says."""
+    def _default_level(self) -> "Workflow":
+        """Set `target_guard_level` to the strictest level of the leaves if the file has no such key."""
         if "target_guard_level" not in self.model_fields_set:
             levels = [
                 _LEVELS.index(_PLAN_GUARDS[guard])
@@ -159,20 +161,20 @@ class Workflow(Config):
                 if guard in _PLAN_GUARDS
             ]
             if levels:
-                # The value is still being made; from here on it is frozen.
+                # Frozen, but still under construction.
                 object.__setattr__(self, "target_guard_level", _LEVELS[max(levels)])
         return self
 
     def changed(self, **keys: Any) -> "Workflow":
-        """Return the workflow with other values for some keys, checked like a file.
+        """Return the workflow with other values for some keys.
 
         Raises:
-            UsageProblem: a value is not allowed; its place is the key.
+            UsageProblem: a value is invalid; its place is the key.
         """
         try:
             return Workflow.model_validate(self.model_dump() | keys)
         except ValidationError as error:
-            raise explain(error, Document("", keys, {(key,): 0 for key in keys})) from None
+            raise usage_problem(error, Document("", keys, {(key,): 0 for key in keys})) from None
 
     @cached_property
     def graph(self) -> Dag:
@@ -180,19 +182,19 @@ class Workflow(Config):
         return Dag({step: pair.requires for step, pair in self.action_pairs.items()})
 
     def order(self) -> tuple[str, ...]:
-        """Return the steps in topological order; of those that are ready together, the earlier in the file first."""
+        """Return the steps in topological order, ties in the order of the file."""
         return self.graph.order
 
     def ancestors(self, step: str) -> frozenset[str]:
-        """Return all that a step requires, directly or not."""
+        """Return the steps that a step requires, directly or not."""
         return self.graph.ancestors[step]
 
     def dependents(self, step: str) -> frozenset[str]:
-        """Return all that require a step, directly or not: what a new artifact of it makes stale."""
+        """Return the steps that require a step, directly or not."""
         return self.graph.dependents[step]
 
     def leaves(self) -> tuple[str, ...]:
-        """Return the steps that nothing requires."""
+        """Return the steps that no step requires."""
         return self.graph.leaves
 
     def roots(self) -> tuple[str, ...]:
@@ -200,44 +202,44 @@ class Workflow(Config):
         return self.graph.roots
 
     def distance(self, upper: str, lower: str) -> int | None:
-        """Return how many steps up `upper` is from `lower`, by the longest path; None when it is not above it."""
+        """Return the length of the longest path from `lower` up to `upper`; None if `lower` does not require it."""
         return self.graph.distance(upper, lower)
 
     def is_deterministic(self, step: str, free: Collection[str] = FREE_GENERATORS) -> bool:
-        """Return whether a step calls no model, so that it costs nothing and redoing it changes nothing."""
+        """Return whether a step calls no model: it costs nothing, and repeating it gives the same artifact."""
         pair = self.action_pairs[step]
         return pair.deterministic if pair.deterministic is not None else pair.generator in free
 
     def role(self, step: str) -> str:
-        """Return a step's role: its own, or the one that its guard says; empty when neither does."""
+        """Return a step's role: its own, or the one that follows from its guard; empty if there is neither."""
         pair = self.action_pairs[step]
         return pair.role or next((_ROLES[guard] for guard in pair.guards if guard in _ROLES), "")
 
     def effective_guard(self, step: str) -> str | Composite:
-        """Return the guard that judges a step: on a leaf, a plan guard of the target level replaces that of another."""
+        """Return the guard that judges a step: on a leaf, plan guards are replaced by the one of the target level."""
         guard = self.action_pairs[step].guard
         if isinstance(guard, str):
-            return self._judging(step, guard)
-        members = (self._judging(step, member) for member in guard.members)
+            return self._at_target_level(step, guard)
+        members = (self._at_target_level(step, member) for member in guard.members)
         return Composite.model_validate({guard.kind: tuple(dict.fromkeys(members))})
 
-    def _judging(self, step: str, guard: str) -> str:
-        """Return the name of the guard that judges in the place of the one that the file names."""
+    def _at_target_level(self, step: str, guard: str) -> str:
+        """Return the name of a guard; for a plan guard of a leaf, the plan guard of the target level."""
         return f"plan_{self.target_guard_level}" if guard in _PLAN_GUARDS and step in self.leaves() else guard
 
     def escalate_by_guard_of(self, step: str) -> Mapping[str, tuple[str, ...]]:
-        """Return where the failures of each guard lead, by the name that its verdicts bear.
+        """Return the escalation targets for the failures of each guard, by the guard's name in verdicts.
 
-        A plan guard that judges at the target level keeps the entry of the one that the file names for the step, unless
-        the file has an entry for that level too.
+        An entry for a plan guard that is replaced by the one of the target level applies to the latter, unless the file
+        has an entry for that one too.
         """
         pair = self.action_pairs[step]
-        named = [guard for guard in pair.guards if guard in pair.escalate_by_guard]
-        raised = {self._judging(step, guard): pair.escalate_by_guard[guard] for guard in reversed(named)}
-        return {**raised, **pair.escalate_by_guard}
+        guards = [guard for guard in pair.guards if guard in pair.escalate_by_guard]
+        replaced = {self._at_target_level(step, guard): pair.escalate_by_guard[guard] for guard in reversed(guards)}
+        return {**replaced, **pair.escalate_by_guard}
 
     def rmax_of(self, step: str) -> int:
-        """Return the attempts of one visit."""
+        """Return the number of attempts of one visit."""
         return self.action_pairs[step].rmax or self.rmax
 
     def r_patience_of(self, step: str) -> int:
@@ -259,7 +261,7 @@ class Workflow(Config):
 
 
 def _references(pair: ActionPair) -> list[tuple[KeyPath, tuple[str, ...]]]:
-    """Return every list of step ids in a pair, with its keys; `requires` first."""
+    """Return every list of step ids in a pair, with its path in the pair; `requires` first."""
     by_guard = [(("escalate_by_guard", guard), steps) for guard, steps in pair.escalate_by_guard.items()]
     return [(("requires",), pair.requires), (("escalate_to",), pair.escalate_to), *by_guard]
 
@@ -267,26 +269,26 @@ def _references(pair: ActionPair) -> list[tuple[KeyPath, tuple[str, ...]]]:
 def validate_names(
     workflow: Workflow, guards: Collection[str], generators: Collection[str], document: Document | None = None
 ) -> None:
-    """Check that every guard and generator is one of the known names; the workflow's document gives the line.
+    """Check that every guard and generator is one of the known names; `document` gives the line numbers of errors.
 
     Raises:
-        UsageProblem: the first that is not, with the nearest name; or a step that asks the model and says that it calls
-            none, since what is deterministic costs nothing and the budget would not hold.
+        UsageProblem: the first name that is unknown, with the nearest known one; or a step that calls the model but is
+            marked as deterministic, since its calls would not count.
     """
-    found = document or Document(workflow.name, {})
+    document = document or Document(workflow.name, {})
     for step, pair in workflow.action_pairs.items():
         if pair.deterministic and pair.generator in MODEL_GENERATORS:
             cause = f"generator {pair.generator!r} asks a model, which always counts"
-            raise found.problem(cause, ("action_pairs", step, "deterministic"), "leave it out")
+            raise document.problem(cause, ("action_pairs", step, "deterministic"), "leave it out")
     for kind, name, path in unknown_names(workflow, guards, generators):
         hint = nearest(name, guards if kind == "guard" else generators, kind=f"{kind}s")
-        raise found.problem(f"unknown {kind} {name!r}", path, hint)
+        raise document.problem(f"unknown {kind} {name!r}", path, hint)
 
 
 def unknown_names(
     workflow: Workflow, guards: Collection[str], generators: Collection[str]
 ) -> Iterator[tuple[Literal["generator", "guard"], str, KeyPath]]:
-    """Yield every use of a generator or guard that is not one of the known names, with its place."""
+    """Yield (kind, name, path) for every use of a generator or guard that is not one of the known names."""
     for step, pair in workflow.action_pairs.items():
         path = ("action_pairs", step)
         if pair.child is None and pair.generator not in generators:

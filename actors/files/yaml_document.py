@@ -1,8 +1,8 @@
-"""Reads a YAML file (JSON is YAML) into plain values that still know their lines.
+"""Parses a YAML file (JSON is YAML) into plain values with line numbers.
 
-`read_document(path)` and `parse_document(text, source)` give a `Document`. Every problem is a `UsageProblem` whose
-place is `FILE:LINE key.path`. Plain scalars follow the core schema of YAML 1.2, as JSON does: `no` and `1:30` are
-text, and only `true`, `false`, `null`, `~` and numbers are not. Tags, merge keys and keys that are no text are refused.
+Every problem is a `UsageProblem` whose place is `FILE:LINE key.path`. Plain scalars follow the core schema of YAML 1.2,
+as JSON does: only `true`, `false`, `null`, `~` and numbers are not text, so `no` and `1:30` are. Tags, merge keys and
+keys that are not text are errors.
 """
 
 import re
@@ -17,13 +17,14 @@ import yaml
 from runtime.core.errors import UsageProblem
 
 FILE_BYTES_MAX = 1024 * 1024
-"""A configuration file is written by hand; the largest of the seeds' has 13 kB."""
+"""Bytes of a file. Configuration files are written by hand; the largest of the seeds' files has 13 kB."""
 NODES_MAX = 50_000
-"""Values in one document, aliases expanded: an alias bomb passes this in a few hundred bytes."""
+"""Values in one document after expansion of aliases; a few hundred bytes of nested aliases exceed it."""
 DEPTH_MAX = 50
-"""Nesting; a workflow needs five levels. Below Python's own limit with room to spare."""
+"""Levels of nesting. A workflow needs five; Python's recursion limit is far above."""
 
 KeyPath = tuple[str | int, ...]
+"""The path of a value in a document: keys, and positions in lists."""
 
 _INT = re.compile(r"[-+]?[0-9]{1,18}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]{1,300}(\.[0-9]*)?)([eE][-+]?[0-9]{1,2})?")
@@ -40,20 +41,23 @@ _TAGS = {
 
 
 def key_path(path: KeyPath) -> str:
-    """Return a path as people write it: `action_pairs.g_plan.requires[0]`."""
+    """Return a path as text, such as `action_pairs.g_plan.requires[0]`."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file's top-level mapping; `source` is the file as it was named, `lines` the line of each path (0: none)."""
+    """A parsed file."""
 
     source: str
+    """The path of the file, as the user wrote it."""
     value: Mapping[str, Any]
+    """The mapping at the top level."""
     lines: Mapping[KeyPath, int] = field(default_factory=dict)
+    """The line number of each path; 0 if it has none."""
 
     def place(self, path: KeyPath = ()) -> str:
-        """Return `FILE:LINE key.path`; a path that is not in the file has the line of its nearest parent."""
+        """Return `FILE:LINE key.path`; for a path that is not in the file, the line of its nearest parent."""
         known = path
         while known and known not in self.lines:
             known = known[:-1]
@@ -61,7 +65,7 @@ class Document:
         return f"{self.source}{f':{line}' if line else ''} {key_path(path)}".strip()
 
     def problem(self, cause: str, path: KeyPath = (), hint: str = "") -> UsageProblem:
-        """Return the problem that stands at a path."""
+        """Return an error whose place is the path."""
         return UsageProblem(cause, place=self.place(path), hint=hint)
 
 
@@ -69,7 +73,7 @@ def read_document(path: Path) -> Document:
     """Return a file's document.
 
     Raises:
-        UsageProblem: the file cannot be read, is over `FILE_BYTES_MAX`, or is not what `parse_document` takes.
+        UsageProblem: the file cannot be read or is larger than `FILE_BYTES_MAX`, or as `parse_document`.
     """
     source = str(path)
     try:
@@ -82,7 +86,7 @@ def read_document(path: Path) -> Document:
     except OSError as error:
         cause = f"cannot be read: {(error.strerror or str(error)).lower()}"
         raise UsageProblem(cause, place=source, hint="name a file that you may read") from None
-    except ValueError:  # a zero byte in the name
+    except ValueError:  # The name contains a zero byte.
         raise UsageProblem("this is not a file name", place=repr(source), hint="name a file that is there") from None
     if len(data) > FILE_BYTES_MAX:
         hint = "leave out what is not needed, or name another file"
@@ -94,15 +98,16 @@ def read_document(path: Path) -> Document:
     return parse_document(text, source)
 
 
-@lru_cache(maxsize=16)  # A host compares the files of a few workflows again and again, and reading YAML is slow.
+@lru_cache(maxsize=16)  # A host compares the files of a few workflows repeatedly, and parsing YAML is slow.
 def parse_document(text: str, source: str) -> Document:
-    """Return a text's document, which is shared: nobody may change it.
+    """Return a text's document; it is cached and shared, so it must not be changed.
 
     Raises:
-        UsageProblem: not YAML, empty, not a mapping, a duplicate key, too deep, too many values, or not plain data.
+        UsageProblem: the text is not YAML, is empty or not a mapping, has a duplicate key, is nested too deeply, has
+            too many values, or is not plain data.
     """
     if source.endswith(".json"):
-        # JSON allows tabs between tokens and never inside a string; YAML allows them nowhere as indentation.
+        # JSON allows tabs between tokens and never inside a string; YAML does not allow them as indentation.
         text = text.replace("\t", " ")
     try:
         root = yaml.compose(text, Loader=_Loader)
@@ -122,7 +127,7 @@ def parse_document(text: str, source: str) -> Document:
 
 
 class _Loader(yaml.BaseLoader):
-    """PyYAML's composer, which recurses, with a limit to its depth."""
+    """PyYAML's composer with a limit of its recursion."""
 
     depth = 0
 
@@ -137,7 +142,7 @@ class _Loader(yaml.BaseLoader):
 
 
 class _Builder:
-    """Turns composed nodes into plain values, and writes down where each stood."""
+    """Converts composed nodes into plain values, and records the line of each."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -175,7 +180,7 @@ class _Builder:
         return result
 
     def _text(self, node: yaml.ScalarNode, path: KeyPath) -> str:
-        """Return a scalar's text; JSON writes characters beyond 16 bits as two escapes, which are joined here."""
+        """Return a scalar's text with surrogate pairs joined: JSON escapes a character above U+FFFF as such a pair."""
         text: str = node.value
         try:
             return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")

@@ -1,1 +1,1 @@
-"""The guards: total functions from an artifact and a context to a verdict. They never raise on any input."""
+"""Guards: total functions from an artifact and a context to a verdict. They never raise, whatever the input."""

@@ -1,4 +1,4 @@
-"""`analysis_valid`: the classification of a problem has all its fields, with allowed values."""
+"""`analysis_valid`: the classification of a problem has all fields, each with an allowed value."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,10 +11,11 @@ from actors.values.findings import Code, Finding, Verdict
 
 NAME = "analysis_valid"
 LANGUAGE_LENGTH_MAX = 40
+"""Characters of a language's name."""
 
 
 def make(config: Mapping[str, Any]) -> Guard:
-    """Return the guard. `languages`: a closed list of languages; without it any lower-case name will do."""
+    """Return the guard. The setting `languages` lists the allowed ones; without it any lower-case name is valid."""
     check_settings(NAME, config, {"languages"})
     languages = frozenset(config.get("languages", ()))
 
@@ -24,7 +25,7 @@ def make(config: Mapping[str, Any]) -> Guard:
         if languages:
             fields.choice("language", languages)
         elif (language := fields.text("language")) is not None:
-            fields.check(_language(language))
+            fields.check(_check_language(language))
         fields.choice("severity", SEVERITIES)
         fields.texts("key_signals", empty=False)
         fields.text("affected_area")
@@ -34,7 +35,7 @@ def make(config: Mapping[str, Any]) -> Guard:
     return guard
 
 
-def _language(name: str) -> list[Finding]:
+def _check_language(name: str) -> list[Finding]:
     if name == name.lower() and name == name.strip() and len(name) <= LANGUAGE_LENGTH_MAX:
         return []
     message = f"language {shown(name)} must be a lower-case name such as 'python', or 'unknown'"

@@ -1,4 +1,4 @@
-"""Composite guards: several verdicts as one. Every sub-verdict is kept, and so is `fatal`."""
+"""Composite guards: they combine several verdicts into one, and keep every sub-verdict and `fatal`."""
 
 from collections.abc import Awaitable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,24 +10,25 @@ from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Finding, Verdict
 
 Kind = Literal["all_of", "first_failure", "majority"]
+"""How a composite combines its members; see `composite`."""
 
 
 def composite(kind: Kind, members: Mapping[str, AnyGuard], absent: int = 0) -> AnyGuard:
-    """Return a guard that asks its members in their order; `absent` members are asked elsewhere, and count as failed.
+    """Return a guard that calls its members in order and combines their verdicts.
 
-    `all_of` asks all, and all must pass; `first_failure` stops at the first that fails; `majority` passes if more than
-    half of all members do, and a minority's errors count as warnings then. The answer comes at once unless a member's
-    has to be waited for.
+    `all_of` calls all members, and all must pass; `first_failure` stops at the first member that rejects; `majority`
+    calls all, and passes if more than half of all members pass, the errors of the others becoming warnings. `absent`
+    members are called elsewhere and count as rejecting. The result is a verdict, or an awaitable if a member is async.
     """
 
     def guard(artifact: Artifact, context: Context) -> Verdict | Awaitable[Verdict]:
-        answers = (member(artifact, context) for member in members.values())
+        results = (member(artifact, context) for member in members.values())
         parts: list[Verdict] = []
-        for answer in answers:
-            if not isinstance(answer, Verdict):
-                return _Later(kind, parts, chain((answer,), answers), len(members) + absent)
-            parts.append(answer)
-            if _settled(kind, answer):
+        for result in results:
+            if not isinstance(result, Verdict):
+                return _AwaitableVerdict(kind, parts, chain((result,), results), len(members) + absent)
+            parts.append(result)
+            if _is_last(kind, result):
                 break
         return combined(kind, parts, len(members) + absent)
 
@@ -35,32 +36,37 @@ def composite(kind: Kind, members: Mapping[str, AnyGuard], absent: int = 0) -> A
 
 
 @dataclass(frozen=True, slots=True)
-class _Later:
-    """A verdict to be waited for: what the members have said so far, and those still to be asked.
-
-    Who awaits it does the waiting; nothing here does, so that a composite of pure guards is one.
-    """
+class _AwaitableVerdict:
+    """The verdict of a composite with an async member; a composite of pure guards returns its verdict at once."""
 
     kind: Kind
+    """How the verdicts are combined."""
     parts: list[Verdict]
+    """The verdicts so far."""
     rest: Iterator[Verdict | Awaitable[Verdict]]
+    """The results of the other members; each member is called when the iterator reaches it."""
     members: int
+    """The number of all members."""
 
     def __await__(self) -> Generator[Any, Any, Verdict]:
-        """Take the answers one by one: the next member is asked when the one before has answered."""
-        for answer in self.rest:
-            self.parts.append(answer if isinstance(answer, Verdict) else (yield from answer.__await__()))
-            if _settled(self.kind, self.parts[-1]):
+        """Await the members in sequence, each called after the previous one has returned its verdict."""
+        for result in self.rest:
+            self.parts.append(result if isinstance(result, Verdict) else (yield from result.__await__()))
+            if _is_last(self.kind, self.parts[-1]):
                 break
         return combined(self.kind, self.parts, self.members)
 
 
-def _settled(kind: Kind, verdict: Verdict) -> bool:
+def _is_last(kind: Kind, verdict: Verdict) -> bool:
+    """Return whether no further member needs to be called after this verdict."""
     return kind == "first_failure" and not verdict.passed
 
 
 def combined(kind: Kind, parts: Sequence[Verdict], members: int) -> Verdict:
-    """Return the verdict that the parts make together. A fatal part makes it fatal, and not passed."""
+    """Return the parts combined into one verdict; `members` is the number of all members, called or not.
+
+    If a part is fatal, the result is fatal and rejects.
+    """
     fatal = any(part.fatal for part in parts)
     passes = sum(1 for part in parts if part.passed)
     match kind:

@@ -1,4 +1,4 @@
-"""`critique_valid`: a critique of a draft plan judges it and says something that can be acted upon."""
+"""`critique_valid`: a critique of a draft plan has an assessment and at least one remark."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,8 +20,8 @@ def make(config: Mapping[str, Any]) -> Guard:
         fields = Fields(NAME, artifact)
         fields.choice("overall_assessment", ASSESSMENTS)
         fields.text("problem_type_match", required=False)
-        said = [fields.texts(key) for key in CRITIQUE_LISTS]
-        if fields.values is not None and not any(said):
+        remarks = [fields.texts(key) for key in CRITIQUE_LISTS]
+        if fields.values is not None and not any(remarks):
             message = f"the critique says nothing: fill at least one of {', '.join(CRITIQUE_LISTS)}"
             fields.check([Finding(code=Code.EMPTY, message=message)])
         return fields.verdict()

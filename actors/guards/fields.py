@@ -1,4 +1,4 @@
-"""What the guards of plain artifacts share: reading fields, gathering findings, and the verdict that follows."""
+"""What the guards of analysis, recon, strategy and critique share: checks of fields, and their verdict."""
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping
@@ -10,16 +10,17 @@ from actors.values.open_questions import questions_of
 from runtime.core.errors import UsageProblem
 from runtime.models.replies import Unreadable
 
-SHOWN = 60  # characters of a bad value that a message repeats
+SHOWN_MAX = 60
+"""Characters of an invalid value that a message shows."""
 
 
 def folded(text: str) -> str:
-    """Return the text with every run of white space as one blank, and none at the ends."""
+    """Return the text with each run of white space replaced by one blank, and none at the ends."""
     return " ".join(text.split())
 
 
 def check_settings(guard: str, config: Mapping[str, Any], known: Collection[str]) -> None:
-    """Raise `UsageProblem` for a setting that the guard does not know, or that is no list of names."""
+    """Raise `UsageProblem` for a setting that is not in `known`, or that is not a list of names."""
     for key, value in config.items():
         place = f"guard_config of {guard}: {key}"
         if key not in known:
@@ -35,9 +36,9 @@ def check_settings(guard: str, config: Mapping[str, Any], known: Collection[str]
 
 
 class Fields:
-    """The fields of one artifact, read one after the other; each reading is a check that passes or leaves findings.
+    """Checks the fields of one artifact. Each call is one check, which passes or adds findings; no call raises.
 
-    Nothing here raises, whatever the artifact holds.
+    `values` is the artifact's JSON object, or None if it has none.
     """
 
     def __init__(self, guard: str, artifact: Artifact) -> None:
@@ -50,26 +51,26 @@ class Fields:
         if isinstance(value, Unreadable):
             self.check([Finding(code=value.code, message=value.message)])
         elif not isinstance(value.value, dict):
-            self.check([_finding(Code.NOT_OBJECT, "", f"must be a JSON object, not {kind_of(value.value)}")])
+            self.check([_finding(Code.NOT_OBJECT, "", f"must be a JSON object, not {type_name(value.value)}")])
         else:
             self.values = value.value
 
     def check(self, findings: Iterable[Finding]) -> None:
-        """Count one check, which passes iff none of its findings is an error."""
-        found = list(findings)
-        self._findings += found
+        """Count one check with its findings; it passes iff none of them is an error."""
+        collected = list(findings)
+        self._findings += collected
         self._checks += 1
-        self._passed += all(finding.severity != "error" for finding in found)
+        self._passed += all(finding.severity != "error" for finding in collected)
 
     def text(self, key: str, *, required: bool = True) -> str | None:
-        """Read a text that must not be blank."""
+        """Check a field that must be a text and not blank. Return the text, or None if it is invalid."""
         if not required and self._absent(key):
             return None
         value = self._present(key)
         if value is None:
             return None
         if not isinstance(value, str):
-            self._fail(Code.TYPE, key, f"{key} must be a text, not {kind_of(value)}")
+            self._fail(Code.TYPE, key, f"{key} must be a text, not {type_name(value)}")
             return None
         if not value.strip():
             self._fail(Code.EMPTY, key, f"{key} must not be empty")
@@ -78,47 +79,53 @@ class Fields:
         return value
 
     def choice(self, key: str, allowed: Collection[str]) -> None:
-        """Read a text that must be one of `allowed`."""
+        """Check a field that must be one of the texts in `allowed`."""
         value = self._present(key)
         if value is None:
             return
         if not isinstance(value, str):
-            self._fail(Code.TYPE, key, f"{key} must be a text, not {kind_of(value)}")
+            self._fail(Code.TYPE, key, f"{key} must be a text, not {type_name(value)}")
         elif value not in allowed:
             self._fail(Code.CHOICE, key, f"{key} {shown(value)} must be one of: {', '.join(sorted(allowed))}")
         else:
             self.check(())
 
     def texts(self, key: str, *, empty: bool = True, required: bool = True) -> list[tuple[int, str]]:
-        """Read a list of texts; the good ones come back with their places; `empty`: whether there may be none."""
+        """Check a field that must be a list of texts. Return the valid items with their indices.
+
+        `empty`: whether the list may be empty; `required`: whether the field may be missing.
+        """
         if not required and self._absent(key):
             return []
         value = self._present(key)
         if value is None:
             return []
         if not isinstance(value, list):
-            self._fail(Code.TYPE, key, f"{key} must be a list, not {kind_of(value)}")
+            self._fail(Code.TYPE, key, f"{key} must be a list, not {type_name(value)}")
             return []
         if not value and not empty:
             self._fail(Code.EMPTY, key, f"{key} must not be empty")
             return []
-        good = [(place, item) for place, item in enumerate(value) if isinstance(item, str) and item.strip()]
-        taken = {place for place, _ in good}
+        valid = [(index, item) for index, item in enumerate(value) if isinstance(item, str) and item.strip()]
+        valid_indices = {index for index, _ in valid}
         self.check(
-            _finding(Code.EMPTY, f"{key}[{place}]", f"{key}[{place}] must not be empty")
+            _finding(Code.EMPTY, f"{key}[{index}]", f"{key}[{index}] must not be empty")
             if isinstance(item, str)
-            else _finding(Code.TYPE, f"{key}[{place}]", f"{key}[{place}] must be a text, not {kind_of(item)}")
-            for place, item in enumerate(value)
-            if place not in taken
+            else _finding(Code.TYPE, f"{key}[{index}]", f"{key}[{index}] must be a text, not {type_name(item)}")
+            for index, item in enumerate(value)
+            if index not in valid_indices
         )
-        return good
+        return valid
 
     def verdict(self) -> Verdict:
-        """Return what came of it: open questions reject too, and keys that nobody read are warnings."""
+        """Return the verdict of all checks. Open questions are errors, and keys that no check has read are warnings.
+
+        The score is the share of the checks that passed.
+        """
         if self.values is not None:
             for finding in questions_of(self.values.get("open_questions", [])):
                 self.check([finding])
-            extra = sorted(str(key) for key in self.values if key not in self._known)
+            unknown = sorted(str(key) for key in self.values if key not in self._known)
             self._findings += [
                 Finding(
                     code=Code.UNKNOWN,
@@ -126,7 +133,7 @@ class Fields:
                     where=key,
                     severity="warning",
                 )
-                for key in extra
+                for key in unknown
             ]
         score = self._passed / self._checks
         passed = self._passed == self._checks
@@ -146,12 +153,12 @@ class Fields:
         return self.values[key]
 
     def _fail(self, code: Code, where: str, message: str) -> None:
-        """Count a check that found one error."""
+        """Count a failed check with one error."""
         self.check([_finding(code, where, message)])
 
 
-def kind_of(value: Any) -> str:
-    """Return JSON's word for what a value is."""
+def type_name(value: Any) -> str:
+    """Return the type of a JSON value in plain words."""
     match value:
         case None:
             return "null"
@@ -168,8 +175,8 @@ def kind_of(value: Any) -> str:
 
 
 def shown(text: str) -> str:
-    """Return the text as a message repeats it: quoted, and cut if it is long."""
-    return repr(text if len(text) <= SHOWN else text[: SHOWN - 1] + "…")
+    """Return the text as a message shows it: quoted, and cut if it is long."""
+    return repr(text if len(text) <= SHOWN_MAX else text[: SHOWN_MAX - 1] + "…")
 
 
 def _finding(code: Code, where: str, message: str) -> Finding:

@@ -9,8 +9,15 @@ from typing import Any
 
 from actors.guards.plan_medium import Soundness, check_soundness
 from actors.guards.plan_minimal import check_structure
-from actors.guards.plan_settings import ASSURANCES, Settings, plan_verdict, read_settings, sort_findings
-from actors.guards.port import Guard
+from actors.guards.plan_settings import (
+    ASSURANCES,
+    WORKFLOW_SETTINGS,
+    Settings,
+    plan_verdict,
+    read_settings,
+    sort_findings,
+)
+from actors.guards.port import Guard, GuardDefinition
 from actors.plans.exploration import DeadEnd, Exploration, explore
 from actors.plans.formatting import ITEMS_MAX, printable, quoted_list
 from actors.plans.plan import Invariant, Plan
@@ -47,6 +54,9 @@ def make(config: Mapping[str, Any]) -> Guard:
         return plan_verdict("plan_expansive", findings, min(soundness.score, 0.95), facts)
 
     return plan_expansive
+
+
+DEFINITION = GuardDefinition(make, slow=True, workflow_settings=WORKFLOW_SETTINGS | {"assurance"})
 
 
 def _check_traces(plan: Plan, exploration: Exploration, settings: Settings, soundness: Soundness) -> Iterator[Finding]:

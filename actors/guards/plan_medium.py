@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from actors.guards.plan_minimal import SCORE_MAX, Structure, check_structure
-from actors.guards.plan_settings import Settings, plan_verdict, read_settings, sort_findings
-from actors.guards.port import Guard
+from actors.guards.plan_settings import WORKFLOW_SETTINGS, Settings, plan_verdict, read_settings, sort_findings
+from actors.guards.port import Guard, GuardDefinition
 from actors.plans.contingency import contingent_steps, reachable_by_failure
 from actors.plans.exploration import Exploration, explore
 from actors.plans.formatting import ITEMS_MAX, id_list, printable, quoted_list
@@ -70,6 +70,9 @@ def make(config: Mapping[str, Any]) -> Guard:
         return plan_verdict("plan_medium", sound.findings, sound.score, sound.facts)
 
     return plan_medium
+
+
+DEFINITION = GuardDefinition(make, workflow_settings=WORKFLOW_SETTINGS)
 
 
 def check_soundness(

@@ -7,8 +7,8 @@ from difflib import get_close_matches
 from operator import attrgetter
 from typing import Any
 
-from actors.guards.plan_settings import Settings, plan_verdict, read_settings
-from actors.guards.port import Guard
+from actors.guards.plan_settings import WORKFLOW_SETTINGS, Settings, plan_verdict, read_settings
+from actors.guards.port import Guard, GuardDefinition
 from actors.plans.formatting import describe_value, id_list, printable, quoted_list
 from actors.plans.graph import Order, cycles, order_of
 from actors.plans.plan import RESERVED_IDS, Plan, Step
@@ -51,6 +51,9 @@ def make(config: Mapping[str, Any]) -> Guard:
         return plan_verdict("plan_minimal", structure.findings, structure.score, {})
 
     return plan_minimal
+
+
+DEFINITION = GuardDefinition(make, workflow_settings=WORKFLOW_SETTINGS)
 
 
 def check_structure(artifact: Artifact, settings: Settings) -> Structure:

@@ -31,6 +31,9 @@ GUARD_CATALOG = frozenset(
 )
 """The names that the steps of a plan may use in `guard`, unless a workflow changes them."""
 
+WORKFLOW_SETTINGS = frozenset(("r_max", "guard_catalog"))
+"""The settings that every plan guard inherits from the workflow."""
+
 ASSURANCES = ("none", "weak", "strong_cyclic", "strong")
 """From the weakest to the strongest (Cimatti et al. 2003)."""
 

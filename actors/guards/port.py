@@ -1,11 +1,13 @@
-"""What a guard is, and how a workflow names one.
+"""What a guard is, how it is made from its settings, and what the rest of the program must know about it.
 
-A guard is a total, pure function: any artifact, any context, always a verdict with every finding, in bounded time. It
-does not depend on the order of a plan's steps or on how tokens are spelled. A guard that needs I/O is a plug-in actor.
+A guard is a pure total function: for any artifact and any context it returns, in bounded time, a verdict with all
+findings. The verdict does not depend on the order of a plan's steps or on the spelling of tokens. A guard that needs
+I/O is a plug-in; it may be an async function.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
@@ -20,13 +22,36 @@ class Guard(Protocol):
 
 
 AnyGuard = Callable[[Artifact, Context], Verdict | Awaitable[Verdict]]
-"""A guard, or a plug-in that does I/O and so answers later: an async function."""
+"""A guard, or a plug-in that does I/O: an async function."""
 
 GuardFactory = Callable[[Mapping[str, Any]], AnyGuard]
 """Makes a guard, sync or async, from its `guard_config`.
 
-Raises `runtime.core.errors.UsageProblem` on a setting that it does not know.
+Raises `runtime.core.errors.UsageProblem` for an unknown setting.
 """
 
 PureGuardFactory = Callable[[Mapping[str, Any]], Guard]
-"""A factory whose guard answers at once, as that of every built-in guard does."""
+"""A factory of sync guards, as all built-in guards are."""
+
+G = TypeVar("G", bound=AnyGuard)
+
+
+@dataclass(frozen=True, slots=True)
+class GuardDefinition(Generic[G]):
+    """A guard factory with the properties of its guards; a call makes a guard."""
+
+    make: Callable[[Mapping[str, Any]], G]
+    """The factory."""
+    slow: bool = False
+    """Whether one judgement may take so long that it should run in a worker thread, whatever the artifact's size."""
+    workflow_settings: frozenset[str] = frozenset()
+    """The settings that the guard inherits from the workflow, where the step's `guard_config` has none."""
+
+    def __call__(self, config: Mapping[str, Any]) -> G:
+        """Return the guard with these settings. Raises `UsageProblem` for an unknown setting."""
+        return self.make(config)
+
+
+def definition_of(factory: Callable[[Mapping[str, Any]], G]) -> GuardDefinition[G]:
+    """Return the definition of a guard; a plain factory, such as a plug-in's, has the default properties."""
+    return factory if isinstance(factory, GuardDefinition) else GuardDefinition(factory)

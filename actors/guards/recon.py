@@ -1,8 +1,8 @@
-"""`recon_valid`: what was extracted from the problem's text stands in it, word for word.
+"""`recon_valid`: every item extracted from the problem's text occurs in it literally.
 
-White space is folded before the comparison. A quote must stand in the specification or in what the user has said.
-Files, interfaces and tests are names, so one that is not there was invented: an error. The other lists may sum up what
-the text says, so they only warn.
+White space is folded before the comparison. An item must occur in the specification or in another text of the user.
+Files, APIs and tests are names, so an item of these lists that does not occur is invented, which is an error. The items
+of the other lists may be summaries, so for them it is a warning.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,9 @@ from actors.values.findings import Code, Finding, Verdict
 
 NAME = "recon_valid"
 LITERAL = frozenset({"mentioned_files", "apis_involved", "test_references"})
-ITEMS_MAX = 1000  # items of one list; each is sought in the whole text, so their number bounds the guard's time
+"""The lists whose items are names."""
+ITEMS_MAX = 1000
+"""The most items of one list. Each item is searched for in the whole text, so this bounds the guard's time."""
 
 
 def make(config: Mapping[str, Any]) -> Guard:
@@ -28,13 +30,13 @@ def make(config: Mapping[str, Any]) -> Guard:
         texts = [folded(text) for text in context.said]
         items = 0
         for key in RECON_LISTS:
-            found = fields.texts(key)
-            items += len(found)
-            if len(found) > ITEMS_MAX:
-                message = f"{key} has {len(found)} items; at most {ITEMS_MAX} will do"
+            listed = fields.texts(key)
+            items += len(listed)
+            if len(listed) > ITEMS_MAX:
+                message = f"{key} has {len(listed)} items; at most {ITEMS_MAX} will do"
                 fields.check([Finding(code=Code.TYPE, message=message, where=key)])
-            elif found:
-                fields.check(_not_in_text(key, found, texts))
+            elif listed:
+                fields.check(_not_in_text(key, listed, texts))
         if fields.values is not None and not items:
             message = "nothing was found in the problem's text; every list is empty"
             fields.check([Finding(code=Code.NOTHING_FOUND, message=message, severity="warning")])
@@ -47,11 +49,11 @@ def _not_in_text(key: str, items: list[tuple[int, str]], texts: list[str]) -> li
     return [
         Finding(
             code=Code.NOT_IN_TEXT,
-            message=f"{key}[{place}] {shown(item)} does not stand in the problem's text; quote it as written there",
-            where=f"{key}[{place}]",
+            message=f"{key}[{index}] {shown(item)} does not stand in the problem's text; quote it as written there",
+            where=f"{key}[{index}]",
             severity="error" if key in LITERAL else "warning",
             tokens=(item,),
         )
-        for place, item in items
+        for index, item in items
         if not any(folded(item) in text for text in texts)
     ]

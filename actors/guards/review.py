@@ -1,6 +1,6 @@
 """`human_review`: a guard whose verdict comes from a person, alone or as a member of a composite. Pure.
 
-The person is asked last, and only where the answer matters: nobody reviews what another guard has rejected already.
+The person is asked after the other members, and only if the answer can still change the composite's verdict.
 """
 
 from collections.abc import Mapping
@@ -16,17 +16,19 @@ from actors.values.findings import Code, Finding, Verdict
 NAME = "human_review"
 
 APPROVE = "approve"
+"""The answer that passes."""
 REJECT = "reject:"
+"""How an answer that rejects begins; the reason follows."""
 SCHEMA: dict[str, Any] = {
     "type": "string",
     "pattern": r"^approve$|^reject: *\S",
     "description": "approve, or reject: and the reason",
 }
-"""What a reviewer may answer; the reason is the feedback that the next attempt gets."""
+"""The schema of a review. The reason of a rejection is the feedback for the next attempt."""
 
 
 def make(config: Mapping[str, Any]) -> Guard:
-    """Return the guard; it has no settings. Without a person nobody has judged, so by itself it never passes."""
+    """Return the guard; it has no settings. It always rejects: only a person's answer can pass."""
     check_settings(NAME, config, ())
 
     def guard(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001 - a guard's signature
@@ -36,12 +38,12 @@ def make(config: Mapping[str, Any]) -> Guard:
 
 
 def reviewed(guard: str | Composite) -> bool:
-    """Tell whether a person judges, alone or among others."""
+    """Return whether the guard of a step includes a person's review."""
     return guard == NAME or (isinstance(guard, Composite) and NAME in guard.members)
 
 
 def needed(guard: str | Composite, verdict: Verdict | None) -> bool:
-    """Tell whether a person is still to be asked, after what the other guards said; None where there are none."""
+    """Return whether a person must still be asked; `verdict` combines the other members, None if there are none."""
     if verdict is None or not isinstance(guard, Composite):
         return reviewed(guard)
     if guard.kind != "majority":
@@ -51,25 +53,25 @@ def needed(guard: str | Composite, verdict: Verdict | None) -> bool:
 
 
 def left_open(guard: str | Composite, verdict: Verdict) -> bool:
-    """Tell whether a verdict is only what the other guards say, and a person is still to judge."""
-    own = verdict.guard == NAME or any(part.guard == NAME for part in verdict.parts)
-    return reviewed(guard) and not own and needed(guard, verdict)
+    """Return whether a verdict lacks the person's part, so that the review is still open."""
+    has_review = verdict.guard == NAME or any(part.guard == NAME for part in verdict.parts)
+    return reviewed(guard) and not has_review and needed(guard, verdict)
 
 
 def answered(answer: str) -> Verdict:
-    """Return the person's verdict. Only `approve` passes; what else there is is the reason for a rejection."""
+    """Return the verdict of a person's answer: `approve` passes, and any other text is the reason of a rejection."""
     if answer == APPROVE:
         return Verdict(guard=NAME, passed=True, score=1.0)
     return _rejected(Code.REVIEW_REJECTED, answer.removeprefix(REJECT).strip())
 
 
 def unanswered(why: str) -> Verdict:
-    """Return the verdict of a review that nobody gave: nothing passes unseen."""
+    """Return the verdict of a review that was declined or has expired: a rejection, with `why` as its message."""
     return _rejected(Code.REVIEW_UNANSWERED, why)
 
 
 def together(guard: str | Composite, others: Verdict | None, person: Verdict) -> Verdict:
-    """Return the step's verdict: the person's, with what the other guards said."""
+    """Return the step's verdict: the person's verdict combined with the `others`, None if there are none."""
     if others is None or not isinstance(guard, Composite):
         return person
     return combined(guard.kind, (*others.parts, person), len(set(guard.members)))

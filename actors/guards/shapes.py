@@ -1,6 +1,7 @@
-"""The shapes of analysis, recon, strategy and critique: allowed values, and JSON Schemas to ask a model for them.
+"""The fields of analysis, recon, strategy and critique: their allowed values, and JSON Schemas for model requests.
 
-The schemas keep to what strict structured output allows everywhere: every property required, none beyond them.
+The schemas use only what every server's strict structured output supports: all properties are required, and no others
+are allowed.
 """
 
 from collections.abc import Collection
@@ -53,7 +54,7 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def analysis_schema(languages: Collection[str] = ()) -> dict[str, Any]:
-    """Return the schema of an analysis; `languages` closes the list of languages."""
+    """Return the schema of an analysis; `languages` are the allowed languages, all if empty."""
     return _object(
         {
             "problem_type": _choice(PROBLEM_TYPES),
@@ -67,7 +68,7 @@ def analysis_schema(languages: Collection[str] = ()) -> dict[str, Any]:
 
 
 def strategy_schema(strategies: Collection[str] = ()) -> dict[str, Any]:
-    """Return the schema of a strategy; `strategies` are ids beside the built-in ones."""
+    """Return the schema of a strategy; `strategies` are ids that are valid besides the built-in ones."""
     return _object(
         {
             "strategy_id": _choice((*STRATEGIES, *strategies)),

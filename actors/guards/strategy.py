@@ -1,4 +1,4 @@
-"""`strategy_valid`: the chosen strategy is one of the known ones, and says why and how."""
+"""`strategy_valid`: the chosen strategy is a known one, with a rationale and key steps."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ NAME = "strategy_valid"
 
 
 def make(config: Mapping[str, Any]) -> Guard:
-    """Return the guard. `strategies`: further strategy ids, beside the five built-in ones."""
+    """Return the guard. Its setting `strategies` lists strategy ids that are valid besides the five built-in ones."""
     check_settings(NAME, config, {"strategies"})
     known = frozenset((*STRATEGIES, *config.get("strategies", ())))
 

@@ -7,17 +7,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from actors.config.pair import CHILD
-from actors.config.step_guards import guard_for, guards_of
+from actors.config.action_pair import CHILD
+from actors.config.step_guards import guard_for, guards_of, is_slow
 from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS, ActionPair, Workflow
-from actors.guards.catalogue import BUILT_IN
+from actors.guards.built_in import BUILT_IN
 from actors.guards.port import GuardFactory
 from actors.handlers.children import Child, Drive, judging
 from actors.handlers.generators import Generator, ModelGenerator
 from actors.handlers.handlers import generate, judge, wait
 from actors.planning.config import RunConfig
-from actors.planning.machine import CLOCK
 from actors.policy.cause import CLASSIFIER
+from actors.run.waits import CLOCK
 from runtime.core.clock import Clock
 from runtime.drive.actor import Actor, Handler
 from runtime.models.limiter import CallSlot
@@ -89,7 +89,8 @@ def actors_for(
             generator = _generator(pair, asking, registry)
             own = turn if generator is asking else nullcontext
             making = partial(generate, generator, clock, own)
-        deciding = partial(judge, guard, clock, threads, workflow.guard_timeout_seconds)
+        in_thread = None if threads and not is_slow(workflow, step, registry.guards) else threads
+        deciding = partial(judge, guard, clock, in_thread, workflow.guard_timeout_seconds)
         actors.append(Actor(f"step:{step}", making, concurrency=pair.concurrency))
         actors.append(Actor(f"guard:{step}", deciding, concurrency=pair.concurrency))
     return actors

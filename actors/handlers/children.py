@@ -8,11 +8,11 @@ from functools import partial
 import orjson
 
 from actors.guards.port import AnyGuard
-from actors.planning.advance import given_up
 from actors.planning.events import Outcome
 from actors.planning.machine import ChildBrief
-from actors.planning.messages import Faulted, Generated
 from actors.planning.state import State
+from actors.run.calls import given_up
+from actors.run.messages import Faulted, Generated
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 from runtime.core.clock import Clock
@@ -51,12 +51,12 @@ class Child:
         if state is None:
             return None
         now = self.clock.now()
-        fault = given_up(state)
-        if fault is not None and state.finished is not None and state.finished.cause == "provider":
+        fault = given_up(state.run.calls)
+        if fault is not None and state.run.finished is not None and state.run.finished.cause == "provider":
             told = fault.model_copy(update={"message": f"run {brief.run}: {fault.message}"})
-            return Faulted(brief.request_id, now, now - started, told, state.ledger.committed)
+            return Faulted(brief.request_id, now, now - started, told, state.run.ledger.committed)
         reply = Reply(text=brought(brief.run, state), usage=None, model=brief.pinned.model)
-        return Generated(brief.request_id, now, now - started, reply, state.ledger.committed)
+        return Generated(brief.request_id, now, now - started, reply, state.run.ledger.committed)
 
 
 def brought(run: str, state: State) -> str:
@@ -65,16 +65,15 @@ def brought(run: str, state: State) -> str:
     Raises:
         ChildFailed: it ended by a bug.
     """
-    end = state.finished
+    end = state.end
     assert end is not None
-    assert state.config is not None
     if end.cause == "bug":
         raise ChildFailed(f"run {run}: {end.why}")
     if end.outcome is not Outcome.SUCCESS:
         return orjson.dumps({UNSUCCESSFUL: {"run": run, "outcome": end.outcome, "why": end.why}}).decode()
     order = state.config.workflow.order()
     last = next((step for step in reversed(order) if state.config.roles[step] == "plan"), order[-1])
-    accepted = state.nodes[state.progress[last].accepted or ""].artifact
+    accepted = state.nodes[state.latest.progress[last].accepted or ""].artifact
     assert accepted is not None
     return accepted.content
 

@@ -8,9 +8,10 @@ import trio
 from actors.config.plugin_errors import PlugInFailed
 from actors.guards.port import AnyGuard
 from actors.handlers.generators import Generator
-from actors.planning.events import WaitRequested
 from actors.planning.machine import GenerationBrief, JudgementBrief
-from actors.planning.messages import Faulted, Generated, Judged
+from actors.planning.messages import Judged
+from actors.run.messages import Faulted, Generated
+from actors.run.waits import WaitRequested
 from actors.values.findings import Verdict
 from runtime.core.clock import Clock
 from runtime.core.crash_points import reached
@@ -57,17 +58,18 @@ async def generate(generator: Generator, clock: Clock, turn: CallSlot, envelope:
 
 
 def judge(
-    guard: AnyGuard, clock: Clock, threads: bool, limit_seconds: float, envelope: Envelope
+    guard: AnyGuard, clock: Clock, in_thread: bool | None, limit_seconds: float, envelope: Envelope
 ) -> Judged | Awaitable[Judged]:
-    """Ask the guard: at once, or as something to wait for if it does I/O or may take long.
+    """Call the guard; return its verdict as a message, or an awaitable if the guard is async or runs in a thread.
 
-    A guard that takes longer than its time limit is a bug of the guard, not a rejection.
+    `in_thread`: whether the guard runs in a worker thread; None: only for a large artifact. A guard that exceeds its
+    time limit has a bug; that is an error of the run, not a rejection.
     """
     brief: JudgementBrief = envelope.context
     done = partial(_judged, brief.request.request_id, clock, clock.now())
     work = partial(guard, brief.artifact, brief.context)
-    slow = brief.request.guard == "plan_expansive" or len(brief.artifact.content) > INLINE_BYTES_MAX
-    if threads and slow:
+    large = len(brief.artifact.content) > INLINE_BYTES_MAX
+    if in_thread or (in_thread is None and large):
         return _in_time(_in_thread(work), brief.request.guard, limit_seconds, done)
     answer = work()
     if isinstance(answer, Verdict):

@@ -1,45 +1,38 @@
-"""What calls do to a state: when one is asked for, when it brings something, and when it fails. Part of `evolve`."""
-
-from dataclasses import replace
+"""What calls do to nodes and branches: the part of `evolve` that is about them, beside `actors.run.calls`. Pure."""
 
 from actors.guards import review
-from actors.planning import question_state
-from actors.planning.events import (
+from actors.planning.call_events import (
     ArtifactProduced,
     ClassificationRequested,
     FailureClassified,
-    GenerationFailed,
     GenerationRequested,
+    PlanningCall,
     RequestReissued,
 )
-from actors.planning.ids import call_of, place_of
-from actors.planning.state import Node, Open, State, Tries
+from actors.planning.ids import place_of
+from actors.planning.state import Branch, Node, State, with_branch
+from actors.run import inbox
+from actors.run.calls import CallFailed, charged
+from actors.run.evolve import evolve_run
+from actors.run.state import RunState
 from actors.search.progress import begin
 from actors.values.artifacts import Artifact
-from runtime.core.copies import changed, without
-from runtime.core.ledger import Ledger
+from runtime.core.copies import changed
 
 _NO_NODE = Node(node="", step="", visit=0, attempt=0, round=0, revision=0)
 """What new nodes are changed from: to set all fields of so large a value one by one takes five times as long."""
 
 
-def requested(state: State, event: GenerationRequested | ClassificationRequested) -> State:
-    """Return the state after a call was asked for: reserved, and a node of its own if it is an attempt's first try."""
-    config = state.config
-    assert config is not None
-    request_id = event.request_id
-    ledger = state.ledger.reserve(request_id, event.reserve)
-    generations = {**state.generations, request_id: Open(event, state.epoch)}
-    state, calls = _told(state, event), state.calls + event.calls
-    if event.call in state.faulted:  # A further try of the same call.
-        tries = replace(state.faulted[event.call], request=event, phase="open")
-        faulted = {**state.faulted, event.call: tries}
-        return changed(state, ledger=ledger, generations=generations, faulted=faulted, calls=calls)
+def requested(state: State, branch: Branch, event: PlanningCall) -> State:
+    """Return the state after a call was asked for: with a node of its own if it is an attempt's first try."""
+    run, taken = _shown(state, evolve_run(state.run, event), event), branch.calls + event.calls
+    if event.call in run.calls.tries:  # A further try of the same call.
+        return changed(state, run=run, branches=with_branch(state.branches, changed(branch, calls=taken)))
     if isinstance(event, ClassificationRequested):
-        count = state.classifications + 1
-        return changed(state, ledger=ledger, generations=generations, classifications=count, calls=calls)
+        branches = with_branch(state.branches, changed(branch, calls=taken))
+        return changed(state, run=run, branches=branches, classifications=state.classifications + 1)
     step, (visit, attempt) = event.step, place_of(event.node)
-    progress, before = begin(config.graph, state.progress, step), state.newest(step)
+    progress, earlier = begin(state.config.graph, branch.progress, step), branch.attempts.get(step, ())
     node = changed(
         _NO_NODE,
         node=event.node,
@@ -48,44 +41,33 @@ def requested(state: State, event: GenerationRequested | ClassificationRequested
         attempt=attempt,
         round=state.round,
         revision=state.revision,
-        branch=state.branch,
+        branch=branch.number,
         parents=progress[step].parents or (),
-        previous=None if before is None else before.node,
+        previous=earlier[-1] if earlier else None,
     )
-    return changed(
-        state,
-        ledger=ledger,
-        generations=generations,
-        nodes={**state.nodes, event.node: node},
-        attempts={**state.attempts, step: (*state.attempts.get(step, ()), event.node)},
-        progress=progress,
-        calls=calls,
-    )
+    attempts = {**branch.attempts, step: (*earlier, event.node)}
+    branch = changed(branch, attempts=attempts, progress=progress, calls=taken)
+    nodes = {**state.nodes, event.node: node}
+    return changed(state, run=run, branches=with_branch(state.branches, branch), nodes=nodes)
 
 
-def _told(state: State, event: GenerationRequested | ClassificationRequested) -> State:
-    """Remember that the user's words have gone out, with a prompt that a step's author reads."""
-    assert state.config is not None
-    heeded = isinstance(event, GenerationRequested) and not state.config.graph.budgets[event.step].deterministic
-    if not state.said or not heeded:
-        return state
-    return changed(state, said=question_state.seen(state))
+def _shown(state: State, run: RunState[PlanningCall], request: PlanningCall) -> RunState[PlanningCall]:
+    """Remember that the user's messages have gone out, with a prompt that a step's author reads."""
+    if not run.messages or not isinstance(request, GenerationRequested):
+        return run
+    if state.config.graph.budgets[request.step].deterministic:
+        return run
+    return changed(run, messages=inbox.seen(run.messages))
 
 
-def reissued(state: State, event: RequestReissued) -> State:
+def reissued(state: State, branch: Branch, event: RequestReissued) -> State:
     """Return the state after an earlier driver's call was asked for again: that one stays charged as unknown."""
-    again = event.again
-    state = _told(state, again)
-    generations = without(state.generations, (event.replaces,))
-    return changed(
-        state,
-        ledger=state.ledger.forfeit(event.replaces).reserve(again.request_id, again.reserve),
-        generations={**generations, again.request_id: Open(again, state.epoch)},
-        calls=state.calls + again.calls,
-    )
+    run = _shown(state, evolve_run(state.run, event), event.again)
+    branch = changed(branch, calls=branch.calls + event.again.calls)
+    return changed(state, run=run, branches=with_branch(state.branches, branch))
 
 
-def produced(state: State, event: ArtifactProduced) -> State:
+def produced(state: State, branch: Branch, event: ArtifactProduced) -> State:
     """Return the state after a reply became an artifact, to be judged next."""
     node, used = state.nodes[event.node], event.used
     artifact = Artifact(
@@ -97,17 +79,18 @@ def produced(state: State, event: ArtifactProduced) -> State:
         parents=node.parents,
         usage=event.usage,
     )
-    made = changed(node, artifact=artifact, repeats=event.repeats, used=node.used + used)
-    assert state.config is not None
-    reviewed = node.step in state.config.reviewed  # Where no other guard judges, the person is asked at once.
-    unseen = reviewed and state.config.workflow.effective_guard(node.step) == review.NAME
+    attempt = changed(node, artifact=artifact, repeats=event.repeats, used=node.used + used)
+    config = state.config
+    # Where no other guard judges, the person is asked at once.
+    unseen = node.step in config.reviewed and config.workflow.effective_guard(node.step) == review.NAME
+    difference = used.calls - state.run.ledger.reserved[event.request_id].calls
     return changed(
         state,
-        ledger=state.ledger.settle(event.request_id, used),
-        calls=state.calls - state.ledger.reserved[event.request_id].calls + used.calls,
-        generations=without(state.generations, (event.request_id,)),
-        faulted=without(state.faulted, (event.node,)),
-        nodes={**state.nodes, node.node: made},
+        run=evolve_run(state.run, event),
+        branches=with_branch(state.branches, changed(branch, calls=branch.calls + difference))
+        if difference
+        else state.branches,
+        nodes={**state.nodes, node.node: attempt},
         unjudged=state.unjudged if unseen else (*state.unjudged, node.node),
         reviews={**state.reviews, node.node: None} if unseen else state.reviews,
     )
@@ -116,39 +99,12 @@ def produced(state: State, event: ArtifactProduced) -> State:
 def classified(state: State, event: FailureClassified) -> State:
     """Return the state after a model said why a node was rejected, or nothing that is known."""
     node = state.nodes[event.node]
-    return changed(
-        state,
-        ledger=state.ledger.settle(event.request_id, event.used),
-        generations=without(state.generations, (event.request_id,)),
-        faulted=without(state.faulted, (call_of(event.request_id),)),
-        nodes={**state.nodes, node.node: changed(node, classification=event, used=node.used + event.used)},
-    )
+    node = changed(node, classification=event, used=node.used + event.used)
+    return changed(state, run=evolve_run(state.run, event), nodes={**state.nodes, node.node: node})
 
 
-def failed(state: State, event: GenerationFailed) -> State:
+def failed(state: State, branch: Branch, event: CallFailed) -> State:
     """Return the state after a try brought no reply: what comes next is decided by the tries before it."""
-    request = state.generations[event.request_id].request
-    refunded = event.used is None and event.fault.kind.refunded
-    taken = request.calls if event.used is None else event.used.calls
-    earlier = state.faulted.get(event.call)
-    unsent = refunded and state.parked  # It was held back for the parking, which is no try of the provider's.
-    tries = Tries(
-        count=(0 if earlier is None else earlier.count) + (not unsent),
-        waited=0.0 if earlier is None else earlier.waited,
-        failed=event,
-        request=request,
-    )
-    return changed(
-        state,
-        ledger=_charged(state.ledger, event, refunded=refunded),
-        calls=state.calls - request.calls + (0 if refunded else taken),
-        generations=without(state.generations, (event.request_id,)),
-        faulted={**state.faulted, event.call: tries},
-    )
-
-
-def _charged(ledger: Ledger, event: GenerationFailed, *, refunded: bool) -> Ledger:
-    """Return the books after a fault: what is known to have been used, nothing, or all that was reserved."""
-    if event.used is not None:
-        return ledger.settle(event.request_id, event.used)
-    return ledger.refund(event.request_id) if refunded else ledger.forfeit(event.request_id)
+    reserved = state.run.calls.open[event.request_id].request.calls
+    branch = changed(branch, calls=branch.calls - reserved + charged(state.run.calls, event))
+    return changed(state, run=evolve_run(state.run, event), branches=with_branch(state.branches, branch))

@@ -2,36 +2,36 @@
 
 from itertools import islice
 
-from actors.planning.state import Node, State
+from actors.planning.state import Branch, Node, State
 from actors.policy.cause import CLASSIFIER
 from actors.prompting.render import Rendered, render
 from actors.values.artifacts import Context, Feedback
 
 
-def failure_context(state: State, node: str) -> Context:
+def failure_context(state: State, branch: Branch, node: str) -> Context:
     """Return the rejection as the one entry of `retry`, and the step's earlier ones as `escalation`, oldest first."""
-    assert state.config is not None
     workflow, failed = state.config.workflow, state.nodes[node]
     built_on = ((state.nodes[parent].step, state.nodes[parent].artifact) for parent in failed.parents)
-    earlier = (other for other in state.of(failed.step) if other.decision is not None)
+    earlier = (other for other in state.attempts_at(branch, failed.step) if other.decision is not None)
     return Context(
         specification=state.specification,
         constraints=workflow.constraints,
-        requirements=state.told("requirement"),
+        requirements=state.run.told("requirement"),
         dependencies={step: artifact for step, artifact in built_on if artifact is not None},
         retry=(Feedback(node, _told(failed), failed.repeats),),
-        escalation=tuple(Feedback(one.node, _met(one)) for one in islice(earlier, workflow.feedback_window))[::-1],
-        clarifications=state.clarifications,
-        notes=state.told("note"),
+        escalation=tuple(Feedback(other.node, _met(other)) for other in islice(earlier, workflow.feedback_window))[
+            ::-1
+        ],
+        clarifications=state.run.clarifications,
+        notes=state.run.told("note"),
         settings={"role": CLASSIFIER},
     )
 
 
-def rendered_failure(state: State, node: str, context: Context | None = None) -> Rendered:
+def rendered_failure(state: State, branch: Branch, node: str, context: Context | None = None) -> Rendered:
     """Return the prompt of a classification; `context` is what it may see, where the caller has it already."""
-    assert state.config is not None
     prompts = state.config.prompts
-    return render(prompts.entries[CLASSIFIER], prompts, context or failure_context(state, node), headed=False)
+    return render(prompts.entries[CLASSIFIER], prompts, context or failure_context(state, branch, node), headed=False)
 
 
 def _told(node: Node) -> str:

@@ -4,10 +4,10 @@ from typing import Any, Literal
 
 from pydantic import model_validator
 
-from actors.planning.ids import step_of
 from actors.policy.cause import Cause
 from actors.policy.decide import Decision
 from actors.policy.table import REPLANS, BacktrackLevel
+from actors.run.ids import step_of
 from runtime.core.events import Event
 
 

@@ -5,6 +5,7 @@ second try on; the classification of a rejection has `/c` after the node's id, a
 request has `judge:` before it. A step's id has neither a slash nor a dot in it, so every name can be read back.
 """
 
+from actors.run.ids import SECOND_CALL
 from runtime.core.events import text_hash
 
 
@@ -12,11 +13,6 @@ def node_id(step: str, visit: int, attempt: int, branch: int = 0) -> str:
     """Return the name of an attempt."""
     node = f"{step}/v{visit}.a{attempt}"
     return f"{node}.b{branch}" if branch else node
-
-
-def step_of(node: str) -> str:
-    """Return the step that a node, or a generation request, belongs to."""
-    return node.partition("/")[0]
 
 
 def place_of(node: str) -> tuple[int, int]:
@@ -32,22 +28,7 @@ def branch_of(name: str) -> int:
 
 def classification_id(node: str) -> str:
     """Return the name of the call that classifies why a node was rejected."""
-    return f"{node}/c"
-
-
-def try_id(call: str, try_number: int) -> str:
-    """Return the name of the request for a try of a call: an attempt, or a classification."""
-    return call if try_number == 1 else f"{call}.t{try_number}"
-
-
-def call_of(request_id: str) -> str:
-    """Return the call that a request is a try of."""
-    return request_id.partition(".t")[0]
-
-
-def node_of(request_id: str) -> str:
-    """Return the node that a generation or classification request is for."""
-    return call_of(request_id).removesuffix("/c")
+    return f"{node}{SECOND_CALL}"
 
 
 def child_run(run: str, node: str) -> str:

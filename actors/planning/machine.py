@@ -2,37 +2,29 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple, assert_never
 
 from actors.planning.accept import accept
 from actors.planning.advance import advance
-from actors.planning.branches import focus
+from actors.planning.call_events import ClassificationRequested, GenerationRequested, PlanningCall
 from actors.planning.classifier_prompt import failure_context, rendered_failure
 from actors.planning.config import RunConfig
-from actors.planning.events import (
-    ClarificationRequested,
-    ClassificationRequested,
-    GenerationRequested,
-    JudgementRequested,
-    PlanningEvent,
-    WaitRequested,
-)
+from actors.planning.events import JudgementRequested, PlanningEvent
 from actors.planning.evolve import evolve
 from actors.planning.ids import branch_of, child_run
 from actors.planning.messages import PlanningMessage
 from actors.planning.prompt_context import context_for, rendered
-from actors.planning.state import Open, State
+from actors.planning.state import Branch, PlanningOpenCall, PlanningState, State
 from actors.policy.cause import CLASSIFIER
 from actors.prompting.render import Rendered
+from actors.run import questions, waits
+from actors.run.questions import ClarificationRequested
+from actors.run.state import NotStarted
+from actors.run.summary import status_row
+from actors.run.waits import WaitRequested
 from actors.values.artifacts import Artifact, Context
-from runtime.core.ledger import ZERO, Ledger, Limits
+from runtime.core.ledger import Limits
 from runtime.core.machine import Refused, Summary, Work
-
-CLOCK = "clock"
-"""The address of the actor that waits."""
-USER = "user"
-"""The address of questions; a run that only has these needs no process."""
 
 
 class CallOptions(NamedTuple):
@@ -75,119 +67,106 @@ class ChildBrief:
 Brief = GenerationBrief | ChildBrief | JudgementBrief | WaitRequested | ClarificationRequested
 
 
-_INITIAL = State()
+_NOT_STARTED = NotStarted()
 
 
 class PlanningMachine:
     """`runtime.core.machine.Machine` for planning runs. It has no state of its own."""
 
-    def initial(self) -> State:
+    def initial(self) -> PlanningState:
         """Return the state before the run starts."""
-        return _INITIAL
+        return _NOT_STARTED
 
-    def accept(self, state: State, message: PlanningMessage) -> PlanningEvent | Refused | None:
+    def accept(self, state: PlanningState, message: PlanningMessage) -> PlanningEvent | Refused | None:
         """Turn a reply into a fact."""
         return accept(state, message)
 
-    def advance(self, state: State) -> PlanningEvent | None:
+    def advance(self, state: PlanningState) -> PlanningEvent | None:
         """Return the next decision."""
         return advance(state)
 
-    def evolve(self, state: State, event: PlanningEvent) -> State:
+    def evolve(self, state: PlanningState, event: PlanningEvent) -> State:
         """Return the state after the event."""
         return evolve(state, event)
 
-    def outstanding(self, state: State) -> Mapping[str, Work]:
+    def outstanding(self, state: PlanningState) -> Mapping[str, Work]:
         """Return the open requests as work for steps, guards, the clock and the user."""
+        if isinstance(state, NotStarted):
+            return {}
         work: dict[str, Work] = {}
-        for request_id, opened in state.generations.items():
+        for request_id, opened in state.run.calls.open.items():
             if _carried_out(state, opened):
                 work[request_id] = Work(request_id, _address(opened.request), opened.request)
         for request_id, judgement in state.judgements.items():
             work[request_id] = Work(request_id, f"guard:{judgement.step}", judgement, repeatable=True)
-        for request_id, wait in state.waits.items():
-            # Nobody keeps a process for a deadline, an expiry or the next day: whoever comes later finds them passed.
-            passive = wait.node is None
-            work[request_id] = Work(request_id, CLOCK, wait, repeatable=True, passive=passive, until=wait.until)
-        for request_id, question in state.questions.items():
-            work[request_id] = Work(request_id, USER, question, repeatable=True)
+        if state.run.waits:
+            work |= waits.work_of(state.run.waits)
+        if state.run.questions:
+            work |= questions.work_of(state.run.questions)
         return work
 
-    def brief(self, state: State, work: Work) -> Brief:
+    def brief(self, state: PlanningState, work: Work) -> Brief:
         """Return what the actor that does this work may see."""
-        request: (
-            GenerationRequested | ClassificationRequested | JudgementRequested | WaitRequested | ClarificationRequested
-        ) = work.request
+        assert isinstance(state, State)
+        request: PlanningCall | JudgementRequested | WaitRequested | ClarificationRequested = work.request
         match request:
             case GenerationRequested() if state.is_child(request):
-                return child_brief(_at(state, request.node), request)
+                return child_brief(state, _branch_of(state, request.node), request)
             case GenerationRequested():
-                state, step = _at(state, request.node), request.step
-                context = context_for(state, step)
-                return GenerationBrief(state.run, _asked(state, request), rendered(state, step, context), context)
+                branch, step = _branch_of(state, request.node), request.step
+                context = context_for(state, branch, step)
+                prompt = rendered(state, branch, step, context)
+                return GenerationBrief(state.run.run_id, _options(state, request), prompt, context)
             case ClassificationRequested():
-                state = _at(state, request.node)
-                context = failure_context(state, request.node)
-                asked = _asked(state, request)
-                return GenerationBrief(state.run, asked, rendered_failure(state, request.node, context), context)
+                branch = _branch_of(state, request.node)
+                context = failure_context(state, branch, request.node)
+                prompt = rendered_failure(state, branch, request.node, context)
+                return GenerationBrief(state.run.run_id, _options(state, request), prompt, context)
             case JudgementRequested():
                 artifact = state.nodes[request.node].artifact
                 assert artifact is not None
-                return JudgementBrief(request, artifact, context_for(_at(state, request.node), request.step))
+                context = context_for(state, _branch_of(state, request.node), request.step)
+                return JudgementBrief(request, artifact, context)
             case WaitRequested() | ClarificationRequested():
                 return request
             case _:
                 assert_never(request)
 
-    def summary(self, state: State) -> Summary:
+    def summary(self, state: PlanningState) -> Summary:
         """Return the run's status row."""
-        # What a child uses is what the run above has reserved. What an earlier driver has reserved nobody gives back.
-        books = Ledger(state.ledger.limits) if state.child else state.ledger
-        open_now = [name for name, opened in state.generations.items() if _carried_out(state, opened)]
-        reserved = sum((books.reserved.get(name, ZERO) for name in open_now), ZERO)
-        row = partial(Summary, committed=books.committed, reserved=reserved)
-        if state.finished is not None:
-            return row("finished", str(state.finished.outcome))
-        if state.child:  # The run above goes on with it, and nobody else.
-            return row("parked")
-        rests = not (state.judgements or open_now)
-        wake = min((wait.until for wait in state.waits.values()), default=None) if rests else None
-        if state.questions and rests:
-            return row("waiting", next(iter(state.questions)), state.asked_at, wake)
-        if state.parked:
-            return row("running" if state.handover else "parked", state.parked_why)
-        return row("running", next_wake=wake)
+        if isinstance(state, NotStarted):
+            return Summary("running")
+        calls = [name for name, opened in state.run.calls.open.items() if _carried_out(state, opened)]
+        return status_row(state.run, calls, working=bool(state.judgements))
 
 
-def _carried_out(state: State, opened: Open) -> bool:
+def _carried_out(state: State, opened: PlanningOpenCall) -> bool:
     """Tell whether anybody does what a request asks for.
 
     An earlier driver's request is reissued or dropped, never carried out: it may lie there until the home's budget
     allows it to be asked again. A run of its own goes on.
     """
-    return opened.epoch == state.epoch or state.is_child(opened.request)
+    return opened.epoch == state.run.epoch or state.is_child(opened.request)
 
 
-def _at(state: State, node: str) -> State:
-    """Return the state with the node's branch in focus."""
-    return focus(state, branch_of(node)) if state.branches else state
+def _branch_of(state: State, node: str) -> Branch:
+    return state.branches[branch_of(node)]
 
 
-def child_brief(state: State, request: GenerationRequested) -> ChildBrief:
+def child_brief(state: State, branch: Branch, request: GenerationRequested) -> ChildBrief:
     """Return what a step's own run starts with.
 
     Its problem is the run's; with whatever the step has to build on or to mend it is the step's whole prompt, so that
     the run below reads what a model would.
     """
-    assert state.config is not None
     pinned = state.config.child_of(request.step)
     assert pinned is not None
-    context = context_for(state, request.step)
+    context = context_for(state, branch, request.step)
     more = (context.dependencies, context.retry, context.escalation, context.said[1:], context.clarifications)
-    problem = rendered(state, request.step, context).user if any(more) else state.specification
-    limits, reserve, left = state.ledger.limits, request.reserve, state.ledger.active_left
+    problem = rendered(state, branch, request.step, context).user if any(more) else state.specification
+    limits, reserve, left = state.run.ledger.limits, request.reserve, state.run.ledger.active_left
     return ChildBrief(
-        run=child_run(state.run, request.node),
+        run=child_run(state.run.run_id, request.node),
         request_id=request.request_id,
         problem=problem,
         pinned=pinned,
@@ -201,12 +180,11 @@ def child_brief(state: State, request: GenerationRequested) -> ChildBrief:
     )
 
 
-def _address(request: GenerationRequested | ClassificationRequested) -> str:
+def _address(request: PlanningCall) -> str:
     return CLASSIFIER if isinstance(request, ClassificationRequested) else f"step:{request.step}"
 
 
-def _asked(state: State, request: GenerationRequested | ClassificationRequested) -> CallOptions:
-    assert state.config is not None
+def _options(state: State, request: PlanningCall) -> CallOptions:
     step, workflow = request.step, state.config.workflow
     generates = isinstance(request, GenerationRequested)
     limit = workflow.timeout_seconds_of(step) if generates else workflow.model_timeout_seconds

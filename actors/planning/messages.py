@@ -2,46 +2,32 @@
 
 from dataclasses import dataclass
 
+from actors.run.messages import Faulted, Generated
 from actors.values.findings import Verdict
-from runtime.core.ledger import Amount, Limits
-from runtime.core.messages import Crashed, Mailed, Overdrawn, Parking, Resumed, Woken
-from runtime.models.port import Fault, Reply
+from runtime.core.ledger import Limits
+from runtime.core.messages import Control
 
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """A user wants a plan. `pinned` is the JSON of the resolved configuration; `RunStarted` explains the rest."""
+    """A user wants a plan. `RunStarted` has the same fields."""
 
     at: float
+    """When, in UTC seconds since 1970."""
     run: str
+    """The run's id."""
     specification: str
+    """The problem."""
     pinned: str
+    """The JSON of the resolved configuration."""
     limits: Limits
+    """What the run may use."""
     child: bool = False
+    """Whether it is a step of another run."""
     source: str = ""
+    """Where the workflow was found."""
     given: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Generated:
-    """A generator's reply. `elapsed` is seconds; `cost` is what it took, where usage does not say so."""
-
-    request_id: str
-    at: float
-    elapsed: float
-    reply: Reply
-    cost: Amount | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Faulted:
-    """A generator's try brought no reply. `cost` is what a run below had taken when its provider was given up."""
-
-    request_id: str
-    at: float
-    elapsed: float
-    fault: Fault
-    cost: Amount | None = None
+    """The workflow's keys that were given another value than the file's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +35,13 @@ class Judged:
     """A guard's verdict."""
 
     request_id: str
+    """The request that it answers."""
     at: float
+    """When, in UTC seconds since 1970."""
     elapsed: float
+    """How long it took, in seconds."""
     verdict: Verdict
+    """The verdict."""
 
 
-PlanningMessage = Begin | Generated | Faulted | Judged | Resumed | Parking | Woken | Crashed | Mailed | Overdrawn
+PlanningMessage = Begin | Generated | Faulted | Judged | Control

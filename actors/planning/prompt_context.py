@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from actors.config.step_prompts import entry_for
-from actors.planning.state import Node, State
+from actors.planning.state import Branch, Node, State
 from actors.prompting.render import Rendered, render
 from actors.values.artifacts import Context, Feedback
 from actors.values.findings import Verdict
@@ -20,67 +20,69 @@ PREVIEW_MAX = 200
 """Characters of each artifact on the attempted path that an escalation shows (S29)."""
 
 
-def context_for(state: State, step: str) -> Context:
+def context_for(state: State, branch: Branch, step: str) -> Context:
     """Return all that the step's generator and guard may see now."""
-    assert state.config is not None
     workflow = state.config.workflow
     accepted = {
         parent: artifact
         for parent in state.config.ordered_requires[step]
-        if (artifact := _artifact(state, state.progress[parent].accepted)) is not None
+        if (artifact := _artifact(state, branch.progress[parent].accepted)) is not None
     }
     window = workflow.feedback_window
     answered = _questioned(state)
-    retry = retry_feedback(state, step, answered, window)
-    causes = escalations(state, step)
+    retry = retry_feedback(state, branch, step, answered, window)
+    causes = escalations(state, branch, step)
     return Context(
         specification=state.specification,
         constraints=workflow.constraints,
-        requirements=state.told("requirement"),
+        requirements=state.run.told("requirement"),
         dependencies=accepted,
         retry=retry,
         escalation=(
-            escalation_feedback(state, causes, answered.union(one.node for one in retry), window) if causes else ()
+            escalation_feedback(state, causes, answered.union(feedback.node for feedback in retry), window)
+            if causes
+            else ()
         ),
-        clarifications=state.clarifications,
-        notes=state.told("note"),
+        clarifications=state.run.clarifications,
+        notes=state.run.told("note"),
         settings={**state.config.settings(step), "escalations": len(causes)},
     )
 
 
 def _questioned(state: State) -> frozenset[str]:
     """Return the rejections all of whose errors were questions that have been answered."""
-    if not state.asked:
+    if not state.run.questions:
         return frozenset()
     texts: dict[str, str] = {}
-    for said in state.clarifications:
-        if said.answer:
-            texts[said.node] = f"{texts.get(said.node, '')}\n{said.question}"
-    found = ((name, state.nodes[name].verdict, text) for name, text in texts.items())
+    for clarified in state.run.clarifications:
+        if clarified.answer:
+            texts[clarified.node] = f"{texts.get(clarified.node, '')}\n{clarified.question}"
+    rejections = ((name, state.nodes[name].verdict, text) for name, text in texts.items())
     return frozenset(
         name
-        for name, verdict, text in found
+        for name, verdict, text in rejections
         if verdict is not None and all(error.message in text for error in verdict.errors)
     )
 
 
-def rendered(state: State, step: str, context: Context | None = None) -> Rendered:
+def rendered(state: State, branch: Branch, step: str, context: Context | None = None) -> Rendered:
     """Return the prompt for the step's next attempt; `context` is what it may see, where the caller has it already."""
-    assert state.config is not None
     config = state.config
     if config.graph.budgets[step].deterministic:  # A generator that calls no model needs no prompt.
         return Rendered("", "")
     entry = entry_for(config.prompts, config.workflow, step)
-    return render(entry, config.prompts, context or context_for(state, step))
+    return render(entry, config.prompts, context or context_for(state, branch, step))
 
 
-def retry_feedback(state: State, step: str, answered: Container[str], window: int) -> tuple[Feedback, ...]:
+def retry_feedback(
+    state: State, branch: Branch, step: str, answered: Container[str], window: int
+) -> tuple[Feedback, ...]:
     """Return the newest `window` of the step's own rejections over the whole run, without nodes in `answered`.
 
     Oldest first.
     """
     told: list[Feedback] = []
-    for node in state.of(step):
+    for node in state.attempts_at(branch, step):
         if node.told and node.node not in answered:
             told.append(Feedback(node.node, node.told, node.repeats))
             if len(told) == window:
@@ -111,16 +113,15 @@ def explain(verdict: Verdict) -> str:
     return "\n".join(lines) or f"- {verdict.guard}"
 
 
-def escalations(state: State, step: str) -> list[Node]:
+def escalations(state: State, branch: Branch, step: str) -> list[Node]:
     """Return the rejections that sent the search back over this step, in the order in which they did.
 
     What a step above did wrong is no later failure.
     """
-    assert state.config is not None
-    if not state.replans:
+    if not branch.replans:
         return []
     above = state.config.graph.above[step]
-    causes = (state.nodes[name] for name in state.replans)
+    causes = (state.nodes[name] for name in branch.replans)
     return [node for node in causes if step in node.cleared and node.step not in above]
 
 
@@ -145,5 +146,5 @@ def _preview(content: str) -> str:
 
 
 def _artifact(state: State, node: str | None) -> Any:
-    found = state.nodes.get(node or "")
-    return None if found is None else found.artifact
+    attempt = state.nodes.get(node or "")
+    return None if attempt is None else attempt.artifact

@@ -2,42 +2,38 @@
 
 from typing import assert_never
 
-from actors.planning.branches import focus
+from actors.planning.call_events import ClassificationRequested, GenerationRequested, PlanningCall
 from actors.planning.classifier_prompt import rendered_failure
 from actors.planning.config import RunConfig
-from actors.planning.events import ClassificationRequested, GenerationRequested
-from actors.planning.ids import branch_of, step_of
+from actors.planning.ids import branch_of
 from actors.planning.prompt_context import rendered
 from actors.planning.reply_schemas import schema_bytes
-from actors.planning.state import State
+from actors.planning.state import Branch, State
 from actors.policy.cause import CLASSIFIER
 from actors.prompting.render import Rendered
+from actors.run.ids import step_of
 from runtime.core.ledger import ZERO, Amount
 
 FRAMING_TOKENS = 64
 """Reserved for what a server puts around the two messages and the schema: roles, separators, the schema's name."""
 
 
-def next_try(
-    state: State, request: GenerationRequested | ClassificationRequested
-) -> GenerationRequested | ClassificationRequested:
+def next_try(state: State, request: PlanningCall) -> PlanningCall:
     """Return the request for the next try of a call, in whatever branch it belongs to."""
-    if state.branches:
-        state = focus(state, branch_of(request.node))
+    branch = state.branches[branch_of(request.node)]
     match request:
         case GenerationRequested():
-            return request_for(state, request.node, request.try_number + 1)
+            return request_for(state, branch, request.node, request.try_number + 1)
         case ClassificationRequested():
-            return classification_of(state, request.node, request.rule, request.try_number + 1)
+            return classification_of(state, branch, request.node, request.rule, request.try_number + 1)
         case _:
             assert_never(request)
 
 
-def request_for(state: State, node: str, try_number: int) -> GenerationRequested:
+def request_for(state: State, branch: Branch, node: str, try_number: int) -> GenerationRequested:
     """Return the request for a try of an attempt, with the prompt, limits and reservation as they are now."""
-    assert state.config is not None
     config, step = state.config, step_of(node)
-    prompt, reserve = rendered(state, step), ZERO
+    prompt, reserve = rendered(state, branch, step), ZERO
     if config.child_of(step) is not None:
         reserve = _share(state, config.graph.budgets[step].calls)
     elif not config.graph.budgets[step].deterministic:
@@ -53,10 +49,9 @@ def request_for(state: State, node: str, try_number: int) -> GenerationRequested
     )
 
 
-def classification_of(state: State, node: str, rule: str, try_number: int) -> ClassificationRequested:
+def classification_of(state: State, branch: Branch, node: str, rule: str, try_number: int) -> ClassificationRequested:
     """Return the request for a try of a classification, likewise."""
-    assert state.config is not None
-    workflow, prompt = state.config.workflow, rendered_failure(state, node)
+    workflow, prompt = state.config.workflow, rendered_failure(state, branch, node)
     reserve = _reserve(state.config, prompt, CLASSIFIER, workflow.output_tokens_max)
     return ClassificationRequested(
         node=node,
@@ -82,7 +77,7 @@ def _share(state: State, wanted: int) -> Amount:
 
     One call at least, so that a run without any left is short of calls.
     """
-    limits, committed = state.ledger.limits, state.ledger.committed
+    limits, committed = state.run.ledger.limits, state.run.ledger.committed
     left = limits.calls - committed.calls
     calls = max(1, min(wanted, left))
     tokens = 0 if limits.tokens is None else (limits.tokens - committed.tokens) * calls // max(1, left)
@@ -92,5 +87,5 @@ def _share(state: State, wanted: int) -> Amount:
 
 def _shorter(state: State, limit: float) -> float | None:
     """Return the active time that is left where that is less than a time limit."""
-    left = state.ledger.active_left
+    left = state.run.ledger.active_left
     return None if left is None or left >= limit else max(0.001, left)

@@ -3,270 +3,216 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
+from actors.planning.call_events import ClassificationRequested, FailureClassified, GenerationRequested, PlanningCall
 from actors.planning.config import RunConfig
-from actors.planning.events import (
-    ClarificationRequested,
-    ClassificationRequested,
-    FailureClassified,
-    GenerationFailed,
-    GenerationRequested,
-    JudgementRequested,
-    RunFinished,
-    WaitRequested,
-)
-from actors.planning.questions import Question, Status
+from actors.planning.events import JudgementRequested, RunFinished
 from actors.policy.decide import Decision, Past
 from actors.policy.table import BacktrackLevel
+from actors.run.calls import OpenCall, Tries
+from actors.run.state import NotStarted, RunState
 from actors.search.progress import Progress
 from actors.search.strategies.tree import Standing
-from actors.values.artifacts import Artifact, Clarified
+from actors.values.artifacts import Artifact
 from actors.values.findings import ReasonTag, Verdict
 from runtime.core.copies import changed
-from runtime.core.ledger import ZERO, Amount, Ledger, Limits
-
-HOME_BUDGET = "home_budget"
-"""The request id of the wait for the next day of the home's budget."""
+from runtime.core.ledger import ZERO, Amount
 
 NodeStatus = Literal["pending", "accepted", "rejected", "superseded"]
+PlanningOpenCall = OpenCall[PlanningCall]
+PlanningTries = Tries[PlanningCall]
 
 
 @dataclass(frozen=True)
 class Node:
-    """A search node: one attempt at one step (S35).
-
-    `status` is its artifact's; `used` what its tries, and a classification of its rejection, cost together. `told` is
-    what prompts tell of its rejection. `cleared` are the steps that its rejection sent the search back over; `cycle`
-    are the rejections of the visit that it ended so, itself included, oldest first.
-    """
+    """A search node: one attempt at one step (S35)."""
 
     node: str
+    """Its id (`actors.planning.ids`); its artifact has the same."""
     step: str
+    """The step."""
     visit: int
+    """The stay at the step, counted over the whole run."""
     attempt: int
+    """The attempt of this visit, from 1."""
     round: int
+    """The round in which it was made."""
     revision: int
+    """The revision at which it was made."""
     branch: int = 0
+    """The branch that it belongs to."""
     parents: tuple[str, ...] = ()
+    """The accepted artifacts that it builds on."""
     previous: str | None = None
+    """The step's attempt before it."""
     status: NodeStatus = "pending"
+    """Its artifact's status."""
     artifact: Artifact | None = None
+    """What the generator made."""
     repeats: str | None = None
+    """The earlier attempt that brought the same content."""
     verdict: Verdict | None = None
+    """The guard's answer."""
     told: str = ""
+    """What prompts tell of its rejection."""
     classification: FailureClassified | None = None
+    """What a classifier said of its rejection."""
     decision: Decision | None = None
+    """What the policy decided about its rejection."""
     cleared: tuple[str, ...] = ()
+    """The steps that its rejection sent the search back over."""
     cycle: tuple[str, ...] = ()
+    """The rejections of the visit that it ended so, itself included, oldest first."""
     used: Amount = ZERO
-
-
-class Open(NamedTuple):
-    """An open request for a model's reply, or a generator's, and the epoch of the driver that asked."""
-
-    request: GenerationRequested | ClassificationRequested
-    epoch: int
-
-
-@dataclass(frozen=True, slots=True)
-class Tries:
-    """The faulted tries of one call: an attempt, or the classification of a rejection.
-
-    `phase` is what comes next: a decision about the last fault, the end of a wait, the next request, or its reply.
-    """
-
-    count: int
-    waited: float
-    failed: GenerationFailed
-    request: GenerationRequested | ClassificationRequested
-    phase: Literal["failed", "waiting", "rested", "open"] = "failed"
+    """What its tries, and a classification of its rejection, cost together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A replan that is decided and not yet marked. `node` is the rejection that caused it."""
+    """A replan that is decided and not yet marked."""
 
     level: BacktrackLevel
+    """How far back it goes."""
     targets: tuple[str, ...]
+    """The steps that are redone, with all that requires them."""
     tags: tuple[ReasonTag, ...] = ()
+    """Why, by the tags of the findings."""
     new_round: bool = False
+    """Whether a person's word caused it: all counts are given back."""
     node: str | None = None
+    """The rejection that caused it, if one did."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class PlannedQuestion:
     """A question that is decided and not yet asked."""
 
     node: str
+    """The rejection that it is about."""
     step: str
+    """The step that asks."""
     text: str
+    """The question."""
     schema: Mapping[str, Any]
+    """A JSON Schema for the answer."""
     rule: str
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What the user told the run of their own accord; `seen` says that a prompt with it has gone out."""
-
-    kind: Literal["note", "requirement"]
-    text: str
-    at: float
-    seen: bool = False
+    """The row of the policy that had it asked."""
 
 
 @dataclass(frozen=True)
 class Branch:
     """One search of its own over the steps; most runs have a single one.
 
-    `progress` are its slots, `attempts` the nodes of each step that it knows of, `history` the decided failures of this
-    round, and `replans` the rejections that sent it back, each oldest first: they follow from the nodes, and are kept
-    so that nobody has to look through all of these. `to_revise` and `to_ask` are what it still has to decide about.
-
-    `parent` is the branch whose artifacts it was opened on, with `inherited` calls behind them; `calls` are its own.
-    `pruned` says why it was pruned, and is empty while it lives. `standing` is what the strategy sees of it, None in a
-    search that has no strategy: it follows from the rest, and is kept because only the branch that an event is about
-    has another one after it.
+    `attempts`, `history` and `replans` follow from the nodes, and are kept so that nobody has to look through these.
     """
 
+    number: int = 0
+    """Its place in the order in which branches were opened, from 0."""
     progress: Progress = field(default_factory=dict)
+    """Where each step stands."""
     attempts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The nodes of each step that it knows of, oldest first."""
     history: tuple[Past, ...] = ()
+    """The decided failures of this round, oldest first."""
     replans: tuple[str, ...] = ()
+    """The rejections that sent it back, oldest first."""
     to_revise: Revision | None = None
-    to_ask: tuple[Ask, ...] = ()
+    """The replan that is decided and not yet marked."""
+    to_ask: tuple[PlannedQuestion, ...] = ()
+    """The questions that are decided and not yet asked."""
     parent: int | None = None
+    """The branch whose artifacts it was opened on."""
     calls: int = 0
+    """The calls that are charged to it."""
     inherited: int = 0
+    """The calls behind the artifacts that it was opened on."""
     pruned: str = ""
+    """Why it was pruned; empty while it lives."""
     standing: Standing | None = None
+    """What the strategy sees of it; None in a search that has one branch only."""
 
 
 @dataclass(frozen=True)
-class State(Branch):
-    """A run between two events: what all branches share, and spread over it the one in focus, number `branch`.
+class State:
+    """A planning run between two events."""
 
-    The others lie in `branches`; a run with a single branch has none there.
-
-    `config` is None before the run starts. `generations` (with classifications), `judgements` and `waits` are the open
-    requests by id; `asked` are all questions, closed ones too, and `reviews` the nodes that a person judges, with what
-    the other guards said. `handover` says that a parked run goes on without a person's word, `parked_whys` are the
-    reasons since it was last driven, empty where somebody wished it. `unjudged`, `faulted` (by call) and `to_replan`
-    are what `advance` still has to decide about; `resting` are the seconds that a rejected node waits before its step
-    is retried. `silenced` are the steps that may ask nothing more in this round, because nobody answered; `said` is
-    what the user told of their own accord; `classifications` counts calls. `now` is the latest time that was heard of;
-    it never goes back, whatever the clock does. What the clock last said is `wall`: waits end by it, so they are
-    counted from it.
-    """
-
-    run: str = ""
-    child: bool = False
-    config: RunConfig | None = None
-    specification: str = ""
-    now: float = 0.0
-    wall: float = 0.0
-    epoch: int = 0
-    parked: bool = False
-    handover: bool = False
-    parked_whys: tuple[str, ...] = ()
-    round: int = 1
-    revision: int = 0
-    ledger: Ledger = field(default_factory=lambda: Ledger(Limits()))
+    run: RunState[PlanningCall]
+    """What every run has."""
+    config: RunConfig
+    """The configuration that the run is pinned to."""
+    specification: str
+    """The user's problem."""
+    branches: tuple[Branch, ...]
+    """All branches in the order in which they were opened, the pruned ones included."""
     branch: int = 0
-    branches: Mapping[int, Branch] = field(default_factory=dict)
+    """The number of the branch that the latest event was about."""
+    round: int = 1
+    """The round: how often requirements have changed, from 1."""
+    revision: int = 0
+    """How many replans there were."""
     nodes: dict[str, Node] = field(default_factory=dict)
-    generations: Mapping[str, Open] = field(default_factory=dict)
+    """Every attempt by id, in the order in which they were made."""
     judgements: Mapping[str, JudgementRequested] = field(default_factory=dict)
-    waits: Mapping[str, WaitRequested] = field(default_factory=dict)
-    asked: Mapping[str, Question] = field(default_factory=dict)
-    silenced: frozenset[str] = frozenset()
+    """The open requests for verdicts by request id."""
     reviews: Mapping[str, Verdict | None] = field(default_factory=dict)
-    said: tuple[Said, ...] = ()
+    """The nodes that a person judges, with the verdict of the other guards."""
+    silenced: frozenset[str] = frozenset()
+    """The steps that may ask nothing more in this round, because nobody answered."""
     classifications: int = 0
+    """How many rejections a classifier was asked about."""
     unjudged: tuple[str, ...] = ()
-    faulted: Mapping[str, Tries] = field(default_factory=dict)
+    """The nodes whose guard has not been asked yet."""
     to_replan: bool = False
+    """Whether a changed requirement has not sent the search back yet."""
     resting: Mapping[str, float] = field(default_factory=dict)
-    finished: RunFinished | None = None
+    """Seconds that a rejected node waits before its step is retried, by node."""
 
     @property
-    def every_branch(self) -> list[Branch]:
-        """All branches in the order in which they were opened, the one in focus and those that were pruned included."""
-        numbers = range(len(self.branches) + 1)
-        return [self if number == self.branch else self.branches[number] for number in numbers]
-
-    @property
-    def parked_why(self) -> str:
-        """Why the run is parked, as it was last said; empty where somebody wished it, or where it is not parked."""
-        return self.parked_whys[-1] if self.parked_whys else ""
+    def latest(self) -> Branch:
+        """The branch that the latest event was about."""
+        return self.branches[self.branch]
 
     @property
     def working(self) -> bool:
         """Whether any work is open whose time counts as active: a model's, a tool's or a guard's."""
-        return bool(self.generations or self.judgements)
+        return bool(self.run.calls.open or self.judgements)
 
     @property
-    def saving(self) -> bool:
-        """Whether nothing new may be asked of models: the run is parked, or its home has used up its budget."""
-        return self.parked or HOME_BUDGET in self.waits
-
-    @property
-    def questions(self) -> dict[str, ClarificationRequested]:
-        """The open questions by id, in the order in which they were asked."""
-        if not self.asked:  # As in most runs, after each of their events; so below.
-            return {}
-        return {name: question.request for name, question in self.asked.items() if question.open}
-
-    @property
-    def asked_at(self) -> float | None:
-        """Since when a person is waited for."""
-        return min((question.at for question in self.asked.values() if question.open), default=None)
-
-    @property
-    def questions_used(self) -> int:
-        """How many questions steps and policy have asked; reviews are part of the workflow, and do not count."""
-        return sum(1 for question in self.asked.values() if not question.request.review)
-
-    @property
-    def clarifications(self) -> tuple[Clarified, ...]:
-        """The questions that prompts show: answered, or gone on without."""
-        if not self.asked:
-            return ()
-        return tuple(
-            Clarified(
-                question.request.text, question.answer, question.request.node, _UNANSWERED.get(question.status, "")
-            )
-            for question in self.asked.values()
-            if not question.request.review and question.status not in (Status.ASKED, Status.WITHDRAWN)
-        )
-
-    def told(self, kind: Literal["note", "requirement"]) -> tuple[str, ...]:
-        """Return what the user told as a kind, oldest first."""
-        if not self.said:
-            return ()
-        return tuple(said.text for said in self.said if said.kind == kind)
+    def end(self) -> RunFinished | None:
+        """The run's end, once it has one, as that of a planning run."""
+        finished = self.run.finished
+        assert finished is None or isinstance(finished, RunFinished)
+        return finished
 
     def is_child(self, request: GenerationRequested | ClassificationRequested) -> bool:
         """Tell whether a request is a run of its own: whoever comes back to it goes on where its journal ends."""
-        assert self.config is not None
         return isinstance(request, GenerationRequested) and self.config.child_of(request.step) is not None
 
-    def newest(self, step: str) -> Node | None:
-        """Return the step's latest attempt."""
-        attempts = self.attempts.get(step)
-        return self.nodes[attempts[-1]] if attempts else None
-
-    def sent_back(self, name: str, cleared: tuple[str, ...]) -> Node:
-        """Return a rejected node as the one that sent the search back over some steps."""
-        node = self.nodes[name]
-        visit = takewhile(lambda one: one.visit >= node.visit, self.of(node.step))
-        cycle = [one.node for one in visit if one.visit == node.visit and one.told]
-        return changed(node, cleared=cleared, cycle=tuple(cycle[::-1]))
-
-    def of(self, step: str) -> Iterator[Node]:
-        """Yield the step's attempts, newest first."""
-        for node in reversed(self.attempts.get(step, ())):
+    def attempts_at(self, branch: Branch, step: str) -> Iterator[Node]:
+        """Yield the attempts at a step that a branch knows of, newest first."""
+        for node in reversed(branch.attempts.get(step, ())):
             yield self.nodes[node]
 
+    def newest(self, branch: Branch, step: str) -> Node | None:
+        """Return the latest attempt at a step that a branch knows of."""
+        attempts = branch.attempts.get(step)
+        return self.nodes[attempts[-1]] if attempts else None
 
-_UNANSWERED = {Status.DECLINED: "declined", Status.EXPIRED: "expired"}
+    def sent_back(self, branch: Branch, name: str, cleared: tuple[str, ...]) -> Node:
+        """Return a rejected node as the one that sent a branch back over some steps."""
+        node = self.nodes[name]
+        visit = takewhile(lambda attempt: attempt.visit >= node.visit, self.attempts_at(branch, node.step))
+        cycle = [attempt.node for attempt in visit if attempt.visit == node.visit and attempt.told]
+        return changed(node, cleared=cleared, cycle=tuple(cycle[::-1]))
+
+
+PlanningState = State | NotStarted
+"""The state of a planning run, begun or not."""
+
+
+def with_branch(branches: tuple[Branch, ...], branch: Branch) -> tuple[Branch, ...]:
+    """Return the branches with one of them replaced by its successor, or with one more at the end."""
+    if len(branches) == 1 and branch.number == 0:
+        return (branch,)
+    return (*branches[: branch.number], branch, *branches[branch.number + 1 :])

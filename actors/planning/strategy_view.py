@@ -1,6 +1,5 @@
 """Between the machine and a strategy: where the branches stand, what is opened or pruned, and which one wins. Pure."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import assert_never
 
@@ -12,11 +11,11 @@ from actors.search.progress import UNSET, Phase, Progress, can_retry, cleared, r
 from actors.search.strategies.tree import Open, Prune, Standing, Strategy, Tree
 
 
-def tree_of(state: State, strategy: Strategy, branches: Iterable[Branch]) -> Tree:
-    """Return the tree of a search that has a strategy; `branches` are all, in the order in which they were opened."""
-    limit = state.ledger.limits.calls
-    standings = tuple([branch.standing for branch in branches if branch.standing is not None])
-    tree = Tree(standings, limit, state.ledger.calls_left)
+def tree_of(state: State, strategy: Strategy) -> Tree:
+    """Return the tree of a search that has a strategy."""
+    limit = state.run.ledger.limits.calls
+    standings = tuple([branch.standing for branch in state.branches if branch.standing is not None])
+    tree = Tree(standings, limit, state.run.ledger.calls_left)
     share = strategy.slice_of(limit)
     if share is None or free_calls(tree, share) > 0:
         return tree
@@ -30,8 +29,11 @@ def free_calls(tree: Tree, share: int) -> int:
     return tree.calls - taken
 
 
-def change_of(state: State, strategy: Strategy, tree: Tree) -> BranchOpened | BranchPruned | None:
-    """Return the event of what the strategy changes now."""
+def change_of(state: State, tree: Tree | None) -> BranchOpened | BranchPruned | None:
+    """Open or prune a branch, as the strategy says."""
+    strategy = state.config.strategy
+    if tree is None or strategy is None:
+        return None
     change = strategy.change(tree)
     match change:
         case None:
@@ -40,7 +42,7 @@ def change_of(state: State, strategy: Strategy, tree: Tree) -> BranchOpened | Br
             return BranchPruned(branch=change.branch, cause=change.cause, why=change.why)
         case Open():
             number = len(tree.branches)
-            kept = () if change.parent is None else _kept(state, state.every_branch[change.parent])
+            kept = () if change.parent is None else _kept(state, state.branches[change.parent])
             return BranchOpened(branch=number, parent=change.parent, kept=kept, anew=change.anew, why=change.why)
         case _:
             assert_never(change)
@@ -48,7 +50,6 @@ def change_of(state: State, strategy: Strategy, tree: Tree) -> BranchOpened | Br
 
 def _kept(state: State, parent: Branch) -> tuple[str, ...]:
     """Return the steps whose artifacts a branch that opens on another stands on: the accepted ones that stay so."""
-    assert state.config is not None
     wish = parent.to_revise
     gone = () if wish is None else cleared(state.config.graph, wish.targets)
     return tuple(step for step, slot in parent.progress.items() if slot.phase is Phase.ACCEPTED and step not in gone)
@@ -80,12 +81,11 @@ def _best_plan(tree: Tree) -> Standing | None:
     return max(done, key=lambda one: (one.score, -one.branch)) if done else None
 
 
-def standing_of(view: State) -> Standing:
-    """Return where the branch in focus stands."""
-    if view.pruned:
-        return Standing(view.branch, view.parent, live=False, calls=view.calls)
-    assert view.config is not None
-    graph, wish, nodes, progress = view.config.graph, view.to_revise, view.nodes, view.progress
+def standing_of(state: State, branch: Branch) -> Standing:
+    """Return where a branch stands."""
+    if branch.pruned:
+        return Standing(branch.number, branch.parent, live=False, calls=branch.calls)
+    graph, wish, nodes, progress = state.config.graph, branch.to_revise, state.nodes, branch.progress
     # Only a wish that a rejection caused is a way back; a person's word sends all branches back alike.
     cause = None if wish is None or wish.node is None else nodes[wish.node]
     scores, doubts, phases = [], [], set()
@@ -99,7 +99,7 @@ def standing_of(view: State) -> Standing:
         budget = graph.budgets[step]
         rest += 0 if budget.deterministic else budget.happy
         if phase in _REJECTED:
-            newest = view.newest(step)
+            newest = state.newest(branch, step)
             assert newest is not None
             scores.append(_score(newest))
             if phase is Phase.FAILED or phase is Phase.AGAIN:
@@ -107,27 +107,27 @@ def standing_of(view: State) -> Standing:
         busy = busy or (phase in _WORKING and (cause is None or step != cause.step))
     layer, begun = _layer(graph, progress)
     waiting = Phase.ASKED in phases or (
-        bool(view.reviews) and any(branch_of(node) == view.branch for node in view.reviews)
+        bool(state.reviews) and any(branch_of(node) == branch.number for node in state.reviews)
     )
     halted = Phase.STUCK in phases  # While such a branch waits for an answer, nothing more is spent on it.
     return Standing(
-        branch=view.branch,
-        parent=view.parent,
+        branch=branch.number,
+        parent=branch.parent,
         done=phases == {Phase.ACCEPTED},
         stuck=halted and not waiting,
         back=cause is not None,
         waiting=waiting,
         busy=busy,
         begun=begun,
-        own=layer == 0 or any(_own(view, step) for step in graph.layers[layer - 1]),
+        own=layer == 0 or any(_own(state, branch, step) for step in graph.layers[layer - 1]),
         mendable=cause is not None and can_retry(graph, progress, cause.step),
-        calls=view.calls,
-        path_calls=view.inherited + view.calls,
+        calls=branch.calls,
+        path_calls=branch.inherited + branch.calls,
         layer=layer,
         rest=rest,
         score=sum(scores) / len(scores) if scores else 0.0,
         promise=min(doubts, default=1.0),
-        made=() if begun else tuple(_text(view, step) for above in graph.layers[:layer] for step in above),
+        made=() if begun else tuple(_text(state, branch, step) for above in graph.layers[:layer] for step in above),
         failed=Phase.FAILED in phases,
         halted=halted,
         ready=() if phases.isdisjoint(UNSET) else tuple(ready(graph, progress)),
@@ -151,11 +151,11 @@ def _layer(graph: Graph, progress: Progress) -> tuple[int, bool]:
     return len(graph.layers), False
 
 
-def _own(view: State, step: str) -> bool:
-    accepted = view.progress[step].accepted
-    return accepted is not None and view.nodes[accepted].branch == view.branch
+def _own(state: State, branch: Branch, step: str) -> bool:
+    accepted = branch.progress[step].accepted
+    return accepted is not None and state.nodes[accepted].branch == branch.number
 
 
-def _text(view: State, step: str) -> str:
-    artifact = view.nodes[view.progress[step].accepted or ""].artifact
+def _text(state: State, branch: Branch, step: str) -> str:
+    artifact = state.nodes[branch.progress[step].accepted or ""].artifact
     return "" if artifact is None else artifact.content

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from actors.files.explain import Config, complaint
+from actors.files.config_model import Config, config_error
 from actors.values.findings import Finding, ReasonTag
 
 
@@ -70,7 +70,7 @@ class Row(Config):
         replans = self.level in REPLANS
         if replans == (self.target == "self"):
             cause = "a replan needs a target other than self" if replans else f"{self.level} has no target but self"
-            raise complaint(cause, ("target",), "up 1, role NAME, root or further" if replans else "")
+            raise config_error(cause, ("target",), "up 1, role NAME, root or further" if replans else "")
         return self
 
     @property
@@ -101,11 +101,13 @@ class Policy(Config):
         seen: set[str] = set()
         for place, row in enumerate(self.rows):
             if row.id in seen:
-                raise complaint(f"row id {row.id!r} is used twice", ("rows", place, "id"))
+                raise config_error(f"row id {row.id!r} is used twice", ("rows", place, "id"))
             seen.add(row.id)
             if row.always and place < len(self.rows) - 1:
-                raise complaint(f"row {row.id!r} matches everything, so the rows after it never fire", ("rows", place))
+                raise config_error(
+                    f"row {row.id!r} matches everything, so the rows after it never fire", ("rows", place)
+                )
         if not self.rows[-1].always:
             cause = "the last row must match everything"
-            raise complaint(cause, ("rows", len(self.rows) - 1), "no codes, tags, fatal or repeated")
+            raise config_error(cause, ("rows", len(self.rows) - 1), "no codes, tags, fatal or repeated")
         return self

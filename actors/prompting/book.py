@@ -1,9 +1,8 @@
-"""What a prompt is made of: entries, one per step or role, and the sections that all prompts share.
+"""The texts that prompts are rendered from: entries, one per step or role, and the sections that all prompts share.
 
-A prompts file maps an entry's id to its five texts (the seeds' `prompts.json` has the same shape), and may hold one
-more key, `sections`: the headings and delimiters. A file without it takes the shipped ones. No default of any text
-lives in code: an entry that lacks a wrapper is refused (S100, S101), because a run that backtracks would have nothing
-to say at the moment when it matters.
+A prompts file maps an entry's id to its five texts (the seeds' `prompts.json` has the same shape). Its optional key
+`sections` has the headings and delimiters; a file without it uses the shipped ones. Code contains no default texts, so
+an entry without a feedback wrapper is an error (S100, S101): the first rejection would need it.
 """
 
 import re
@@ -14,108 +13,110 @@ from typing import Annotated
 
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, ValidationError
 
-from actors.files.explain import Config, complaint, explain
+from actors.files.config_model import Config, config_error
+from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import Document, read_document
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Value
 
 TEXT_MAX = 100_000
-"""Characters of one text of an entry; a larger one would crowd the problem out of a model's window."""
+"""Characters of one text of an entry, so that the texts leave room for the problem in a model's context window."""
 
 _FOREIGN_SLOT = re.compile(r"\{(?:specification|constraints|feedback|ap_\w+)\}")
+"""Slots of AtomicGuard's templates, which are not replaced here."""
 
 
-def _filled(text: str) -> str:
+def _not_empty(text: str) -> str:
     if not text.strip():
-        raise complaint("this text is empty")
+        raise config_error("this text is empty")
     return text
 
 
 def _slot(*names: str) -> AfterValidator:
-    """Return a check that a text has each slot exactly once."""
+    """Return a validator: the text contains each slot exactly once."""
 
     def check(text: str) -> str:
         for name in names:
-            found = text.count(f"{{{name}}}")
-            if found != 1:
-                raise complaint(f"exactly one {{{name}}} is expected, {found or 'none'} found")
+            count = text.count(f"{{{name}}}")
+            if count != 1:
+                raise config_error(f"exactly one {{{name}}} is expected, {count or 'none'} found")
         return text
 
     return AfterValidator(check)
 
 
-Text = Annotated[str, StringConstraints(max_length=TEXT_MAX), AfterValidator(_filled)]
+Text = Annotated[str, StringConstraints(max_length=TEXT_MAX), AfterValidator(_not_empty)]
 Wrapper = Annotated[Text, _slot("feedback"), Field(json_schema_extra={"pattern": r"\{feedback\}"})]
 Numbered = Annotated[Text, _slot("number")]
 Marked = Annotated[Text, _slot("mark")]
 
 
 class PromptEntry(Config):
-    """The texts of one prompt. All are needed; the wrappers have one slot each, every other brace is just text."""
+    """The texts of one prompt. All are required. The wrappers have one slot each; all other braces are literal."""
 
     role: Text
-    """Who the model is: the start of the system part."""
+    """The start of the system part: the model's role."""
     constraints: Text
-    """What an answer must be: its fields, its rules, an example."""
+    """The rules for an answer: its fields, their values, an example."""
     task: Text
-    """What to do now: the end of the user part."""
+    """The end of the user part: the task."""
     feedback_wrapper: Wrapper
-    """What is said around one rejection of this step's own output, which takes the place of `{feedback}`."""
+    """The text around one rejection of this step's own artifact, which replaces `{feedback}`."""
     escalation_feedback_wrapper: Wrapper
-    """What is said around one later failure that this step caused, which takes the place of `{feedback}`."""
+    """The text around one later failure that this step caused, which replaces `{feedback}`."""
 
 
 class Sections(Config):
     """The texts that all prompts share: headings and delimiters, each with its slot."""
 
     data_note: Text
-    """The end of the system part: what stands between delimiters is material, not instructions."""
+    """The end of the system part: a note that the text between delimiters is data, not instructions."""
     constraints: Text
-    """Heads the workflow's constraints."""
+    """The heading of the workflow's constraints."""
     guard_catalog: Text
-    """Heads the guard names that the workflow adds."""
+    """The heading of the guard names that the workflow adds."""
     specification: Text
-    """Heads the problem."""
+    """The heading of the problem."""
     dependencies: Text
-    """Heads the accepted results of earlier steps."""
+    """The heading of the accepted results of earlier steps."""
     dependency: Annotated[Text, _slot("step")]
-    """Heads one of them; `{step}` is its step's id."""
+    """The heading of one result; `{step}` is the step's id."""
     clarifications: Text
-    """Heads the user's answers."""
+    """The heading of the user's answers."""
     question: Numbered
-    """Heads one question; `{number}` counts from 1."""
+    """The heading of one question; `{number}` counts from 1."""
     answer: Text
-    """Stands between a question and its answer."""
+    """The heading of the answer, after its question."""
     declined: Text | None = None
-    """Stands after a question that the user declined to answer; null shows the question alone."""
+    """The text after a question that the user declined to answer; null shows the question alone."""
     expired: Text | None = None
-    """The same for a question that nobody answered in time."""
+    """The text after a question whose time limit passed without an answer; null shows the question alone."""
     requirements: Text | None = None
-    """Heads what the user has asked for since the run began; null takes the heading of the constraints."""
+    """The heading of the requirements added since the run began; null takes the heading of the constraints."""
     notes: Text | None = None
-    """Heads the user's notes; null takes the heading of the answers."""
+    """The heading of the user's notes; null takes the heading of the answers."""
     escalations: Text
-    """Heads the escalation history."""
+    """The heading of the escalation history."""
     escalation: Numbered
-    """Heads one cycle of it; `{number}` counts from 1."""
+    """The heading of one escalation; `{number}` counts from 1."""
     retries: Text
-    """Heads the retry history."""
+    """The heading of the retry history."""
     retry: Numbered
-    """Heads one attempt of it; `{number}` counts from 1."""
+    """The heading of one attempt; `{number}` counts from 1."""
     repeats: Annotated[Text, _slot("node")]
-    """Says that an attempt was the same as an earlier one, `{node}`."""
+    """The note that an attempt was identical to an earlier one, `{node}`."""
     task: Text
-    """Heads the task."""
+    """The heading of the task."""
     data_open: Marked
-    """Opens a text of users or models; `{mark}` cannot stand in that text."""
+    """The delimiter before a text from users or models; `{mark}` does not occur in that text."""
     data_close: Marked
-    """Closes it, with the same `{mark}`."""
+    """The delimiter after it, with the same `{mark}`."""
     cut: Annotated[Text, _slot("bytes")]
-    """Stands where `{bytes}` of a text were left out."""
+    """The note at the end of a text that was cut; `{bytes}` is what was left out."""
 
 
 class PromptsFile(Value):
-    """A prompts file: `sections`, and any other key is an entry's id. Used for the JSON Schema and the loader."""
+    """A prompts file: `sections`, and entries by id under all other keys."""
 
     model_config = ConfigDict(extra="allow", title="Replan prompts")
     __pydantic_extra__: dict[str, PromptEntry] = Field(init=False)
@@ -124,42 +125,44 @@ class PromptsFile(Value):
 
 
 class PromptBook(Value):
-    """Entries by id, and the sections; both complete."""
+    """All texts that the prompts of a workflow are rendered from."""
 
     entries: Mapping[str, PromptEntry]
+    """The prompt entries by id."""
     sections: Sections
+    """The headings and delimiters."""
 
 
 def load_prompts(path: Path, shared: Path) -> tuple[PromptBook, tuple[str, ...]]:
-    """Return a prompts file's book and notices; `shared` is the prompts file whose sections it takes if it has none.
+    """Return the prompts of a file, and notices; if the file has no `sections`, those of the file `shared` are used.
 
-    AtomicGuard's older `prompts.json` files know no `escalation_feedback_wrapper`. They load unchanged: entries of a
-    JSON file that lack it, and only it, take the one of `shared`, with a notice. It is still data, never code (S100).
-    An entry of a JSON file that is one text is left out, with a notice: there is no telling a role from a task in it.
+    AtomicGuard's older `prompts.json` files have no `escalation_feedback_wrapper`. An entry of a JSON file that lacks
+    only this key takes the one of `shared`, with a notice, so that it comes from data, not from code (S100). An entry
+    of a JSON file that is a single text is ignored, with a notice, since its role and task cannot be told apart.
 
     Raises:
-        UsageProblem: a file cannot be read, a text is missing, empty or too long, or a slot is missing or doubled.
+        UsageProblem: a file cannot be read, a text is missing, empty or too long, or a slot is missing or repeated.
     """
-    document, told = _without_texts(read_document(path))
-    document, borrowed = _complete(document, shared)
+    document, ignored = _without_plain_texts(read_document(path))
+    document, completed = _with_escalation_wrapper(document, shared)
     file = _parse(document)
     sections = file.sections or _parse(read_document(shared)).sections
     if sections is None:
         raise UsageProblem("missing key 'sections'", place=str(shared))
     entries = file.__pydantic_extra__
-    if not entries and not told:
+    if not entries and not ignored:
         raise document.problem("there is no prompt entry in this file")
-    notices = tuple(
+    literal = tuple(
         f"{document.place((name, key))}: {slot} stays as it stands: slots are in the wrappers only"
         for name, entry in entries.items()
         for key in ("role", "constraints", "task")
         for slot in _FOREIGN_SLOT.findall(getattr(entry, key))
     )
-    return PromptBook(entries=entries, sections=sections), (*told, *borrowed, *notices)
+    return PromptBook(entries=entries, sections=sections), (*ignored, *completed, *literal)
 
 
-def _without_texts(document: Document) -> tuple[Document, tuple[str, ...]]:
-    """Return a JSON document without the entries that are one text."""
+def _without_plain_texts(document: Document) -> tuple[Document, tuple[str, ...]]:
+    """Return a JSON document without the entries that are a single text, and notices."""
     texts = [name for name, entry in document.value.items() if isinstance(entry, str) and name != "$schema"]
     if not texts or not document.source.endswith(".json"):
         return document, ()
@@ -168,8 +171,8 @@ def _without_texts(document: Document) -> tuple[Document, tuple[str, ...]]:
     return replace(document, value=value), notices
 
 
-def _complete(document: Document, shared: Path) -> tuple[Document, tuple[str, ...]]:
-    """Return the document with the escalation wrapper of `shared` where an older JSON file has none."""
+def _with_escalation_wrapper(document: Document, shared: Path) -> tuple[Document, tuple[str, ...]]:
+    """Return a JSON document with the escalation wrapper of `shared` in the entries without one, and notices."""
     wrapper = "escalation_feedback_wrapper"
     older = [
         name
@@ -178,16 +181,16 @@ def _complete(document: Document, shared: Path) -> tuple[Document, tuple[str, ..
     ]
     if not older or not document.source.endswith(".json"):
         return document, ()
-    lent = next(iter(_parse(read_document(shared)).__pydantic_extra__.values())).escalation_feedback_wrapper
-    value = {**document.value, **{name: {**document.value[name], wrapper: lent} for name in older}}
+    default = next(iter(_parse(read_document(shared)).__pydantic_extra__.values())).escalation_feedback_wrapper
+    value = {**document.value, **{name: {**document.value[name], wrapper: default} for name in older}}
     notices = tuple(f"{document.place((name,))}: no {wrapper}: the shipped one is used" for name in older)
     return replace(document, value=value), notices
 
 
 def _parse(document: Document) -> PromptsFile:
-    # The seeds' files may name their schema; editors read it, nobody else.
+    # Only editors use the `$schema` key of the seeds' files.
     value = {key: item for key, item in document.value.items() if key != "$schema"}
     try:
         return PromptsFile.model_validate(value)
     except ValidationError as error:
-        raise explain(error, document) from None
+        raise usage_problem(error, document) from None

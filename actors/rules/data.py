@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from actors.files.explain import explain
+from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import Document, KeyPath, read_document
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.rules.tables import (
@@ -91,7 +91,7 @@ def _read(model: TypeAdapter[Any], document: Document) -> Any:
     try:
         return model.validate_python(document.value)
     except ValidationError as error:
-        raise explain(error, document) from None
+        raise usage_problem(error, document) from None
 
 
 def _all_faults(rules: Rules) -> Iterator[tuple[str, KeyPath, str]]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from actors.files.explain import Config
+from actors.files.config_model import Config
 
 KINDS = ("bug_fix", "feature", "refactoring", "performance")
 LISTS = ("constraints", "moves", "suspects", "targets")

@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 
 from actors.guards.shapes import PROBLEM_TYPES
-from actors.planning.ids import call_of
 from actors.policy.cause import CLASSIFIER
+from actors.run.ids import call_of
 from actors.simulated.plans import PLACES, plan_of
 from actors.simulated.profile import Cause, Profile
 from actors.simulated.seeded import draw, normal, pick, tag

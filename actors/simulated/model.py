@@ -6,8 +6,8 @@ import trio
 from pydantic import ValidationError
 
 from actors.config.model_spec import Simulated
-from actors.config.resolve import find_shipped
-from actors.files.explain import explain
+from actors.config.shipped_files import find_shipped
+from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import Document, read_document
 from actors.simulated.author import answer
 from actors.simulated.profile import Profile
@@ -65,7 +65,7 @@ def load_profile(name: str, root: Path, *, place: str = "--model") -> Profile:
     try:
         profile = Profile.model_validate(value)
     except ValidationError as error:
-        raise explain(error, document) from None
+        raise usage_problem(error, document) from None
     if profile.name != name:
         raise document.problem(f"the profile's name is {profile.name!r}", ("name",), f"its file is {name}.yaml")
     return profile

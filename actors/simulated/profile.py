@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
-from actors.files.explain import Config, complaint
+from actors.files.config_model import Config, config_error
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Factor = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
@@ -133,7 +133,7 @@ class Profile(Config):
         _check_sum(self.causes, ("causes",))
         for cause in Cause:
             if cause not in self.findings:
-                raise complaint(f"there is no row for {cause}", ("findings",), "one row per cause")
+                raise config_error(f"there is no row for {cause}", ("findings",), "one row per cause")
             _check_sum(self.findings[cause], ("findings", str(cause)))
         return self
 
@@ -141,4 +141,4 @@ class Profile(Config):
 def _check_sum(shares: Mapping[Cause, float] | Mapping[Defect, float], path: tuple[str, ...]) -> None:
     total = sum(shares.values())
     if abs(total - 1) > SUM_TOLERANCE:
-        raise complaint(f"the shares add up to {total:g}, not to 1", path, "they are shares of all cases")
+        raise config_error(f"the shares add up to {total:g}, not to 1", path, "they are shares of all cases")

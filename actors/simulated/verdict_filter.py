@@ -5,13 +5,13 @@ err, at stated rates. A verdict is still a function of seed, problem and attempt
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import orjson
 
 from actors.guards.plan_medium import make as plan_medium
-from actors.guards.port import Guard, GuardFactory
+from actors.guards.port import Guard, GuardFactory, definition_of
 from actors.simulated.plans import PLACES, plan_of
 from actors.simulated.profile import Profile
 from actors.simulated.seeded import draw, pick, tag
@@ -52,7 +52,7 @@ class Lens:
 
             return seen
 
-        return made
+        return replace(definition_of(make), make=made)
 
     def _through(self, verdict: Verdict, artifact: Artifact, context: Context) -> Verdict:
         words = (self.seed, text_hash(context.specification)[:16], artifact.node)

@@ -13,25 +13,22 @@ from typing import Any
 
 import trio
 
-from actors.guards.catalogue import BUILT_IN
+from actors.guards.built_in import BUILT_IN
 from actors.guards.plan_settings import Settings
 from actors.guards.port import AnyGuard
 from actors.handlers.generators import TextMaker
 from actors.planning.events import PlanningEvent
-from actors.planning.state import State
+from actors.planning.state import PlanningState
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
 from replan.runs.engine import CODEC, Engine
 from replan.runs.home import open_home
-from replan.runs.models import check_model
-from replan.runs.prepare import RunOptions, RunRequest, prepare_run
+from replan.runs.prepare import RunOptions, RunRequest, prepare
 from replan.runs.run_ids import new_run_id
 from replan.runs.session import RunSession
 from replan.setup.command_name import program
-from replan.setup.data_files import data_root
-from replan.setup.home_folder import locate_home
 from replan.setup.plugins import registry
-from replan.setup.settings import UserConfig, choose_model, read_user_config
+from replan.setup.settings import UserConfig
 from replan.views.result import Result
 from runtime.core.clock import SystemClock
 from runtime.core.errors import UsageProblem
@@ -72,7 +69,7 @@ _KEYWORDS = {"--model": "model", "PROBLEM": "problem"}
 class _Options:
     """What `start` was asked for, beside the problem."""
 
-    asked: RunOptions
+    run: RunOptions
     model: str | None
     guards: Mapping[str, AnyGuard]
     generators: Mapping[str, Generate]
@@ -142,7 +139,7 @@ class Run:
         """Ask for nothing new, and stop once the replies in flight are in (10 seconds at most)."""
         self.stop.park.set()
 
-    def _take(self, record: Record[PlanningEvent], _: State) -> None:
+    def _take(self, record: Record[PlanningEvent], _: PlanningState) -> None:
         self._records.append(record)
         self._tell()
 
@@ -150,17 +147,17 @@ class Run:
         self._news.set()
         self._news = trio.Event()
 
-    async def _drive(self, engine: Engine, job: RunRequest, ask: Ask | None) -> None:
-        going = RunSession(engine, self.run_id, self._take)
+    async def _drive(self, engine: Engine, request: RunRequest, ask: Ask | None) -> None:
+        session = RunSession(engine, self.run_id, self._take)
         try:
-            result = await going.begin(job, self.stop)  # Here, since no host may have what was passed to it.
+            result = await session.begin(request, self.stop)  # Here, since no host may have what was passed to it.
             while ask is not None and result.status == "waiting" and result.question is not None:
                 answer = ask(result.question)
                 text = _answer(await answer if inspect.isawaitable(answer) else answer)
                 if not text:
                     break
                 await engine.answer(str(result.question["id"]), text)
-                result = await going.drive(self.stop)
+                result = await session.drive(self.stop)
             self._result = result
         except Exception as error:  # noqa: BLE001 -- kept for `result`, which raises it where it is awaited
             self._error = error
@@ -199,7 +196,7 @@ async def start(
     _check_kinds(workflow=workflow, model=model, guards=guards, generators=generators, home=home)
     if ask is not None and not callable(ask):
         raise UsageProblem(f"should be a function, not {type(ask).__name__}", place="ask")
-    asked = RunOptions(
+    run_options = RunOptions(
         workflow=os.fspath(workflow),
         search=search,
         max_calls=max_calls,
@@ -208,15 +205,15 @@ async def start(
         deadline_seconds=deadline_seconds,
         active_seconds=active_seconds,
     )
-    options = _Options(asked, model, guards or {}, generators or {}, home, ask)
+    options = _Options(run_options, model, guards or {}, generators or {}, home, ask)
     try:
-        job = _job(problem, options)
+        request = _prepare(problem, options)
     except UsageProblem as wrong:
         raise UsageProblem(wrong.cause, place=_KEYWORDS.get(wrong.place, wrong.place), hint=wrong.hint) from wrong
     try:
         async with _opened(options) as engine, trio.open_nursery() as nursery:
             run = Run(new_run_id())
-            nursery.start_soon(run._drive, engine, job, ask)  # noqa: SLF001 -- the handle and its driver are one
+            nursery.start_soon(run._drive, engine, request, ask)  # noqa: SLF001 -- the handle and its driver are one
             try:
                 yield run
             finally:
@@ -249,22 +246,17 @@ def _check_kinds(**given: object) -> None:
                 raise UsageProblem(f"{key!r} is of type {type(one).__name__}, not a function", place=name)
 
 
-def _job(problem: str, options: _Options) -> RunRequest:
-    environment = options.environment
-    path = locate_home(environment).config
-    config = UserConfig() if options.home is MEMORY else read_user_config(path)
-    choice = choose_model(options.model, environment, config)
-    check_model(choice.spec, environment)
-    return prepare_run(
+def _prepare(problem: str, options: _Options) -> RunRequest:
+    prepared = prepare(
         problem,
-        options.asked,
-        choice,
-        config=config,
+        options.run,
+        options.model,
         registry=registry(options.guards, options.generators),
-        root=data_root(),
-        environment=environment,
-        now=SystemClock().now(),
+        environment=options.environment,
+        config=UserConfig() if options.home is MEMORY else None,
     )
+    prepared.check_model()
+    return prepared.request
 
 
 @asynccontextmanager

@@ -14,29 +14,34 @@ from typing import IO, Any, NoReturn, cast
 
 import click
 
-from replan.cli.exits import MEANING, Exit, error_object, exit_of_error, line_of_crash, line_of_error
+from replan.cli.exits import MEANING, Exit, exit_of_error
 from replan.cli.options import Invocation, common
 from replan.setup.version import release
+from replan.views.errors import error_object, line_of_crash, line_of_error
 from runtime.core.error_groups import root_cause
 from runtime.core.errors import ReplanError
 
 _COMMANDS = {
-    "run": ("replan.cli.running", "run", "Plan a problem."),
-    "resume": ("replan.cli.running", "resume", "Go on with a run."),
-    "runs": ("replan.cli.reading", "runs", "List the runs."),
-    "show": ("replan.cli.reading", "show", "Show what a run has come to."),
-    "log": ("replan.cli.reading", "log", "Print the records of a run."),
-    "questions": ("replan.cli.asking", "questions", "List the open questions."),
-    "answer": ("replan.cli.asking", "answer", "Answer a question."),
-    "tell": ("replan.cli.asking", "tell", "Tell a run something, at any time."),
-    "cancel": ("replan.cli.asking", "cancel", "Cancel a run."),
-    "host": ("replan.cli.serving", "host", "Serve the home: drive its runs, thousands at once."),
-    "check": ("replan.cli.checking", "check", "Check plans without a model."),
-    "experiment": ("replan.cli.experimenting", "experiment", "Compare ways to plan, with their uncertainty."),
-    "workflow": ("replan.cli.workflows", "workflow", "Look at workflows and what they can cost."),
-    "doctor": ("replan.cli.doctor", "doctor", "Say what this installation uses, and what is wrong with it."),
+    "run": "Plan a problem.",
+    "resume": "Go on with a run.",
+    "runs": "List the runs.",
+    "show": "Show what a run has come to.",
+    "log": "Print the records of a run.",
+    "questions": "List the open questions.",
+    "answer": "Answer a question.",
+    "tell": "Tell a run something, at any time.",
+    "cancel": "Cancel a run.",
+    "host": "Serve the home: drive its runs, thousands at once.",
+    "check": "Check plans without a model.",
+    "experiment": "Compare ways to plan, with their uncertainty.",
+    "workflow": "Look at workflows and what they can cost.",
+    "doctor": "Say what this installation uses, and what is wrong with it.",
 }
-"""Where each command is, and its line in the list: so that the list costs no imports."""
+"""The commands, each with its line in `replan --help`.
+
+The command NAME is declared as `NAME` in `replan/cli/declarations/NAME.py` and done in `replan/cli/commands/NAME.py`;
+the first is imported when the command is used, the second when it is called. So help loads nothing heavy.
+"""
 
 
 class BrokenPipe(Exception):
@@ -56,31 +61,31 @@ def _own_broken_pipes() -> Iterator[None]:
 
 
 class App(click.Group):
-    """The group. Commands are imported when they are used."""
+    """The group of commands. Each is imported when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
         """Return the commands in the order of their use."""
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import and return a command."""
+        """Import the declaration of a command and return it."""
         if cmd_name not in _COMMANDS:
             return None
-        module, attribute, _ = _COMMANDS[cmd_name]
-        found: click.Command = getattr(importlib.import_module(module), attribute)
-        return found
+        declaration = importlib.import_module(f"replan.cli.declarations.{cmd_name}")
+        command: click.Command = getattr(declaration, cmd_name)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that is named first; for an unknown name, say which one is near."""
+        """Return the command that is named first. Raises `NoSuchCommand`, which suggests the nearest name."""
         try:
             return super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand:
             raise click.exceptions.NoSuchCommand(args[0], possibilities=_COMMANDS, ctx=ctx) from None
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
-        """Read the command line; `--help` and `--version` are printed meanwhile."""
+        """Parse the command line; `--help` and `--version` print and exit here."""
         with _own_broken_pipes():
             return super().make_context(*args, **extra)
 
@@ -92,12 +97,12 @@ class App(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the list of commands."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, said) for name, (_, _, said) in _COMMANDS.items()])
+            formatter.write_dl(list(_COMMANDS.items()))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the exit codes, and where to begin."""
         with formatter.section("Exit codes"):
-            formatter.write_dl([(str(int(code)), said) for code, said in MEANING.items()])
+            formatter.write_dl([(str(int(code)), meaning) for code, meaning in MEANING.items()])
         with formatter.section("Examples"):
             formatter.write("  replan run problem.md\n  cat problem.md | replan run - --json | jq .plan\n")
             formatter.write("  replan resume --last\n  replan run --help\n")
@@ -106,17 +111,17 @@ class App(click.Group):
         """Run a command and exit with its code."""
         arguments = list(sys.argv[1:] if args is None else args)
         for name in ("stdin", "stdout", "stderr"):
-            if getattr(sys, name) is None:  # Our caller has closed it. Nothing else may be opened under its number.
+            if getattr(sys, name) is None:  # The caller closed it; no other file may get its number.
                 setattr(sys, name, Path(os.devnull).open("r" if name == "stdin" else "w"))  # noqa: SIM115
         for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):  # A letter that the encoding lacks is escaped, and no crash.
+            if isinstance(stream, io.TextIOWrapper):  # Characters that the encoding lacks are escaped.
                 stream.reconfigure(errors="backslashreplace")
         invocation = Invocation(json="--json" in arguments or "--jsonl" in arguments)
         try:
             extra |= {"standalone_mode": False, "obj": invocation, "prog_name": "replan"}
             code = super().main(args=arguments, **extra)
             sys.stdout.flush()
-        except BaseException as error:  # noqa: BLE001 -- the last place where anything can be told to the user
+        except BaseException as error:  # noqa: BLE001 -- every error becomes one line and an exit code
             sys.exit(_failed(root_cause(error), invocation))
         sys.exit(int(code or 0))
 
@@ -125,7 +130,7 @@ def _failed(error: BaseException, invocation: Invocation) -> int:
     match error:
         case BrokenPipe():
             return _failed(error.error, invocation)
-        case BrokenPipeError() if _unread():
+        case BrokenPipeError() if _reader_is_gone():
             _leave_stdout()
             return Exit.UNREAD
         case SystemExit():
@@ -134,8 +139,8 @@ def _failed(error: BaseException, invocation: Invocation) -> int:
             from replan.setup.command_name import program
 
             _leave_stdout()
-            kept = f" (the run is kept: {program()} show {invocation.run})" if invocation.run else ""
-            _say(f"stdout: {_NO_ROOM.get(error.errno or 0, os.strerror(error.errno or 0).lower())}{kept}")
+            saved = f" (the run is kept: {program()} show {invocation.run})" if invocation.run else ""
+            _say(f"stdout: {_NO_ROOM.get(error.errno or 0, os.strerror(error.errno or 0).lower())}{saved}")
             return Exit.INTERNAL
         case click.exceptions.Exit():
             return error.exit_code
@@ -146,28 +151,28 @@ def _failed(error: BaseException, invocation: Invocation) -> int:
             return _misused(error, invocation)
         case ReplanError():
             if invocation.json:
-                _print_error(error_object(error))
+                _print_error(error_object(error, exit_of_error(error)))
             _say(line_of_error(error))
             return exit_of_error(error)
         case _:
             return _crashed(error, invocation)
 
 
-# The journal and the log say themselves what they have no room for, so that this is about the result.
+# The journal and the log report a full disk themselves, so here it is stdout that is full.
 _NO_ROOM = dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "no space left")
 
 
-def _unread() -> bool:
-    """Tell whether whoever read the output has left."""
+def _reader_is_gone() -> bool:
+    """Tell whether the process that read stdout has closed it."""
     with contextlib.suppress(OSError):
-        looking = select.poll()
-        looking.register(sys.stdout.fileno(), 0)
-        return any(what & (select.POLLERR | select.POLLHUP) for _, what in looking.poll(0))
+        poll = select.poll()
+        poll.register(sys.stdout.fileno(), 0)
+        return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
     return False
 
 
 def _stdout_fails() -> bool:
-    """Tell whether what failed was writing the result: what is still held fails again."""
+    """Tell whether it was stdout that failed: then writing what is still buffered fails again."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -176,13 +181,13 @@ def _stdout_fails() -> bool:
 
 
 def _leave_stdout() -> None:
-    from replan.views.console import silence
+    from replan.cli.terminal.console import silence
 
     silence(sys.stdout)
 
 
 def _misused(error: click.UsageError, invocation: Invocation) -> int:
-    """Say what is wrong with the command line itself, in one line and with the way to the help."""
+    """Print what is wrong with the command line, in one line that names the help."""
     from replan.setup.command_name import NAME, program
 
     command = program() + (error.ctx.command_path.removeprefix(NAME) if error.ctx is not None else "")
@@ -201,7 +206,7 @@ def _crashed(error: BaseException, invocation: Invocation) -> int:
     from replan.cli.logfile import write_traceback
 
     if invocation.json:
-        _print_error(error_object(error))
+        _print_error(error_object(error, exit_of_error(error)))
     place = write_traceback(error)
     _say(f"internal error: {line_of_crash(error)}{f' (details in {place})' if place else ''}")
     if invocation.debug:
@@ -212,15 +217,15 @@ def _crashed(error: BaseException, invocation: Invocation) -> int:
 
 
 def _print_error(shown: Mapping[str, object]) -> None:
-    """Print an error's object on stdout, if that takes it: stderr has the line all the same."""
-    from replan.views.console import Lossy
+    """Print an error's object on stdout; where stdout is closed, the line on stderr is all there is."""
+    from replan.cli.terminal.console import Lossy
 
     click.echo(json.dumps(shown), file=cast("IO[str]", Lossy(sys.stdout)))
 
 
 def _say(text: str) -> None:
-    from replan.views.console import Lossy
-    from replan.views.screen import folded
+    from replan.cli.terminal.console import Lossy
+    from replan.cli.terminal.width import folded
     from runtime.logs.terminal_text import clean
 
     said = folded(f"replan: {clean(text, one_line=True)}", sys.stderr)

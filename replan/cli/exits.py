@@ -1,10 +1,8 @@
-"""Exit codes: what each means, and which one an error or a result has. The contract that scripts branch on."""
+"""Exit codes: what each means, and which one an error or a result has. Scripts rely on them."""
 
-import os
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from replan.setup.command_name import program
 from runtime.core.errors import (
     Fenced,
     Held,
@@ -12,7 +10,6 @@ from runtime.core.errors import (
     JournalNewer,
     JournalUnreadable,
     KindUnknown,
-    ReplanError,
     RunNotFound,
     UsageProblem,
 )
@@ -51,7 +48,7 @@ MEANING = {
     Exit.NOT_FOUND: "no such run, or another process drives it",
     Exit.JOURNAL: "the journal cannot be read, is damaged, or is written by a newer release",
     Exit.INTERRUPTED: "interrupted by Ctrl-C; the run is parked and can be resumed",
-    Exit.UNREAD: "whoever read the output left before its end",
+    Exit.UNREAD: "the reader of the output closed it before its end",
     Exit.TERMINATED: "ended by SIGTERM; the run is parked and can be resumed",
 }
 """One line for each, as `replan --help` shows them."""
@@ -81,7 +78,7 @@ def exit_of_error(error: BaseException) -> Exit:
 
 
 def exit_of_result(result: "Result") -> Exit:
-    """Return the exit code of a run that has come to rest. A parked run was interrupted, or could not be paid."""
+    """Return the exit code of a run that nobody drives now; a parked run was interrupted, or its budget is spent."""
     if result.status == "waiting":
         return Exit.WAITING
     if result.status == "parked" and result.cause == "home_budget":
@@ -91,30 +88,3 @@ def exit_of_result(result: "Result") -> Exit:
     if result.outcome == "failed":
         return Exit.PROVIDER if result.cause == "provider" else Exit.INTERNAL
     return _OUTCOMES[result.outcome]
-
-
-def line_of_error(error: ReplanError) -> str:
-    """Return the one line about an error; where a run was named that there is none of, it says how to list them."""
-    hint = f" (`{program()} runs` lists them)" if isinstance(error, RunNotFound) and error.run else ""
-    return f"{error}{hint}"
-
-
-def line_of_crash(error: BaseException) -> str:
-    """Return the line about an error that nobody expected; a plug-in may have put a key into it."""
-    from runtime.logs.redact import Redactor, secrets_in
-
-    return Redactor(secrets_in(os.environ)).text(f"{type(error).__name__}: {error}")
-
-
-def error_object(error: BaseException) -> dict[str, object]:
-    """Return what `--json` prints for an error: one object with the key `error`."""
-    known = isinstance(error, ReplanError)
-    message = line_of_error(error) if isinstance(error, ReplanError) else line_of_crash(error)
-    shown: dict[str, object] = {
-        "exit_code": int(exit_of_error(error)),
-        "kind": type(error).__name__ if known else "InternalError",
-        "message": message,
-    }
-    if isinstance(error, UsageProblem):
-        shown |= {"cause": error.cause, "place": error.place, "hint": error.hint}
-    return {"error": shown}

@@ -1,4 +1,4 @@
-"""Reading what the user hands in, from a file or standard input, and never more than is allowed."""
+"""Reading input from a file or standard input, never more bytes than allowed."""
 
 import errno
 import os
@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 from typing import BinaryIO
 
+from replan.cli.terminal.console import notice
 from replan.runs.prepare import PROBLEM_BYTES_MAX
-from replan.views.console import err, line
 from runtime.core.errors import UsageProblem
 
 ANSWER_BYTES_MAX = 400_000
 """The bytes of the longest answer that a run takes (`actors.values.answers.ANSWER_MAX` characters of four bytes)."""
-TOLD_BYTES_MAX = 40_000
+MESSAGE_BYTES_MAX = 40_000
 """The same of a note or requirement (`actors.planning.inbox.TOLD_MAX`)."""
 
 
@@ -21,7 +21,7 @@ def read_problem(argument: str) -> str:
     """Return the problem's text. Raises `UsageProblem` for one that is missing, too large or not text."""
     if argument == "-":
         if sys.stdin.isatty():
-            err().print(line("replan: reading the problem from the terminal; Ctrl-D ends it"))
+            notice("reading the problem from the terminal; Ctrl-D ends it")
         return as_text(_capped(sys.stdin.buffer, PROBLEM_BYTES_MAX, place_of(argument)), place_of(argument))
     path = file_named(argument, "PROBLEM")
     try:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TextIO, cast
 
 from replan.cli.options import Invocation
+from replan.cli.terminal.console import Lossy
 from replan.setup.home_folder import locate_home
-from replan.views.console import Lossy
 from runtime.core.errors import ReplanError, UsageProblem
 from runtime.logs import log
 from runtime.logs.redact import Redactor, secrets_in

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the values that they are read into."""
+"""Options that several commands share, and the values that they are parsed into."""
 
 import re
 from collections.abc import Callable
@@ -15,36 +15,38 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass
 class Invocation:
-    """What holds for the whole command: `verbose` counts `-v`, `json` says that stdout is for a program.
-
-    `run` is the run that the command is about to print the result of.
-    """
+    """What holds for one call of the program, whatever the command."""
 
     verbose: int = 0
+    """How often `-v` was given."""
     log_json: bool = False
+    """Whether logs go to stderr as JSON lines."""
     debug: bool = False
+    """Whether tracebacks are shown."""
     json: bool = False
+    """Whether stdout is for a program."""
     run: str = ""
+    """The run whose result the command is about to print."""
 
 
-def _noted(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
-    def note(ctx: click.Context, _: click.Parameter, value: Any) -> None:
+def _store(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    def store(ctx: click.Context, _: click.Parameter, value: Any) -> None:
         invocation = ctx.find_object(Invocation)
         if value and invocation is not None:
             setattr(invocation, name, value)
 
-    return note
+    return store
 
 
 def common(function: F) -> F:
     """Add the options that every command has, before and after its name."""
     for option in (
-        click.option("--debug", is_flag=True, expose_value=False, callback=_noted("debug"), help="Show tracebacks."),
+        click.option("--debug", is_flag=True, expose_value=False, callback=_store("debug"), help="Show tracebacks."),
         click.option(
             "--log-json",
             is_flag=True,
             expose_value=False,
-            callback=_noted("log_json"),
+            callback=_store("log_json"),
             help="Log to stderr, as JSON lines.",
         ),
         click.option(
@@ -52,7 +54,7 @@ def common(function: F) -> F:
             "--verbose",
             count=True,
             expose_value=False,
-            callback=_noted("verbose"),
+            callback=_store("verbose"),
             help="Log to stderr; twice for more.",
         ),
     ):
@@ -65,8 +67,15 @@ def json_option(function: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(function)
 
 
-def one_run(command: str, run: str | None, *, last: bool) -> None:
-    """Refuse a command that names no run, or names one and takes the last as well. Raises `UsageProblem`."""
+def no_input_option(function: F) -> F:
+    """Add `--no-input`."""
+    return click.option("--no-input", is_flag=True, help="Never ask: a run that needs an answer waits (exit 6).")(
+        function
+    )
+
+
+def require_one_run(command: str, run: str | None, *, last: bool) -> None:
+    """Check that a command names a run or has `--last`, and not both. Raises `UsageProblem`."""
     if last == (run is not None):
         cause = "both a run and --last are given" if last else "no run is named"
         raise UsageProblem(cause, place="RUN", hint=f"`{program()} {command} RUN` or `{program()} {command} --last`")

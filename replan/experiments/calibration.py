@@ -10,7 +10,8 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from actors.files.explain import Config, explain
+from actors.files.config_model import Config
+from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
 from actors.simulated.curves import Tree, best_of, dialogue
 from actors.simulated.profile import Critic, Odds
@@ -95,7 +96,7 @@ def load_calibration(root: Path) -> Calibration:
     try:
         return Calibration.model_validate(document.value)
     except ValidationError as error:
-        raise explain(error, document) from None
+        raise usage_problem(error, document) from None
 
 
 def calibrate(given: Calibration, folder: Path) -> Iterator[Line]:

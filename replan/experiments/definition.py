@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from actors.files.explain import Config, complaint, explain, nearest
+from actors.files.config_model import Config, config_error
+from actors.files.suggestions import nearest
+from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import Document, read_document
 from actors.simulated.profile import Share
 from actors.simulated.verdict_filter import Feedback
@@ -123,12 +125,12 @@ class Experiment(Config):
         ):
             for place, name in enumerate(names):
                 if name in names[:place]:
-                    raise complaint(f"{name!r} is named twice", (key, place))
+                    raise config_error(f"{name!r} is named twice", (key, place))
         known = [arm.label for arm in self.arms()]
         if self.baseline not in known:
-            raise complaint(f"there is no arm {self.baseline!r}", ("baseline",), nearest(self.baseline, known))
+            raise config_error(f"there is no arm {self.baseline!r}", ("baseline",), nearest(self.baseline, known))
         if len(known) * self.seeds.count > TRIALS_MAX:
-            raise complaint(f"more than {TRIALS_MAX:,} trials", ("seeds", "count"))
+            raise config_error(f"more than {TRIALS_MAX:,} trials", ("seeds", "count"))
         return self
 
     def arms(self) -> tuple[Arm, ...]:
@@ -157,4 +159,4 @@ def load_experiment(path: Path) -> tuple[Experiment, Document]:
     try:
         return Experiment.model_validate(document.value), document
     except ValidationError as error:
-        raise explain(error, document) from None
+        raise usage_problem(error, document) from None

@@ -16,17 +16,14 @@ from actors.guards.port import AnyGuard
 from actors.handlers.actors import Registry
 from actors.handlers.generators import model_request
 from actors.handlers.templates import TemplateSelectorGenerator
+from actors.planning.call_events import ClassificationRequested, GenerationRequested
 from actors.planning.config import RunConfig
-from actors.planning.events import (
-    ClassificationRequested,
-    GenerationRequested,
-    JudgementRequested,
-    PlanningEvent,
-    WaitRequested,
-)
+from actors.planning.events import JudgementRequested, PlanningEvent
 from actors.planning.machine import GenerationBrief, JudgementBrief, PlanningMachine
-from actors.planning.messages import Begin, Faulted, Generated, Judged, PlanningMessage
-from actors.planning.state import State
+from actors.planning.messages import Begin, Judged, PlanningMessage
+from actors.planning.state import PlanningState
+from actors.run.messages import Faulted, Generated
+from actors.run.waits import WaitRequested
 from actors.simulated.author import answer
 from actors.simulated.model import address
 from actors.simulated.profile import Profile
@@ -39,7 +36,7 @@ from runtime.models.port import Fault
 
 START = 0.0
 """When a simulated run begins, in seconds since 1970."""
-MACHINE: Machine[State, PlanningEvent, PlanningMessage] = PlanningMachine()
+MACHINE: Machine[PlanningState, PlanningEvent, PlanningMessage] = PlanningMachine()
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,7 @@ class Bench:
         }
 
 
-def play(bench: Bench, problem: str, seed: int) -> tuple[State, list[PlanningEvent]]:
+def play(bench: Bench, problem: str, seed: int) -> tuple[PlanningState, list[PlanningEvent]]:
     """Play a run to its end, or to where only a person could go on; return its last state and all events."""
     hands = _Hands(bench, seed, bench.guards(seed), address(Simulated(bench.profile.name, seed)))
     first = MACHINE.accept(MACHINE.initial(), Begin(START, "lab", problem, bench.text, bench.limits))
@@ -91,7 +88,7 @@ def play(bench: Bench, problem: str, seed: int) -> tuple[State, list[PlanningEve
     queue: list[tuple[float, int, str, PlanningMessage]] = []
     started: set[str] = set()
     now = START
-    while state.finished is None:
+    while state.run.finished is None:
         open_work = MACHINE.outstanding(state)
         for request_id, work in open_work.items():
             if request_id not in started:
@@ -120,7 +117,7 @@ class _Hands:
     guards: Mapping[str, AnyGuard]
     name: str
 
-    def message(self, state: State, work: Work, now: float) -> PlanningMessage | None:
+    def message(self, state: PlanningState, work: Work, now: float) -> PlanningMessage | None:
         """Return the message that will answer a piece of work, with its time; None for what only a person answers."""
         match work.request:
             case GenerationRequested() | ClassificationRequested():

@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from actors.planning.events import ArtifactProduced, Outcome, PlanningEvent
-from actors.planning.ids import step_of
-from actors.planning.state import Node, State
+from actors.planning.call_events import ArtifactProduced
+from actors.planning.events import Outcome, PlanningEvent
+from actors.planning.state import Node, PlanningState, State
 from actors.policy.table import BacktrackLevel
+from actors.run.ids import step_of
 from actors.simulated.world import World, strategy_for
 from replan.experiments.results import StepUse, Trial
 from runtime.models.replies import Parsed
@@ -28,26 +29,26 @@ class Key:
     seed: int
 
 
-def trial_of(key: Key, state: State, events: Iterable[PlanningEvent], world: World | None) -> Trial:
+def trial_of(key: Key, state: PlanningState, events: Iterable[PlanningEvent], world: World | None) -> Trial:
     """Return what is counted of a run; `world` is where its problem came from, if it was a simulated one."""
-    assert state.config is not None
-    passed = state.finished is not None and state.finished.outcome is Outcome.SUCCESS
+    assert isinstance(state, State), "a trial is of a run that has begun"
+    passed = state.end is not None and state.end.outcome is Outcome.SUCCESS
     plan = _accepted(state, "plan")
     decided = [node for node in state.nodes.values() if node.decision is not None]
-    paid = state.ledger.committed
+    paid = state.run.ledger.committed
     return Trial(
         arm=key.arm,
         problem=key.problem,
         seed=key.seed,
         category=key.category,
         cause="" if world is None else str(world.cause),
-        outcome=WAITING if state.finished is None else str(state.finished.outcome),
+        outcome=WAITING if state.run.finished is None else str(state.run.finished.outcome),
         passed=passed,
         solved=None if world is None else passed and plan is not None and world.solved_by(plan),
         calls=paid.calls,
         tokens=paid.tokens,
         micro_usd=None if state.config.price is None else paid.micro_usd,
-        seconds=round(state.ledger.active, 3),
+        seconds=round(state.run.ledger.active, 3),
         depths=tuple(_depth(state, node) for node in decided if node.decision and node.decision.level in _BACK),
         rules=dict(sorted(Counter(node.decision.rule for node in decided if node.decision).items())),
         aligned=_aligned(state),
@@ -57,14 +58,12 @@ def trial_of(key: Key, state: State, events: Iterable[PlanningEvent], world: Wor
 
 def _depth(state: State, node: Node) -> int:
     """Return how far up a decision sent the search, by distance over `requires`; 0 for a new visit of the step."""
-    assert state.config is not None
     assert node.decision is not None
     graph = state.config.graph
     return max((graph.distance(target, node.step) for target in node.decision.targets), default=0)
 
 
 def _steps(state: State, events: Iterable[PlanningEvent]) -> dict[str, StepUse]:
-    assert state.config is not None
     seconds: defaultdict[str, float] = defaultdict(float)
     for event in events:
         if isinstance(event, ArtifactProduced):
@@ -83,9 +82,8 @@ def _steps(state: State, events: Iterable[PlanningEvent]) -> dict[str, StepUse]:
 
 def _accepted(state: State, role: str) -> Any:
     """Return the value of the accepted artifact of a role, of the branch that won; of several steps, of the last."""
-    assert state.config is not None
     for step in reversed(state.config.graph.steps):
-        node = state.nodes.get(state.progress[step].accepted or "")
+        node = state.nodes.get(state.latest.progress[step].accepted or "")
         if state.config.roles[step] == role and node is not None and node.artifact is not None:
             value = node.artifact.value
             return value.value if isinstance(value, Parsed) else None

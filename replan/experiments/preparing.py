@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 
 from actors.config.model_spec import Simulated, parse_model_spec
-from actors.config.policies import load_policy
-from actors.files.explain import nearest
+from actors.config.policy_loader import load_policy
+from actors.files.suggestions import nearest
 from actors.files.yaml_document import Document
 from actors.handlers.actors import Registry
 from actors.planning.config import RunConfig

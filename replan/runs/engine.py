@@ -13,18 +13,23 @@ from typing import Any, TypeVar
 import trio
 
 from actors.handlers.actors import Registry, actors_for
+from actors.planning.call_events import FailureClassified
 from actors.planning.config import RunConfig
-from actors.planning.events import EVENTS, FailureClassified, PlanningEvent, Replied, RunStarted
-from actors.planning.ids import is_child, step_of
+from actors.planning.events import EVENTS, PlanningEvent, RunStarted
+from actors.planning.ids import is_child
 from actors.planning.log_fields import log_fields
 from actors.planning.machine import ChildBrief, PlanningMachine
 from actors.planning.messages import Begin
-from actors.planning.state import State
+from actors.planning.state import PlanningState, State
 from actors.policy.cause import CLASSIFIER
+from actors.run.calls import Replied
+from actors.run.ids import step_of
+from actors.run.state import NotStarted
 from replan.runs.inbox import Heard, post_answer, post_decline, post_told, split
 from replan.runs.models import Shared, is_stateless, open_model, provider_of
 from replan.runs.prepare import RunRequest, title_of
 from replan.runs.run_ids import check_own, children_of, new_run_id
+from replan.runs.status import status_of
 from replan.runs.workflow_drift import edited
 from replan.setup.command_name import program
 from replan.setup.data_files import data_root
@@ -51,38 +56,41 @@ CODEC: Codec[PlanningEvent] = Codec(EVENTS)
 """The codec of planning events, for every journal."""
 
 HELD_SECONDS = 0.5
-"""How long a run waits before it looks again whether a run below it is free."""
+"""How long a run waits before it tries again to claim a child run that is held."""
 WHY_MAX = 500
-"""The letters that a run keeps of the reason why it cannot be driven."""
+"""The longest reason, in characters, that is recorded for a run that cannot be driven."""
 CANCEL = "cancel"
-"""The key of the wish to cancel in a run's inbox: there is one, however often it is said."""
+"""The key of the message that cancels a run: there is one, however often it is posted."""
 
 P = TypeVar("P")
-OnRecord = Callable[[Record[PlanningEvent], State], None]
+OnRecord = Callable[[Record[PlanningEvent], PlanningState], None]
 Notice = Callable[[str], None]
 
 
 def ignore(_: object) -> None:
-    """Tell nobody."""
+    """Do nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class DriveOptions:
-    """How a run is driven, as `runtime.drive.supervisor.Supervisor` takes it.
-
-    `differs` gets a line, before a run is resumed, where its workflow is not what it began with any more.
-    """
+    """How a run is driven, as `runtime.drive.supervisor.Supervisor` takes it."""
 
     stop: Stop | None = None
+    """The wish to stop; None where nobody can stop it."""
     on_record: OnRecord | None = None
+    """Gets every record with the state after it."""
     notice: Notice = ignore
+    """Gets a line when something outside holds the run up."""
     news: News | None = None
+    """Wakes the driver when there may be mail; None polls the journal."""
     rest_after: float | None = None
+    """The seconds of waiting for a clock after which a host takes the run back; None in the foreground."""
     differs: Notice | None = None
+    """Gets a line, before a run is resumed, if its workflow's files have changed since it began."""
 
 
 DETACHED = DriveOptions()
-"""Without anybody who hears of it or may stop it."""
+"""No callbacks, no stop."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +128,7 @@ class Engine:
         why = Redactor(secrets_in(self.environment)).text(f"the host cannot drive it: {problem}")[:WHY_MAX]
         await record(self.machine, self.journal, run, _lease(), Parking(self.clock.now(), handover=True, why=why))
 
-    async def begin(self, job: RunRequest, manner: DriveOptions = DETACHED, *, run: str | None = None) -> Result:
+    async def begin(self, job: RunRequest, options: DriveOptions = DETACHED, *, run: str | None = None) -> Result:
         """Admit a new run and drive it to its end, a question, or a stop.
 
         A run that was admitted, and whose driver died before its first record, is as good as new. Raises `RunExists`.
@@ -132,10 +140,9 @@ class Engine:
             except RunExists:
                 if (await self.journal.row(name)).last_seq > 0:
                     raise
-            first, known = self._first(name, job), State(config=job.pinned)
-            return await self._drive(name, known, model, first, manner)
+            return await self._drive(name, job.pinned, model, self._first(name, job), options)
 
-    async def resume(self, run: str, manner: DriveOptions = DETACHED) -> Result:
+    async def resume(self, run: str, options: DriveOptions = DETACHED) -> Result:
         """Go on with a run where its journal ends. A finished run's result is returned as it is.
 
         Raises `RunNotFound`, `Held`, `JournalDamaged`, and `UsageProblem` for a run that never began, that is a step of
@@ -143,10 +150,10 @@ class Engine:
         """
         await check_own(self.load, run, "resume RUN")
         state, records = await self.load(run)
-        if state.config is None:
+        if isinstance(state, NotStarted):
             hint = f"start it again with `{program()} run`"
             raise UsageProblem("the run was admitted, but stopped before anything was recorded", place=run, hint=hint)
-        if state.finished is not None:
+        if state.run.finished is not None:
             await self._cancel_children(state)
             return result_of(run, state, "finished")
         missing = tuple(dict.fromkeys(name for one in state.config.all for name in self.registry.missing(one.workflow)))
@@ -154,15 +161,15 @@ class Engine:
             hint = "install it, or pass it as the run's start did, and resume again; nothing is lost"
             raise UsageProblem(f"this run needs the plug-in {' and '.join(missing)}", place=run, hint=hint)
         begun = records[0].event
-        if manner.differs is not None and isinstance(begun, RunStarted):
+        if options.differs is not None and isinstance(begun, RunStarted):
             said = edited(begun, state.config, self.registry, self.root)
             if said:
-                manner.differs(said)
+                options.differs(said)
         used = Counter(_purpose(one.event) for one in records if isinstance(one.event, Replied))
         async with self._model(state.config.model, used) as model:
-            return await self._drive(run, state, model, None, manner)
+            return await self._drive(run, state.config, model, None, options)
 
-    async def load(self, run: str) -> tuple[State, list[Record[PlanningEvent]]]:
+    async def load(self, run: str) -> tuple[PlanningState, list[Record[PlanningEvent]]]:
         """Return a run's state and its records. Raises `RunNotFound`, `JournalDamaged`."""
         records = await self.journal.read(run)
         return fold(self.machine, (one.event for one in records)), records
@@ -170,15 +177,14 @@ class Engine:
     async def result(self, run: str) -> Result:
         """Return what a run has come to so far."""
         state, _ = await self.load(run)
-        heard, row = await self.heard(run), await self.journal.row(run)
-        return result_of(run, state, status_of(row, hosted=self.hosted, heard=heard), heard)
+        heard, row = await self.state_with_inbox(run), await self.journal.row(run)
+        return result_of(run, state, status_of(row, hosted=await self.hosted(), heard=heard), heard)
 
-    @property
-    def hosted(self) -> bool:
-        """Whether a host serves this home now."""
-        return self.bells.ring() > 0
+    async def hosted(self) -> bool:
+        """Tell whether a host serves this home now. Asking wakes nobody."""
+        return self.bells.count() > 0
 
-    async def heard(self, run: str) -> State:
+    async def state_with_inbox(self, run: str) -> PlanningState:
         """Return a run's state with all that lies in its inbox taken in, as facts alone: nothing follows from them yet.
 
         So people see their own words at once, also while no process drives the run. Raises as `load` does.
@@ -186,7 +192,7 @@ class Engine:
         state, records = await self.load(run)
         taken = max((record.inbox or 0 for record in records), default=0)
         for item in await self.journal.inbox(run, taken):
-            if state.config is not None:
+            if isinstance(state, State):
                 event = self.machine.accept(state, Mailed(item.inbox, item.key, item.body, item.at))
                 state = state if event is None or isinstance(event, Refused) else self.machine.evolve(state, event)
         return state
@@ -198,13 +204,13 @@ class Engine:
         Only runs that wait with unread messages are read. One whose questions have all been answered does not wait any
         more; where another question is open still, the row names that one. Raises `JournalDamaged`.
         """
-        found, hosted = [], self.hosted
+        shown, hosted = [], await self.hosted()
         for row in await self.journal.runs(which):
-            heard = await self.heard(row.run) if row.unread and row.summary.status == "waiting" else None
+            heard = await self.state_with_inbox(row.run) if row.unread and row.summary.status == "waiting" else None
             status = status_of(row, hosted=hosted, heard=heard)
             if which.status in (None, status) and not is_child(row.run):
-                found.append((row if heard is None else _after(row, heard), status))
-        return found
+                shown.append((row if heard is None else _after(row, heard), status))
+        return shown
 
     async def answer(self, question: str, text: str) -> Heard:
         """Post an answer to the question `RUN/ID`; it is in the journal when this returns.
@@ -213,18 +219,18 @@ class Engine:
         and `UsageProblem` for an unknown or closed question or an answer that does not fit.
         """
         asking = await self._asking(question)
-        return await self._rung(post_answer(self.journal, asking, question, text))
+        return await self._post_and_wake(post_answer(self.journal, asking, question, text))
 
     async def decline(self, question: str) -> Heard:
         """Post that a question will not be answered: the step that asked goes on without. Raises as `answer` does."""
         asking = await self._asking(question)
-        return await self._rung(post_decline(self.journal, asking, question))
+        return await self._post_and_wake(post_decline(self.journal, asking, question))
 
-    async def _asking(self, question: str) -> State:
+    async def _asking(self, question: str) -> PlanningState:
         """Return the state of the run that asks."""
         run, _ = split(question)
         await check_own(self.load, run, "questions RUN")
-        return await self.heard(run)
+        return await self.state_with_inbox(run)
 
     async def tell(self, run: str, text: str, kind: str = "note") -> Posted:
         """Post a note, which later prompts show, or a requirement, which sends the run back as far as the policy says.
@@ -233,7 +239,7 @@ class Engine:
         step of another.
         """
         await check_own(self.load, run, "tell RUN TEXT")
-        return await self._rung(post_told(self.journal, await self.heard(run), run, text, kind))
+        return await self._post_and_wake(post_told(self.journal, await self.state_with_inbox(run), run, text, kind))
 
     async def cancel(self, run: str) -> Posted:
         """Post the wish to cancel a run. A run that nobody drives is cancelled when it is driven next.
@@ -245,9 +251,9 @@ class Engine:
 
     async def _wish_cancelled(self, run: str) -> Posted:
         await self.journal.row(run)
-        return await self._rung(self.journal.post(run, CANCEL, json.dumps({"kind": "cancel"})))
+        return await self._post_and_wake(self.journal.post(run, CANCEL, json.dumps({"kind": "cancel"})))
 
-    async def _rung(self, posting: Awaitable[P]) -> P:
+    async def _post_and_wake(self, posting: Awaitable[P]) -> P:
         """Post a message, and wake the hosts: a run that waits for it goes on at once."""
         posted = await posting
         self.bells.ring()
@@ -263,7 +269,7 @@ class Engine:
 
     async def _end_cancelled(self, run: str) -> Result:
         state, _ = await self.load(run)
-        if state.config is None or state.finished is not None:
+        if isinstance(state, NotStarted) or state.run.finished is not None:
             await self._cancel_children(state)
             return await self.result(run)
         await self._wish_cancelled(run)
@@ -292,31 +298,32 @@ class Engine:
         async with opening as model:
             yield model
 
-    async def _drive(self, run: str, known: State, model: Any, first: Begin | None, manner: DriveOptions) -> Result:
-        assert known.config is not None
-        supervisor = self._supervisor(run, self._team(known.config, model, manner), manner)
+    async def _drive(
+        self, run: str, pinned: RunConfig, model: Any, first: Begin | None, options: DriveOptions
+    ) -> Result:
+        supervisor = self._supervisor(run, self._actors(pinned, model, options), options)
         ending = await supervisor.drive(first)
         await self._cancel_children(supervisor.state)
         return result_of(run, supervisor.state, _STATUS[ending])
 
-    def _team(self, pinned: RunConfig, model: Any, manner: DriveOptions) -> list[Actor[Any]]:
+    def _actors(self, pinned: RunConfig, model: Any, options: DriveOptions) -> list[Actor[Any]]:
         provider = provider_of(pinned.model, self.environment)
         turn = nullcontext if provider is None else self.turns.of_run(provider)
-        drive = partial(self._child, model, DriveOptions(stop=manner.stop))
+        drive = partial(self._child, model, DriveOptions(stop=options.stop))
         return actors_for(pinned, model, self.registry, self.clock, threads=self.threads, turn=turn, drive=drive)
 
-    async def _child(self, model: Any, manner: DriveOptions, brief: ChildBrief) -> State | None:
+    async def _child(self, model: Any, options: DriveOptions, brief: ChildBrief) -> State | None:
         """Drive a step's own run from where its journal ends; one that has finished is only read."""
         with suppress(RunExists):
             await self.journal.create(brief.run, title_of(brief.problem))
         state, _ = await self.load(brief.run)
-        if state.finished is not None:
+        if isinstance(state, State) and state.run.finished is not None:
             return state
         first = None
-        if state.config is None:
+        if isinstance(state, NotStarted):
             pinned = brief.pinned.model_dump_json()
             first = Begin(self.clock.now(), brief.run, brief.problem, pinned, brief.limits, child=True)
-        supervisor = self._supervisor(brief.run, self._team(brief.pinned, model, manner), manner)
+        supervisor = self._supervisor(brief.run, self._actors(brief.pinned, model, options), options)
         ending = None
         while ending is None:
             try:
@@ -324,14 +331,15 @@ class Engine:
             except Held:  # Somebody looks at it, or a killed driver's lease has not run out: it is ours all the same.
                 await trio.sleep(HELD_SECONDS)
         await self._cancel_children(supervisor.state)
-        return supervisor.state if ending is Ending.FINISHED else None
+        last = supervisor.state
+        return last if ending is Ending.FINISHED and isinstance(last, State) else None
 
-    async def _cancel_children(self, state: State) -> None:
+    async def _cancel_children(self, state: PlanningState) -> None:
         """End the runs of a finished run's steps that were withdrawn before they ended.
 
         If that fails for a while, the run has ended all the same; whoever resumes it next ends what is left.
         """
-        if state.finished is None:
+        if state.run.finished is None:
             return
         try:
             for child in children_of(state):
@@ -340,11 +348,11 @@ class Engine:
         except JournalError as error:
             if not error.passing:
                 raise
-            log.get_logger("run").warning("children.kept", run_id=state.run, reason=str(error))
+            log.get_logger("run").warning("children.kept", run_id=state.run.run_id, reason=str(error))
 
     def _supervisor(
-        self, run: str, actors: Sequence[Actor[Any]], manner: DriveOptions
-    ) -> Supervisor[State, PlanningEvent, Any]:
+        self, run: str, actors: Sequence[Actor[Any]], options: DriveOptions
+    ) -> Supervisor[PlanningState, PlanningEvent, Any]:
         return Supervisor(
             run,
             machine=self.machine,
@@ -352,12 +360,12 @@ class Engine:
             actors=actors,
             clock=self.clock,
             lease=_lease(),
-            stop=manner.stop,
-            on_record=manner.on_record,
+            stop=options.stop,
+            on_record=options.on_record,
             trace=log_fields,
-            notice=manner.notice,
-            news=manner.news,
-            rest_after=manner.rest_after,
+            notice=options.notice,
+            news=options.news,
+            rest_after=options.rest_after,
         )
 
 
@@ -368,24 +376,10 @@ def _lease() -> LeaseTerms:
     return LeaseTerms(owner=identity(), dead=is_dead)
 
 
-def status_of(row: RunRow, *, hosted: bool = False, heard: State | None = None) -> str:
-    """Return a run's status for people.
-
-    One that says `running`, but that nobody drives any more, was interrupted; where there is a host, it goes on. So it
-    is with one that says `waiting`, where people have answered all of its questions since: in `heard` none is open.
-    """
-    status = row.summary.status
-    if status == "waiting" and heard is not None and not heard.questions:
-        status = "running"
-    if status == "running" and (row.owner is None or is_dead(row.owner)):
-        return "running" if hosted and row.last_seq > 0 else "parked"
-    return status
-
-
-def _after(row: RunRow, heard: State) -> RunRow:
+def _after(row: RunRow, heard: PlanningState) -> RunRow:
     """Return the row of a waiting run after what people have said: it waits for the first question that is left."""
-    first = next(iter(heard.questions), "")
-    return replace(row, summary=replace(row.summary, detail=first, waiting_since=heard.asked_at))
+    first = next(iter(heard.run.open_questions), "")
+    return replace(row, summary=replace(row.summary, detail=first, waiting_since=heard.run.asked_since))
 
 
 def _purpose(reply: Replied) -> str:

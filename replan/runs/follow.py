@@ -2,7 +2,7 @@
 
 import trio
 
-from actors.planning.state import State
+from actors.planning.state import PlanningState
 from replan.runs.engine import Engine, OnRecord
 from replan.views.result import Result
 from runtime.drive.changes import Polling
@@ -11,41 +11,41 @@ from runtime.process.identity import is_dead
 LOOK_SECONDS = 0.05
 """How often to ask whether anything was committed."""
 AT_LEAST_SECONDS = 1.0
-"""How often to look at the run whatever was heard: its driver may have died."""
+"""How often to look at the run even if the journal did not change: its driver may have died."""
 
 
 class Follower:
-    """Reads one run, and tells of every record once, with the state after it."""
+    """Reads one run, and reports every record once, with the state after it."""
 
     def __init__(self, engine: Engine, run: str, on_record: OnRecord) -> None:
         self._engine, self._run, self._on_record = engine, run, on_record
-        self._state: State = engine.machine.initial()
+        self._state: PlanningState = engine.machine.initial()
         self._seq = 0
 
     async def follow(self, *, insist: bool = False) -> Result | None:
-        """Tell what happens until the run has finished, waits for a person or was parked by one; return the result.
+        """Report records until the run has finished, waits for a person or was parked by one; return the result.
 
-        Return None when the run is in nobody's hands: its driver has left, and no host is there; or, for one who does
-        `insist` that the run goes on, its records say why none that is there can drive it.
+        Return None when no live process drives the run and there is no host, or, with `insist`, when its records say
+        why no host can drive it.
         """
         journal, changed = self._engine.journal, Polling(self._engine.journal, LOOK_SECONDS)
         while True:
             await self.catch_up()
             row = await journal.row(self._run)
-            unread = row.unread and not self._state.parked  # What a run that waits has not read, it does soon.
+            unread = row.unread and not self._state.run.parked  # A waiting run takes unread mail soon.
             if row.last_seq == self._seq and row.summary.status != "running" and not unread:
                 result = await self._engine.result(self._run)
-                if result.status != "running":  # Else a message has come this moment, and it goes on.
+                if result.status != "running":  # Else a message came just now, and the run goes on.
                     return result
             if row.owner is None or is_dead(row.owner):
-                given_up = insist and self._state.handover and bool(self._state.parked_why)
-                if given_up or not self._engine.hosted:
+                given_up = insist and self._state.run.handover and bool(self._state.run.parked_reason)
+                if given_up or not await self._engine.hosted():
                     return None
             with trio.move_on_after(AT_LEAST_SECONDS):
                 await changed()
 
     async def catch_up(self) -> None:
-        """Tell what has been written since the last time."""
+        """Report what has been written since the last time."""
         for record in await self._engine.journal.read(self._run, self._seq):
             self._state = self._engine.machine.evolve(self._state, record.event)
             self._seq = record.seq

@@ -8,8 +8,7 @@ from pathlib import Path
 from actors.handlers.actors import Registry
 from replan.runs.engine import CODEC, Engine
 from replan.setup.data_files import data_root
-from replan.setup.home_folder import Home, locate_home
-from replan.setup.home_folder import open_home as prepare_home
+from replan.setup.home_folder import Home, locate_home, prepare_home
 from replan.setup.plugins import registry as installed
 from replan.setup.settings import UserConfig, read_user_config
 from runtime.core.clock import Clock, SystemClock

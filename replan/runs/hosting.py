@@ -7,7 +7,7 @@ from dataclasses import replace
 import trio
 
 from actors.planning.events import PlanningEvent
-from actors.planning.state import State
+from actors.planning.state import PlanningState
 from replan.runs.engine import DriveOptions, Engine
 from replan.runs.models import Shared
 from replan.runs.notify import Notifier
@@ -61,7 +61,7 @@ class _Drive:
         def notice(text: str) -> None:
             self._tell("trouble", run, text)
 
-        def on_record(record: Record[PlanningEvent], state: State) -> None:
+        def on_record(record: Record[PlanningEvent], state: PlanningState) -> None:
             nonlocal taken
             if not taken:  # The first record that this host has written: no other one drives the run.
                 taken = True
@@ -70,8 +70,8 @@ class _Drive:
             notifier.take(record.event, state)
 
         try:
-            manner = DriveOptions(stop, on_record, notice, news, REST_SECONDS, differs=edits.append)
-            result = await self._engine.resume(run, manner)
+            options = DriveOptions(stop, on_record, notice, news, REST_SECONDS, differs=edits.append)
+            result = await self._engine.resume(run, options)
         except (UsageProblem, RunNotFound) as problem:
             with suppress(ReplanError):  # Who follows the run shall know; but it is told here all the same.
                 await self._engine.record_undrivable(run, problem)

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from actors.planning.events import PlanningEvent
-from actors.planning.inbox import KINDS, check_decline, fitting_answer, tellable
-from actors.planning.questions import Status
-from actors.planning.state import State
+from actors.planning.state import PlanningState, State
+from actors.run.inbox import KINDS, check_decline, check_message, fitting_answer
+from actors.run.questions import Status
+from actors.run.state import NotStarted
 from actors.values.answers import Misfit, fitted, wanted
 from replan.setup.command_name import program
+from replan.views.result import question_json
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import Journal, Posted
 
@@ -32,16 +34,23 @@ class Heard:
     stands: str | None
 
 
-async def post_answer(journal: Journal[PlanningEvent], state: State, question: str, text: str) -> Heard:
+def open_questions(run: str, state: PlanningState) -> list[dict[str, Any]]:
+    """Return the open questions of a run as plain data, the oldest first."""
+    if not isinstance(state, State):
+        return []
+    return [question_json(run, state, question) for question in state.run.questions.values() if question.open]
+
+
+async def post_answer(journal: Journal[PlanningEvent], state: PlanningState, question: str, text: str) -> Heard:
     """Post an answer to the question `RUN/ID`. Raises `UsageProblem` for one that cannot be taken."""
     run, name = split(question)
-    asked = state.asked.get(name)
+    asked = state.run.questions.get(name)
     try:
         if asked is not None and asked.status in CLOSED_BY_PEOPLE:  # The inbox says whether it is the same again.
             answer = fitted(asked.request.answer_schema, text)
         else:
             _check_unfinished(run, state)
-            answer = fitting_answer(state, name, text)
+            answer = fitting_answer(state.run.questions, name, text)
     except Misfit as problem:
         wish = "some text" if asked is None else wanted(asked.request.answer_schema)
         more = "" if wish in problem.cause else f"; it wants {wish}"
@@ -52,26 +61,26 @@ async def post_answer(journal: Journal[PlanningEvent], state: State, question: s
     return _heard(await _post(journal, run, f"answer:{name}", body))
 
 
-async def post_decline(journal: Journal[PlanningEvent], state: State, question: str) -> Heard:
+async def post_decline(journal: Journal[PlanningEvent], state: PlanningState, question: str) -> Heard:
     """Post that the question `RUN/ID` will not be answered. Raises `UsageProblem` where that cannot be taken."""
     run, name = split(question)
-    asked = state.asked.get(name)
+    asked = state.run.questions.get(name)
     if asked is None or asked.status not in CLOSED_BY_PEOPLE:
         _check_unfinished(run, state)
         try:
-            check_decline(state, name)
+            check_decline(state.run.questions, name)
         except UsageProblem as problem:
             raise _placed(problem, question) from None
     return _heard(await _post(journal, run, f"answer:{name}", {"kind": "decline", "question": name}))
 
 
-async def post_told(journal: Journal[PlanningEvent], state: State, run: str, text: str, kind: str) -> Posted:
+async def post_told(journal: Journal[PlanningEvent], state: PlanningState, run: str, text: str, kind: str) -> Posted:
     """Post a note or a requirement. Raises `UsageProblem` for one that cannot be taken."""
     if kind not in KINDS:
         raise UsageProblem(f"there is no kind {kind!r} of message", place="as", hint=" or ".join(KINDS))
     _check_unfinished(run, state)
     try:
-        words = tellable(state, text)
+        words = check_message(state.run.messages, text)
     except UsageProblem as problem:
         raise UsageProblem(
             problem.cause, place="TEXT", hint="a run takes some text, `-` reads it from a pipe"
@@ -95,13 +104,13 @@ def _heard(posted: Posted) -> Heard:
     return Heard(posted.result, json.loads(posted.body).get("answer"))
 
 
-def _check_unfinished(run: str, state: State) -> None:
-    if state.config is None:
+def _check_unfinished(run: str, state: PlanningState) -> None:
+    if isinstance(state, NotStarted):
         hint = f"start it again with `{program()} run`"
         raise UsageProblem("the run was admitted, but stopped before anything was recorded", place=run, hint=hint)
-    if state.finished is not None:
+    if state.run.finished is not None:
         hint = f"`{program()} show {run}` shows it; a new run takes new requirements"
-        raise UsageProblem(f"the run has finished ({state.finished.outcome})", place=run, hint=hint)
+        raise UsageProblem(f"the run has finished ({state.run.finished.outcome})", place=run, hint=hint)
 
 
 def _placed(problem: UsageProblem, question: str) -> UsageProblem:

@@ -18,15 +18,10 @@ from actors.config.model_spec import (
     near_built_in,
     parse_model_spec,
 )
-from actors.files.explain import nearest
-from actors.planning.events import (
-    ClassificationRequested,
-    GenerationFailed,
-    GenerationRequested,
-    Replied,
-    RequestReissued,
-)
-from actors.planning.ids import call_of
+from actors.files.suggestions import nearest
+from actors.planning.call_events import ClassificationRequested, GenerationRequested, RequestReissued
+from actors.run.calls import CallFailed, Replied
+from actors.run.ids import call_of
 from replan.setup.data_files import data_root
 from runtime.core.clock import Clock
 from runtime.core.errors import UsageProblem
@@ -167,7 +162,7 @@ async def recorded(journal: Journal[Any], run: str) -> dict[str, Reply | Fault]:
                     mode=event.mode,
                 )
                 answers |= dict.fromkeys([event.request_id, *unanswered.pop(call_of(event.request_id), [])], reply)
-            case GenerationFailed() as event:
+            case CallFailed() as event:
                 answers |= dict.fromkeys([event.request_id, *unanswered.pop(event.call, [])], event.fault)
             case _:
                 pass

@@ -2,8 +2,8 @@
 
 import trio
 
-from actors.planning.events import ClarificationRequested
-from actors.planning.state import State
+from actors.planning.state import PlanningState, State
+from actors.run.questions import ClarificationRequested
 from replan.runs.prepare import title_of
 from replan.views.result import Result
 from runtime.host.hook import Hook
@@ -17,9 +17,9 @@ class Notifier:
         self._ids: list[str] = []
         self._title = ""
 
-    def take(self, event: object, state: State) -> None:
+    def take(self, event: object, state: PlanningState) -> None:
         """Take in an event, with the state after it."""
-        if isinstance(event, ClarificationRequested):
+        if isinstance(event, ClarificationRequested) and isinstance(state, State):
             self._ids.append(event.question_id)
             self._title = title_of(state.specification)
 

@@ -6,7 +6,8 @@ from contextlib import suppress
 from typing import Any
 
 from actors.planning.ids import child_run, is_child
-from actors.planning.state import State
+from actors.planning.state import PlanningState
+from actors.run.state import NotStarted
 from replan.setup.command_name import program
 from runtime.core.errors import RunNotFound, UsageProblem
 from runtime.core.events import Record
@@ -15,7 +16,7 @@ from runtime.journal.port import RunRow
 START_MIN = 6
 """The characters of a run's id that name it, where no other id begins so."""
 
-Load = Callable[[str], Awaitable[tuple[State, Sequence[Record[Any]]]]]
+Load = Callable[[str], Awaitable[tuple[PlanningState, Sequence[Record[Any]]]]]
 """Returns a run's state and its records. Raises `RunNotFound`, `JournalDamaged`."""
 
 
@@ -43,11 +44,11 @@ def find_run(rows: list[RunRow], wanted: str) -> str:
     return near[0]
 
 
-def children_of(state: State) -> list[str]:
+def children_of(state: PlanningState) -> list[str]:
     """Return the runs that a run's attempts have been, the oldest first."""
-    if state.config is None:
+    if isinstance(state, NotStarted):
         return []
-    return [child_run(state.run, name) for name, node in state.nodes.items() if state.config.child_of(node.step)]
+    return [child_run(state.run.run_id, name) for name, node in state.nodes.items() if state.config.child_of(node.step)]
 
 
 async def top_of(load: Load, run: str) -> str:

@@ -1,11 +1,12 @@
-"""Taking a run on: driving it in this process, or following it while a host has it, whoever was faster."""
+"""A session: a user's work on one run, driven in this process or followed while a host drives it."""
 
 from collections.abc import Callable
 
 import trio
 
-from actors.planning.events import PlanningEvent, RunParked
-from actors.planning.state import State
+from actors.planning.events import PlanningEvent
+from actors.planning.state import PlanningState
+from actors.run.parking import RunParked
 from replan.runs.engine import DriveOptions, Engine, Notice, OnRecord, ignore
 from replan.runs.follow import Follower
 from replan.runs.prepare import RunRequest
@@ -17,15 +18,13 @@ from runtime.core.events import Record
 from runtime.drive.options import Stop
 
 TAKEN_UP_SECONDS = 5.0
-"""How long a host may take to take a run up before the user is told that it has not."""
+"""How long a host may take to take a run up before the user gets a notice."""
 
 
 class RunSession:
-    """One run, as its user goes on with it. `following` says that a host has it: a stop then ends only the following.
+    """Drives one run here, or follows the host that has it, and reports its records in order, each once.
 
-    `on_record` hears of its records in their order, each once, whoever has written them: of a new run from the first
-    one on, else from the first one that is written now. `note` gets a line when something holds the run up, `rested`
-    what came of driving it here.
+    Of a new run the first record is the first one reported; else the first that is written from now on.
     """
 
     def __init__(
@@ -36,72 +35,86 @@ class RunSession:
         note: Notice = ignore,
         rested: Callable[[Result], None] = ignore,
     ) -> None:
+        """Take the run and three callbacks: for records, for notices, and for the result of driving it here."""
         self._engine, self._run = engine, run
         self._on_record, self._note, self._rested = on_record, note, rested
-        self._follower = Follower(engine, run, self._tell)
-        self._told: int | None = None
+        self._follower = Follower(engine, run, self._report)
+        self._reported: int | None = None
         self._insists = False
         self.following = False
+        """Whether a host has the run: then a stop ends only the following."""
 
-    async def begin(self, job: RunRequest, stop: Stop) -> Result:
+    async def begin(self, request: RunRequest, stop: Stop) -> Result:
         """Drive a new run here."""
-        result = await self._engine.begin(job, DriveOptions(stop, self._tell, self._note), run=self._run)
+        result = await self._engine.begin(request, DriveOptions(stop, self._report, self._note), run=self._run)
         self._rested(result)
         return result
 
-    async def go_on(self, stop: Stop, *, insist: bool = False) -> Result:
-        """Take on a run that a host may have; `insist` drives it here if no host can, instead of waiting for that."""
-        self._insists = insist
-        if self._engine.hosted:
-            result = await self._follow(stop)
-            if result is not None:
-                return result
-            self._note(f"{self._gone()}; going on here")
-        return await self.drive(stop)
+    async def go_on(self, stop: Stop) -> Result:
+        """Follow the host that has the run, or drive the run here if there is no host."""
+        if not await self._engine.hosted():
+            return await self.drive(stop)
+        result = await self._follow(stop, insist=False)
+        return await self.drive(stop) if result is None else result
 
     async def drive(self, stop: Stop, *, compare: bool = False) -> Result:
-        """Drive the run here, unless a host was faster and can; `compare` notes where its workflow was edited."""
+        """Drive the run here; where a host has it, follow that host for as long as it can drive the run.
+
+        `compare` notes where the files of the run's workflow have changed since it began. Raises `Held` where another
+        process that is no host drives the run.
+        """
+        while True:
+            try:
+                return await self._drive_here(stop, compare=compare)
+            except Held:
+                if not await self._engine.hosted():
+                    raise
+            if self._reported is None:
+                self._reported = (await self._engine.journal.row(self._run)).last_seq
+            result = await self._follow(stop, insist=True)
+            if result is not None:
+                return result
+            compare = False
+
+    async def _drive_here(self, stop: Stop, *, compare: bool) -> Result:
         await self._catch_up()
         self.following = False
-        try:
-            manner = DriveOptions(stop, self._tell, self._note, differs=self._note if compare else None)
-            result = await self._engine.resume(self._run, manner)
-        except Held:
-            if not self._engine.hosted:
-                raise
-            if self._told is None:
-                self._told = (await self._engine.journal.row(self._run)).last_seq
-            return await self.go_on(stop, insist=True)
+        options = DriveOptions(stop, self._report, self._note, differs=self._note if compare else None)
+        result = await self._engine.resume(self._run, options)
         await self._catch_up()
         self._rested(result)
         return result
 
-    async def _follow(self, stop: Stop) -> Result | None:
-        """Follow the run until a stop; None when no host has it any more."""
-        self.following, result = True, None
+    async def _follow(self, stop: Stop, *, insist: bool) -> Result | None:
+        """Follow the run until a stop. Return None, after a notice, when no host has it any more.
+
+        With `insist` that is also when hosts recorded why they cannot drive it.
+        """
+        self.following, self._insists, result = True, insist, None
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(_cancel_at, stop.park, nursery.cancel_scope)
-                nursery.start_soon(self._wonder)
-                result = await self._follower.follow(insist=self._insists)
+                nursery.start_soon(self._warn_if_idle)
+                result = await self._follower.follow(insist=insist)
                 nursery.cancel_scope.cancel()
         except BaseExceptionGroup as group:
             raise root_cause(group) from group
-        return await self._engine.result(self._run) if result is None and stop.park.is_set() else result
+        if result is None and stop.park.is_set():
+            return await self._engine.result(self._run)
+        if result is None:
+            reason = "the host cannot drive it" if await self._engine.hosted() else "the host has left"
+            self._note(f"{reason}; going on here")
+        return result
 
-    def _gone(self) -> str:
-        """Say why nobody is followed any more."""
-        return "the host cannot drive it" if self._engine.hosted else "the host has left"
-
-    async def _wonder(self) -> None:
+    async def _warn_if_idle(self) -> None:
         await trio.sleep(TAKEN_UP_SECONDS)
         row = await self._engine.journal.row(self._run)
-        held = bool(row.summary.detail) if row.summary.status == "running" else not row.unread
-        if row.owner is None and row.summary.next_wake is None and not held:
+        explained = bool(row.summary.detail) if row.summary.status == "running" else not row.unread
+        if row.owner is None and row.summary.next_wake is None and not explained:
             self._note("the host has not taken the run up yet: it is busy; Ctrl-C leaves the run to it")
 
-    def _tell_why(self, why: str) -> None:
-        """Tell why no host drives the run, and what to do about it where it does not go on here by itself."""
+    def _report_undrivable(self, why: str) -> None:
+        """Say why no host drives the run, and what to do where the session does not go on here by itself."""
         self._note(why)
         if self._insists:
             return
@@ -109,24 +122,24 @@ class RunSession:
         self._note(f"mend that and start the host again, or leave it (Ctrl-C) and go on here with: {here}")
 
     async def _catch_up(self) -> None:
-        """Tell what another driver has written. Where nothing was told yet, nothing can have been missed."""
-        if self._told is not None:
+        """Report what another driver has written. Where nothing was reported yet, nothing can have been missed."""
+        if self._reported is not None:
             await self._follower.catch_up()
 
-    def _tell(self, record: Record[PlanningEvent], state: State) -> None:
-        """Tell of the next record. What comes after a gap is told with what is in the gap, when that has been read."""
-        if self._told is None:
-            self._told = record.seq - 1
-        if record.seq == self._told + 1:
-            self._told = record.seq
+    def _report(self, record: Record[PlanningEvent], state: PlanningState) -> None:
+        """Report the next record. A record after a gap is reported when the gap has been read."""
+        if self._reported is None:
+            self._reported = record.seq - 1
+        if record.seq == self._reported + 1:
+            self._reported = record.seq
             match record.event:
                 case RunParked(handover=True, why=why) if why and self.following:
-                    self._tell_why(why)
+                    self._report_undrivable(why)
                 case _:
                     pass
             self._on_record(record, state)
 
 
-async def _cancel_at(wish: trio.Event, scope: trio.CancelScope) -> None:
-    await wish.wait()
+async def _cancel_at(event: trio.Event, scope: trio.CancelScope) -> None:
+    await event.wait()
     scope.cancel()

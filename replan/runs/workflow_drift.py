@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from actors.config.check import check_workflow
 from actors.config.workflow import Workflow
+from actors.config.workflow_check import check_workflow
 from actors.handlers.actors import Registry
 from actors.planning.config import RunConfig
 from actors.planning.events import RunStarted

@@ -1,4 +1,4 @@
-"""Where Replan keeps its things: `$REPLAN_HOME`, or the platform's data folder."""
+"""The home folder, which holds the journal and settings: `$REPLAN_HOME`, or the platform's data folder."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from runtime.journal.folder import prepare_folder
 NETWORK_FILESYSTEMS = frozenset(
     {"9p", "afs", "beegfs", "ceph", "cifs", "fuse.glusterfs", "fuse.sshfs", "lustre", "nfs", "nfs4", "smb3", "smbfs"}
 )
-"""Where SQLite's write-ahead log is not safe: its index is memory shared by the processes of one machine."""
+"""File systems on which SQLite's write-ahead log is not safe, since its index is memory shared on one machine."""
 
 MOUNTS = Path("/proc/mounts")
 
@@ -43,13 +43,13 @@ class Home:
 
 def locate_home(environment: Mapping[str, str] = os.environ) -> Home:
     """Return the home, without touching the disk: `$REPLAN_HOME`, or the platform's data folder if unset or empty."""
-    named = environment.get("REPLAN_HOME")
-    folder = Path(named).expanduser() if named else user_data_path("replan")
+    configured = environment.get("REPLAN_HOME")
+    folder = Path(configured).expanduser() if configured else user_data_path("replan")
     return Home(folder.absolute())
 
 
-def open_home(environment: Mapping[str, str] = os.environ, *, mounts: Path = MOUNTS) -> Home:
-    """Return the home, made if missing (0700) and checked.
+def prepare_home(environment: Mapping[str, str] = os.environ, *, mounts: Path = MOUNTS) -> Home:
+    """Create the home if it is missing (0700), check it, and return it.
 
     Raises `UsageProblem` if it cannot be written, is not safe from other users, or is on a network file system.
     """
@@ -67,13 +67,13 @@ def open_home(environment: Mapping[str, str] = os.environ, *, mounts: Path = MOU
 
 def filesystem_of(path: Path, mounts: str) -> str | None:
     """Return the kind of file system that an absolute path is on, by a table in the format of `/proc/mounts`."""
-    best, kind = -1, None
+    depth, kind = -1, None
     for line in mounts.splitlines():
-        _, point, found, *_ = [*line.split(" "), "", "", ""]
+        _, point, type_name, *_ = [*line.split(" "), "", "", ""]
         mounted = Path(_unescape(point))
         # A later line of the same point hides the earlier one.
-        if point and path.is_relative_to(mounted) and len(mounted.parts) >= best:
-            best, kind = len(mounted.parts), found
+        if point and path.is_relative_to(mounted) and len(mounted.parts) >= depth:
+            depth, kind = len(mounted.parts), type_name
     return kind
 
 

@@ -11,7 +11,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
 from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS
-from actors.guards.catalogue import BUILT_IN
+from actors.guards.built_in import BUILT_IN
 from actors.guards.port import AnyGuard, GuardFactory
 from actors.handlers.actors import Registry
 from actors.handlers.generators import FunctionGenerator, Generator, TextMaker

@@ -12,7 +12,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from actors.config.model_spec import ModelSpec, Scripted, parse_model_spec
-from actors.files.explain import Config, complaint, explain
+from actors.files.config_model import Config, config_error
+from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
 from runtime.core.cost import micro_limit
 from runtime.core.daily_budget import HomeBudget
@@ -55,7 +56,7 @@ class HostEntry(Config):
     def _at_least_one(self) -> Self:
         for name, most in self.model_calls_max_by_provider.items():
             if most < 1:
-                raise complaint(f"{most} calls are none", ("model_calls_max_by_provider", name), "1 or more")
+                raise config_error(f"{most} calls are none", ("model_calls_max_by_provider", name), "1 or more")
         return self
 
 
@@ -89,7 +90,7 @@ def read_user_config(path: Path) -> UserConfig:
     try:
         return UserConfig.model_validate(document.value)
     except ValidationError as error:
-        raise explain(error, document) from None
+        raise usage_problem(error, document) from None
 
 
 def _wherever(text: str, spec: ModelSpec) -> Choice:

@@ -4,12 +4,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from actors.planning.call_events import ArtifactProduced
 from actors.planning.decision_event import Decided
-from actors.planning.events import ArtifactProduced, PlanningEvent, Revised, Settled
-from actors.planning.ids import child_run, node_of
-from actors.planning.state import Node, State
+from actors.planning.events import PlanningEvent, Revised
+from actors.planning.ids import child_run
+from actors.planning.state import Node, PlanningState, State
 from actors.policy.decide import Decision
 from actors.policy.table import BacktrackLevel
+from actors.run.calls import Settled
+from actors.run.ids import node_of
 from actors.values.findings import Finding
 from runtime.core.cost import MICRO
 from runtime.core.events import Record
@@ -103,16 +106,18 @@ class Attempt:
 
 
 def attempts(
-    state: State, records: Sequence[Record[PlanningEvent]] = (), *, interrupted: bool = False
+    state: PlanningState, records: Sequence[Record[PlanningEvent]] = (), *, interrupted: bool = False
 ) -> list[Attempt]:
     """Return the attempts in the order of their requests.
 
     What backtracks and late replies cost is read from the records. `interrupted` says that the run's driver is gone.
     """
+    if not isinstance(state, State):
+        return []
     wasted, late = _wasted(state, records), _late(records)
-    rests = interrupted or state.parked or state.finished is not None
+    rests = interrupted or state.run.parked or state.run.finished is not None
     unknown = _unknown(state, rests=rests)
-    known = state.config is not None and state.config.price is not None
+    known = state.config.price is not None
     return [
         Attempt(
             node=node,
@@ -123,9 +128,9 @@ def attempts(
             late=late.get(node.node, ZERO),
             unknown=unknown.get(node.node, ZERO),
             reviewed=node.node in state.reviews,
-            over=state.finished is not None,
+            over=state.run.finished is not None,
             rests=rests,
-            child=child_run(state.run, node.node) if state.config and state.config.child_of(node.step) else None,
+            child=child_run(state.run.run_id, node.node) if state.config.child_of(node.step) else None,
         )
         for node in state.nodes.values()
     ]
@@ -148,7 +153,7 @@ def _parent(state: State, node: Node) -> str | None:
 
 
 def _why(state: State, decision: Decision | None) -> str:
-    if decision is None or state.config is None:
+    if decision is None:
         return ""
     rows = {row.id: row.why for row in state.config.policy.rows}
     return rows.get(decision.rule, _BUILT_IN_RULES.get(decision.rule, ""))
@@ -185,9 +190,9 @@ def _late(records: Iterable[Record[PlanningEvent]]) -> dict[str, Amount]:
 
 def _unknown(state: State, *, rests: bool) -> dict[str, Amount]:
     """Return, by node, what may have been charged. A request that nobody waits for any more is one of these."""
-    open_ones = state.ledger.reserved.items() if rests else ()
+    open_ones = state.run.ledger.reserved.items() if rests else ()
     found: dict[str, Amount] = {}
-    for request, amount in (*state.ledger.forfeited.items(), *open_ones):
+    for request, amount in (*state.run.ledger.forfeited.items(), *open_ones):
         node = node_of(request)
         found[node] = found.get(node, ZERO) + amount
     return found

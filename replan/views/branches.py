@@ -4,11 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rich.text import Text
-
 from actors.planning.events import BranchOpened, BranchPruned, PlanningEvent
-from actors.planning.state import State
-from replan.views.console import line
+from actors.planning.state import PlanningState, State
+from actors.values.lines import Line, Span, line
 from replan.views.format import counted
 from runtime.core.events import Record
 
@@ -40,11 +38,11 @@ class BranchStory:
         }
 
 
-def branch_stories(state: State, records: Iterable[Record[PlanningEvent]]) -> list[BranchStory]:
+def branch_stories(state: PlanningState, records: Iterable[Record[PlanningEvent]]) -> list[BranchStory]:
     """Return the branches in the order in which they were opened; none for a search that has only one."""
-    if not state.branches:
+    if not isinstance(state, State) or len(state.branches) == 1:
         return []
-    calls = [branch.calls for branch in state.every_branch]
+    calls = [branch.calls for branch in state.branches]
     found = {0: BranchStory(0, None, (), "the search begins here", calls[0])}
     for record in records:
         match record.event:
@@ -55,24 +53,24 @@ def branch_stories(state: State, records: Iterable[Record[PlanningEvent]]) -> li
                 found[event.branch] = replace(found[event.branch], cause=str(event.cause), pruned=event.why)
             case _:
                 pass
-    if state.finished is not None and state.finished.outcome == "success":
-        winner = state.finished.branch
+    if state.end is not None and state.end.outcome == "success":
+        winner = state.end.branch
         found[winner] = replace(found[winner], won=True)
     return list(found.values())
 
 
-def branch_lines(stories: Iterable[BranchStory]) -> list[Text]:
+def branch_lines(stories: Iterable[BranchStory]) -> list[Line]:
     """Return a line for each branch."""
     return [_line(story) for story in stories]
 
 
-def _line(story: BranchStory) -> Text:
+def _line(story: BranchStory) -> Line:
     base = "" if story.parent is None else f" on branch {story.parent}"
     kept = f" with {', '.join(story.kept)}" if story.kept else ""
-    text = line(f"branch {story.branch}{base}{kept}", "bold")
-    text.append(": ").append_text(line(f"{story.opened}; {counted(story.calls, 'call')}"))
+    shown = line(f"branch {story.branch}{base}{kept}", "bold") + Line((Span(": "),))
+    shown += line(f"{story.opened}; {counted(story.calls, 'call')}")
     if story.won:
-        text.append("; ").append_text(line("brought the plan", "green"))
-    elif story.cause:
-        text.append("; ").append_text(line(f"pruned ({story.cause}): {story.pruned}", "yellow"))
-    return text
+        return shown + Line((Span("; "), Span("brought the plan", "green")))
+    if story.cause:
+        return shown + Line((Span("; "),)) + line(f"pruned ({story.cause}): {story.pruned}", "yellow")
+    return shown

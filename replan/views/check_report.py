@@ -5,11 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from rich.text import Text
-
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.values.findings import Code
-from replan.views.console import Row, line
+from actors.values.lines import Line, Span, Style, line
 from runtime.models.replies import ReplyCode
 
 PLACES_MAX = 12
@@ -21,16 +19,17 @@ Found = Mapping[str, Any]
 """A finding as `replan check --json` prints it."""
 
 
-def judged_rows(shown: Mapping[str, Any], guards: Mapping[str, str]) -> list[Row]:
+def judged_rows(shown: Mapping[str, Any], guards: Mapping[str, str]) -> list[Line]:
     """Return the report on one plan; `shown` is its object of `--json`, `guards` the guard that each step names."""
     place = shown["file"] + (f":{shown['line']}" if "line" in shown else "")
     case = f" ({shown['case_id']})" if "case_id" in shown else ""
     assurance = f", assurance {shown['assurance']}" if shown["assurance"] is not None else ""
     if any(one["code"] in _UNREADABLE for one in shown["findings"]):
-        rows = [Row(line(f"{place}{case}: unreadable", "red"))]
+        rows = [line(f"{place}{case}: unreadable", "red")]
     else:
-        said, style = ("valid", "green") if shown["valid"] else ("rejected", "red")
-        rows = [Row(line(f"{place}{case}: {said} at level {shown['level']}{assurance}", style))]
+        word = "valid" if shown["valid"] else "rejected"
+        style: Style = "green" if shown["valid"] else "red"
+        rows = [line(f"{place}{case}: {word} at level {shown['level']}{assurance}", style)]
     rows += _findings(shown["findings"])
     if shown["escalations"]:
         rows.append(_item(f"may hand over at: {', '.join(shown['escalations'])}", "dim"))
@@ -39,7 +38,7 @@ def judged_rows(shown: Mapping[str, Any], guards: Mapping[str, str]) -> list[Row
     return [*rows, *(_item(text, "cyan") for text in _about_guards(names))]
 
 
-def _findings(findings: Sequence[Found]) -> Iterator[Row]:
+def _findings(findings: Sequence[Found]) -> Iterator[Line]:
     """Yield a line for each thing that was found; advice that a line before gave already is left out."""
     alike: dict[tuple[Any, ...], list[str]] = {}
     for one in findings:
@@ -75,5 +74,5 @@ def _about_guards(names: Sequence[str]) -> Iterator[str]:
         yield f"guards of your own are allowed by name: {flags}"
 
 
-def _item(text: str, style: str = "") -> Row:
-    return Row(Text("- ").append_text(line(text, style)), 2)
+def _item(text: str, style: Style = "") -> Line:
+    return Line((Span("- "), *line(text, style).spans), 2)

@@ -1,12 +1,10 @@
 """What a run came to, for people: the proved plan, or why there is none, how far it got, and what to do next."""
 
-from rich.text import Text
-
 from actors.values.answers import TEXT, wanted
 from actors.values.findings import Code
+from actors.values.lines import BLANK, Line, Span, indented, line
 from replan.setup.command_name import program
 from replan.views.advice import provider_advice
-from replan.views.console import Row, line
 from replan.views.format import counted, money, spent
 from replan.views.plan import plan_lines, value_lines
 from replan.views.result import Result
@@ -32,34 +30,34 @@ _FLAGS = {
 _PER_CALL = ("no tokens left", "no money left")
 
 
-def outcome_lines(result: Result) -> list[Row]:
+def outcome_lines(result: Result) -> list[Line]:
     """Return the whole report."""
     if result.succeeded and result.plan is None:
         return [*_artifacts(result), *_warnings(result), _used(result)]
     if result.succeeded:
-        return [*plan_lines(result.plan), _blank(), *_warnings(result), _proof(result), _used(result)]
+        return [*plan_lines(result.plan), BLANK, *_warnings(result), _proof(result), _used(result)]
     running = "Held up" if result.held_up else "Running"
     title = {"waiting": "Waiting for you", "parked": "Parked", "running": running}.get(result.status, "No plan")
-    rows = [Row(line(f"{title}{f': {result.outcome}' if result.outcome else ''}", "bold"))]
+    rows = [line(f"{title}{f': {result.outcome}' if result.outcome else ''}", "bold")]
     if result.why and not any(one.message[:100] in result.why for one in result.findings):
-        rows.append(Row(line(result.why)))
+        rows.append(line(result.why))
     if result.question is not None:
-        rows += [_indented(part, "bold") for part in str(result.question["text"]).split("\n")]
+        rows += [indented(part, "bold") for part in str(result.question["text"]).split("\n")]
         if result.question["answer_schema"] != TEXT:
-            rows.append(_indented(f"Answer: {wanted(result.question['answer_schema'])}.", "dim"))
+            rows.append(indented(f"Answer: {wanted(result.question['answer_schema'])}.", "dim"))
         more = len(result.open_questions) - 1
         if more > 0:
             rows.append(
-                _indented(f"And {counted(more, 'more question')}: `{program()} questions {result.run_id}`.", "dim")
+                indented(f"And {counted(more, 'more question')}: `{program()} questions {result.run_id}`.", "dim")
             )
     rows += _messages(result)
     rows += _path(result)
     if result.findings and result.question is None:
-        rows += [_blank(), Row(line("The last rejection", "bold"))]
-        rows += [_indented(finding_line(one), "red") for one in result.findings[:FINDINGS_MAX]]
-    rows += [_blank(), _used(result)]
+        rows += [BLANK, line("The last rejection", "bold")]
+        rows += [indented(finding_line(one), "red") for one in result.findings[:FINDINGS_MAX]]
+    rows += [BLANK, _used(result)]
     if result.status == "finished" or result.cause:
-        rows.append(Row(line(f"Next: {_advice(result)}.", "cyan")))
+        rows.append(line(f"Next: {_advice(result)}.", "cyan"))
     return rows
 
 
@@ -84,64 +82,53 @@ def _advice(result: Result) -> str:
     return f"{_NEXT[result.outcome]}; {tree}"
 
 
-def _warnings(result: Result) -> list[Row]:
-    return [Row(line(finding_line(one), "yellow"), 3) for one in result.findings[:FINDINGS_MAX]]
+def _warnings(result: Result) -> list[Line]:
+    return [line(finding_line(finding), "yellow", hang=3) for finding in result.findings[:FINDINGS_MAX]]
 
 
-def _artifacts(result: Result) -> list[Row]:
+def _artifacts(result: Result) -> list[Line]:
     """Return what a workflow without a plan has made: the artifacts that nothing else builds on."""
-    rows: list[Row] = []
+    rows: list[Line] = []
     for step in result.path:
         if step.last:
-            rows += [Row(line(step.node, "bold")), *value_lines(step.value)]
-            rows += [_blank(), Row(line(f"Accepted by {step.guard}.", "green"))]
+            rows += [line(step.node, "bold"), *value_lines(step.value)]
+            rows += [BLANK, line(f"Accepted by {step.guard}.", "green")]
     return rows
 
 
-def _messages(result: Result) -> list[Row]:
+def _messages(result: Result) -> list[Line]:
     """Say what the user told the run, and what of it no prompt has shown yet."""
     if not result.messages:
         return []
     told = (f"{said.kind}: {said.text}{'' if said.seen else '  (not yet seen)'}" for said in result.messages)
-    return [_blank(), Row(line("You said", "bold")), *(_indented(one, "") for one in told)]
+    return [BLANK, line("You said", "bold"), *(indented(one, "") for one in told)]
 
 
-def _path(result: Result) -> list[Row]:
+def _path(result: Result) -> list[Line]:
     if not result.path:
-        return [*([_blank()] if result.messages else []), Row(line("No step was accepted."))]
-    rows = [_blank(), Row(line("Accepted so far", "bold"))]
-    for step in result.path:
-        text = Text("   ").append_text(line(step.node))
-        rows.append(Row(text.append(f"  score {step.score:.2f}", style="dim"), 3))
-    return rows
+        return [*([BLANK] if result.messages else []), line("No step was accepted.")]
+    steps = (indented(step.node) + Line((Span(f"  score {step.score:.2f}", "dim"),)) for step in result.path)
+    return [BLANK, line("Accepted so far", "bold"), *steps]
 
 
-def _proof(result: Result) -> Row:
+def _proof(result: Result) -> Line:
     """Say what the plan guard proved."""
     facts = result.proof
     if "level" not in facts:  # A guard of the user's own has its own idea of what it lets pass.
         guards = [step.guard for step in result.path if step.value == result.plan]
-        return Row(line(f"Accepted by {guards[-1] if guards else 'its guard'}.", "green"))
+        return line(f"Accepted by {guards[-1] if guards else 'its guard'}.", "green")
     said = f"Proved at level {facts['level']}"
     if facts.get("assurance") is not None:
         said += f", assurance {facts['assurance']}"
     handed = [str(step) for step in facts.get("escalations", ())]
     if handed:
         said += f"; {', '.join(handed[:8])} may hand over to a person"
-    return Row(line(f"{said}.", "green"))
+    return line(f"{said}.", "green")
 
 
-def _used(result: Result) -> Row:
+def _used(result: Result) -> Line:
     calls, tokens = counted(result.calls, "model call"), counted(result.tokens, "token")
     said = f"Run {result.run_id}: {calls}, {tokens}, {money(result.cost_usd)}"
     if result.unknown != ZERO:
         said += f"; charged as unknown: {spent(result.unknown, known=result.cost_usd is not None)}"
-    return Row(line(f"{said}.", "dim"))
-
-
-def _blank() -> Row:
-    return Row(Text(""))
-
-
-def _indented(text: str, style: str) -> Row:
-    return Row(Text("   ").append_text(line(text, style)), 3)
+    return line(f"{said}.", "dim")

@@ -1,44 +1,44 @@
 """Records as lines for people: `line_of` says what happened; `news_of` only what somebody who waits wants to know."""
 
-from typing import assert_never
+from typing import Any, assert_never
 
 from actors.guards.review import left_open
+from actors.planning.call_events import (
+    ArtifactProduced,
+    ClassificationRequested,
+    FailureClassified,
+    GenerationRequested,
+    RequestReissued,
+)
 from actors.planning.config import RunConfig
 from actors.planning.decision_event import Decided
 from actors.planning.events import (
-    ArtifactProduced,
     BranchOpened,
     BranchPruned,
+    JudgementRequested,
+    PlanningEvent,
+    Revised,
+    RunFinished,
+    RunStarted,
+    VerdictReached,
+)
+from actors.policy.table import BacktrackLevel
+from actors.run.calls import CallFailed, Settled
+from actors.run.ids import step_of
+from actors.run.inbox import MailRefused, NoteTold, RequirementTold
+from actors.run.parking import RunParked, RunResumed
+from actors.run.questions import (
     ClarificationAnswered,
     ClarificationDeclined,
     ClarificationExpired,
     ClarificationRequested,
     ClarificationWithdrawn,
-    ClassificationRequested,
-    FailureClassified,
-    GenerationFailed,
-    GenerationRequested,
-    JudgementRequested,
-    MailRefused,
-    NoteTold,
-    PlanningEvent,
-    RequestReissued,
-    RequirementTold,
-    Revised,
-    RunFinished,
-    RunParked,
-    RunResumed,
-    RunStarted,
-    Settled,
-    VerdictReached,
-    WaitEnded,
-    WaitRequested,
 )
-from actors.planning.ids import step_of
-from actors.planning.state import HOME_BUDGET
-from actors.policy.table import BacktrackLevel
+from actors.run.waits import HOME_BUDGET, WaitEnded, WaitRequested
+from actors.values.lines import Line, columns, line
 from replan.views.format import counted, stamp
 from replan.views.tree import finding_line
+from runtime.core.events import Record
 
 _SILENT = (
     ArtifactProduced,
@@ -90,7 +90,7 @@ def line_of(event: PlanningEvent, config: RunConfig | None) -> str:
         case ArtifactProduced():
             again = f", the same as {event.repeats}" if event.repeats else ""
             return f"{event.node} came after {event.elapsed:.1f} s, {counted(event.used.tokens, 'token')}{again}"
-        case GenerationFailed():
+        case CallFailed():
             return f"{event.request_id} brought no reply: {event.fault.kind}: {event.fault.message}"
         case JudgementRequested():
             return f"{event.node} goes to {event.guard}"
@@ -176,3 +176,24 @@ def _decision(event: Decided) -> str:
     decision = event.decision
     target = f" to {', '.join(decision.targets)}" if decision.targets else ""
     return f"{decision.node} => {decision.level}{target}, by rule {decision.rule}"
+
+
+def record_line(record: Record[PlanningEvent], config: RunConfig | None) -> Line:
+    """Return a record as one line: its number, its time, what happened; `config` is what its run is pinned to."""
+    return columns(f"{record.seq:>4}", stamp(record.at), line(line_of(record.event, config)))
+
+
+_DERIVED = ("request_id", "node", "step")
+"""Properties of events that are shown beside what is stored, so that readers of the JSON need not parse ids."""
+
+
+def record_to_json(record: Record[PlanningEvent]) -> dict[str, Any]:
+    """Return a record as plain data; `at` is when it was written, as ISO 8601 in UTC."""
+    event = record.event
+    values = event.model_dump(mode="json")
+    values |= {name: value for name in _DERIVED if isinstance(value := getattr(event, name, None), str)}
+    if isinstance(event, Decided):
+        values["targets"] = list(event.decision.targets)
+    # The event's own `at` is when it was heard of, which is the same moment in another format.
+    values.pop("at", None)
+    return {"seq": record.seq, "at": stamp(record.at), "epoch": record.epoch, **values}

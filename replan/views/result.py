@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from actors.planning.advance import given_up
-from actors.planning.questions import Question
-from actors.planning.state import Node, Said, State
+from actors.planning.state import Node, PlanningState, State
+from actors.run.calls import given_up
+from actors.run.inbox import UserMessage
+from actors.run.questions import Question
 from actors.search.moves import Search
 from actors.values.findings import Finding
 from replan.views.format import stamp
@@ -59,7 +60,7 @@ class Result:
     findings: tuple[Finding, ...]
     question: dict[str, Any] | None = None
     open_questions: tuple[str, ...] = ()
-    messages: tuple[Said, ...] = ()
+    messages: tuple[UserMessage, ...] = ()
     cause: str = ""
     goes_back: bool = True
     fault: Fault | None = None
@@ -101,42 +102,43 @@ class Result:
         return shown
 
 
-def result_of(run: str, state: State, status: str, heard: State | None = None) -> Result:
+def result_of(run: str, state: PlanningState, status: str, heard: PlanningState | None = None) -> Result:
     """Return the result of a run in a state; `status` is its row's.
 
     `heard` is the state with what people have said meanwhile: it tells the messages, and which questions are open.
     """
     heard = heard or state
-    path = best_path(state)
+    begun = state if isinstance(state, State) else None
+    path = () if begun is None else best_path(begun)
     # What is under way is not used yet; where nobody waits for it any more, it may have been charged.
-    ledger = state.ledger
+    ledger = state.run.ledger
     charged = ledger.spent + ledger.unknown if status == "running" else ledger.committed
-    finished = state.finished
+    finished = state.run.finished
     won = finished is not None and finished.outcome == "success"
-    plans = [node for node in path if _is_plan(state, node)]
-    questions = [one for one in heard.asked.values() if one.open]
-    known = state.config is not None and state.config.price is not None
-    held = state.parked_why if status in ("parked", "running") else ""
+    plans = [node for node in path if begun is not None and _is_plan(begun, node)]
+    questions = [question for question in heard.run.questions.values() if question.open]
+    known = begun is not None and begun.config.price is not None
+    held = state.run.parked_reason if status in ("parked", "running") else ""
     return Result(
         run_id=run,
         status=status,
         outcome=str(finished.outcome) if finished else "",
         why=finished.why if finished else held,
-        cause=finished.cause if finished else "home_budget" if held and not state.handover else "",
-        goes_back=state.config is None or state.config.search is not Search.LINEAR,
-        fault=given_up(state) if finished and finished.cause == "provider" else None,
+        cause=finished.cause if finished else "home_budget" if held and not state.run.handover else "",
+        goes_back=begun is None or begun.config.search is not Search.LINEAR,
+        fault=given_up(state.run.calls) if finished and finished.cause == "provider" else None,
         calls=charged.calls,
         tokens=charged.tokens,
         cost_usd=charged.micro_usd / MICRO if known else None,
         unknown=charged - ledger.spent,
-        revision=state.revision,
+        revision=0 if begun is None else begun.revision,
         plan=_value(plans[-1]) if won and plans else None,
         proof=plans[-1].verdict.facts if won and plans and plans[-1].verdict else {},
         path=tuple(_path_steps(path)),
-        findings=_findings(state, path, won=won),
-        question=question_json(run, state, questions[0]) if questions else None,
+        findings=() if begun is None else _findings(begun, path, won=won),
+        question=question_json(run, heard, questions[0]) if questions and isinstance(heard, State) else None,
         open_questions=tuple(question_name(run, one) for one in questions),
-        messages=heard.said,
+        messages=heard.run.messages,
     )
 
 
@@ -168,13 +170,13 @@ def best_path(state: State) -> tuple[Node, ...]:
     """Return the accepted nodes that stand together: all that is accepted now, or the longest that ever was (S36)."""
     passed = [node for node in state.nodes.values() if node.verdict is not None and node.verdict.passed]
     best: tuple[Node, ...] = tuple(
-        state.nodes[slot.accepted] for slot in state.progress.values() if slot.accepted is not None
+        state.nodes[slot.accepted] for slot in state.latest.progress.values() if slot.accepted is not None
     )
     for node in passed:
         path = _with_parents(state, node)
         if _rank(path) > _rank(best):
             best = path
-    place = {step: number for number, step in enumerate(state.progress)}
+    place = {step: number for number, step in enumerate(state.latest.progress)}
     return tuple(sorted(best, key=lambda node: place[node.step]))
 
 
@@ -209,7 +211,7 @@ def _findings(state: State, path: tuple[Node, ...], *, won: bool) -> tuple[Findi
 
 
 def _is_plan(state: State, node: Node) -> bool:
-    return state.config is not None and state.config.roles.get(node.step) == "plan"
+    return state.config.roles.get(node.step) == "plan"
 
 
 def _value(node: Node) -> Any:

@@ -1,63 +1,56 @@
 """The search tree for people: every attempt, and for every step back the finding, the rule, how far, and the cost."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from rich.text import Text
-from rich.tree import Tree
-
-from actors.planning.events import FailureClassified
+from actors.planning.call_events import FailureClassified
 from actors.policy.decide import Decision
 from actors.values.findings import Finding
+from actors.values.lines import Line, LineTree, Span, Style, line
 from replan.views.attempts import Attempt, roots
-from replan.views.console import line
 from replan.views.format import counted, spent
 from runtime.core.ledger import ZERO
 
 FINDINGS_MAX = 3
 """Findings under one attempt; the rest are counted."""
 
-_STYLES = {"accepted": "green", "rejected": "red", "superseded": "dim", "pending": "yellow"}
-_SAID = {"superseded": "accepted", "pending": "under way"}
+_STYLES: Mapping[str, Style] = {"accepted": "green", "rejected": "red", "superseded": "dim", "pending": "yellow"}
+_STATUS_WORDS = {"superseded": "accepted", "pending": "under way"}
 
 
-def search_tree(title: str, found: list[Attempt], *, brief: bool = False) -> Tree:
-    """Return the tree. `brief` leaves out what only a reader with time wants: the warnings, and the rules' reasons."""
-    tree = Tree(line(title, "bold"), guide_style="dim")
-    for branch in roots(found):
-        _grow(tree, branch, brief=brief)
-    return tree
+def search_tree(title: str, shown: list[Attempt], *, brief: bool = False) -> LineTree:
+    """Return the attempts as a tree of lines; `brief` leaves out the warnings and the reasons of the rules."""
+    return LineTree(line(title, "bold"), tuple(_subtree(branch, brief=brief) for branch in roots(shown)))
 
 
-def _grow(tree: Tree, branch: tuple[Attempt, list[Any]], *, brief: bool) -> None:
-    attempt, below = branch
-    grown = tree.add(_label(attempt))
-    for text in _explained(attempt, brief=brief):
-        grown.add(text)
-    for child in below:
-        _grow(grown, child, brief=brief)
+def _subtree(branch: tuple[Attempt, list[Any]], *, brief: bool) -> LineTree:
+    attempt, children = branch
+    explanation = [LineTree(text) for text in _explanation(attempt, brief=brief)]
+    return LineTree(_label(attempt), (*explanation, *(_subtree(child, brief=brief) for child in children)))
 
 
-def _label(attempt: Attempt) -> Text:
+def _label(attempt: Attempt) -> Line:
     node = attempt.node
-    text = line(node.node)
-    text.append(f"  {_said(attempt)}", style=_STYLES[node.status])
+    spans = [*line(node.node).spans, Span(f"  {_status_word(attempt)}", _STYLES[node.status])]
     if node.verdict is not None:
         score = "" if node.verdict.passed else f", score {node.verdict.score:.2f}"
-        text.append(" ").append_text(line(f"by {node.verdict.guard}{score}", "dim"))
+        spans += [Span(" "), *line(f"by {node.verdict.guard}{score}", "dim").spans]
     if attempt.child is not None:
-        text.append(", ").append_text(line(f"run {attempt.child}", "dim"))
+        spans += [Span(", "), *line(f"run {attempt.child}", "dim").spans]
     if node.status == "superseded" and node.verdict is not None:
-        text.append(", made void later", style="dim")
+        spans.append(Span(", made void later", "dim"))
     if attempt.used.tokens or attempt.used.calls > 1:
-        text.append(f" ({spent(attempt.used, known=attempt.cost_known).removeprefix('1 call, ')})", style="dim")
+        cost = spent(attempt.used, known=attempt.cost_known).removeprefix("1 call, ")
+        spans.append(Span(f" ({cost})", "dim"))
     if attempt.unknown != ZERO:
-        text.append(f" (charged as unknown: {spent(attempt.unknown, known=attempt.cost_known)})", style="yellow")
+        cost = spent(attempt.unknown, known=attempt.cost_known)
+        spans.append(Span(f" (charged as unknown: {cost})", "yellow"))
     if node.repeats is not None:
-        text.append(" ").append_text(line(f"repeats {node.repeats}", "yellow"))
-    return text
+        spans += [Span(" "), *line(f"repeats {node.repeats}", "yellow").spans]
+    return Line(tuple(spans))
 
 
-def _said(attempt: Attempt) -> str:
+def _status_word(attempt: Attempt) -> str:
     node = attempt.node
     if node.status == "pending" and attempt.over:
         return "without a verdict"
@@ -67,16 +60,19 @@ def _said(attempt: Attempt) -> str:
         return "interrupted" if node.artifact is None else "not judged yet"
     if node.status == "superseded" and node.verdict is None:
         return "withdrawn"
-    return _SAID.get(node.status, node.status)
+    return _STATUS_WORDS.get(node.status, node.status)
 
 
-def _explained(attempt: Attempt, *, brief: bool) -> list[Text]:
-    findings = [one for one in attempt.findings if one.severity == "error" or not brief]
-    lines = [line(finding_line(one), "red" if one.severity == "error" else "yellow") for one in findings[:FINDINGS_MAX]]
+def _explanation(attempt: Attempt, *, brief: bool) -> list[Line]:
+    findings = [finding for finding in attempt.findings if finding.severity == "error" or not brief]
+    lines = [
+        line(finding_line(finding), "red" if finding.severity == "error" else "yellow")
+        for finding in findings[:FINDINGS_MAX]
+    ]
     if len(findings) > FINDINGS_MAX:
         lines.append(line(f"and {counted(len(findings) - FINDINGS_MAX, 'more finding')}", "dim"))
     if attempt.node.decision is not None:
-        lines += [line(text, "cyan") for text in _decided(attempt, brief=brief)]
+        lines += [line(text, "cyan") for text in _decision_lines(attempt, brief=brief)]
     return lines
 
 
@@ -87,7 +83,7 @@ def finding_line(finding: Finding) -> str:
     return f"{warning}{finding.code}{place}: {finding.message}"
 
 
-def _decided(attempt: Attempt, *, brief: bool) -> list[str]:
+def _decision_lines(attempt: Attempt, *, brief: bool) -> list[str]:
     decision, node = attempt.node.decision, attempt.node
     assert decision is not None
     target = f" to {', '.join(decision.targets)}" if attempt.went_back and decision.level != "clarify" else ""
@@ -106,12 +102,12 @@ def _decided(attempt: Attempt, *, brief: bool) -> list[str]:
     return lines
 
 
-def _classified(said: FailureClassified, decision: Decision) -> str:
-    """Say what a classifier answered, and whether it counted."""
-    if said.cause is None:
+def _classified(classification: FailureClassified, decision: Decision) -> str:
+    """Return what the classifier answered, and whether the decision used it."""
+    if classification.cause is None:
         return "a model was asked for the cause and gave no code; the table decides"
-    heeded = "which selects the rule" if decision.classified else "so the table decides"
-    return f"a model was asked for the cause: {said.cause}, {heeded}"
+    use = "which selects the rule" if decision.classified else "so the table decides"
+    return f"a model was asked for the cause: {classification.cause}, {use}"
 
 
 def _wasted(attempt: Attempt) -> str:

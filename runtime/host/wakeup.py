@@ -33,6 +33,10 @@ class WakeSockets:
         """Wake every host of the home; return how many there are. Never blocks, and never fails."""
         return sum(map(_ring, self._sockets()))
 
+    def count(self) -> int:
+        """Return how many hosts serve the home, without waking one. Never blocks, and never fails."""
+        return sum(map(_is_open, self._sockets()))
+
     @asynccontextmanager
     async def hung(self, heard: Callable[[], object], nursery: trio.Nursery) -> AsyncIterator[None]:
         """Hang up a bell of one's own, and call `heard` whenever it is rung; a task for it runs in `nursery`.
@@ -72,13 +76,24 @@ async def _listen(bell: trio.socket.SocketType, heard: Callable[[], object]) -> 
             heard()
 
 
+def _is_open(path: Path) -> bool:
+    """Tell whether a process listens at a socket. One that nobody listens at is removed."""
+    return _send(path, b"")
+
+
 def _ring(path: Path) -> bool:
+    return _send(path, b"\0")
+
+
+def _send(path: Path, data: bytes) -> bool:
+    """Connect to a socket, send data if there is any, and tell whether a process listens there."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as bell:
         bell.setblocking(False)
         try:
             with _short(path) as name:
                 bell.connect(name)
-                bell.send(b"\0")
+                if data:
+                    bell.send(data)
         except BlockingIOError:
             return True  # So many have rung already that the host is awake.
         except ConnectionRefusedError:

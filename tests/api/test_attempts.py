@@ -30,7 +30,7 @@ async def test_the_attempts_of_a_step_are_had_in_their_order_from_any_journal(ki
         judge=lambda request, _: rejected(left.pop(0)) if request.step == "g_plan" and left else passed(),
     )
     world.begin()
-    while "g_recon/v2.a1" not in world.state.generations:
+    while "g_recon/v2.a1" not in world.state.run.calls.open:
         world.answer(world.doable()[0])
     other = World(pinned(SEEDS), judge=lambda *_: passed())
     other.begin()
@@ -47,9 +47,9 @@ async def test_the_attempts_of_a_step_are_had_in_their_order_from_any_journal(ki
         ]
     for step in SEEDS:
         nodes = [event.node for event in world.events if event.kind == "artifact_produced"]
-        made = [node.node for node in state.of(step) if node.artifact is not None][::-1]
+        made = [node.node for node in state.attempts_at(state.latest, step) if node.artifact is not None][::-1]
         assert made == [node for node in nodes if node.startswith(f"{step}/")], "in the order of their making"
-        assert context_for(state, step) == context_for(world.state, step)
-        assert [node for node in begun.of(step) if node.artifact is not None] == []
-    assert [node.node for node in state.of("g_plan")][::-1] == ["g_plan/v1.a1", "g_plan/v2.a1"]
-    assert list(begun.of("g_plan")) == []
+        assert context_for(state, state.latest, step) == context_for(world.state, world.state.latest, step)
+        assert [node for node in begun.attempts_at(begun.latest, step) if node.artifact is not None] == []
+    assert [node.node for node in state.attempts_at(state.latest, "g_plan")][::-1] == ["g_plan/v1.a1", "g_plan/v2.a1"]
+    assert list(begun.attempts_at(begun.latest, "g_plan")) == []

@@ -6,9 +6,11 @@ import pytest
 import trio
 import yaml
 
-from actors.config.check import DEPTH_MAX, check_workflow
 from actors.config.model_spec import parse_model_spec
-from actors.planning.events import ArtifactProduced, Decided, GenerationRequested, VerdictReached
+from actors.config.workflow_check import DEPTH_MAX, check_workflow
+from actors.planning.call_events import ArtifactProduced, GenerationRequested
+from actors.planning.decision_event import Decided
+from actors.planning.events import VerdictReached
 from actors.planning.ids import child_run, is_child
 from replan.cli.exits import Exit, exit_of_result
 from replan.runs.engine import CODEC, DriveOptions, Engine
@@ -96,7 +98,7 @@ async def test_the_plan_of_the_run_is_the_artifact_and_what_it_took_is_charged(j
     assert is_child(child)
     assert (await home.runs())[child].detail == "success"
     state, _ = await home.engine.load(child)
-    assert (state.specification != PROBLEM, state.ledger.limits.calls) == (True, 2)
+    assert (state.specification != PROBLEM, state.run.ledger.limits.calls) == (True, 2)
     assert PROBLEM.strip() in state.specification, "what the step builds on is told with the problem"
 
 
@@ -131,7 +133,7 @@ async def test_a_run_gets_no_more_calls_than_are_left(journal, tmp_path):
     result = await home.engine.begin(home.job, run="top")
     assert (result.outcome, result.calls) == ("budget_exhausted", 2)
     state, _ = await home.engine.load(child_run("top", "g_plan/v1.a1"))
-    assert (state.ledger.limits.calls, state.finished.outcome) == (1, "budget_exhausted")
+    assert (state.run.ledger.limits.calls, state.run.finished.outcome) == (1, "budget_exhausted")
 
 
 async def test_what_a_child_takes_is_booked_once_for_the_whole_home(journal, tmp_path):
@@ -188,12 +190,12 @@ async def test_a_child_that_has_finished_is_taken_and_not_asked_again(journal, t
 
         await home.engine.begin(home.job, DriveOptions(on_record=kill), run="top")
     state, _ = await home.engine.load("top")
-    [opened] = state.generations.values()
+    [opened] = state.run.calls.open.values()
     [work] = home.engine.machine.outstanding(state).values()
     brief = home.engine.machine.brief(state, work)
     async with home.engine._model(state.config.model, {}) as model:
         below = await home.engine._child(model, DriveOptions(), brief)
-    assert below.finished.outcome == "success"
+    assert below.run.finished.outcome == "success"
     result = await home.engine.resume("top")
     assert (result.outcome, result.plan, result.calls) == ("success", plan(), 3)
     assert opened.request.try_number == 1

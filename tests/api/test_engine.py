@@ -159,7 +159,7 @@ async def test_active_time_runs_out_and_waiting_for_people_does_not_count(autoju
         result = await one.resume("first")
         assert (result.outcome, result.why) == ("budget_exhausted", "no active time left")
         assert 2 <= result.calls <= 4, "calls of three seconds, in eight"
-        assert "--active-time" in "".join(row.text.plain for row in outcome_lines(result))
+        assert "--active-time" in "".join(row.plain for row in outcome_lines(result))
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ async def test_a_run_that_ran_out_names_the_flag_for_more(autojump_clock, tmp_pa
     async with engine(toys(rejected("toy.wrong"))) as one:
         result = await one.begin(work, run="first")
     assert result.outcome == "budget_exhausted"
-    assert f"with more {flag};" in outcome_lines(result)[-1].text.plain
+    assert f"with more {flag};" in outcome_lines(result)[-1].plain
 
 
 @pytest.mark.parametrize("faults", [0, 1, 2])

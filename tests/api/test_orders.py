@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from actors.planning.events import GenerationRequested
+from actors.planning.call_events import GenerationRequested
 from actors.planning.ids import child_run
 from replan.runs.engine import CODEC, DriveOptions
 from runtime.core.clock import SystemClock

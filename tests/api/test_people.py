@@ -7,6 +7,7 @@ import replan
 from replan.runs.engine import DriveOptions, Engine
 from runtime.core.errors import Held, RunNotFound
 from runtime.drive.options import Stop
+from tests.support.worlds import always_hosted
 
 THIN = "Make it better, please."
 
@@ -63,7 +64,7 @@ async def test_what_a_host_writes_that_hears_the_answer_first_is_told_all_the_sa
 
     asked = []
     monkeypatch.setattr(Engine, "resume", late)
-    monkeypatch.setattr(Engine, "hosted", property(lambda engine: True))
+    monkeypatch.setattr(Engine, "hosted", always_hosted)
     async with replan.start(THIN, model="rules", home=tmp_path, ask=ask) as run:
         records = [record async for record in run]
         result = await run.result()
@@ -85,7 +86,7 @@ async def test_a_run_whose_host_was_faster_and_cannot_drive_it_goes_on_here(tmp_
         return await resume(engine, run, *manner)
 
     monkeypatch.setattr(Engine, "resume", late)
-    monkeypatch.setattr(Engine, "hosted", property(lambda engine: True))
+    monkeypatch.setattr(Engine, "hosted", always_hosted)
     with trio.fail_after(30):
         async with replan.start(THIN, model="rules", home=tmp_path, ask=lambda question: "It fails.") as run:
             records = [record async for record in run]
@@ -104,7 +105,7 @@ async def test_a_run_that_is_taken_and_left_while_it_is_about_to_be_driven_is_to
 
     async def late(engine, run):
         loaded = await load(engine, run)
-        if loaded[0].questions and faster and await engine.journal.inbox(run):
+        if loaded[0].run.open_questions and faster and await engine.journal.inbox(run):
             stop = Stop()
             stop.park.set()
             faster.pop()

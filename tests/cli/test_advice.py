@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from actors.planning import advance
+from actors.run import calls
 from replan.views.advice import provider_advice
 from runtime.models.port import Fault, FaultKind
 from tests.cli.cases import LOST
@@ -37,7 +37,7 @@ def test_every_fault_has_a_next_step_of_its_own():
 def test_a_run_that_a_fault_ended_says_the_next_step_and_counts_tries_only_where_there_were_more(
     replan, problem, scripted, monkeypatch, kind
 ):
-    monkeypatch.setattr(advance, "BACKOFF_FIRST", 0.001)
+    monkeypatch.setattr(calls, "BACKOFF_FIRST", 0.001)
     done = replan("run", problem, "-m", scripted({"g_plan": [{"fault": kind.value}] * 5}), "-w", "single")
     assert done.exit_code == 4
     step = next(line for line in done.stdout.splitlines() if line.startswith("Next: "))
@@ -72,7 +72,7 @@ def test_a_run_that_the_home_has_no_more_budget_for_is_advised_to_wait_or_to_rai
     ],
 )
 def test_a_servers_status_leads_to_the_step_that_fits(replan, problem, monkeypatch, *, status, code, words):
-    monkeypatch.setattr(advance, "BACKOFF_FIRST", 0.001)
+    monkeypatch.setattr(calls, "BACKOFF_FIRST", 0.001)
     answer = Answer(status=status, body=json.dumps({"error": {"message": "no", "code": code}}).encode())
     with serve(lambda _b, _h, _n: answer) as server:
         wire(monkeypatch, server.base_url)

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 import trio
 
-from actors.config.resolve import shipped_workflows
+from actors.config.loader import shipped_workflows
 from actors.planning.config import read_config
 from actors.planning.events import RunStarted
 from replan.runs.home import open_home

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from actors.guards.catalogue import BUILT_IN
+from actors.guards.built_in import BUILT_IN
 from replan.setup.command_name import program
 from tests.cli.cases import ANALYSIS, ASKING, PLAN
 from tests.cli.conftest import ROOT, run_id

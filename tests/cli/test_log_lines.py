@@ -51,8 +51,7 @@ def test_a_line_says_the_branch_that_a_record_is_about_as_a_whole(searched):
 
 
 def test_a_run_that_is_only_admitted_is_logged_too(replan, home, problem, monkeypatch):
-    monkeypatch.setattr("replan.runs.engine.Engine.hosted", True)
-    monkeypatch.setattr("runtime.host.wakeup.WakeSockets.ring", lambda _: 1)
+    monkeypatch.setattr("runtime.host.wakeup.WakeSockets.count", lambda _: 1)
     assert replan("run", problem, "-m", "rules", "--detach").exit_code == 0
     (line,) = [json.loads(row) for row in (home / "log.jsonl").read_text().splitlines()]
     assert (line["event"], line["seq"]) == ("run_started", 1)

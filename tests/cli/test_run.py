@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from actors.guards.catalogue import BUILT_IN
-from actors.planning import advance
+from actors.guards.built_in import BUILT_IN
+from actors.run import calls
 from tests.cli.cases import (
     ANALYSIS,
     BACKTRACKS,
@@ -190,7 +190,7 @@ def test_a_refused_key_is_exit_4(replan, problem, monkeypatch):
 
 
 def test_a_server_that_cannot_be_reached_is_exit_4_after_five_tries(replan, problem, monkeypatch):
-    monkeypatch.setattr(advance, "BACKOFF_FIRST", 0.001)
+    monkeypatch.setattr(calls, "BACKOFF_FIRST", 0.001)
     wire(monkeypatch, "http://127.0.0.1:9/v1")
     done = replan("run", problem, "-m", "gpt-test", "-w", "single")
     assert done.exit_code == 4

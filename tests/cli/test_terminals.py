@@ -9,7 +9,7 @@ import termios
 import pytest
 from rich.cells import cell_len
 
-from replan.views.screen import NARROWEST, folded, width_of
+from replan.cli.terminal.width import NARROWEST, folded, width_of
 from tests.cli.cases import ANALYSIS, ASKING, PLAN
 from tests.cli.test_processes import Terminal
 

@@ -82,7 +82,7 @@ def test_the_same_answer_twice_is_fine_and_another_one_is_not(replan, waiting):
     again = replan("answer", f"{waiting}/q1", "3.12")
     assert again.exit_code == 0
     assert "was answered so before" in again.stderr
-    refused(replan("answer", f"{waiting}/q1", "3.13"), "another answer", "stands")
+    refused(replan("answer", f"{waiting}/q1", "3.13"), "another answer", "counts")
     assert replan("resume", waiting).exit_code == 0
     assert "go on with" not in replan("answer", f"{waiting}/q1", "3.12").stderr
 

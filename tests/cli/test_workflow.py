@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 import yaml
 
-from actors.config.resolve import shipped_workflows
+from actors.config.loader import shipped_workflows
 from actors.config.workflow import Workflow
 from replan.setup.data_files import data_root
 from tests.cli.test_inputs import refused

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from actors.config.check import check_workflow
-from actors.config.resolve import load_workflow, read_workflow
+from actors.config.loader import load_workflow, read_workflow
 from actors.config.step_prompts import entry_for
 from actors.config.workflow import MODEL_GENERATORS, validate_names
-from actors.guards.catalogue import BUILT_IN
+from actors.config.workflow_check import check_workflow
+from actors.guards.built_in import BUILT_IN
 from actors.guards.composite_spec import Composite
 from replan.setup.plugins import BUILT_IN_GENERATORS
 from runtime.core.errors import UsageProblem

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from actors.config.content_hash import content_ref
+from actors.config.loader import load_workflow
 from actors.config.plan_files import read_settings
-from actors.config.reference import content_ref
-from actors.config.resolve import load_workflow
 from actors.config.workflow import Workflow
 from runtime.core.errors import UsageProblem
 from tests.support.artifacts import plan

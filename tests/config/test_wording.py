@@ -6,7 +6,7 @@ import re
 import pytest
 from pydantic import ValidationError
 
-from actors.files.explain import FORMS, explain
+from actors.files.validation_errors import PATTERN_MEANINGS, usage_problem
 from actors.files.yaml_document import parse_document
 from actors.policy.table import Policy
 from actors.rules.tables import Rules
@@ -52,11 +52,11 @@ def test_each_kind_of_mistake_has_plain_words(text, said):
     document = parse_document(text, "p.yaml")
     with pytest.raises(ValidationError) as caught:
         Policy.model_validate(document.value)
-    assert str(explain(caught.value, document)) == said
+    assert str(usage_problem(caught.value, document)) == said
 
 
 def test_every_pattern_of_a_file_has_words():
     """A slot of the prompts is no form of a whole text, and has its own check."""
     schemas = json.dumps([model.model_json_schema() for model in (*SCHEMAS.values(), Rules)])
     patterns = {json.loads(f'"{found}"') for found in re.findall(r'"pattern": "(.*?)"[,}]', schemas)}
-    assert patterns - {r"\{feedback\}"} == FORMS.keys()
+    assert patterns - {r"\{feedback\}"} == PATTERN_MEANINGS.keys()

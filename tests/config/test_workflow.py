@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from actors.config.workflow import STEPS_MAX, Workflow, validate_names
-from actors.files.explain import explain
+from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import parse_document
 from actors.guards.composite_spec import Composite
 from runtime.core.errors import UsageProblem
@@ -18,7 +18,7 @@ def load(text: str) -> Workflow:
     try:
         return Workflow.model_validate(document.value)
     except ValidationError as error:
-        raise explain(error, document) from None
+        raise usage_problem(error, document) from None
 
 
 def problem(text: str) -> str:

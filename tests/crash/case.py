@@ -8,14 +8,9 @@ from typing import Any
 
 import trio
 
-from actors.planning.events import (
-    ClassificationRequested,
-    GenerationRequested,
-    PlanningEvent,
-    Replied,
-    RequestReissued,
-    Settled,
-)
+from actors.planning.call_events import ClassificationRequested, GenerationRequested, RequestReissued
+from actors.planning.events import PlanningEvent
+from actors.run.calls import Replied, Settled
 from replan.runs.engine import CODEC, Engine
 from replan.views.result import Result, result_of
 from runtime.core.clock import SystemClock

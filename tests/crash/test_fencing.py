@@ -16,7 +16,8 @@ from typing import Any
 import apsw
 import pytest
 
-from actors.planning.events import ClarificationRequested, RunFinished
+from actors.planning.events import RunFinished
+from actors.run.questions import ClarificationRequested
 from replan.cli.exits import Exit
 from tests.crash.case import Case
 from tests.journal.behind import change

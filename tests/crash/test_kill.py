@@ -14,16 +14,10 @@ from typing import Any
 
 import pytest
 
-from actors.planning.events import (
-    ClassificationRequested,
-    GenerationFailed,
-    GenerationRequested,
-    PlanningEvent,
-    Replied,
-    RequestReissued,
-    RunFinished,
-)
-from actors.planning.ids import call_of
+from actors.planning.call_events import ClassificationRequested, GenerationRequested, RequestReissued
+from actors.planning.events import PlanningEvent, RunFinished
+from actors.run.calls import CallFailed, Replied
+from actors.run.ids import call_of
 from replan.setup.data_files import data_root
 from replan.views.result import Result
 from runtime.core.crash_points import LABELS
@@ -88,7 +82,7 @@ def lost(events: list[PlanningEvent]) -> int:
                 opened.add(event.request_id)
             case RequestReissued():
                 opened = opened - {event.replaces} | {event.again.request_id}
-            case Replied() | GenerationFailed():
+            case Replied() | CallFailed():
                 opened.discard(event.request_id)
             case _:
                 pass

@@ -5,7 +5,6 @@ import pytest
 from actors.config.workflow import STEPS_MAX, Workflow
 from actors.guards.plan_settings import Settings
 from actors.handlers.handlers import INLINE_BYTES_MAX
-from actors.planning.advance import BACKOFF_FIRST, BACKOFF_TOTAL_MAX, TRIES_MAX
 from actors.planning.prompt_context import PREVIEW_MAX
 from actors.plans.plan import RETRY_BUDGET_DEFAULT, TOTAL_RETRY_BUDGET_DEFAULT
 from actors.prompting.render import (
@@ -14,6 +13,7 @@ from actors.prompting.render import (
     FEEDBACK_BYTES_MAX,
     SPECIFICATION_BYTES_MAX,
 )
+from actors.run.calls import BACKOFF_FIRST, BACKOFF_TOTAL_MAX, TRIES_MAX
 from replan.cli.logfile import LOG_BYTES_MAX
 from runtime.drive.options import LeaseTerms
 from runtime.drive.supervisor import GRACE_SECONDS

@@ -53,7 +53,11 @@ def bench(workflow, search, lens, seed, name="base"):
 def story(state):
     """Return all that was attempted, and how it was judged and paid."""
     nodes = [(n.node, n.status, n.verdict, n.artifact and n.artifact.content, n.used) for n in state.nodes.values()]
-    return state.finished and state.finished.outcome, state.ledger.spent, sorted(nodes, key=lambda node: node[0])
+    return (
+        state.run.finished and state.run.finished.outcome,
+        state.run.ledger.spent,
+        sorted(nodes, key=lambda node: node[0]),
+    )
 
 
 @pytest.mark.parametrize(("workflow", "search", "lens"), PIPELINES)

@@ -1,4 +1,4 @@
-"""The guards of analysis, recon, strategy and critique: what they accept, what they report, and that they are total."""
+"""The guards of analysis, recon, strategy and critique: what they accept and report, and that they are total."""
 
 import json
 
@@ -58,14 +58,14 @@ JSON = st.recursive(
 
 
 def judge(name, value, *, text=TEXT, answers=(), **config):
-    """Return a guard's verdict about a value, or about raw content if it is a text."""
+    """Return a guard's verdict on a JSON value, or on raw content if it is a string."""
     content = value if isinstance(value, str) else json.dumps(value)
     artifact = Artifact(artifact_id="a1", step=f"g_{name}", content=content)
     context = Context(specification=text, clarifications=tuple(Clarified("?", answer) for answer in answers))
     return MODULES[name].make(config)(artifact, context)
 
 
-def found(verdict):
+def findings_of(verdict):
     """Return the verdict's findings as (code, where, severity)."""
     return [(finding.code, finding.where, finding.severity) for finding in verdict.findings]
 
@@ -78,30 +78,30 @@ def test_a_good_artifact_passes_without_findings(name):
 
 @pytest.mark.parametrize(("name", "key"), [case for case in CASES if case[1] != "problem_type_match"])
 def test_a_missing_field_is_named(name, key):
-    """Null is as good as missing."""
+    """Null counts as missing."""
     without = {field: value for field, value in GOOD[name].items() if field != key}
     for value in (without, {**without, key: None}):
         verdict = judge(name, value)
         assert not verdict.passed
         assert verdict.score < 1
-        assert (Code.MISSING, key, "error") in found(verdict)
+        assert (Code.MISSING, key, "error") in findings_of(verdict)
 
 
 @pytest.mark.parametrize(("name", "key"), CASES)
 def test_a_wrong_type_is_named(name, key):
     verdict = judge(name, {**GOOD[name], key: {"a": 1}})
     kind = "list" if isinstance(GOOD[name][key], list) else "text"
-    assert (Code.TYPE, key, "error") in found(verdict)
+    assert (Code.TYPE, key, "error") in findings_of(verdict)
     assert verdict.findings[0].message == f"{key} must be a {kind}, not an object"
 
 
 @pytest.mark.parametrize(("name", "key"), [(name, key) for name, key in CASES if isinstance(GOOD[name][key], list)])
 def test_every_bad_item_of_a_list_is_named(name, key):
-    """A text in place of a list is no list of its letters."""
+    """A text in place of a list is not split into its characters."""
     verdict = judge(name, {**GOOD[name], key: ["fails", 3, " "]})
-    assert (Code.TYPE, f"{key}[1]", "error") in found(verdict)
-    assert (Code.EMPTY, f"{key}[2]", "error") in found(verdict)
-    assert (Code.TYPE, key, "error") in found(judge(name, {**GOOD[name], key: "fails"}))
+    assert (Code.TYPE, f"{key}[1]", "error") in findings_of(verdict)
+    assert (Code.EMPTY, f"{key}[2]", "error") in findings_of(verdict)
+    assert (Code.TYPE, key, "error") in findings_of(judge(name, {**GOOD[name], key: "fails"}))
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_every_bad_item_of_a_list_is_named(name, key):
 )  # fmt: skip
 def test_these_must_not_be_empty(name, key):
     empty = [] if isinstance(GOOD[name][key], list) else "  "
-    assert (Code.EMPTY, key, "error") in found(judge(name, {**GOOD[name], key: empty}))
+    assert (Code.EMPTY, key, "error") in findings_of(judge(name, {**GOOD[name], key: empty}))
 
 
 @pytest.mark.parametrize(
@@ -121,12 +121,12 @@ def test_these_must_not_be_empty(name, key):
      ("analysis", "language", 41 * "x")],
 )  # fmt: skip
 def test_a_value_outside_of_the_closed_set_is_named(name, key, bad):
-    assert found(judge(name, {**GOOD[name], key: bad})) == [(Code.CHOICE, key, "error")]
+    assert findings_of(judge(name, {**GOOD[name], key: bad})) == [(Code.CHOICE, key, "error")]
 
 
 def test_all_findings_come_at_once():
     verdict = judge("analysis", {"problem_type": "bug", "severity": 3, "key_signals": [], "note": 1})
-    assert {(code, where) for code, where, _ in found(verdict)} == {
+    assert {(code, where) for code, where, _ in findings_of(verdict)} == {
         (Code.CHOICE, "problem_type"),
         (Code.MISSING, "language"),
         (Code.TYPE, "severity"),
@@ -139,10 +139,9 @@ def test_all_findings_come_at_once():
 
 
 def test_the_score_is_the_share_of_checks_that_passed():
-    one, three = (
-        {**GOOD["analysis"], **dict.fromkeys(keys)} for keys in (["language"], ["language", "severity", "rationale"])
-    )
-    assert 1 > judge("analysis", one).score > judge("analysis", three).score > 0
+    one_missing = {**GOOD["analysis"], "language": None}
+    three_missing = {**one_missing, "severity": None, "rationale": None}
+    assert 1 > judge("analysis", one_missing).score > judge("analysis", three_missing).score > 0
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -150,14 +149,14 @@ def test_unknown_keys_warn_and_do_not_reject(name):
     verdict = judge(name, {**GOOD[name], "note": "x"})
     assert verdict.passed
     assert verdict.score == 1
-    assert found(verdict) == [(Code.UNKNOWN, "note", "warning")]
+    assert findings_of(verdict) == [(Code.UNKNOWN, "note", "warning")]
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_open_questions_reject_with_the_question_as_the_message(name):
     verdict = judge(name, {**GOOD[name], "open_questions": ["Which page?", "Since when?"]})
     assert not verdict.passed
-    assert found(verdict) == [(Code.OPEN_QUESTION, f"open_questions[{place}]", "error") for place in (0, 1)]
+    assert findings_of(verdict) == [(Code.OPEN_QUESTION, f"open_questions[{index}]", "error") for index in (0, 1)]
     assert [finding.message for finding in verdict.errors] == ["Which page?", "Since when?"]
     assert judge(name, {**GOOD[name], "open_questions": []}).findings == ()
 
@@ -173,7 +172,7 @@ def test_open_questions_reject_with_the_question_as_the_message(name):
         ('"x"', Code.NOT_OBJECT),
     ],
 )
-def test_what_is_no_object_has_one_finding(name, content, code):
+def test_content_that_is_not_an_object_has_one_finding(name, content, code):
     verdict = judge(name, content)
     assert [finding.code for finding in verdict.findings] == [code]
     assert verdict.score == 0
@@ -182,7 +181,7 @@ def test_what_is_no_object_has_one_finding(name, content, code):
 @pytest.mark.parametrize("name", MODULES)
 @given(data=st.data())
 def test_guards_are_total_over_any_json(name, data):
-    """Any JSON, and a good artifact with some fields replaced by any JSON: always a verdict."""
+    """Any JSON value, and a good artifact with some fields replaced by any JSON value, gets a verdict."""
     changes = st.dictionaries(st.sampled_from(sorted(GOOD[name])), JSON)
     value = data.draw(JSON | changes.map(lambda change: {**GOOD[name], **change}))
     verdict = judge(name, value)
@@ -203,7 +202,7 @@ def test_names_that_are_not_in_the_text_were_invented(key):
 def test_summaries_that_are_not_in_the_text_only_warn(key):
     verdict = judge("recon", {**GOOD["recon"], key: ["it loses data"]})
     assert verdict.passed
-    assert found(verdict) == [(Code.NOT_IN_TEXT, f"{key}[0]", "warning")]
+    assert findings_of(verdict) == [(Code.NOT_IN_TEXT, f"{key}[0]", "warning")]
 
 
 def test_white_space_is_folded_and_case_is_not():
@@ -221,26 +220,26 @@ def test_answers_count_as_text_but_each_on_its_own():
 
 
 def test_finding_nothing_is_a_warning():
-    """A thin text may hold nothing to find."""
+    """A short text may contain no names."""
     verdict = judge("recon", {key: [] for key in shapes.RECON_LISTS})
     assert verdict.passed
-    assert found(verdict) == [(Code.NOTHING_FOUND, "", "warning")]
+    assert findings_of(verdict) == [(Code.NOTHING_FOUND, "", "warning")]
 
 
-def test_a_list_without_end_is_refused_unread():
+def test_a_list_that_is_too_long_is_rejected_without_reading_it():
     verdict = judge("recon", {**GOOD["recon"], "mentioned_files": ["src/parser.py"] * (recon.ITEMS_MAX + 1)})
-    assert found(verdict) == [(Code.TYPE, "mentioned_files", "error")]
+    assert findings_of(verdict) == [(Code.TYPE, "mentioned_files", "error")]
 
 
 def test_a_critique_must_say_something():
-    silent = {key: [] if isinstance(value, list) else value for key, value in GOOD["critique"].items()}
-    assert found(judge("critique", silent)) == [(Code.EMPTY, "", "error")]
+    without_remarks = {key: [] if isinstance(value, list) else value for key, value in GOOD["critique"].items()}
+    assert findings_of(judge("critique", without_remarks)) == [(Code.EMPTY, "", "error")]
     assert judge(
         "critique", {key: value for key, value in GOOD["critique"].items() if key != "problem_type_match"}
     ).passed
 
 
-def test_settings_close_and_open_the_lists():
+def test_settings_restrict_languages_and_add_strategies():
     swift = {**GOOD["analysis"], "language": "swift"}
     assert judge("analysis", swift).passed
     assert not judge("analysis", swift, languages=["python", "java"]).passed
@@ -272,13 +271,13 @@ def test_bad_settings_give_one_line(name, config, words):
     "schema", [shapes.ANALYSIS_SCHEMA, shapes.RECON_SCHEMA, shapes.STRATEGY_SCHEMA, shapes.CRITIQUE_SCHEMA]
 )
 def test_schemas_keep_to_the_strict_subset(schema):
-    """Every property required, none beyond them, and no keyword that strict structured output refuses."""
+    """All properties are required, no others are allowed, and strict structured output accepts every keyword."""
     assert schema["properties"]["open_questions"] is QUESTIONS_SCHEMA
     for closed in (schema, QUESTIONS_SCHEMA["items"]):
         assert closed["additionalProperties"] is False
         assert closed["required"] == list(closed["properties"])
-        for one in closed["properties"].values():
-            assert set(one) <= {"type", "items", "enum"}
+        for field in closed["properties"].values():
+            assert set(field) <= {"type", "items", "enum"}
 
 
 def test_schemas_follow_the_settings():

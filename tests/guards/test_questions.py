@@ -1,11 +1,11 @@
-"""What an artifact may ask: texts, choices and types; data only, and of limited size."""
+"""The open questions of an artifact: texts, choices and types; data only, and of limited size."""
 
 import pytest
 
 from actors.values.answers import NUMBER, TEXT, YES_NO, choice, sound
 from actors.values.open_questions import CHOICE_LENGTH_MAX, CHOICES_MAX, questions_of
 
-ASKS = [
+QUESTIONS = [
     ("Which?", None),
     ({"question": "Which?"}, TEXT),
     ({"question": "How many?", "type": "number"}, NUMBER),
@@ -16,7 +16,7 @@ ASKS = [
     ({"question": "Which?", "type": "text", "choices": []}, TEXT),
     ({"question": "Really?", "type": "yes_no", "choices": []}, YES_NO),
 ]
-ODD = [
+INVALID = [
     (7, "field.type"),
     (None, "field.type"),
     ([], "field.type"),
@@ -36,9 +36,9 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "schema"), ASKS)
-def test_a_question_is_a_finding_with_the_schema_of_its_answer(asked, schema):
-    (finding,) = questions_of([asked])
+@pytest.mark.parametrize(("question", "schema"), QUESTIONS)
+def test_a_question_is_a_finding_with_the_schema_of_its_answer(question, schema):
+    (finding,) = questions_of([question])
     assert (finding.code, finding.where, finding.answer_schema) == (
         "requirements.open_question",
         "open_questions[0]",
@@ -47,9 +47,9 @@ def test_a_question_is_a_finding_with_the_schema_of_its_answer(asked, schema):
     assert schema is None or sound(schema)
 
 
-@pytest.mark.parametrize(("asked", "code"), ODD)
-def test_what_is_no_question_is_an_error_of_form(asked, code):
-    (finding,) = questions_of([asked])
+@pytest.mark.parametrize(("question", "code"), INVALID)
+def test_an_invalid_question_is_an_error_about_its_form(question, code):
+    (finding,) = questions_of([question])
     assert (finding.code, finding.severity, finding.answer_schema) == (code, "error", None)
 
 

@@ -186,4 +186,4 @@ async def test_calls_that_wait_in_a_mailbox_when_the_run_is_parked_are_not_sent_
         ending = await driver.drive(Begin(1000.0, "run", "the problem", config.model_dump_json(), Limits(calls=9)))
     assert ending is Ending.PARKED
     assert len(author.asked) == 1
-    assert driver.state.ledger.committed.calls == 1
+    assert driver.state.run.ledger.committed.calls == 1

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from actors.guards.catalogue import BUILT_IN
+from actors.guards.built_in import BUILT_IN
 from actors.guards.shapes import PROBLEM_TYPES
 from actors.handlers.actors import Registry, actors_for
 from actors.handlers.templates import TemplateSelectorGenerator

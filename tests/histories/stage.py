@@ -18,8 +18,9 @@ Time passes by one second with each message.
 import json
 import shlex
 
-from actors.planning.ids import node_of
-from actors.planning.messages import Begin, Faulted, Generated, Judged
+from actors.planning.messages import Begin, Judged
+from actors.run.ids import node_of
+from actors.run.messages import Faulted, Generated
 from actors.values.answers import NUMBER, YES_NO, choice
 from actors.values.findings import Finding, Verdict
 from runtime.core.cost import Price, Usage
@@ -146,8 +147,8 @@ class Stage:
         return [*self.reply(request), *self.reject(node_of(request), *found, **options)]
 
     def reach(self, node):
-        while node not in self.state.generations:
-            request, opened = next(iter(self.state.generations.items()))
+        while node not in self.state.run.calls.open:
+            request, opened = next(iter(self.state.run.calls.open.items()))
             self.reply(request)
             self.accept(opened.request.node)
         return []
@@ -158,7 +159,7 @@ class Stage:
         return self.send(Faulted(request, self.tick(), 1.0, fault, cost))
 
     def wake(self, request):
-        wait = self.state.waits.get(request)
+        wait = self.state.run.waits.get(request)
         self.world.now = max(self.world.now, wait.until if wait else 0.0)
         return self.send(Woken(request, self.world.now))
 

@@ -125,20 +125,20 @@ class Transcript:
 
     def show(self, state):
         """Yield the state in short: steps, books, and what is open."""
-        for step, slot in state.progress.items():
+        for step, slot in state.latest.progress.items():
             artifact = f" {slot.accepted}" if slot.phase is Phase.ACCEPTED else ""
             yield f"{step}: {slot.phase}{artifact}, visits {slot.visits}, attempt {slot.attempt}"
-        books = state.ledger
+        books = state.run.ledger
         yield (
             f"calls {books.spent.calls} spent, {books.unknown.calls} unknown, {len(books.reserved)} reserved; "
             f"tokens {books.spent.tokens} spent; active {books.active:g} s"
         )
-        yield f"round {state.round}, revision {state.revision}, questions {len(state.asked)}"
+        yield f"round {state.round}, revision {state.revision}, questions {len(state.run.questions)}"
 
     def prompt(self, state, step):
         """Yield what the step's next prompt says between the dependencies and the task, without delimiters."""
         shown = False
-        for line in rendered(state, step).user.splitlines():
+        for line in rendered(state, state.latest, step).user.splitlines():
             shown = (shown or line in SHOWN) and line not in ("[specification]", "[task]")
             text = DELIMITER.sub("", line)
             if shown and text:

@@ -7,6 +7,7 @@ from replan.runs.follow import Follower
 from replan.runs.session import TAKEN_UP_SECONDS, RunSession
 from runtime.drive.options import Stop
 from tests.host.stage import Stage, job
+from tests.support.worlds import always_hosted
 
 
 async def test_what_others_wrote_while_the_user_thought_is_told_before_the_run_goes_on(autojump_clock):
@@ -28,7 +29,7 @@ async def test_what_others_wrote_while_the_user_thought_is_told_before_the_run_g
 
 async def test_whoever_follows_a_run_that_waits_stays_until_its_host_has_read_a_message(autojump_clock, monkeypatch):
     stage, told = Stage(reject=["requirements.missing"]), []
-    monkeypatch.setattr(Engine, "hosted", True)
+    monkeypatch.setattr(Engine, "hosted", always_hosted)
     async with stage.engine() as engine:
         assert (await engine.begin(job("a"), run="first")).status == "waiting"
         await engine.tell("first", "It must be fast.", "requirement")
@@ -40,7 +41,7 @@ async def test_whoever_follows_a_run_that_waits_stays_until_its_host_has_read_a_
 
 async def test_whoever_follows_a_run_that_its_host_leaves_lying_is_told_after_a_while(autojump_clock, monkeypatch):
     stage, notes, stop = Stage(), [], Stop()
-    monkeypatch.setattr(Engine, "hosted", True)
+    monkeypatch.setattr(Engine, "hosted", always_hosted)
     async with stage.engine() as engine:
         await engine.admit(job("a"), run="first")
         async with trio.open_nursery() as nursery:

@@ -11,6 +11,7 @@ from runtime.core.daily_budget import DAY_SECONDS, HomeBudget
 from runtime.core.ledger import Amount
 from runtime.drive.options import Stop
 from tests.host.stage import START, Stage, job
+from tests.support.worlds import always_hosted
 
 MINUTE = 60
 
@@ -86,7 +87,7 @@ async def test_a_run_whose_next_call_no_day_can_pay_is_parked_and_says_why(autoj
         assert notices == [f"{result.why}; the run is parked"]
         assert stage.row("first") == ("parked", result.why)
         assert exit_of_result(result) == Exit.BUDGET
-        said = " ".join(row.text.plain for row in outcome_lines(result))
+        said = " ".join(row.plain for row in outcome_lines(result))
         assert result.why in said
         assert "raise `home_budget` in config.yaml and resume it" in said
         async with stage.hosting(engine):
@@ -112,7 +113,7 @@ async def test_a_host_parks_what_no_day_can_pay_and_says_why(autojump_clock):
 async def test_whoever_follows_what_a_host_parks_for_good_is_not_told_to_mend_the_host(autojump_clock, monkeypatch):
     """What to do stands in the result; nothing is wrong with the host."""
     stage, notes = Stage(), []
-    monkeypatch.setattr(Engine, "hosted", True)
+    monkeypatch.setattr(Engine, "hosted", always_hosted)
     async with stage.engine(budget=HomeBudget(micro_usd=1)) as engine:
         await engine.admit(job("a"), run="first")
         async with stage.hosting(engine):

@@ -194,7 +194,7 @@ async def test_a_bug_of_the_driver_ends_its_own_run_and_no_other(autojump_clock)
         assert stage.row("good") == ("finished", "success")
         assert stage.row("bad") == ("finished", "failed")
         assert ("failed", "ZeroDivisionError: a bug") in stage.events("bad")
-        assert (await engine.load("bad"))[0].finished.why == "driver: ZeroDivisionError: a bug"
+        assert (await engine.load("bad"))[0].run.finished.why == "driver: ZeroDivisionError: a bug"
 
 
 async def test_a_run_whose_end_cannot_be_recorded_is_left_alone_for_good(autojump_clock):

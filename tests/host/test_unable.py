@@ -11,6 +11,7 @@ from runtime.core.errors import JournalError, MachineRunsAway, UsageProblem
 from runtime.drive.options import Stop
 from runtime.host.host import LOOK_SECONDS
 from tests.host.stage import START, Stage, job
+from tests.support.worlds import always_hosted
 
 
 async def test_a_run_that_cannot_be_driven_here_disturbs_nobody_and_is_tried_again(autojump_clock):
@@ -73,7 +74,7 @@ async def test_whoever_wants_to_drive_a_run_here_does_so_where_the_host_was_fast
     autojump_clock, monkeypatch
 ):
     """A host that tries it just now has it for a moment."""
-    monkeypatch.setattr(Engine, "hosted", True)
+    monkeypatch.setattr(Engine, "hosted", always_hosted)
     stage, notes = Stage(), []
     async with stage.engine() as engine, stage.engine(plugged=False) as bare:
         await bare.admit(job("one"), run="a")

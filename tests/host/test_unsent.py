@@ -60,9 +60,9 @@ async def test_a_call_that_waited_for_its_turn_at_a_stop_is_given_back(autojump_
         async with stage.hosting(engine):
             await trio.sleep(5)
         states = [(await engine.load(run))[0] for run in "ab"]
-        faults = [tries.failed.fault.kind for state in states for tries in state.faulted.values()]
+        faults = [tries.failed.fault.kind for state in states for tries in state.run.calls.tries.values()]
         assert faults[-1] is FaultKind.REFUSED_CONNECTION
-        assert min(state.ledger.committed.calls for state in states) == 0
+        assert min(state.run.ledger.committed.calls for state in states) == 0
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ async def test_a_call_that_was_not_sent_before_a_stop_is_given_back_at_once(
 
     def hear(record, state):
         if record.event.kind == "generation_failed":
-            given_back.append((trio.current_time(), state.ledger.committed.calls))
+            given_back.append((trio.current_time(), state.run.ledger.committed.calls))
 
     async with stage.engine(turns=turns) as engine, trio.open_nursery() as nursery:
         nursery.start_soon(partial(engine.begin, work, DriveOptions(stop, hear), run="a"))
@@ -110,7 +110,7 @@ async def test_a_call_that_is_withdrawn_before_it_was_sent_is_given_back_and_one
         else:
             await engine.tell("a", "It must be fast.", "requirement")
         await trio.sleep(5)
-        books = (await engine.load("a"))[0].ledger
+        books = (await engine.load("a"))[0].run.ledger
         assert (len(first & books.forfeited.keys()), books.unknown.calls, books.spent.calls) == (sent, sent, 0)
         nursery.cancel_scope.cancel()
 

@@ -14,20 +14,19 @@ from pathlib import Path
 import apsw
 import trio
 
-from actors.config.pair import ActionPair
+from actors.config.action_pair import ActionPair
 from actors.config.workflow import _ROLES, FREE_GENERATORS, MODEL_GENERATORS, Workflow
-from actors.guards.catalogue import BUILT_IN
+from actors.guards.built_in import BUILT_IN
 from actors.guards.composite_spec import Composite
 from actors.handlers.children import UNSUCCESSFUL
-from actors.planning.advance import DEADLINE
 from actors.planning.config import RunConfig
 from actors.planning.events import EVENTS, Outcome
-from actors.planning.ids import child_run, classification_id, judgement_id, node_id, try_id
-from actors.planning.questions import expiry_id
-from actors.planning.state import HOME_BUDGET
+from actors.planning.ids import child_run, classification_id, judgement_id, node_id
 from actors.policy.cause import CLASSIFIER, Cause
 from actors.policy.table import BacktrackLevel, Policy, Row
 from actors.prompting.book import PromptBook, PromptEntry, Sections
+from actors.run.ids import expiry_id, try_id
+from actors.run.waits import DEADLINE, HOME_BUDGET
 from actors.search.strategies.notation import NUMBERS
 from actors.search.strategies.tree import PruneCause
 from actors.values.findings import Code, Finding, ReasonTag, Verdict

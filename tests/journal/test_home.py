@@ -6,7 +6,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from replan.setup.home_folder import Home, filesystem_of, locate_home, open_home
+from replan.setup.home_folder import Home, filesystem_of, locate_home, prepare_home
 from runtime.core.errors import UsageProblem
 
 MOUNTS = r"""/dev/root / ext4 rw,relatime 0 0
@@ -40,16 +40,16 @@ def test_locating_makes_nothing_and_opening_makes_a_private_folder(tmp_path):
     environment = {"REPLAN_HOME": str(tmp_path / "deep" / "home")}
     locate_home(environment)
     assert list(tmp_path.iterdir()) == []
-    home = open_home(environment)
+    home = prepare_home(environment)
     assert stat.S_IMODE(home.folder.stat().st_mode) == 0o700
     assert (home.journal.name, home.config.name) == ("journal.sqlite3", "config.yaml")
-    assert open_home(environment) == home
+    assert prepare_home(environment) == home
 
 
 def test_an_unsafe_home_is_refused(tmp_path):
     tmp_path.chmod(0o777)
     with pytest.raises(UsageProblem, match="other users may write"):
-        open_home({"REPLAN_HOME": str(tmp_path)})
+        prepare_home({"REPLAN_HOME": str(tmp_path)})
 
 
 @pytest.mark.parametrize("kind", ["nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs"])
@@ -57,16 +57,16 @@ def test_a_home_on_a_network_file_system_is_refused(tmp_path, kind):
     mounts = tmp_path / "mounts"
     mounts.write_text(f"/dev/root / ext4 rw 0 0\nserver:/x {tmp_path} {kind} rw 0 0\n")
     with pytest.raises(UsageProblem, match="network file system") as caught:
-        open_home({"REPLAN_HOME": str(tmp_path / "home")}, mounts=mounts)
+        prepare_home({"REPLAN_HOME": str(tmp_path / "home")}, mounts=mounts)
     assert "REPLAN_HOME" in caught.value.hint
 
 
 def test_a_local_home_is_accepted_and_so_is_a_system_without_a_table(tmp_path):
     mounts = tmp_path / "mounts"
     environment = {"REPLAN_HOME": str(tmp_path / "home")}
-    open_home(environment, mounts=mounts)
+    prepare_home(environment, mounts=mounts)
     mounts.write_text("/dev/root / ext4 rw 0 0\n")
-    open_home(environment, mounts=mounts)
+    prepare_home(environment, mounts=mounts)
 
 
 @pytest.mark.parametrize(

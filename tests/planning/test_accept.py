@@ -4,11 +4,12 @@ import json
 
 import pytest
 
-from actors.planning.accept import WHYS_MAX
 from actors.planning.events import EVENTS
 from actors.planning.machine import PlanningMachine
-from actors.planning.messages import Begin, Faulted, Generated
-from actors.planning.state import State
+from actors.planning.messages import Begin
+from actors.run.messages import Faulted, Generated
+from actors.run.parking import REASONS_MAX
+from actors.run.state import NotStarted
 from runtime.core.errors import MachineRunsAway
 from runtime.core.events import Codec
 from runtime.core.ledger import Limits
@@ -56,7 +57,7 @@ def test_an_answer_with_half_a_pair_is_taken():
     made = world(judge=lambda *_: rejected("requirements.missing"))
     made.run()
     made.send(mailed(json.dumps({"kind": "answer", "question": "q1", "answer": f"yes {HALF}"})))
-    assert made.state.clarifications[0].answer == "yes half a ? pair"
+    assert made.state.run.clarifications[0].answer == "yes half a ? pair"
 
 
 def test_a_repeated_text_is_known_again_after_it_was_made_storable():
@@ -82,11 +83,11 @@ def test_an_answer_that_is_none_is_refused_with_the_reason(answer, said):
     events = made.send(mailed(json.dumps({"kind": "answer", "question": "q1", "answer": answer})))
     assert [event.kind for event in events] == ["mail_refused"]
     assert said in events[0].reason
-    assert list(made.state.questions) == ["q1"]
+    assert list(made.state.run.open_questions) == ["q1"]
 
 
 def test_nothing_is_accepted_before_the_run_begins():
-    assert isinstance(PlanningMachine().accept(State(), Parking(1.0)), Refused)
+    assert isinstance(PlanningMachine().accept(NotStarted(), Parking(1.0)), Refused)
 
 
 def unable(made, why):
@@ -98,15 +99,15 @@ def test_each_reason_why_hosts_cannot_drive_a_run_is_taken_in_once_until_somebod
     """Two hosts try it in turn, each once a minute, for as long as nobody mends anything."""
     made = world()
     assert [unable(made, why) for why in ("no key", f"no {HALF}") * 3] == [True, True, *[False] * 4]
-    assert made.state.parked_why == "no half a ? pair"
+    assert made.state.run.parked_reason == "no half a ? pair"
     made.send(Resumed(2, 1002.0))
-    assert (made.state.parked, made.state.parked_why) == (False, "")
+    assert (made.state.run.parked, made.state.run.parked_reason) == (False, "")
     assert unable(made, "no key")
 
 
 def test_reasons_without_end_are_not_all_taken_in():
     made = world()
-    assert sum(unable(made, f"failure {number}") for number in range(100)) == WHYS_MAX
+    assert sum(unable(made, f"failure {number}") for number in range(100)) == REASONS_MAX
 
 
 def test_a_run_begins_once():
@@ -123,4 +124,4 @@ def test_a_machine_that_never_comes_to_rest_is_stopped():
             return state
 
     with pytest.raises(MachineRunsAway, match=str(SETTLE_MAX)):
-        settle(Endless(), State())
+        settle(Endless(), NotStarted())

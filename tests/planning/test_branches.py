@@ -23,7 +23,7 @@ def world(search, judge=lambda *_: passed(), steps=CHAIN, calls=30):
 
 
 def tree(made):
-    return tree_of(made.state, made.config.strategy, made.state.every_branch)
+    return tree_of(made.state, made.config.strategy)
 
 
 def answer_all(made, *names):
@@ -39,9 +39,9 @@ def test_a_pruned_branch_frees_what_it_has_not_reserved_of_its_slice_and_nothing
     made = world("beam:4", judge, steps, calls=20)
     assert free_calls(tree(made), 5) == 0
     answer_all(made, "recon/v1.a1.b1")
-    assert made.state.every_branch[1].pruned
+    assert made.state.branches[1].pruned
     assert free_calls(tree(made), 5) == 3
-    ledger = made.state.ledger
+    ledger = made.state.run.ledger
     assert (ledger.spent.calls, ledger.unknown.calls, len(ledger.reserved)) == (1, 1, 6)
     assert "facts/v1.a1.b1" not in made.machine.outstanding(made.state)
 
@@ -53,7 +53,7 @@ def test_a_new_branch_sees_why_the_attempts_of_its_parent_failed():
     made.begin()
     answer_all(made, "recon/v1.a1", "strategy/v1.a1", "plan/v1.a1")
     assert made.state.branch == 1
-    context = context_for(made.state, "plan")
+    context = context_for(made.state, made.state.latest, "plan")
     assert [feedback.node for feedback in context.retry] == ["plan/v1.a1"]
     assert list(context.dependencies) == ["strategy"]
 
@@ -64,10 +64,10 @@ def test_a_restart_knows_nothing_of_the_samples_before_it():
     made = World(pinned(CHAIN, search="restart:2"), judge=judge)
     made.begin()
     answer_all(made, "recon/v1.a1", "recon/v1.a2")
-    context = context_for(made.state, "recon")
+    context = context_for(made.state, made.state.latest, "recon")
     assert made.state.branch == 1
     assert (context.retry, context.escalation) == ((), ())
-    assert made.run().finished.outcome == "success"
+    assert made.run().run.finished.outcome == "success"
 
 
 def scored(scores):
@@ -79,16 +79,16 @@ def test_the_best_plan_wins_and_not_the_first():
     """S9: a plan whose verdict is not the best possible is held until no other can be better."""
     made = world("best_of:2", scored({"plan/v1.a1": 0.6, "plan/v1.a1.b1": 0.8}))
     answer_all(made, "recon/v1.a1", "strategy/v1.a1", "plan/v1.a1")
-    assert made.state.finished is None
+    assert made.state.run.finished is None
     answer_all(made, "recon/v1.a1.b1", "strategy/v1.a1.b1", "plan/v1.a1.b1")
-    assert (made.state.finished.outcome, made.state.finished.branch) == ("success", 1)
+    assert (made.state.run.finished.outcome, made.state.run.finished.branch) == ("success", 1)
 
 
 def test_a_plan_that_is_held_is_not_lost_when_the_calls_run_out():
     judge = scored({"plan/v1.a1": 0.6})
     made = world("best_of:2", lambda r, s: judge(r, s) if ".b1" not in r.node else rejected("plan.cycle"), calls=5)
     answer_all(made, "recon/v1.a1", "strategy/v1.a1", "plan/v1.a1", "recon/v1.a1.b1", "recon/v1.a2.b1")
-    assert (made.state.finished.outcome, made.state.finished.branch) == ("success", 0)
+    assert (made.state.run.finished.outcome, made.state.run.finished.branch) == ("success", 0)
 
 
 def test_a_changed_requirement_sends_every_branch_back_in_one_new_round():
@@ -100,6 +100,6 @@ def test_a_changed_requirement_sends_every_branch_back_in_one_new_round():
     revised = [event for event in made.events[before:] if event.kind == "revised"]
     assert [(event.branch, event.new_round) for event in revised] == [(None, True)]
     assert made.state.round == 2
-    assert all(not slot.accepted for branch in made.state.every_branch for slot in branch.progress.values())
-    assert made.run().finished.outcome == "success"
+    assert all(not slot.accepted for branch in made.state.branches for slot in branch.progress.values())
+    assert made.run().run.finished.outcome == "success"
     assert fold(made.machine, made.events) == made.state

@@ -9,21 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
+from actors.planning.call_events import ArtifactProduced, ClassificationRequested, GenerationRequested, RequestReissued
 from actors.planning.decision_event import Decided
-from actors.planning.events import (
-    EVENTS,
-    ArtifactProduced,
-    ClassificationRequested,
-    GenerationRequested,
-    RequestReissued,
-    RunStarted,
-    Settled,
-)
-from actors.planning.ids import call_of, classification_id, node_id, node_of, place_of, step_of, try_id
+from actors.planning.events import EVENTS, RunStarted
+from actors.planning.ids import classification_id, node_id, place_of
 from actors.planning.machine import PlanningMachine
 from actors.planning.reply_schemas import schema_bytes
 from actors.policy.decide import Decision, summary
 from actors.policy.table import BacktrackLevel
+from actors.run.calls import Settled
+from actors.run.ids import call_of, node_of, step_of, try_id
 from runtime.core.cost import Price, Usage
 from runtime.core.events import Codec
 from runtime.core.ledger import Amount, Limits
@@ -137,7 +132,7 @@ def test_the_journal_of_an_older_release_is_read_as_it_was_meant():
     texts, *bodies = (Path(__file__).parent / "older_release.jsonl").read_bytes().splitlines()
     events = [CODEC.decode(body, orjson.loads(texts)) for body in bodies]
     state = fold(PlanningMachine(), events)
-    assert state.finished.outcome == "backtrack_ceiling"
+    assert state.run.finished.outcome == "backtrack_ceiling"
     old = [orjson.loads(body)["decision"] for body in bodies if b'"kind":"decided"' in body]
     decided = [event.decision for event in events if isinstance(event, Decided)]
     assert {one.level for one in decided} == {"local_retry", "partial_replan", "clarify", "give_up"}
@@ -207,7 +202,7 @@ def test_a_reply_that_reports_more_than_was_reserved_is_booked_and_the_run_stops
     world = World(pinned({"a": {}, "b": {"requires": ["a"]}}), judge=lambda *_: passed(), limits=Limits(tokens=9_000))
     world.author = lambda *_: Reply("{}", Usage(input_tokens=50_000, output_tokens=5), "toy")
     state = world.run()
-    assert (state.ledger.spent.tokens, state.finished.why) == (50_005, "no tokens left")
+    assert (state.run.ledger.spent.tokens, state.run.finished.why) == (50_005, "no tokens left")
     assert world.calls.total() == 1
 
 
@@ -217,8 +212,8 @@ def test_the_time_of_a_run_never_goes_back():
     world.begin()
     world.send(Parking(1_500.0))
     world.send(Resumed(2, 400.0))
-    assert world.state.now == 1_500.0
-    assert world.state.ledger.active == 500.0
+    assert world.state.run.now == 1_500.0
+    assert world.state.run.ledger.active == 500.0
 
 
 def test_active_time_counts_once_for_all_that_is_open_and_not_while_nobody_drives_the_run():
@@ -228,4 +223,4 @@ def test_active_time_counts_once_for_all_that_is_open_and_not_while_nobody_drive
     world.send(Parking(1_005.0))
     world.send(Resumed(2, 2_000.0))
     world.send(Parking(2_003.0))
-    assert world.state.ledger.active == 8.0
+    assert world.state.run.ledger.active == 8.0

@@ -26,7 +26,7 @@ from tests.support.worlds import SEEDS, World, passed, pinned, rejected
 def until(world, request):
     """Play until a request is open."""
     world.begin()
-    while request not in world.state.generations:
+    while request not in world.state.run.calls.open:
         world.answer(world.doable()[0])
     return world.state
 
@@ -43,13 +43,13 @@ def test_retry_and_escalation_feedback_are_two_things_in_two_sections():
     """S30, S99, S107: the later failures stand before the step's own, both before the task."""
     judge = failing("field.type", "plan.goal_unreachable")
     state = until(World(pinned(SEEDS), judge=judge), "g_strategy/v2.a1")
-    assert not retry_feedback(state, "g_strategy", set(), 9)
-    assert [entry.node for entry in escalation_feedback(state, escalations(state, "g_strategy"), set(), 9)] == [
-        "g_plan/v1.a2"
-    ]
-    own = {entry.node for entry in retry_feedback(state, "g_plan", set(), 9)}
+    assert not retry_feedback(state, state.latest, "g_strategy", set(), 9)
+    assert [
+        entry.node for entry in escalation_feedback(state, escalations(state, state.latest, "g_strategy"), set(), 9)
+    ] == ["g_plan/v1.a2"]
+    own = {entry.node for entry in retry_feedback(state, state.latest, "g_plan", set(), 9)}
     assert own == {"g_plan/v1.a1", "g_plan/v1.a2"}
-    assert not escalation_feedback(state, escalations(state, "g_plan"), own, 9)
+    assert not escalation_feedback(state, escalations(state, state.latest, "g_plan"), own, 9)
 
 
 def test_escalations_come_before_retries_and_both_before_the_task():
@@ -62,7 +62,8 @@ def test_escalations_come_before_retries_and_both_before_the_task():
         return rejected(said) if said else passed()
 
     world.judge = judge
-    prompt = rendered(until(world, "a/v2.a2"), "a").user
+    state = until(world, "a/v2.a2")
+    prompt = rendered(state, state.latest, "a").user
     places = [prompt.index(text) for text in ("[escalations]", "plan.goal_unreachable", "[retries]", "[task]")]
     assert places == sorted(places)
     assert prompt.index("[retries]") < prompt.index("field.type is wrong") < prompt.index("[task]")
@@ -72,7 +73,8 @@ def test_the_attempted_path_is_told_with_previews():
     """S29: two hundred characters of each artifact that the failure was built on."""
     world = World(pinned(SEEDS), judge=failing("plan.goal_unreachable"))
     world.author = lambda request, _: Reply(f"{request.step} {'long ' * 100}", None, "toy")
-    (entry,) = context_for(until(world, "g_strategy/v2.a1"), "g_strategy").escalation
+    state = until(world, "g_strategy/v2.a1")
+    (entry,) = context_for(state, state.latest, "g_strategy").escalation
     previews = [line for line in entry.text.splitlines() if line.endswith("...")]
     assert [line.split("/")[0] for line in previews] == ["g_analysis", "g_recon", "g_strategy"]
     assert all(len(line.partition(": ")[2]) == PREVIEW_MAX + 3 for line in previews)
@@ -84,7 +86,7 @@ def test_only_the_newest_rejections_stay_in_the_window(window):
     judge = failing(*["plan.cycle"] * 7)
     config = pinned({"g_plan": {"rmax": 8}}, feedback_window=window, r_patience=9)
     state = until(World(config, judge=judge), "g_plan/v1.a8")
-    assert [entry.node[-1] for entry in context_for(state, "g_plan").retry] == list("1234567")[-window:]
+    assert [entry.node[-1] for entry in context_for(state, state.latest, "g_plan").retry] == list("1234567")[-window:]
 
 
 def test_a_context_is_read_off_the_journal_alone():
@@ -94,8 +96,8 @@ def test_a_context_is_read_off_the_journal_alone():
     stored = [codec.encode(event) for event in world.events]
     other = fold(PlanningMachine(), (codec.decode(one.body, one.texts) for one in stored))
     for step in SEEDS:
-        assert context_for(other, step) == context_for(state, step)
-    assert len(context_for(other, "g_strategy").escalation) == 2
+        assert context_for(other, other.latest, step) == context_for(state, state.latest, step)
+    assert len(context_for(other, other.latest, "g_strategy").escalation) == 2
 
 
 def test_a_rejection_that_was_answered_stands_with_its_answer_and_nowhere_else():
@@ -109,15 +111,17 @@ def test_a_rejection_that_was_answered_stands_with_its_answer_and_nowhere_else()
     steps = {"base": {"backtrack_budget": 2}, "a": {"requires": ["base"]}, "b": {"requires": ["base"]}}
     world = World(pinned(steps), judge=judge)
     world.begin()
-    while "q1" not in world.state.asked or world.state.questions:  # b sends the search back over the question of a.
+    while (
+        "q1" not in world.state.run.questions or world.state.run.open_questions
+    ):  # b sends the search back over the question of a.
         world.answer(world.doable()[0])
     said = json.dumps({"kind": "answer", "question": "q1", "answer": "Yes."})
-    assert [one.node for one in context_for(world.state, "a").retry] == ["a/v1.a1"]
+    assert [one.node for one in context_for(world.state, world.state.latest, "a").retry] == ["a/v1.a1"]
     world.send(Mailed(1, "answer:q1", said, world.now))
-    context = context_for(world.state, "a")
+    context = context_for(world.state, world.state.latest, "a")
     assert [(one.node, one.answer) for one in context.clarifications] == [("a/v1.a1", "Yes.")]
     assert not context.retry
-    assert rendered(world.state, "a").user.count("requirements.missing is wrong") == 1
+    assert rendered(world.state, world.state.latest, "a").user.count("requirements.missing is wrong") == 1
 
 
 def test_a_step_is_not_told_of_what_steps_above_it_did_wrong():
@@ -125,7 +129,7 @@ def test_a_step_is_not_told_of_what_steps_above_it_did_wrong():
     judge = failing("field.type", "field.type", step="a")
     config = pinned({"a": {"rmax": 2, "backtrack_budget": 1}, "b": {"requires": ["a"]}})
     state = until(World(config, judge=judge), "b/v1.a1")
-    assert not context_for(state, "b").escalation
+    assert not context_for(state, state.latest, "b").escalation
 
 
 def test_attempts_are_linked_to_the_one_before():
@@ -142,15 +146,15 @@ def test_attempts_are_linked_to_the_one_before():
 def test_a_dependency_is_visible_to_the_steps_that_require_it():
     """S135."""
     state = until(World(pinned(SEEDS), judge=failing()), "g_plan/v1.a1")
-    assert list(context_for(state, "g_plan").dependencies) == ["g_analysis", "g_recon", "g_strategy"]
-    assert not context_for(state, "g_recon").dependencies
+    assert list(context_for(state, state.latest, "g_plan").dependencies) == ["g_analysis", "g_recon", "g_strategy"]
+    assert not context_for(state, state.latest, "g_recon").dependencies
 
 
 def test_contexts_and_states_are_frozen():
     """S31: nobody can amend what another one has."""
     state = until(World(pinned(SEEDS), judge=failing()), "g_plan/v1.a1")
     node = next(iter(state.nodes.values()))
-    for value, name in ((state, "revision"), (context_for(state, "g_plan"), "retry"), (node, "status")):
+    for value, name in ((state, "revision"), (context_for(state, state.latest, "g_plan"), "retry"), (node, "status")):
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(value, name, None)
     assert Context("x").escalation == ()
@@ -176,15 +180,15 @@ def test_later_failures_are_told_in_the_order_in_which_they_happened():
     world.judge = failing("plan.dead_end", step="slow")
     for name in ("slow/v1.a1", "judge:slow/v1.a1"):
         world.answer(name)
-    (told,) = context_for(world.state, "end").escalation
+    (told,) = context_for(world.state, world.state.latest, "end").escalation
     assert told.node == "slow/v1.a1"
 
 
 def test_what_a_plug_in_does_to_its_settings_is_told_to_nobody_else():
     """They are its own copy, down to the lists: the configuration serves all runs of the process."""
     state = until(World(pinned(SEEDS), judge=lambda *_: passed()), "g_analysis/v1.a1")
-    before = json.dumps(context_for(state, "g_plan").settings)
-    rude = context_for(state, "g_plan").settings
+    before = json.dumps(context_for(state, state.latest, "g_plan").settings)
+    rude = context_for(state, state.latest, "g_plan").settings
     rude["guard_catalog"].append("anything_goes")
     rude["roles"].clear()
-    assert json.dumps(context_for(state, "g_plan").settings) == before
+    assert json.dumps(context_for(state, state.latest, "g_plan").settings) == before

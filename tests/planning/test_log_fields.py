@@ -2,19 +2,25 @@
 
 import pytest
 
-from actors.planning.call_events import GenerationRequested, RequestReissued, Settled
-from actors.planning.events import EVENTS, ClarificationRequested, RunParked, WaitEnded
+from actors.planning.call_events import GenerationRequested, RequestReissued
+from actors.planning.events import EVENTS
 from actors.planning.log_fields import log_fields
-from actors.planning.questions import Question, expiry_id
-from actors.planning.state import State
+from actors.run.calls import Settled
+from actors.run.ids import expiry_id
+from actors.run.parking import RunParked
+from actors.run.questions import ClarificationRequested, Question
+from actors.run.state import NotStarted, RunState
+from actors.run.waits import WaitEnded
 from runtime.core.ledger import ZERO
 
 NODE = "g_plan/v2.a1.b3"
 PLACE = {"step": "g_plan", "node": NODE, "branch": 3}
 FIELDS = frozenset({"node", "request_id", "again", "question_id"})
-NOTHING = State()
-ASKED = State(
-    asked={"q1": Question(ClarificationRequested(question_id="q1", node=NODE, text="", why="", blocks=()), 1.0)}
+NOTHING = NotStarted()
+ASKED = NotStarted(
+    RunState(
+        questions={"q1": Question(ClarificationRequested(question_id="q1", node=NODE, text="", why="", blocks=()), 1.0)}
+    )
 )
 
 

@@ -5,8 +5,9 @@ from itertools import count
 import pytest
 
 from actors.planning.machine import GenerationBrief, JudgementBrief
-from actors.planning.messages import Faulted, Generated, Judged
-from actors.planning.state import State
+from actors.planning.messages import Judged
+from actors.run.messages import Faulted, Generated
+from actors.run.state import NotStarted
 from actors.search.cost import worst_case_calls
 from runtime.core.ledger import Limits
 from runtime.core.messages import Overdrawn, Parking, Resumed, Woken
@@ -34,7 +35,7 @@ def test_the_seeds_worst_case_is_reached_and_not_passed():
     state = world.run()
     assert world.calls == {"g_analysis": 4, "g_recon": 6, "g_strategy": 8, "g_plan": 12}
     assert sum(world.calls.values()) == worst_case_calls(world.config.graph) == 30
-    assert state.finished.outcome == "backtrack_ceiling"
+    assert state.run.finished.outcome == "backtrack_ceiling"
 
 
 def test_the_cap_of_calls_ends_a_run_before_its_worst_case():
@@ -42,15 +43,15 @@ def test_the_cap_of_calls_ends_a_run_before_its_worst_case():
     world = World(pinned(SEEDS), judge=stubborn(WORST), limits=Limits(calls=29))
     state = world.run()
     assert sum(world.calls.values()) == 29
-    assert state.finished.outcome == "budget_exhausted"
+    assert state.run.finished.outcome == "budget_exhausted"
 
 
 @pytest.mark.parametrize("failing", SEEDS)
 def test_success_needs_every_guard(failing):
     """S2: no step may be missing, the plan at its target level included."""
     always = World(pinned(SEEDS), judge=lambda request, _: rejected("x.y") if request.step == failing else passed())
-    assert always.run().finished.outcome in ("all_pruned", "backtrack_ceiling")
-    assert World(pinned(SEEDS), judge=lambda *_: passed()).run().finished.outcome == "success"
+    assert always.run().run.finished.outcome in ("all_pruned", "backtrack_ceiling")
+    assert World(pinned(SEEDS), judge=lambda *_: passed()).run().run.finished.outcome == "success"
 
 
 def test_the_plan_is_judged_at_the_target_level():
@@ -64,14 +65,14 @@ def test_the_plan_is_judged_at_the_target_level():
 def test_the_happy_case_costs_one_call_a_step():
     """S6: path cost is calls, one for each operator."""
     world = World(pinned(SEEDS), judge=lambda *_: passed())
-    assert world.run().ledger.spent.calls == 4
+    assert world.run().run.ledger.spent.calls == 4
 
 
 def test_independent_steps_are_open_together():
     """S122: analysis and recon are asked for in one batch."""
     world = World(pinned(SEEDS), judge=lambda *_: passed())
     world.begin()
-    assert list(world.state.generations) == ["g_analysis/v1.a1", "g_recon/v1.a1"]
+    assert list(world.state.run.calls.open) == ["g_analysis/v1.a1", "g_recon/v1.a1"]
     assert {work.address for work in world.machine.outstanding(world.state).values()} == {
         "step:g_analysis",
         "step:g_recon",
@@ -104,7 +105,7 @@ def test_what_lists_of_runs_show():
     """Running, waiting with the question and since when, parked, finished with the outcome."""
     world = World(pinned({"a": {}}), judge=lambda *_: rejected("requirements.missing"))
     machine = world.machine
-    assert machine.summary(State()).status == "running"
+    assert machine.summary(NotStarted()).status == "running"
     world.begin()
     assert machine.summary(world.state).status == "running"
     world.send(Parking(1001.0))
@@ -159,7 +160,7 @@ def test_a_run_whose_home_has_used_up_its_budget_asks_for_nothing_until_the_next
     world.begin()
     world.send(Overdrawn(1001.0, 5000.0, "used up"))
     world.send(Overdrawn(1001.5, 5000.0, "used up"))
-    assert world.state.waits["home_budget"].until == 5000.0
+    assert world.state.run.waits["home_budget"].until == 5000.0
     answered = Generated("a/v1.a1", 1002.0, 1.0, Reply(text="{}", usage=None, model="toy"))
     assert [event.kind for event in world.send(answered)] == ["artifact_produced", "judgement_requested"]
     kinds = [event.kind for event in world.send(Judged("judge:a/v1.a1", 1003.0, 0.0, rejected("field.missing")))]
@@ -181,7 +182,7 @@ def test_a_run_ends_where_nobody_wants_to_wait_for_the_next_day():
     world = World(pinned({"a": {}}), judge=lambda *_: passed())
     world.begin()
     world.send(Overdrawn(1001.0, None, "used up"))
-    assert (world.state.finished.outcome, world.state.finished.why) == ("budget_exhausted", "used up")
+    assert (world.state.run.finished.outcome, world.state.run.finished.why) == ("budget_exhausted", "used up")
 
 
 def test_a_run_is_parked_with_the_reason_where_no_day_allows_what_it_would_ask():

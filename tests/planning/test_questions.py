@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from actors.planning.events import EVENTS, ClarificationAnswered, ClarificationRequested
-from actors.planning.inbox import TOLD_COUNT_MAX, TOLD_MAX
-from actors.planning.questions import MOVES, Question, Status
+from actors.planning.events import EVENTS
 from actors.policy.decide import after_change
 from actors.policy.table import BacktrackLevel, Policy
+from actors.run.inbox import MESSAGE_MAX, MESSAGES_MAX
+from actors.run.questions import MOVES, ClarificationAnswered, ClarificationRequested, Question, Status
 from actors.search.graph import Graph, StepBudget
 from runtime.core.machine import Refused
 from runtime.core.messages import Mailed
@@ -61,18 +61,18 @@ def say(made, kind, text):
     return made.send(Mailed(1, "key", json.dumps({"kind": kind, "text": text}), made.now))
 
 
-@pytest.mark.parametrize("text", ["", " \n", None, 7, ["x"], "x" * (TOLD_MAX + 1)])
+@pytest.mark.parametrize("text", ["", " \n", None, 7, ["x"], "x" * (MESSAGE_MAX + 1)])
 @pytest.mark.parametrize("kind", ["note", "requirement"])
 def test_a_message_with_nothing_or_too_much_in_it_is_refused(kind, text):
     made = world()
     (event,) = say(made, kind, text)
     assert event.kind == "mail_refused"
-    assert made.state.said == ()
+    assert made.state.run.messages == ()
 
 
 def test_a_run_takes_only_so_many_messages():
     made = world()
-    for number in range(TOLD_COUNT_MAX):
+    for number in range(MESSAGES_MAX):
         assert say(made, "note", f"{number}")[0].kind == "note_told"
     assert say(made, "note", "one more")[0].kind == "mail_refused"
 
@@ -80,11 +80,11 @@ def test_a_run_takes_only_so_many_messages():
 def test_a_note_is_seen_once_a_prompt_with_it_has_gone_out():
     made = world()
     say(made, "note", "The team knows Rust.")
-    assert [said.seen for said in made.state.said] == [False]
+    assert [said.seen for said in made.state.run.messages] == [False]
     made.answer("a/v1.a1")
     made.answer("judge:a/v1.a1")
     assert made.requested() == ["a/v1.a1", "b/v1.a1"]
-    assert [said.seen for said in made.state.said] == [True]
+    assert [said.seen for said in made.state.run.messages] == [True]
 
 
 def test_nothing_is_heard_after_the_end():
@@ -132,10 +132,10 @@ def test_questions_max_holds_for_the_run_whatever_happens_to_the_questions():
     made.begin()
     asked = []
     for _ in range(6):
-        while not made.state.questions and made.state.finished is None:
+        while not made.state.run.open_questions and made.state.run.finished is None:
             made.answer(made.doable()[0])
-        for name in made.state.questions:
+        for name in made.state.run.open_questions:
             asked.append(name)
             made.send(Mailed(1, "key", json.dumps({"kind": "answer", "question": name, "answer": "yes"}), made.now))
     assert asked == ["q1", "q2"]
-    assert made.state.finished.outcome == "all_pruned"
+    assert made.state.run.finished.outcome == "all_pruned"

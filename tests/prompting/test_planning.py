@@ -7,9 +7,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from actors.config.resolve import load_workflow, shipped_workflows
+from actors.config.loader import load_workflow, shipped_workflows
 from actors.config.step_prompts import entry_for
-from actors.guards.catalogue import BUILT_IN
+from actors.guards.built_in import BUILT_IN
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.guards.shapes import (
     ANALYSIS_SCHEMA,

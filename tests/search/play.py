@@ -8,11 +8,11 @@ import json
 import random
 from functools import cache
 
-from actors.planning.branches import focus
-from actors.planning.events import GenerationRequested, JudgementRequested
+from actors.planning.call_events import GenerationRequested
+from actors.planning.events import JudgementRequested
 from actors.planning.ids import branch_of
-from actors.planning.messages import Generated
 from actors.planning.strategy_view import standing_of
+from actors.run.messages import Generated
 from actors.search.progress import Phase
 from runtime.core.cost import Usage
 from runtime.core.ledger import Limits
@@ -70,12 +70,12 @@ class Play(World):
     def play(self):
         """Play to the end; return the last state."""
         self.begin()
-        while self.state.finished is None:
+        while self.state.run.finished is None:
             self.check()
             ids = self.doable()
-            if not ids or (self.state.questions and self.dice.random() < 0.1):
-                assert self.state.questions, "the run neither ends nor has anything to wait for"
-                self.say("answer", question=self.dice.choice(list(self.state.questions)), answer="blue")
+            if not ids or (self.state.run.open_questions and self.dice.random() < 0.1):
+                assert self.state.run.open_questions, "the run neither ends nor has anything to wait for"
+                self.say("answer", question=self.dice.choice(list(self.state.run.open_questions)), answer="blue")
             elif not self.calm and self.dice.random() < 0.03:
                 self.disturb()
             else:
@@ -97,7 +97,7 @@ class Play(World):
         if self.heard < 5 and self.dice.random() < 0.2:
             self.say("requirement", text="in green")
             return
-        late = [name for name in self.state.ledger.forfeited if ".t" not in name]
+        late = [name for name in self.state.run.ledger.forfeited if ".t" not in name]
         if late and self.dice.random() < 0.5:
             reply = Reply(text="late", usage=Usage(input_tokens=1, output_tokens=1), model="toy")
             [event] = self.send(Generated(late[0], self.now, 1.0, reply))[:1]
@@ -112,13 +112,13 @@ class Play(World):
     def check(self):
         """Check what must hold after every batch: limits, visits, and no work for what was pruned."""
         state, limits = self.state, self.limits
-        assert state.ledger.committed.calls <= limits.calls
-        assert limits.tokens is None or state.ledger.committed.tokens <= limits.tokens
-        every = state.every_branch
-        assert sum(branch.calls for branch in every) == state.ledger.committed.calls
-        for number, branch in enumerate(every):
+        assert state.run.ledger.committed.calls <= limits.calls
+        assert limits.tokens is None or state.run.ledger.committed.tokens <= limits.tokens
+        every = state.branches
+        assert sum(branch.calls for branch in every) == state.run.ledger.committed.calls
+        for branch in every:
             if self.config.strategy is not None and len(self.events) % 8 == 0:
-                assert branch.standing == standing_of(focus(state, number)), "what is kept is not what follows"
+                assert branch.standing == standing_of(state, branch), "what is kept is not what follows"
             for step, slot in branch.progress.items():
                 budget, leaf = self.config.graph.budgets[step], step in self.config.graph.leaves
                 assert leaf or budget.deterministic or slot.visits <= 1 + budget.backtrack_budget
@@ -130,11 +130,13 @@ class Play(World):
 
     def won(self):
         """Check that the branch that won has a whole path, accepted artifact on accepted artifact."""
-        for step, slot in self.state.progress.items():
+        for step, slot in self.state.latest.progress.items():
             assert slot.phase is Phase.ACCEPTED
             node = self.state.nodes[slot.accepted]
             assert node.verdict.passed
-            assert node.parents == tuple(self.state.progress[up].accepted for up in self.config.graph.requires[step])
+            assert node.parents == tuple(
+                self.state.latest.progress[up].accepted for up in self.config.graph.requires[step]
+            )
 
     def told(self):
         """Return the events after the start, which names the search."""

@@ -39,12 +39,12 @@ def test_every_search_ends_within_all_limits_whatever_the_world_does(search, par
         world = Play(search, seed)
         try:
             state = world.play()
-            endings[state.finished.outcome] += 1
-            endings["branches"] += len(state.branches) > 0
-            if state.finished.outcome == "success":
+            endings[state.run.finished.outcome] += 1
+            endings["branches"] += len(state.branches) > 1
+            if state.run.finished.outcome == "success":
                 world.won()
             else:
-                assert not any(all(s.accepted for s in b.progress.values()) for b in state.every_branch if not b.pruned)
+                assert not any(all(s.accepted for s in b.progress.values()) for b in state.branches if not b.pruned)
         except Exception as error:
             raise AssertionError(f"in world {seed} of {search}") from error
     assert endings["success"] > 0, "worlds in which nothing ever works show little"
@@ -62,8 +62,8 @@ def test_no_search_takes_more_calls_or_branches_than_its_cost_says(search):
         state = world.play()
         strategy = world.config.strategy
         if strategy is not None and state.round == 1:  # An answer gives the counts back.
-            assert len(state.every_branch) <= strategy.branches_max
-            assert state.ledger.committed.calls <= strategy.calls_worst
+            assert len(state.branches) <= strategy.branches_max
+            assert state.run.ledger.committed.calls <= strategy.calls_worst
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -92,8 +92,8 @@ def test_a_complete_search_finds_a_plan_wherever_there_is_one(search, part):
     for seed in worlds(part):
         world = Alternatives(search, seed)
         state = in_order(world, random.Random(seed))
-        assert (state.finished.outcome == "success") == world.solvable(), f"world {seed}"
-        found[state.finished.outcome] += 1
+        assert (state.run.finished.outcome == "success") == world.solvable(), f"world {seed}"
+        found[state.run.finished.outcome] += 1
     assert found["success"] > found.total() / 10
     assert found["success"] < found.total() * 9 / 10
 
@@ -105,7 +105,7 @@ def test_the_incomplete_searches_say_truly_that_they_found_none():
         for seed in range(200):
             world = Alternatives(search, seed)
             state = in_order(world, random.Random(seed))
-            won = state.finished.outcome == "success"
+            won = state.run.finished.outcome == "success"
             assert world.solvable() or not won
             missed[search] += world.solvable() and not won
     assert missed["depth_first"]

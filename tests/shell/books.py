@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 import trio
 
-from actors.planning.ids import branch_of, step_of
+from actors.planning.ids import branch_of
+from actors.run.ids import step_of
 from runtime.core.ledger import Amount
 
 DONE = ("artifact_produced", "failure_classified", "generation_failed")

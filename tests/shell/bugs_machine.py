@@ -3,20 +3,20 @@
 import json
 from dataclasses import replace
 
-from actors.planning.events import (
-    ArtifactProduced,
-    ClarificationAnswered,
-    ClarificationRequested,
-    JudgementRequested,
-    MailRefused,
-    RequestReissued,
-    Revised,
-    RunResumed,
-    Settled,
-    WaitRequested,
-)
+from actors.planning.call_events import ArtifactProduced, RequestReissued
+from actors.planning.events import JudgementRequested, Revised
 from actors.planning.machine import PlanningMachine
-from actors.planning.messages import Generated
+from actors.run.calls import Settled
+from actors.run.inbox import MailRefused
+from actors.run.messages import Generated
+from actors.run.parking import RunResumed
+from actors.run.questions import ClarificationAnswered, ClarificationRequested
+from actors.run.waits import WaitRequested
+
+
+def with_run(state, **fields):
+    """Return the state with other values in what every run has."""
+    return replace(state, run=replace(state.run, **fields))
 
 
 class ReusesRequestIds(PlanningMachine):
@@ -32,8 +32,8 @@ class TrustsOldRequests(PlanningMachine):
     def evolve(self, state, event):
         after = super().evolve(state, event)
         if isinstance(event, RunResumed):  # As if the new driver had asked for what an earlier one has sent.
-            opened = {name: one._replace(epoch=event.epoch) for name, one in after.generations.items()}
-            return replace(after, generations=opened)
+            opened = {name: call._replace(epoch=event.epoch) for name, call in after.run.calls.open.items()}
+            return with_run(after, calls=replace(after.run.calls, open=opened))
         return after
 
 
@@ -52,15 +52,16 @@ class AcceptsRepliesOfOlderRevisions(PlanningMachine):
         self.seen = {}
 
     def evolve(self, state, event):
-        self.seen |= state.generations
+        self.seen |= state.run.calls.open
         return super().evolve(state, event)
 
     def accept(self, state, message):
-        withdrawn = isinstance(message, Generated) and message.request_id in state.ledger.forfeited
+        withdrawn = isinstance(message, Generated) and message.request_id in state.run.ledger.forfeited
         if withdrawn and message.request_id in self.seen:
-            opened = {**state.generations, message.request_id: self.seen[message.request_id]}
-            forfeited = {name: one for name, one in state.ledger.forfeited.items() if name != message.request_id}
-            state = replace(state, generations=opened, ledger=replace(state.ledger, forfeited=forfeited))
+            opened = {**state.run.calls.open, message.request_id: self.seen[message.request_id]}
+            forfeited = {name: one for name, one in state.run.ledger.forfeited.items() if name != message.request_id}
+            calls, ledger = replace(state.run.calls, open=opened), replace(state.run.ledger, forfeited=forfeited)
+            state = with_run(state, calls=calls, ledger=ledger)
         return super().accept(state, message)
 
 
@@ -85,27 +86,28 @@ class NeverJudges(PlanningMachine):
 class StaysParked(PlanningMachine):
     def evolve(self, state, event):
         after = super().evolve(state, event)
-        return replace(after, parked=state.parked) if isinstance(event, RunResumed) else after
+        return with_run(after, parked=state.run.parked) if isinstance(event, RunResumed) else after
 
 
 class DropsQuestionsAtResume(PlanningMachine):
     def evolve(self, state, event):
         after = super().evolve(state, event)
-        return replace(after, asked={}) if isinstance(event, RunResumed) else after
+        return with_run(after, questions={}) if isinstance(event, RunResumed) else after
 
 
 class KeepsWithdrawnWorkOpen(PlanningMachine):
     def evolve(self, state, event):
         after = super().evolve(state, event)
         if isinstance(event, Revised):
-            return replace(after, generations=state.generations, ledger=state.ledger)
+            return with_run(after, calls=state.run.calls, ledger=state.run.ledger)
         return after
 
 
 class AnswersChangeNothing(PlanningMachine):
     def evolve(self, state, event):
         after = super().evolve(state, event)
-        return replace(after, to_revise=None) if isinstance(event, ClarificationAnswered) else after
+        branches = tuple(replace(branch, to_revise=None) for branch in after.branches)
+        return replace(after, branches=branches) if isinstance(event, ClarificationAnswered) else after
 
 
 class LosesTheCancel(PlanningMachine):
@@ -150,8 +152,8 @@ class ForgetsToWake(PlanningMachine):
 
 class LeavesAnswersOut(PlanningMachine):
     def brief(self, state, work):
-        unanswered = {name: question for name, question in state.asked.items() if question.open}
-        return super().brief(replace(state, asked=unanswered), work)
+        unanswered = {name: question for name, question in state.run.questions.items() if question.open}
+        return super().brief(with_run(state, questions=unanswered), work)
 
 
 class WaitsForNothing(PlanningMachine):
@@ -164,7 +166,8 @@ class WaitsForNothing(PlanningMachine):
 
 class IgnoresTheDeadline(PlanningMachine):
     def advance(self, state):
-        limits = state.ledger.limits
+        limits = state.run.ledger.limits
         if limits.deadline is not None:
-            state = replace(state, ledger=replace(state.ledger, limits=limits.model_copy(update={"deadline": None})))
+            ledger = replace(state.run.ledger, limits=limits.model_copy(update={"deadline": None}))
+            state = with_run(state, ledger=ledger)
         return super().advance(state)

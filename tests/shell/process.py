@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import trio
 
-from actors.guards.catalogue import BUILT_IN
+from actors.guards.built_in import BUILT_IN
 from actors.handlers.actors import Registry, actors_for
-from actors.planning.ids import call_of
+from actors.run.ids import call_of
 from runtime.core.crash_points import LABELS
 from runtime.core.errors import Fenced, Held, JournalError, StorageFull
 from runtime.core.ledger import Amount
@@ -242,7 +242,8 @@ class Process:
         if driver._history.seq == len(books.records):
             owed = sum(books.charged.values(), Amount())
             books.holds(
-                driver.state.ledger.committed == owed, f"the ledger counts {driver.state.ledger.committed}, not {owed}"
+                driver.state.run.ledger.committed == owed,
+                f"the ledger counts {driver.state.run.ledger.committed}, not {owed}",
             )
         if self.asked_to_stop is not None:
             over = self.ended - max(self.began, self.asked_to_stop)

@@ -106,7 +106,7 @@ JUMPS = pytest.mark.parametrize("seconds", [-DAY, -HOUR, -1.0, 1.0, HOUR, 30 * D
 async def test_a_jump_while_a_model_works_changes_no_call_and_no_outcome(seconds, autojump_clock):
     place = Place(Model())
     assert await place.drive((2.0, seconds)) is Ending.FINISHED
-    assert (place.state.finished.outcome, place.model.calls) == ("success", 2)
+    assert (place.state.run.finished.outcome, place.model.calls) == ("success", 2)
     assert trio.current_time() <= 11.0
 
 
@@ -115,7 +115,7 @@ async def test_a_jump_during_a_back_off_lengthens_it_by_nothing(seconds, autojum
     """Set forward or suspended, the wait is over; set back, its seconds pass all the same."""
     place = Place(Model(faults=1))
     assert await place.drive((5.1, seconds)) is Ending.FINISHED
-    assert (place.state.finished.outcome, place.model.calls) == ("success", 3)
+    assert (place.state.run.finished.outcome, place.model.calls) == ("success", 3)
     assert trio.current_time() <= 16.0 + SetClock.STEP
 
 
@@ -124,7 +124,7 @@ async def test_a_retry_that_the_policy_delays_is_delayed_by_no_jump_before_it(se
     """The wait is counted from what the clock says, not from the latest time that the run has heard of."""
     place = Place(Model(), [rejected("tool.transient")])
     assert await place.drive((2.0, seconds)) is Ending.FINISHED
-    assert (place.state.finished.outcome, place.model.calls) == ("success", 3)
+    assert (place.state.run.finished.outcome, place.model.calls) == ("success", 3)
     assert trio.current_time() <= 16.0 + SetClock.STEP
 
 
@@ -133,7 +133,7 @@ async def test_active_time_is_no_less_and_at_most_longer_by_a_jump(seconds, auto
     """The books never count time back; a jump forward counts as work, since nobody can tell it from a slow reply."""
     place = Place(Model())
     await place.drive((2.0, seconds))
-    active = place.state.ledger.active
+    active = place.state.run.ledger.active
     assert 0.0 <= active <= 10.1 + max(0.0, seconds)
 
 
@@ -141,7 +141,7 @@ async def test_a_clock_that_was_set_back_delays_a_deadline_by_no_more_than_that(
     """A deadline is a time of day: by the clock on the wall, and the run asks for nothing after it."""
     place = Place(Model(faults=4), deadline=START + 8.0)
     assert await place.drive((2.0, -20.0)) is Ending.FINISHED
-    assert place.state.finished.outcome == "budget_exhausted"
+    assert place.state.run.finished.outcome == "budget_exhausted"
     assert place.clock.now() >= START + 8.0
 
 
@@ -149,9 +149,9 @@ async def test_thirty_days_of_waiting_for_a_person_cost_nothing(autojump_clock):
     """Nobody drives the run meanwhile; the answer opens a new round, and no active time has passed."""
     place = Place(Model(), [rejected("requirements.missing")], active_seconds=60.0)
     assert await place.drive() is Ending.WAITING
-    (question,) = place.state.questions
+    (question,) = place.state.run.open_questions
     place.clock.offset += 30 * DAY
     await place.tell({"kind": "answer", "question": question, "answer": "the second one"})
     assert await place.drive() is Ending.FINISHED
-    assert place.state.finished.outcome == "success"
-    assert place.state.ledger.active < 60.0
+    assert place.state.run.finished.outcome == "success"
+    assert place.state.run.ledger.active < 60.0

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from actors.guards.catalogue import BUILT_IN
+from actors.guards.built_in import BUILT_IN
 from actors.simulated.author import AUTHORS, answer
 from actors.simulated.model import load_profile
 from actors.simulated.plans import PLACES, plan_of

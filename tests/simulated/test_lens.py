@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from actors.guards.catalogue import BUILT_IN
+from actors.guards.built_in import BUILT_IN
 from actors.simulated.plans import plan_of
 from actors.simulated.profile import Defect
 from actors.simulated.verdict_filter import Lens

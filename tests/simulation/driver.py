@@ -8,20 +8,17 @@ import json
 import random
 from dataclasses import dataclass, field, replace
 
+from actors.planning.call_events import ClassificationRequested, GenerationRequested
 from actors.planning.classifier_prompt import rendered_failure
-from actors.planning.events import (
-    EVENTS,
-    ClarificationRequested,
-    ClassificationRequested,
-    GenerationRequested,
-    JudgementRequested,
-)
-from actors.planning.ids import call_of
+from actors.planning.events import EVENTS, JudgementRequested
 from actors.planning.machine import PlanningMachine
-from actors.planning.messages import Begin, Faulted, Generated, Judged
+from actors.planning.messages import Begin, Judged
 from actors.planning.prompt_context import rendered
-from actors.planning.questions import Status
-from actors.planning.state import State
+from actors.planning.state import PlanningState
+from actors.run.ids import call_of
+from actors.run.messages import Faulted, Generated
+from actors.run.questions import ClarificationRequested, Status
+from actors.run.state import NotStarted
 from actors.values.answers import TEXT, kind_of
 from runtime.core.events import Codec
 from runtime.core.ledger import Amount
@@ -49,7 +46,7 @@ class Run:
 
     seed: int
     dice: random.Random = field(init=False)
-    state: State = field(default_factory=State)
+    state: PlanningState = field(default_factory=NotStarted)
     events: list = field(default_factory=list)
     started: dict = field(default_factory=dict)
     refunded: set = field(default_factory=set)
@@ -78,7 +75,7 @@ class Run:
 
     def play(self, *, patient, disturbance):
         """Go on to the end; a patient user answers, `disturbance` is the chance that something else comes first."""
-        while self.state.finished is None:
+        while self.state.run.finished is None:
             self.count += 1
             assert self.count < MESSAGES_MAX, "the run does not end"
             if self.dice.random() < disturbance:
@@ -128,7 +125,9 @@ class Run:
             elif isinstance(request, GenerationRequested | ClassificationRequested):
                 generates = isinstance(request, GenerationRequested)
                 promised = (
-                    rendered(self.state, request.step) if generates else rendered_failure(self.state, request.node)
+                    rendered(self.state, self.state.latest, request.step)
+                    if generates
+                    else rendered_failure(self.state, self.state.latest, request.node)
                 )
                 assert promised.ref == work.request.prompt_hash, "the prompt is not the one that was promised"
                 self.started[name] = self.epoch
@@ -136,7 +135,7 @@ class Run:
     def go_on(self, *, patient):
         """Let one actor answer. Return whether anything could be done."""
         work = MACHINE.outstanding(self.state)
-        if self.state.parked:
+        if self.state.run.parked:
             return self.resume()
         doable = [item for item in work.values() if item.request_id != "deadline"]
         if not patient:
@@ -161,7 +160,7 @@ class Run:
 
     def generated(self, request_id):
         """Return a generator's answer to a request."""
-        opened = self.state.generations.get(request_id)
+        opened = self.state.run.calls.open.get(request_id)
         if opened is not None and self.state.is_child(opened.request):
             return self.child_ended(opened.request)
         made = (cause if call_of(request_id).endswith("/c") else reply)(self.dice, self.weather, self.count)
@@ -197,14 +196,14 @@ class Run:
 
     def answer(self, question):
         """Let the user answer a question, and nothing be lost of it."""
-        request, text = self.state.asked[question].request, f"#A{self.count}#"
+        request, text = self.state.run.questions[question].request, f"#A{self.count}#"
         if request.review:
             words = "approve" if self.dice.random() < self.weather.passes else f"reject: #R{self.count}# is wrong"
         else:
             words = {"text": f"{text} \ud800", "yes_no": "y", "choice": "Red"}[kind_of(request.answer_schema)]
         batch = self.mail(f"answer:{question}", {"kind": "answer", "question": question, "answer": words})
         assert batch[0].kind == "clarification_answered"
-        if any(text in clarified.answer for clarified in self.state.clarifications):
+        if any(text in clarified.answer for clarified in self.state.run.clarifications):
             self.answers.append(text)  # A torn batch leaves the answer in the inbox; it is asked for again.
 
     def mail(self, key, body):
@@ -227,7 +226,7 @@ class Run:
             self.answer(dice.choice(closed))
         elif chance < 0.25 and self.sent:
             self.again()
-        elif chance < 0.4 and self.state.ledger.forfeited:
+        elif chance < 0.4 and self.state.run.ledger.forfeited:
             self.late()
         elif chance < 0.55:
             self.resume()
@@ -253,7 +252,7 @@ class Run:
 
     def late(self):
         """Let a reply come in to a request that was withdrawn."""
-        self.comes_late(self.dice.choice(sorted(self.state.ledger.forfeited)))
+        self.comes_late(self.dice.choice(sorted(self.state.run.ledger.forfeited)))
 
     def comes_late(self, request_id):
         """Let the reply to a withdrawn request come in, if it was sent: what it has used is known then."""
@@ -264,7 +263,7 @@ class Run:
     def closed(self):
         """Return the questions that are gone on without, and that may be answered all the same."""
         late = (Status.WITHDRAWN, Status.EXPIRED)
-        return [name for name, one in self.state.asked.items() if one.status in late and not one.request.review]
+        return [name for name, one in self.state.run.questions.items() if one.status in late and not one.request.review]
 
     def crash(self):
         """Kill the driver while it writes a batch; the next one starts from as much of it as was written."""
@@ -280,7 +279,7 @@ class Run:
         self.epoch += 1
         self.batch = 0
         self.now += self.dice.choice((0.0, 5.0, 500.0))
-        if self.state.finished is None:
+        if self.state.run.finished is None:
             accepted = MACHINE.accept(self.state, Resumed(self.epoch, self.now))
             assert accepted is not None
             self.send(Resumed(self.epoch, self.now))
@@ -288,16 +287,18 @@ class Run:
 
     def close(self):
         """Check the whole: refolding, late replies after the end, prefixes, and what the provider was asked for."""
-        if self.state.finished is not None:
-            for request_id in sorted(self.started.keys() & self.state.ledger.forfeited.keys())[:3]:
+        if self.state.run.finished is not None:
+            for request_id in sorted(self.started.keys() & self.state.run.ledger.forfeited.keys())[:3]:
                 self.comes_late(request_id)
         assert fold(MACHINE, self.events) == self.state, "the journal gives another state"
-        assert len(self.invariants.heard) == len(self.state.clarifications)
-        assert self.invariants.messages == [said.text for said in self.state.said]
-        shown = "".join(clarified.answer for clarified in self.state.clarifications)
+        assert len(self.invariants.heard) == len(self.state.run.clarifications)
+        assert self.invariants.messages == [said.text for said in self.state.run.messages]
+        shown = "".join(clarified.answer for clarified in self.state.run.clarifications)
         assert all(answer in shown for answer in self.answers), "an answer is lost"
         free = {step for step, budget in self.config.graph.budgets.items() if budget.deterministic}
         paid = self.started.keys() - self.refunded
         asked = [name for name in paid if name.split("/")[0] not in free or call_of(name).endswith("/c")]
-        assert len(asked) <= self.state.ledger.committed.calls, "the provider was asked more often than the books say"
+        assert len(asked) <= self.state.run.ledger.committed.calls, (
+            "the provider was asked more often than the books say"
+        )
         start_anywhere(MACHINE, self.events, self.epoch + 1, self.now + 1.0)

@@ -6,7 +6,8 @@
 import re
 from collections import Counter, defaultdict
 
-from actors.planning.events import GenerationRequested, Outcome
+from actors.planning.call_events import GenerationRequested
+from actors.planning.events import Outcome
 from actors.planning.prompt_context import rendered
 from actors.policy.table import BacktrackLevel
 from actors.search.cost import worst_case_calls
@@ -48,11 +49,13 @@ class Invariants:
                 self.feedback(request, state)
         if event.kind == "run_finished":
             self.ending(event, state)
-        assert state.now >= self.now, "time goes back"
-        self.now = state.now
+        assert state.run.now >= self.now, "time goes back"
+        self.now = state.run.now
         assert state.revision == self.revision
-        assert state.questions_used == self.questions <= self.workflow.questions_max
-        assert list(state.questions) == list(self.asking), "another question is open than was asked and not closed"
+        assert state.run.questions_used == self.questions <= self.workflow.questions_max
+        assert list(state.run.open_questions) == list(self.asking), (
+            "another question is open than was asked and not closed"
+        )
 
     def observe(self, event):
         """Keep the books of one event."""
@@ -244,14 +247,14 @@ class Invariants:
 
     def affordable(self, request, state):
         """S25, S43: at a reservation nothing passes a limit, at any concurrency and after any crash."""
-        total, limits = state.ledger.committed, self.limits
+        total, limits = state.run.ledger.committed, self.limits
         assert total.calls <= limits.calls
         assert limits.tokens is None or total.tokens <= limits.tokens
         assert limits.micro_usd is None or total.micro_usd <= limits.micro_usd
-        assert limits.deadline is None or state.now < limits.deadline
+        assert limits.deadline is None or state.run.now < limits.deadline
         timeout = request.timeout_seconds or self.workflow.model_timeout_seconds
         assert limits.active_seconds is None or timeout <= limits.active_seconds
-        for amount in (state.ledger.spent, state.ledger.unknown):
+        for amount in (state.run.ledger.spent, state.run.ledger.unknown):
             assert min(amount.calls, amount.tokens, amount.micro_usd) >= 0
 
     def feedback(self, request, state):
@@ -260,7 +263,7 @@ class Invariants:
         if self.graph.budgets[step].deterministic:
             return
         # A question that a rejection led to quotes it too, further up.
-        whole = rendered(state, step).user
+        whole = rendered(state, state.latest, step).user
         assert [whole.count(text) for text in self.messages] == [1] * len(self.messages), "a message is not in a prompt"
         _, *sections = re.split(r"\[escalations\]|\[retries\]", whole)
         prompt = "".join(sections)
@@ -292,10 +295,12 @@ class Invariants:
 
     def quiet(self, state, outstanding):
         """A settled machine is over, or has something to wait for, or was asked to do nothing."""
-        assert state.finished is not None or outstanding or state.parked
-        assert not (state.finished and outstanding)
-        assert state.finished or not self.changed, "a changed requirement did not lead to a revision"
-        assert [said.seen for said in state.said] == self.shown, "what the user told is shown as seen, and is not"
+        assert state.run.finished is not None or outstanding or state.run.parked
+        assert not (state.run.finished and outstanding)
+        assert state.run.finished or not self.changed, "a changed requirement did not lead to a revision"
+        assert [said.seen for said in state.run.messages] == self.shown, (
+            "what the user told is shown as seen, and is not"
+        )
         for work in outstanding.values():
             node = getattr(work.request, "node", None)
             assert node is None or self.busy[self.step_of[node]] == node, "work is asked for that nobody needs"
@@ -303,7 +308,7 @@ class Invariants:
     def ending(self, event, state):
         """S27, S28, S36: the outcome is the right one of the six."""
         last = next((seen for seen in reversed(self.seen[:-1]) if seen.kind != "run_resumed"), None)
-        assert state.ledger.reserved == {}
+        assert state.run.ledger.reserved == {}
         complete = set(self.accepted) == set(self.graph.steps)
         assert complete == (event.outcome is Outcome.SUCCESS) or event.at is not None
         match event.outcome:
@@ -335,7 +340,7 @@ class Invariants:
 
     def spent_out(self, event, state):
         """More of what ran out may help: the limit is named, and the least next request would pass it."""
-        total, limits = state.ledger.committed, self.limits
+        total, limits = state.run.ledger.committed, self.limits
         least = Amount(calls=1, tokens=self.workflow.output_tokens_max, micro_usd=3 * self.workflow.output_tokens_max)
         match event.why:
             case "no calls left":
@@ -345,8 +350,8 @@ class Invariants:
             case "no money left":
                 assert total.micro_usd + 20_000 + least.micro_usd > limits.micro_usd
             case "no active time left":
-                assert state.ledger.active >= limits.active_seconds
+                assert state.run.ledger.active >= limits.active_seconds
             case "the deadline has passed":
-                assert state.now >= limits.deadline
+                assert state.run.now >= limits.deadline
             case other:
                 raise AssertionError(other)

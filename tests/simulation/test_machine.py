@@ -34,7 +34,7 @@ class Story(RuleBasedStateMachine):
         self.run.begin()
 
     def going(self):
-        return self.run.state.finished is None
+        return self.run.state.run.finished is None
 
     @precondition(going)
     @rule(patient=some.booleans())
@@ -48,7 +48,7 @@ class Story(RuleBasedStateMachine):
         self.count()
         self.run.again()
 
-    @precondition(lambda self: self.run.state.ledger.forfeited)
+    @precondition(lambda self: self.run.state.run.ledger.forfeited)
     @rule()
     def a_reply_comes_late(self):
         self.count()
@@ -97,7 +97,7 @@ class Story(RuleBasedStateMachine):
             return
         self.run.dice = random.Random(0)  # What is left to play is no choice of Hypothesis's.
         self.run.play(patient=True, disturbance=0.0)
-        assert self.run.state.finished is not None
+        assert self.run.state.run.finished is not None
         self.run.close()
 
 

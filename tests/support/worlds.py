@@ -10,14 +10,17 @@ from typing import Any
 import yaml
 
 from actors.config.workflow import Workflow
+from actors.planning.call_events import ClassificationRequested, GenerationRequested
 from actors.planning.config import RunConfig
-from actors.planning.events import ClassificationRequested, GenerationRequested, JudgementRequested, PlanningEvent
+from actors.planning.events import JudgementRequested, PlanningEvent
 from actors.planning.machine import PlanningMachine
-from actors.planning.messages import Begin, Faulted, Generated, Judged, PlanningMessage
-from actors.planning.state import State
+from actors.planning.messages import Begin, Judged, PlanningMessage
+from actors.planning.state import PlanningState, State
 from actors.policy.cause import CLASSIFIER
 from actors.policy.table import Policy
 from actors.prompting.book import PromptBook, PromptEntry, Sections
+from actors.run.messages import Faulted, Generated
+from actors.run.state import NotStarted
 from actors.values.findings import Finding, Verdict
 from replan.setup.data_files import data_root
 from runtime.core.cost import Price, Usage
@@ -112,11 +115,11 @@ def start_anywhere(machine: PlanningMachine, events: Sequence[PlanningEvent], ep
     for length, event in enumerate(events, start=1):
         prefix = machine.evolve(prefix, event)
         accepted = machine.accept(prefix, Resumed(epoch, now))
-        assert (accepted is None) == (prefix.finished is not None)
+        assert (accepted is None) == (prefix.run.finished is not None)
         if accepted is not None:
             assert not isinstance(accepted, Refused)
             state, _ = settle(machine, prefix, accepted)
-            assert state.finished is not None or machine.outstanding(state), f"stuck after {length} events"
+            assert state.run.finished is not None or machine.outstanding(state), f"stuck after {length} events"
 
 
 @dataclass
@@ -128,7 +131,7 @@ class World:
     author: Author = some_reply
     limits: Limits = field(default_factory=lambda: Limits(calls=1000))
     machine: PlanningMachine = field(default_factory=PlanningMachine)
-    state: State = field(default_factory=State)
+    state: PlanningState = field(default_factory=NotStarted)
     events: list[PlanningEvent] = field(default_factory=list)
     calls: Counter[str] = field(default_factory=Counter)
     now: float = 1000.0
@@ -164,9 +167,9 @@ class World:
 
     def run(self, choose: Callable[[list[str]], str] = lambda ids: ids[0]) -> State:
         """Begin, and answer outstanding work until there is none that an actor could do."""
-        if self.state.config is None:
+        if isinstance(self.state, NotStarted):
             self.begin()
-        while self.state.finished is None and (ids := self.doable()):
+        while self.state.run.finished is None and (ids := self.doable()):
             self.answer(choose(ids))
         return self.state
 
@@ -187,3 +190,8 @@ class World:
             for event in self.events
             if isinstance(event, GenerationRequested) and (steps is None or event.step in steps)
         ]
+
+
+async def always_hosted(engine):
+    """Stand in for `Engine.hosted` where a test plays the host."""
+    return True

@@ -153,8 +153,9 @@ def serve() -> None:
     import genai_prices  # noqa: F401 - what the commands would import one by one, before the forks
 
     import replan.cli.app
-    import replan.cli.driving
-    import replan.cli.running
+    import replan.cli.commands.resume
+    import replan.cli.commands.run
+    import replan.cli.declarations.run
     import replan.runs.home  # noqa: F401
     import runtime.models.openai_client  # noqa: F401
 

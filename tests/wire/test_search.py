@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
+from actors.planning.call_events import FailureClassified
 from actors.planning.decision_event import Decided
-from actors.planning.events import BranchOpened, FailureClassified, GenerationFailed, Revised, VerdictReached
+from actors.planning.events import BranchOpened, Revised, VerdictReached
+from actors.run.calls import CallFailed
 from replan.runs.engine import CODEC, DriveOptions, Engine
 from replan.runs.prepare import RunOptions, prepare_run
 from replan.setup.data_files import data_root
@@ -233,14 +235,14 @@ async def test_a_fault_is_a_try_of_the_same_attempt_and_charged_by_what_it_was(f
         assert result.calls == 4 + charged
         ids = [seen.request_id for seen in server.seen if seen.step == "g_strategy"]
         assert ids == ["run-1/g_strategy/v1.a1", "run-1/g_strategy/v1.a1.t2"]
-        assert len(of(events, GenerationFailed)) == 1
+        assert len(of(events, CallFailed)) == 1
 
 
 async def test_a_server_that_asks_for_patience_gets_it() -> None:
     async with run_against(
         scripted(g_strategy=[Answer.fault(429, headers={"Retry-After": "30"})]), clock=Impatient()
     ) as (_, server, events):
-        (failed,) = of(events, GenerationFailed)
+        (failed,) = of(events, CallFailed)
         assert failed.fault.retry_after == 30
         first, second = (seen for seen in server.seen if seen.step == "g_strategy")
         assert second.started - first.started >= 0.25
@@ -254,7 +256,7 @@ async def test_a_hang_is_cut_by_the_time_limit_and_charged(tmp_path: Path) -> No
     handler = by_step({step: [Answer.hang(), GOOD["g_plan"]]})
     async with run_against(handler, clock=Impatient(), workflow=str(path)) as (result, server, events):
         assert (result.outcome, result.calls) == ("success", 2)
-        (failed,) = of(events, GenerationFailed)
+        (failed,) = of(events, CallFailed)
         assert failed.fault.kind == "timeout"
         assert 0.2 < failed.elapsed < 5.0
         assert server.wait_for(lambda it: it.seen[0].ended is not None), "the connection was left open"

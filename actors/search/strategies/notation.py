@@ -34,6 +34,9 @@ NUMBERS: Mapping[str, Mapping[str, int | None]] = {
 }
 """The searches, and what their numbers are called, in order, with the defaults; None is worked out from the steps."""
 
+SINGLE_BRANCH = frozenset(name for name, numbers in NUMBERS.items() if not numbers)
+"""The searches with one branch: only searches among branches have numbers."""
+
 _TEXT = re.compile(r"([a-z_]+)(?::([1-9]\d{0,5})(?:x([1-9]\d{0,5}))?)?")
 
 

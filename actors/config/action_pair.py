@@ -1,0 +1,83 @@
+"""A step of a workflow as its file describes it: generator, guard, required steps, budgets, and escalation targets.
+
+Values only. `actors.config.workflow.Workflow` has the methods that apply the workflow's defaults to a step.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, Field, StringConstraints
+
+from actors.files.config_model import Config
+from actors.guards.composite_spec import Composite, Guard, Name
+
+COUNT_MAX = 100_000
+"""The largest count of attempts or calls; a larger one is taken for a typing error."""
+SECONDS_MAX = 86_400.0
+"""The longest time limit, one day."""
+StepId = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+Positive = Annotated[int, Field(strict=True, ge=1, le=COUNT_MAX)]
+Count = Annotated[int, Field(strict=True, ge=0, le=COUNT_MAX)]
+Patience = Annotated[int, Field(strict=True, ge=2, le=COUNT_MAX)]
+"""How many equal failures in a row are stagnation; at least two, since one failure is not a repetition."""
+Seconds = Annotated[float, Field(strict=True, gt=0, le=SECONDS_MAX, allow_inf_nan=False)]
+
+CHILD = "workflow:"
+"""The prefix of a generator that runs another workflow as a child run."""
+
+
+class ActionPair(Config):
+    """A generator and the guard that judges its artifacts."""
+
+    generator: Name
+    """The generator: `model`, another built-in name, `workflow:NAME`, or a plug-in."""
+    guard: Guard
+    """The guard: a name, or a composite of several guards."""
+    requires: tuple[StepId, ...] = ()
+    """The steps whose accepted artifacts this step uses."""
+    description: str = ""
+    """One line for people."""
+    role: Name | None = None
+    """The kind of artifact, by which policies and prompts refer to this step; null derives it from the guard."""
+    rmax: Positive | None = None
+    """Attempts per visit; null takes the workflow's."""
+    backtrack_budget: Count = 0
+    """Visits after the first: how often the search may backtrack to this step."""
+    r_patience: Patience | None = None
+    """How many equal failures in a row are stagnation; null takes the workflow's."""
+    e_max: Count | None = None
+    """Escalations that this step may cause in a round; null takes the workflow's."""
+    escalate_to: tuple[StepId, ...] = Field(
+        default=(), validation_alias=AliasChoices("escalate_to", "escalate_feedback_to")
+    )
+    """The earlier steps to redo when this one stagnates, instead of the nearest."""
+    escalate_by_guard: Mapping[str, tuple[StepId, ...]] = Field(
+        default_factory=dict, validation_alias=AliasChoices("escalate_by_guard", "escalate_feedback_by_guard")
+    )
+    """The same for the failures of one guard, by its name in this file, also if the target level replaces it."""
+    prompt: Name | None = None
+    """The id of the prompt entry; null takes the entry of the step's id, else the entry of its role."""
+    generator_config: Mapping[str, Any] = Field(default_factory=dict)
+    """Settings of the generator."""
+    guard_config: Mapping[str, Any] = Field(default_factory=dict)
+    """Settings of the guard."""
+    child_calls: Positive | None = None
+    """Limit of the calls of one run of `workflow:NAME`; null takes its worst case, or its own limit if that is less."""
+    deterministic: bool | None = None
+    """Whether the step calls no model; null derives it from the generator."""
+    concurrency: Annotated[int, Field(strict=True, ge=1, le=256)] = 4
+    """Branches of a run for which this step works at the same time."""
+    timeout_seconds: Seconds | None = None
+    """Time limit of one model call; null takes the workflow's."""
+    output_tokens_max: Positive | None = None
+    """Length limit of one reply; null takes the workflow's."""
+
+    @property
+    def child(self) -> str | None:
+        """The name of the workflow that the generator runs; None if it runs none."""
+        return self.generator.removeprefix(CHILD) if self.generator.startswith(CHILD) else None
+
+    @property
+    def guards(self) -> tuple[str, ...]:
+        """The names of the guard, or of the members of the composite."""
+        return self.guard.members if isinstance(self.guard, Composite) else (self.guard,)

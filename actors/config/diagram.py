@@ -1,0 +1,89 @@
+"""Diagrams of a workflow as Mermaid or DOT text: steps with guards and budgets, `requires` edges, escalation edges.
+
+Escalation edges are dashed. They go from a step to its escalation targets, or to the steps that it requires if it names
+no targets; only to steps with a `backtrack_budget`. Step ids need no escaping, by their pattern; labels are escaped.
+"""
+
+from collections.abc import Iterator
+
+from actors.config.workflow import Workflow
+from actors.guards.composite_spec import Composite
+from actors.search.strategies.notation import SINGLE_BRANCH, read_search
+
+
+def mermaid(workflow: Workflow) -> str:
+    """Return a Mermaid flowchart; lines end in a newline."""
+    lines = ["flowchart LR"]
+    if _has_branches(workflow):
+        lines.append(f'    search{{{{"search: {_mermaid_text(workflow.search)}"}}}}')
+    for step in workflow.order():
+        text = "<br/>".join(_mermaid_text(line) for line in _label(workflow, step))
+        opened, closed = ('(["', '"])') if step in workflow.leaves() else ('["', '"]')
+        lines.append(f"    {_node(step)}{opened}{text}{closed}")
+    lines += [f"    {_node(upper)} --> {_node(lower)}" for upper, lower in _edges(workflow)]
+    lines += [f"    {_node(lower)} -.-> {_node(upper)}" for lower, upper in _escalation_edges(workflow)]
+    return "\n".join(lines) + "\n"
+
+
+def dot(workflow: Workflow) -> str:
+    """Return a Graphviz digraph; lines end in a newline."""
+    title = f"{workflow.name}, search: {workflow.search}" if _has_branches(workflow) else workflow.name
+    lines = ["digraph workflow {", "    rankdir=LR;", f"    label={_dot_string(title)};", "    node [shape=box];"]
+    for step in workflow.order():
+        text = "\\n".join(_dot_string(line)[1:-1] for line in _label(workflow, step))
+        shape = " shape=oval" if step in workflow.leaves() else ""
+        lines.append(f'    "{step}" [label="{text}"{shape}];')
+    lines += [f'    "{upper}" -> "{lower}";' for upper, lower in _edges(workflow)]
+    lines += [
+        f'    "{lower}" -> "{upper}" [style=dashed constraint=false];' for lower, upper in _escalation_edges(workflow)
+    ]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _has_branches(workflow: Workflow) -> bool:
+    """Return whether the search keeps several branches; the diagram of steps does not show them, so it is named."""
+    return read_search(workflow.search).name not in SINGLE_BRANCH
+
+
+def _label(workflow: Workflow, step: str) -> tuple[str, ...]:
+    guard = workflow.effective_guard(step)
+    guard_text = f"{guard.kind}: {', '.join(guard.members)}" if isinstance(guard, Composite) else guard
+    if workflow.is_deterministic(step):
+        return step, guard_text, "no model call"
+    pair = workflow.action_pairs[step]
+    visits = f", {pair.backtrack_budget} back" if pair.backtrack_budget else ""
+    attempts = workflow.rmax_of(step)
+    return step, guard_text, f"{attempts} attempt{'s' if attempts > 1 else ''}{visits}"
+
+
+def _edges(workflow: Workflow) -> Iterator[tuple[str, str]]:
+    for step in workflow.order():
+        for upper in dict.fromkeys(workflow.action_pairs[step].requires):
+            yield upper, step
+
+
+def _escalation_edges(workflow: Workflow) -> Iterator[tuple[str, str]]:
+    for step in workflow.order():
+        pair = workflow.action_pairs[step]
+        targets = [*pair.escalate_to, *(upper for uppers in pair.escalate_by_guard.values() for upper in uppers)]
+        for upper in dict.fromkeys(targets or pair.requires):
+            if workflow.action_pairs[upper].backtrack_budget and not workflow.is_deterministic(upper):
+                yield step, upper
+
+
+def _node(step: str) -> str:
+    """Return a prefixed id, which cannot be a Mermaid keyword: a node with the id `end` breaks a chart."""
+    return f"s_{step}"
+
+
+def _mermaid_text(text: str) -> str:
+    """Escape the characters that Mermaid interprets: quotes, tags, entities, line ends."""
+    for character in '#&<>"`':
+        text = text.replace(character, f"\0{ord(character)};")
+    return " ".join(text.replace("\0", "#").split())
+
+
+def _dot_string(text: str) -> str:
+    """Return a text as a quoted DOT string."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{" ".join(escaped.split())}"'

@@ -1,0 +1,133 @@
+"""Loads workflows: a shipped name, an alias of one, or a path; with the prompts and plan files that they name.
+
+Shipped data is below a root folder that the caller passes: `configs/workflows/NAME.yaml` and `prompts/NAME.yaml`. A
+relative path to prompts counts from the workflow's own folder. A `.json` workflow that names no prompts uses the
+`prompts.json` beside it, as AtomicGuard's own examples do.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from actors.config.atomicguard import is_foreign, translate
+from actors.config.plan_files import with_plan_files
+from actors.config.shipped_files import find_named, find_shipped
+from actors.config.step_prompts import entry_for
+from actors.config.workflow import Workflow
+from actors.files.suggestions import nearest
+from actors.files.validation_errors import usage_problem
+from actors.files.yaml_document import Document, read_document
+from actors.policy.cause import CLASSIFIER
+from actors.policy.table import Policy
+from actors.prompting.book import PromptBook, load_prompts
+from runtime.core.errors import UsageProblem
+
+ALIASES: Mapping[str, str] = {"full": "linear", "classify-then-plan": "option_a"}
+"""Shipped workflows by the names that the seeds' evaluation gives to these pipelines."""
+
+_SHARED_PROMPTS = "planning"
+"""The shipped prompts file whose `sections` are used by files that have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedWorkflow:
+    """A workflow with its prompts."""
+
+    workflow: Workflow
+    """The workflow, with the plans of its plan files in the generators' settings."""
+    prompts: PromptBook
+    """Its prompts."""
+    source: str
+    """The path of its file."""
+    notices: tuple[str, ...]
+    """Lines for the user, one for each thing in the files that was ignored or replaced."""
+    document: Document
+    """The parsed file, for line numbers in later errors."""
+    children: Mapping[str, tuple["LoadedWorkflow", Policy]] = field(default_factory=dict)
+    """The workflows that steps run (`generator: workflow:NAME`), by name; filled by `check_workflow`."""
+    missing: tuple[str, ...] = ()
+    """What a file of AtomicGuard lacks before it can run: one phrase for each missing prompt entry."""
+
+    def resolved(self, policy: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the content that a run pins, as plain data for `content_ref`; steps are a list, as their order counts.
+
+        `policy` is the policy as plain data.
+        """
+        return {
+            "workflow": self.workflow.model_dump(mode="json"),
+            "steps": list(self.workflow.action_pairs),
+            "prompts": self.prompts.model_dump(mode="json"),
+            "policy": policy,
+        }
+
+
+def shipped_workflows(root: Path) -> tuple[str, ...]:
+    """Return the names of the shipped workflows, sorted."""
+    return tuple(sorted(path.stem for path in (root / "configs" / "workflows").glob("*.yaml")))
+
+
+def read_workflow(name_or_path: str, root: Path) -> tuple[Workflow, Document, tuple[str, ...]]:
+    """Return a workflow without its prompts, its document, and notices for the user.
+
+    Raises:
+        UsageProblem: there is no such workflow, or it is invalid.
+    """
+    path = find_shipped(ALIASES.get(name_or_path, name_or_path), root / "configs" / "workflows", "workflow", ALIASES)
+    document, notices = translate(read_document(path))
+    try:
+        return Workflow.model_validate(document.value), document, notices
+    except ValidationError as error:
+        raise usage_problem(error, document) from None
+
+
+def load_workflow(name_or_path: str, root: Path) -> LoadedWorkflow:
+    """Return a workflow with its prompts and plan files; every step that calls a model has a prompt entry.
+
+    Raises:
+        UsageProblem: as `read_workflow`, or the prompts or plan files are missing or invalid.
+    """
+    return with_prompts(*read_workflow(name_or_path, root), root)
+
+
+def with_prompts(workflow: Workflow, document: Document, notices: tuple[str, ...], root: Path) -> LoadedWorkflow:
+    """Return a workflow that was read, with its prompts and plan files; as `load_workflow`."""
+    book, prompt_notices = _prompt_book(workflow, document, root)
+    workflow = with_plan_files(workflow, document, Path(document.source).parent)
+    loaded = LoadedWorkflow(workflow, book, document.source, (*notices, *prompt_notices), document)
+    for step in workflow.order():
+        if not workflow.is_deterministic(step):
+            loaded = _check_entry(loaded, step)
+    if workflow.classifications_max and CLASSIFIER not in book.entries:
+        cause, hint = f"no prompt entry {CLASSIFIER!r}", nearest(CLASSIFIER, book.entries, kind="entries")
+        raise document.problem(cause, ("classifications_max",), hint)
+    return loaded
+
+
+def _prompt_book(workflow: Workflow, document: Document, root: Path) -> tuple[PromptBook, tuple[str, ...]]:
+    """Return a workflow's prompts, and notices."""
+    shared = root / "prompts" / f"{_SHARED_PROMPTS}.yaml"
+    book, notices = load_prompts(find_named(workflow.prompts, root / "prompts", "prompts", document), shared)
+    beside = Path(document.source).parent / "prompts.json"
+    if "prompts" in document.value or not document.source.endswith(".json") or not beside.is_file():
+        return book, notices
+    own, own_notices = load_prompts(beside, shared)
+    notice = f"{document.source}: {beside} is used, and the shipped prompts where it has none"
+    return own.model_copy(update={"entries": {**book.entries, **own.entries}}), (*notices, notice, *own_notices)
+
+
+def _check_entry(loaded: LoadedWorkflow, step: str) -> LoadedWorkflow:
+    """Return the workflow if there is a prompt for the step; a file of AtomicGuard gets an item in `missing` instead.
+
+    Raises:
+        UsageProblem: there is none in any other file.
+    """
+    try:
+        entry_for(loaded.prompts, loaded.workflow, step)
+    except UsageProblem as problem:
+        if is_foreign(loaded.document):
+            return replace(loaded, missing=(*loaded.missing, f"a prompt for {step!r}"))
+        raise loaded.document.problem(problem.cause, ("action_pairs", step), problem.hint) from None
+    return loaded

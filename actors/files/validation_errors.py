@@ -1,0 +1,80 @@
+"""Translates a pydantic `ValidationError` about a file into the one line that the file's author needs."""
+
+from collections.abc import Iterable
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from actors.files.config_model import CONFIG_ERROR
+from actors.files.suggestions import nearest
+from actors.files.yaml_document import Document, KeyPath
+from runtime.core.errors import UsageProblem
+from runtime.core.pydantic_messages import not_shown, plainly
+
+PATTERN_MEANINGS = {
+    r"^[a-z][a-z0-9_]{0,63}$": "a lower-case letter, then letters, digits and underscores, 64 characters at most",
+    r"^[a-z][a-z0-9_]{0,59}$": "a lower-case letter, then letters, digits and underscores, 60 characters at most",
+    r"^[^A-Z*]+\*?$": "lower-case text, with a * at its end or nowhere",
+    r"^[a-z][a-z0-9_-]{0,63}$": "a lower-case letter, then letters, digits, - and _, 64 characters at most",
+    r"^[a-z0-9_]{1,40}$": "lower-case letters, digits and underscores, 40 characters at most",
+    r"^[a-z_]+:[1-9][0-9]*(x[1-9][0-9]*)?$": "a search with its numbers, such as beam:4",
+    r"^[a-z0-9_]+\.([a-z0-9_]+|\*)$": "a finding code such as plan.unreachable, or a family such as plan.*",
+    r"^(self|root|further|up [1-9]|role [a-z][a-z0-9_]{0,63}( or up [1-9])?)$": (
+        "self, root, further, up N (1 to 9), role NAME, or role NAME or up N"
+    ),
+}
+"""What each pattern in the models of configuration files means, in words."""
+
+
+def usage_problem(error: ValidationError, document: Document) -> UsageProblem:
+    """Return the first error about a document as one line; its hint counts the others."""
+    errors = error.errors(include_url=False)
+    details = [detail for detail in errors if not _is_consequence(detail, errors)]
+    first = details[0]
+    context = first.get("ctx", {})
+    path = (*first["loc"], *context.get("path", ()))
+    hints = [_hint(first)]
+    if len(details) > 1:
+        others = len(details) - 1
+        hints.append(f"{others} more problem{'s' if others > 1 else ''} in this file")
+    return document.problem(_cause(first), _path_in_file(path, document), "; ".join(hint for hint in hints if hint))
+
+
+def _is_consequence(detail: ErrorDetails, errors: Iterable[ErrorDetails]) -> bool:
+    """Return whether a list is too short only because its entries are wrong, which other errors report."""
+    size = len(detail["loc"])
+    return detail["type"] == "too_short" and any(
+        other["loc"][:size] == detail["loc"] and len(other["loc"]) > size for other in errors
+    )
+
+
+def _path_in_file(path: KeyPath, document: Document) -> KeyPath:
+    """Drop the parts of pydantic's location that are not keys of the file, such as the name of a union's member."""
+    kept: KeyPath = ()
+    for part in path:
+        if (*kept, part) in document.lines:
+            kept = (*kept, part)
+    return kept
+
+
+def _cause(detail: ErrorDetails) -> str:
+    match detail["type"]:
+        case str(kind) if kind == CONFIG_ERROR:
+            return detail["msg"]
+        case "string_pattern_mismatch" if detail["ctx"]["pattern"] in PATTERN_MEANINGS:
+            return not_shown(f"should be {PATTERN_MEANINGS[detail['ctx']['pattern']]}", detail)
+        case _:
+            return plainly(detail)
+
+
+def _hint(detail: ErrorDetails) -> str:
+    match detail["type"]:
+        case str(kind) if kind == CONFIG_ERROR:
+            return str(detail["ctx"]["hint"])
+        case "literal_error":
+            choices = [choice.strip("' ") for choice in str(detail["ctx"]["expected"]).replace(" or ", ",").split(",")]
+            return nearest(str(detail["input"]), choices, kind="choices")
+        case "missing":
+            return f"add `{detail['loc'][-1]}: ...`"
+        case _:
+            return ""

@@ -1,0 +1,98 @@
+"""`follows_critique`: a final plan takes the critique of its draft into account (S136).
+
+The guard cannot understand a critique. It can decide two things: whether the plan is its draft unchanged, and whether a
+step that the critique names under a certain heading is unchanged. The first is an error. The second is only a warning,
+because a critique may name a step that it approves of, and an author may have a reason to keep a step.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from actors.guards.fields import check_settings, shown
+from actors.guards.port import Guard
+from actors.plans.plan import Plan, Step
+from actors.plans.reader import read_draft
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Code, Finding, Verdict
+from runtime.models.replies import Parsed, Unreadable
+
+NAME = "follows_critique"
+
+_WORD = re.compile(r"[\w-]+")
+
+
+def make(config: Mapping[str, Any]) -> Guard:
+    """Return the guard; it has no settings.
+
+    Critique and draft are the dependencies of the step with the roles `critique` and `plan`; of several plans, the last
+    one that the step requires. If one of them is missing, the guard passes with a warning.
+    """
+    check_settings(NAME, config, ())
+
+    def guard(artifact: Artifact, context: Context) -> Verdict:
+        value = artifact.value
+        if isinstance(value, Unreadable):
+            return _verdict([Finding(code=value.code, message=value.message)])
+        critique, draft = _dependency(context, "critique"), _dependency(context, "plan")
+        if critique is None or draft is None:
+            missing = "critique" if critique is None else "draft plan"
+            message = f"no {missing} is among the results that this step requires, so that nothing was compared"
+            return _verdict([Finding(code=Code.NOT_COMPARED, message=message, severity="warning")])
+        return _verdict(list(_compare(value.value, critique, draft)))
+
+    return guard
+
+
+def _verdict(findings: list[Finding]) -> Verdict:
+    passed = all(finding.severity == "warning" for finding in findings)
+    return Verdict(guard=NAME, passed=passed, score=float(passed), findings=tuple(findings))
+
+
+def _dependency(context: Context, role: str) -> Mapping[str, Any] | None:
+    """Return the value of the last dependency with a role whose value is a JSON object."""
+    roles = context.settings.get("roles", {})
+    values = [artifact.value for step, artifact in context.dependencies.items() if roles.get(step) == role]
+    objects = [value.value for value in values if isinstance(value, Parsed) and isinstance(value.value, dict)]
+    return objects[-1] if objects else None
+
+
+def _compare(final: Any, critique: Mapping[str, Any], draft: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield a finding for each sign that the critique was ignored."""
+    before, after = read_draft(draft)[0], read_draft(final)[0]
+    if _is_same(draft, before, final, after):
+        assessment = critique.get("overall_assessment")
+        if assessment != "good":
+            cause = f"the critique says {shown(str(assessment))}, and the plan is the draft unchanged"
+            yield Finding(code=Code.CRITIQUE_IGNORED, message=f"{cause}; make the changes that the critique asks for")
+        return
+    if before is None or after is None:
+        return
+    old, new = {step.step_id: step for step in before.steps}, {step.step_id: step for step in after.steps}
+    for step in sorted(_words(critique, "unnecessary_steps") & old.keys() & new.keys()):
+        message = f"the critique names {shown(step)} under unnecessary_steps, and the plan still has it"
+        yield Finding(code=Code.CRITIQUE_UNHEEDED, message=message, where=step, severity="warning")
+    for step in sorted(_words(critique, "guard_appropriateness") & old.keys() & new.keys()):
+        if old[step].guard == new[step].guard:
+            message = f"the critique names {shown(step)} under guard_appropriateness, and its guard is the same"
+            yield Finding(code=Code.CRITIQUE_UNHEEDED, message=message, where=step, severity="warning")
+
+
+def _is_same(draft: Any, before: Plan | None, final: Any, after: Plan | None) -> bool:
+    """Return whether two plans are the same except for their names, the order of steps and explicit defaults."""
+    if before is None or after is None:
+        return bool(draft == final)
+    return _content(before) == _content(after)
+
+
+def _content(plan: Plan) -> tuple[Any, ...]:
+    steps: frozenset[Step] = frozenset(plan.steps)
+    goals = (plan.goal, plan.initial_state, plan.goal_state)
+    return (*goals, plan.total_retry_budget, frozenset(plan.invariants), steps, len(plan.steps))
+
+
+def _words(critique: Mapping[str, Any], key: str) -> set[str]:
+    """Return the words in a list of the critique; the step ids among them are the steps that it names."""
+    value = critique.get(key)
+    items = value if isinstance(value, list) else []
+    return {word.strip("-") for item in items if isinstance(item, str) for word in _WORD.findall(item)}

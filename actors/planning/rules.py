@@ -1,0 +1,223 @@
+"""The rules of a planning run, each a decision that may follow from a state; `advance` has them in one table. Pure."""
+
+from collections.abc import Iterable, Sequence
+
+from actors.planning.call_events import ClassificationRequested, PlanningCall, RequestReissued
+from actors.planning.decision_event import Decided
+from actors.planning.events import JudgementRequested, Outcome, Revised, RunFinished
+from actors.planning.ids import branch_of, classification_id, node_id
+from actors.planning.requests import classification_of, next_try, request_for
+from actors.planning.state import Branch, Node, State
+from actors.planning.strategy_view import chosen, won
+from actors.policy.classification import worth_classifying
+from actors.policy.decide import Failure, Situation, decide, summary
+from actors.run import ending
+from actors.run.ending import exhausted
+from actors.run.ids import step_of
+from actors.run.waits import WaitRequested
+from actors.search.progress import GOAL, Phase, cleared, first, next_attempt, phases_of, ready
+from actors.search.strategies.tree import Tree
+from runtime.core.ledger import Limit
+
+
+def judge(state: State) -> JudgementRequested | None:
+    """Ask the guard of the oldest artifact that nobody has judged."""
+    if not state.unjudged:
+        return None
+    node = state.nodes[state.unjudged[0]]
+    guard = state.config.workflow.effective_guard(node.step)
+    name = guard if isinstance(guard, str) else guard.kind
+    return JudgementRequested(node=node.node, guard=name)
+
+
+def begin_round(state: State, branch: Branch) -> Revised | None:
+    """Begin a new round after an answer: it is one of all branches, also when the branch that asked was pruned."""
+    return revise(state, branch) if branch.to_revise is not None and branch.to_revise.new_round else None
+
+
+def revise(state: State, branch: Branch) -> Revised | None:
+    """Mark the replan that is decided: what it goes back over is unset, and work on it withdrawn."""
+    revision = branch.to_revise
+    if revision is None:
+        return None
+    return Revised(
+        revision=state.revision + 1,
+        level=revision.level,
+        targets=revision.targets,
+        cleared=cleared(state.config.graph, revision.targets),
+        tags=revision.tags,
+        new_round=revision.new_round,
+        branch=branch.number,
+    )
+
+
+def settle_failure(state: State, branch: Branch) -> Decided | ClassificationRequested | None:
+    """Decide about a rejected artifact, or have a classifier say first what its failure means."""
+    if branch.standing is not None and not branch.standing.failed:
+        return None
+    for step, slot in branch.progress.items():
+        if slot.phase is Phase.FAILED:
+            node = state.newest(branch, step)
+            assert node is not None
+            event = _settle(state, branch, node)
+            if event is not None:
+                return event
+    return None
+
+
+def _settle(state: State, branch: Branch, node: Node) -> Decided | ClassificationRequested | None:
+    assert node.verdict is not None
+    config, run, call = state.config, state.run, classification_id(node.node)
+    if call in run.calls.tries or any(opened.request.call == call for opened in run.calls.open.values()):
+        return None  # It is decided when the classifier has answered.
+    failure, classified = Failure(node.step, node.node, node.verdict), node.classification
+    situation = Situation(
+        graph=config.graph,
+        progress=branch.progress,
+        roles=config.roles,
+        policy=config.policy,
+        search=config.search,
+        history=branch.history,
+        escalation=config.escalation(node.step),
+        questions_left=0 if node.step in state.silenced else config.workflow.questions_max - run.questions_used,
+    )
+    decision = decide(failure, situation, None if classified is None else classified.cause)
+    left = config.workflow.classifications_max - state.classifications
+    if classified is None and left > 0 and worth_classifying(failure, situation, decision):
+        if run.saving:
+            return None  # It is asked when somebody drives the run again, or the next day has come.
+        request = classification_of(state, branch, node.node, decision.rule, 1)
+        if run.ledger.shortfall(request.reserve, run.now) is None:
+            return request
+    return Decided.of(decision)
+
+
+def end(state: State, tree: Tree | None) -> RunFinished | None:
+    """End the run with the best plan, or for the branches that are stuck, unless an answer may free them."""
+    if tree is None:
+        [branch] = state.branches
+        phases = phases_of(branch.progress)
+        if Phase.STUCK in phases:
+            return _give_up(state, branch)
+        return RunFinished(outcome=Outcome.SUCCESS, why="every guard passed") if phases == GOAL else None
+    strategy = state.config.strategy
+    assert strategy is not None
+    best = chosen(strategy, tree)
+    if best is not None:
+        return won(best)
+    for standing in tree.live:
+        if not standing.stuck:
+            return None
+    best = max(tree.live, key=lambda standing: standing.rank)
+    return _give_up(state, state.branches[best.branch])
+
+
+def _give_up(state: State, branch: Branch) -> RunFinished | None:
+    """End the run for a step that is stuck, unless an answer may still give everything back in a new round."""
+    step = first(branch.progress, Phase.STUCK)
+    if step is None or state.run.open_questions:
+        return None
+    node = state.newest(branch, step)
+    assert node is not None
+    assert node.decision is not None
+    assert node.verdict is not None
+    outcome = Outcome.BACKTRACK_CEILING if state.config.graph.requires[step] else Outcome.ALL_PRUNED
+    return RunFinished(outcome=outcome, why=f"{step}: {summary(node.decision, node.verdict)}")
+
+
+def reissue(state: State) -> RequestReissued | ending.RunFinished | None:
+    """Ask again for the calls of an earlier driver, or end the run if one cannot be reserved."""
+    run = state.run
+    if run.saving or not run.calls.open:
+        return None
+    for request_id, opened in run.calls.open.items():
+        if opened.epoch < run.epoch and not state.is_child(opened.request):
+            request = next_try(state, opened.request)
+            short = run.ledger.shortfall(request.reserve, run.now)
+            return RequestReissued(replaces=request_id, again=request) if short is None else exhausted(short)
+    return None
+
+
+def rest(state: State) -> WaitRequested | None:
+    """Wait before a retry that the policy delays."""
+    run = state.run
+    for node, seconds in state.resting.items():
+        if not run.parked and not any(wait.node == node for wait in run.waits.values()):
+            return WaitRequested(request_id=f"rest:{node}", until=run.wall + seconds, why="back-off", node=node)
+    return None
+
+
+def request(state: State, tree: Tree | None) -> PlanningCall | ending.RunFinished | None:
+    """Ask for the next artifact that can be asked for and paid; end the run when nothing can, and nothing is open."""
+    run = state.run
+    if run.saving:
+        return None
+    if tree is not None:
+        return _request_of_any(state, tree)
+    [branch] = state.branches
+    if run.open_questions and first(branch.progress, Phase.STUCK) is not None:
+        return None  # While a stuck run waits for an answer, nothing more is spent.
+    steps = _rested(state, branch, ready(state.config.graph, branch.progress))
+    result = _affordable(state, branch, steps)
+    return _out_of(result, state) if result is None or isinstance(result, Limit) else result
+
+
+def _request_of_any(state: State, tree: Tree) -> PlanningCall | ending.RunFinished | None:
+    """Ask for what the strategy lets a branch ask for."""
+    strategy, graph, short = state.config.strategy, state.config.graph, None
+    assert strategy is not None
+    for standing in tree.live:
+        if standing.halted or not (standing.ready or state.run.calls.tries):
+            continue
+        branch = state.branches[standing.branch]
+        steps = _rested(state, branch, standing.ready)
+        if standing.spent and steps:  # What costs nothing needs no slice.
+            free = [step for step in steps if graph.budgets[step].deterministic]
+            if len(free) < len(steps) and not state.run.open_questions:
+                short = short or Limit.CALLS
+            steps = free
+        steps = [step for step in steps if strategy.may_ask(tree, standing, graph.layer_of[step])]
+        result = _affordable(state, branch, steps)
+        if isinstance(result, Limit):
+            short = result
+        elif result is not None:
+            return result
+    return _out_of(short, state)
+
+
+def _rested(state: State, branch: Branch, steps: Sequence[str]) -> Sequence[str]:
+    """Return the steps of a branch without those that wait before a retry."""
+    if not state.resting:
+        return steps
+    resting = {step_of(node) for node in state.resting if branch_of(node) == branch.number}
+    return [step for step in steps if step not in resting]
+
+
+def _affordable(state: State, branch: Branch, steps: Iterable[str]) -> PlanningCall | Limit | None:
+    """Return the first request of a branch that can be paid, or else the limit that the last one would pass.
+
+    Further tries come first: they belong to an attempt that was allowed already. Then a first try at each of the steps.
+    """
+    graph, ledger, now = state.config.graph, state.run.ledger, state.run.now
+    short: Limit | None = None
+    for tries in state.run.calls.tries.values():
+        if tries.phase == "rested" and branch_of(tries.request.node) == branch.number:
+            further = next_try(state, tries.request)
+            short = ledger.shortfall(further.reserve, now)
+            if short is None:
+                return further
+    for step in steps:
+        if ledger.calls_left < 1 and not graph.budgets[step].deterministic:
+            short = Limit.CALLS  # Known before the prompt is rendered, which costs more than all the rest.
+            continue
+        slot = next_attempt(graph, branch.progress, step)
+        attempt = request_for(state, branch, node_id(step, slot.number, slot.attempt, branch.number), 1)
+        short = ledger.shortfall(attempt.reserve, now)
+        if short is None:
+            return attempt
+    return short
+
+
+def _out_of(short: Limit | None, state: State) -> ending.RunFinished | None:
+    """End the run when nothing can be paid, and nothing is open that may still bring it on."""
+    return None if short is None or state.working else exhausted(short)

@@ -1,0 +1,1 @@
+"""What every agent has: calls, waits, questions, messages of its user, parking and its end. Pure."""

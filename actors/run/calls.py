@@ -1,0 +1,384 @@
+"""Calls: what a model, or another generator, is asked for, what becomes of it, and what that costs. Pure.
+
+A call is reserved in the ledger when it is asked for, and settled at what it used. A fault of the transport is a *try*:
+the same call is asked for again, under another request id, after a back-off that grows. A driver that takes a run over
+asks anew for the calls of an earlier one (*reissue*): the first try stays charged as unknown.
+"""
+
+import hashlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypedDict, TypeVar
+
+from actors.run.clock import TimedEvent
+from actors.run.ending import Outcome, RunFinished
+from actors.run.ids import backoff_id, call_of, node_of, step_of, try_id
+from actors.run.messages import Faulted, Generated
+from actors.run.texts import storable
+from actors.run.waits import WaitRequested
+from runtime.core.copies import changed, without
+from runtime.core.cost import Price, Usage
+from runtime.core.events import Event, Seconds
+from runtime.core.ledger import ZERO, Amount, Ledger, used
+from runtime.models.port import Fault
+
+TRIES_MAX = 5
+"""Transport tries of one call (docs/explanation/budgets.md)."""
+BACKOFF_TOTAL_MAX = 600.0
+"""Seconds of back-off per call, a server's Retry-After included (docs/explanation/budgets.md)."""
+BACKOFF_FIRST = 1.0
+"""Seconds before the second try; doubles with each, times 0.5 to 1.5 by a hash of the request's id."""
+
+
+class CallRequested(Event):
+    """A model, or another generator, was asked for a reply. Each kind of agent has its own requests as subclasses.
+
+    The prompt is not stored: it is rendered again from the state.
+    """
+
+    node: str
+    """What the call is about."""
+    try_number: int = 1
+    """Which try of the call this is, from 1."""
+    prompt_hash: str
+    """The first 128 bits of the hash of the rendered prompt, in hex."""
+    calls: int = 1
+    """Calls that are reserved: more than one where a run of its own answers."""
+    tokens_max: int = 0
+    """Tokens that are reserved, input and output together."""
+    micro_usd_max: int = 0
+    """Micro-dollars that are reserved."""
+    timeout_seconds: Seconds | None = None
+    """The time limit where it is shorter than the configured one, because less active time is left."""
+
+    @property
+    def call(self) -> str:
+        """What this is a try of."""
+        return self.node
+
+    @property
+    def request_id(self) -> str:
+        """The request's name."""
+        return try_id(self.call, self.try_number)
+
+    @property
+    def reserve(self) -> Amount:
+        """The most that it may cost."""
+        return Amount(calls=self.calls, tokens=self.tokens_max, micro_usd=self.micro_usd_max)
+
+    @property
+    def step(self) -> str:
+        """The step that it is about."""
+        return step_of(self.node)
+
+
+class Replied(TimedEvent):
+    """A call brought a reply. Each kind of agent has its own events for that, subclasses of this."""
+
+    texts: ClassVar[tuple[str, ...]] = ("content",)
+    request_id: str
+    """The request that it answers."""
+    elapsed: Seconds
+    """How long it took."""
+    content: str
+    """The reply's text."""
+    usage: Usage | None = None
+    """What the provider reported, if it did."""
+    calls: int = 1
+    """Calls that are charged."""
+    tokens: int | None = None
+    """Tokens that are charged, where no usage that makes sense was reported."""
+    micro_usd: int = 0
+    """Micro-dollars that are charged."""
+    model: str = ""
+    """The model's name, as the provider reports it."""
+    mode: str = "text"
+    """How structure was asked for."""
+    finish_reason: str = "stop"
+    """Why the model stopped."""
+
+    @property
+    def node(self) -> str:
+        """What the call is about."""
+        return node_of(self.request_id)
+
+    @property
+    def used(self) -> Amount:
+        """What it is charged."""
+        reported = 0 if self.usage is None else self.usage.tokens
+        return Amount(
+            calls=self.calls, tokens=reported if self.tokens is None else self.tokens, micro_usd=self.micro_usd
+        )
+
+
+class CallFailed(TimedEvent):
+    """A try of a call brought no reply."""
+
+    kind: Literal["generation_failed"] = "generation_failed"
+    request_id: str
+    """The request that was tried."""
+    elapsed: Seconds
+    """How long it took."""
+    fault: Fault
+    """What happened."""
+    used: Amount | None = None
+    """What a run below had taken when it gave its provider up: it has made all tries, so none follows."""
+
+    @property
+    def call(self) -> str:
+        """What it was a try of."""
+        return call_of(self.request_id)
+
+    @property
+    def node(self) -> str:
+        """What the call is about."""
+        return node_of(self.request_id)
+
+
+class CallReissued(Event):
+    """An open call of an earlier driver is asked for again. A kind's own subclass says what its calls are."""
+
+    replaces: str
+    """The request of the earlier driver; it stays charged as unknown."""
+    again: CallRequested
+    """The request that takes its place."""
+
+
+class Settled(TimedEvent):
+    """A late reply to withdrawn work: what it cost is known now; what it said is not used."""
+
+    kind: Literal["settled"] = "settled"
+    request_id: str
+    """The withdrawn request."""
+    used: Amount
+    """What it cost."""
+
+
+C = TypeVar("C", bound=CallRequested, covariant=True)
+R = TypeVar("R", bound=CallRequested)
+
+
+class OpenCall(NamedTuple, Generic[C]):
+    """A call that is asked for and not yet answered."""
+
+    request: C
+    """What was asked for."""
+    epoch: int
+    """The epoch of the driver that asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tries(Generic[C]):
+    """The failed tries of one call."""
+
+    count: int
+    """How many there are."""
+    waited: float
+    """Seconds of back-off so far."""
+    failed: CallFailed
+    """The latest."""
+    request: C
+    """The latest request."""
+    phase: Literal["failed", "waiting", "rested", "open"] = "failed"
+    """What comes next: a decision about the latest fault, the end of a wait, the next request, or its reply."""
+
+
+@dataclass(frozen=True)
+class Calls(Generic[C]):
+    """The calls of a run that are not over."""
+
+    open: Mapping[str, OpenCall[C]] = field(default_factory=dict)
+    """The calls that are asked for and not answered, by request id."""
+    tries: Mapping[str, Tries[C]] = field(default_factory=dict)
+    """The calls that have failed at least once and are not answered, by call."""
+
+
+Books = tuple[Calls[Any], Ledger]
+"""The calls and the ledger: an event about a call changes both."""
+
+
+def requested(calls: Calls[R], ledger: Ledger, request: R, epoch: int) -> Books:
+    """Return the books after a call was asked for: it is reserved."""
+    name, call = request.request_id, request.call
+    opened: dict[str, Any] = {"open": {**calls.open, name: OpenCall(request, epoch)}}
+    if call in calls.tries:  # A further try of the same call.
+        opened["tries"] = {**calls.tries, call: replace(calls.tries[call], request=request, phase="open")}
+    return changed(calls, **opened), ledger.reserve(name, request.reserve)
+
+
+def reissued(calls: Calls[C], ledger: Ledger, event: CallReissued, epoch: int) -> Books:
+    """Return the books after an earlier driver's call was asked for again."""
+    again = event.again
+    open_calls = {**without(calls.open, (event.replaces,)), again.request_id: OpenCall(again, epoch)}
+    return changed(calls, open=open_calls), ledger.forfeit(event.replaces).reserve(again.request_id, again.reserve)
+
+
+def answered(calls: Calls[C], ledger: Ledger, event: Replied) -> Books:
+    """Return the books after a reply: its call is over, and settled at what it used."""
+    name, call = event.request_id, call_of(event.request_id)
+    tries = without(calls.tries, (call,)) if call in calls.tries else calls.tries
+    return changed(calls, open=without(calls.open, (name,)), tries=tries), ledger.settle(name, event.used)
+
+
+def failed(calls: Calls[C], ledger: Ledger, event: CallFailed, *, parked: bool) -> Books:
+    """Return the books after a try brought no reply: charged as it deserves, and counted as a try."""
+    name, earlier = event.request_id, calls.tries.get(event.call)
+    refunded = event.used is None and event.fault.kind.refunded
+    unsent = refunded and parked  # It was held back for the parking, which is no try of the provider's.
+    tries = Tries(
+        count=(0 if earlier is None else earlier.count) + (not unsent),
+        waited=0.0 if earlier is None else earlier.waited,
+        failed=event,
+        request=calls.open[name].request,
+    )
+    if event.used is not None:
+        ledger = ledger.settle(name, event.used)
+    else:
+        ledger = ledger.refund(name) if refunded else ledger.forfeit(name)
+    return changed(calls, open=without(calls.open, (name,)), tries={**calls.tries, event.call: tries}), ledger
+
+
+def charged(calls: Calls[C], event: CallFailed) -> int:
+    """Return how many calls a failed try is charged, from the books before it."""
+    if event.used is not None:
+        return event.used.calls
+    return 0 if event.fault.kind.refunded else calls.open[event.request_id].request.calls
+
+
+def waiting(calls: Calls[C], wait: WaitRequested) -> Calls[C]:
+    """Return the calls after a wait began: the next try of a call waits for its end."""
+    if wait.node is None or wait.call not in calls.tries:
+        return calls
+    return changed(calls, tries={**calls.tries, wait.call: replace(calls.tries[wait.call], phase="waiting")})
+
+
+def rested(calls: Calls[C], wait: WaitRequested) -> Calls[C]:
+    """Return the calls after the wait ended: the next try may be asked for."""
+    if wait.node is None or wait.call not in calls.tries:
+        return calls
+    tries = calls.tries[wait.call]
+    tries = replace(tries, phase="rested", waited=tries.waited + wait.until - tries.failed.at)
+    return changed(calls, tries={**calls.tries, wait.call: tries})
+
+
+def withdrawn(calls: Calls[C], ledger: Ledger, nodes: Collection[str]) -> Books:
+    """Return the books without any calls about some nodes; what they had reserved is unknown from now on."""
+    gone = [name for name, opened in calls.open.items() if opened.request.node in nodes]
+    for name in gone:
+        ledger = ledger.forfeit(name)
+    tries = {call: tries for call, tries in calls.tries.items() if tries.request.node not in nodes}
+    return changed(calls, open=without(calls.open, gone), tries=tries), ledger
+
+
+def ended(calls: Calls[C], ledger: Ledger) -> Books:
+    """Return the books after the run's end: replies to open calls come late."""
+    for name in calls.open:
+        ledger = ledger.forfeit(name)
+    return changed(calls, open={}), ledger
+
+
+class ReplyFields(TypedDict):
+    """The fields that every event of a reply has."""
+
+    request_id: str
+    at: float
+    elapsed: float
+    content: str
+    usage: Usage | None
+    calls: int
+    tokens: int | None
+    micro_usd: int
+    model: str
+    mode: str
+    finish_reason: str
+
+
+class Received(NamedTuple, Generic[C]):
+    """A reply to an open call: what was asked for, and the fields of the event that the kind makes of it."""
+
+    request: C
+    fields: ReplyFields
+
+
+def accept_reply(
+    calls: Calls[C], ledger: Ledger, message: Generated, price: Price | None
+) -> Received[C] | Settled | None:
+    """Return what a reply is: one to an open call, a late one, whose cost is booked, or a duplicate (None)."""
+    name, reply = message.request_id, message.reply
+    if name in ledger.forfeited:
+        cost = message.cost or used(reply.usage, ledger.forfeited[name], price)
+        return Settled(request_id=name, at=message.at, used=cost)
+    opened = calls.open.get(name)
+    if opened is None:
+        return None
+    cost = message.cost or used(reply.usage, ledger.reserved[name], price)
+    reported = reply.usage is not None and reply.usage.tokens == cost.tokens
+    fields = ReplyFields(
+        request_id=name,
+        at=message.at,
+        elapsed=message.elapsed,
+        content=storable(reply.text),
+        usage=reply.usage,
+        calls=cost.calls,
+        tokens=None if reported else cost.tokens,
+        micro_usd=cost.micro_usd,
+        model=storable(reply.model),
+        mode=reply.mode,
+        finish_reason=storable(reply.finish_reason),
+    )
+    return Received(opened.request, fields)
+
+
+def accept_fault(calls: Calls[C], ledger: Ledger, message: Faulted) -> CallFailed | Settled | None:
+    """Return what a fault is: of an open call, of a withdrawn one, whose cost is booked, or a duplicate (None)."""
+    if message.request_id not in calls.open:
+        # Withdrawn work stays charged as unknown, unless the provider has certainly refused it.
+        cost = ZERO if message.cost is None and message.fault.kind.refunded else message.cost
+        if cost is None or message.request_id not in ledger.forfeited:
+            return None
+        return Settled(request_id=message.request_id, at=message.at, used=cost)
+    return CallFailed(
+        request_id=message.request_id,
+        at=message.at,
+        elapsed=message.elapsed,
+        fault=message.fault.model_copy(update={"message": storable(message.fault.message)}),
+        used=message.cost,
+    )
+
+
+def after_fault(calls: Calls[C], *, parked: bool) -> WaitRequested | RunFinished | None:
+    """Wait before the next try of a call that failed, or end the run where none could help."""
+    for tries in calls.tries.values():
+        if tries.phase != "failed":
+            continue
+        if hopeless(tries):
+            fault = tries.failed.fault
+            last = fault.kind.final or tries.failed.used is not None
+            which = "" if last else f" (try {tries.count} of {TRIES_MAX})"
+            why = f"{fault.kind}: {fault.message}{which}"
+            return RunFinished(outcome=Outcome.FAILED, why=why, cause="provider")
+        if not parked:
+            request, until = tries.request, tries.failed.at + _pause(tries)
+            name = backoff_id(request.request_id)
+            return WaitRequested(request_id=name, until=until, why="back-off", node=request.node)
+    return None
+
+
+def hopeless(tries: Tries[C]) -> bool:
+    """Tell whether no further try is made: none could help, or all that a call may have are used up."""
+    over = tries.count >= TRIES_MAX or tries.waited + _pause(tries) > BACKOFF_TOTAL_MAX
+    return tries.failed.fault.kind.final or tries.failed.used is not None or over
+
+
+def given_up(calls: Calls[C]) -> Fault | None:
+    """Return the fault after which no further try was made."""
+    last = (tries.failed.fault for tries in calls.tries.values() if tries.phase == "failed" and hopeless(tries))
+    return next(last, None)
+
+
+def _pause(tries: Tries[C]) -> float:
+    """Return the seconds before the next try: as the server asked, else doubling, with jitter by the request's id."""
+    if tries.failed.fault.retry_after is not None:
+        return max(0.0, tries.failed.fault.retry_after)
+    jitter = hashlib.sha256(tries.request.request_id.encode()).digest()[0] / 255
+    return BACKOFF_FIRST * float(2 ** (tries.count - 1)) * (0.5 + jitter)

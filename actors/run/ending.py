@@ -1,0 +1,47 @@
+"""How a run ends: the event that ends it, and the outcomes that every kind of agent has. Pure."""
+
+from enum import StrEnum
+from typing import Literal
+
+from runtime.core.events import Event, Seconds
+from runtime.core.ledger import Limit
+
+Cause = Literal["", "provider", "bug", "home_budget"]
+"""What ended a run from outside: its model's provider, a bug of ours, or the daily budget; empty for a decision."""
+
+
+class Outcome(StrEnum):
+    """How a run of any kind may end; a kind has outcomes of its own beside these."""
+
+    SUCCESS = "success"
+    BUDGET_EXHAUSTED = "budget_exhausted"  # more may help
+    CANCELLED = "cancelled"
+    FAILED = "failed"  # the provider, or a bug
+
+
+class RunFinished(Event):
+    """The run ended. A kind that says more of its end has a subclass of this in its union of events."""
+
+    kind: Literal["run_finished"] = "run_finished"
+    outcome: str
+    """One of `Outcome`, or of the kind's own outcomes."""
+    why: str
+    """One line for people."""
+    cause: Cause = ""
+    """What failed, or that the daily budget ended the run."""
+    at: Seconds | None = None
+    """When the world ended the run; None after a decision of the machine."""
+
+
+_RAN_OUT = {
+    Limit.CALLS: "no calls left",
+    Limit.TOKENS: "no tokens left",
+    Limit.COST: "no money left",
+    Limit.ACTIVE_TIME: "no active time left",
+    Limit.DEADLINE: "the deadline has passed",
+}
+
+
+def exhausted(limit: Limit) -> RunFinished:
+    """Return the end of a run that has used up a limit."""
+    return RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=_RAN_OUT[limit])

@@ -1,0 +1,97 @@
+"""`evolve` for the common part of a run: how it follows from the events that every kind of agent has. Pure."""
+
+from typing import assert_never
+
+from actors.run import calls, inbox, parking, questions, waits
+from actors.run.calls import C, CallFailed, CallReissued, CallRequested, Replied, Settled
+from actors.run.clock import TimedEvent
+from actors.run.ending import RunFinished
+from actors.run.ids import expiry_id
+from actors.run.inbox import MailRefused, NoteTold, RequirementTold
+from actors.run.parking import RunParked, RunResumed
+from actors.run.questions import (
+    ClarificationAnswered,
+    ClarificationDeclined,
+    ClarificationExpired,
+    ClarificationRequested,
+    ClarificationWithdrawn,
+)
+from actors.run.state import RunState
+from actors.run.waits import WaitEnded, WaitRequested
+from runtime.core.copies import changed
+from runtime.core.events import Event
+
+RunEvent = (
+    CallRequested
+    | Replied
+    | CallFailed
+    | CallReissued
+    | Settled
+    | WaitRequested
+    | WaitEnded
+    | ClarificationRequested
+    | ClarificationAnswered
+    | ClarificationDeclined
+    | ClarificationWithdrawn
+    | ClarificationExpired
+    | NoteTold
+    | RequirementTold
+    | MailRefused
+    | RunResumed
+    | RunParked
+    | RunFinished
+)
+"""The events of every kind of agent; of a call's request, its reply and its reissue a kind has subclasses."""
+
+
+def evolve_run(run: RunState[C], event: RunEvent) -> RunState[C]:
+    """Return the common part of the state after one of its events; `timed` keeps the time beside it."""
+    match event:
+        case CallRequested():
+            calls_now, ledger = calls.requested(run.calls, run.ledger, event, run.epoch)
+            return changed(run, calls=calls_now, ledger=ledger)
+        case Replied():
+            calls_now, ledger = calls.answered(run.calls, run.ledger, event)
+            return changed(run, calls=calls_now, ledger=ledger)
+        case CallFailed():
+            calls_now, ledger = calls.failed(run.calls, run.ledger, event, parked=run.parked)
+            return changed(run, calls=calls_now, ledger=ledger)
+        case CallReissued():
+            calls_now, ledger = calls.reissued(run.calls, run.ledger, event, run.epoch)
+            return changed(run, calls=calls_now, ledger=ledger)
+        case Settled():
+            return changed(run, ledger=run.ledger.settle(event.request_id, event.used))
+        case WaitRequested():
+            return changed(run, waits=waits.begun(run.waits, event), calls=calls.waiting(run.calls, event))
+        case WaitEnded():
+            ended = calls.rested(run.calls, run.waits[event.request_id])
+            return changed(run, waits=waits.ended(run.waits, event.request_id), calls=ended)
+        case ClarificationRequested():
+            return changed(run, questions=questions.asked(run.questions, event, run.now))
+        case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
+            left = waits.ended(run.waits, expiry_id(event.question_id))
+            return changed(run, questions=questions.closed(run.questions, event), waits=left)
+        case NoteTold() | RequirementTold():
+            return changed(run, messages=inbox.told(run.messages, event))
+        case MailRefused():
+            return run
+        case RunResumed():
+            return parking.resumed(run, event)
+        case RunParked():
+            return parking.parked(run, event)
+        case RunFinished():
+            calls_now, ledger = calls.ended(run.calls, run.ledger)
+            asked = questions.ended(run.questions, event)
+            return changed(run, finished=event, calls=calls_now, ledger=ledger, waits={}, questions=asked)
+        case _:
+            assert_never(event)
+
+
+def timed(run: RunState[C], event: Event, *, working: bool) -> RunState[C]:
+    """Return the common part with the time that an event tells; `working` says whether work was open before it."""
+    if not isinstance(event, TimedEvent | RunFinished) or event.at is None:
+        return run
+    now = max(run.now, event.at)  # A clock that was set back does not turn the time back.
+    if working and now > run.now and not isinstance(event, RunResumed):  # Before it there was nobody to do the work.
+        return changed(run, now=now, wall=event.at, ledger=run.ledger.worked(now - run.now))
+    return changed(run, now=now, wall=event.at)

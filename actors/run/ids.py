@@ -1,0 +1,39 @@
+"""How calls and waits are named. The names are stored in journals, so their form never changes.
+
+A call is what a model, or another generator, is asked for; its further tries have `.tTRY` after its name. What a call
+is about is a *node*, named as the kind of agent likes; where the name has a slash, a step stands before it.
+The first call about a node has its name; a second one has `/c` after it.
+"""
+
+SECOND_CALL = "/c"
+"""What stands after a node in the name of a second call about it, which classifies what the first has brought."""
+
+
+def try_id(call: str, try_number: int) -> str:
+    """Return the name of the request for a try of a call."""
+    return call if try_number == 1 else f"{call}.t{try_number}"
+
+
+def call_of(request_id: str) -> str:
+    """Return the call that a request is a try of."""
+    return request_id.partition(".t")[0]
+
+
+def node_of(request_id: str) -> str:
+    """Return what a request for a call is about."""
+    return call_of(request_id).removesuffix(SECOND_CALL)
+
+
+def step_of(node: str) -> str:
+    """Return the step that a node, or a request for one, belongs to."""
+    return node.partition("/")[0]
+
+
+def expiry_id(question_id: str) -> str:
+    """Return the name of the wait for a question's expiry."""
+    return f"expires:{question_id}"
+
+
+def backoff_id(request_id: str) -> str:
+    """Return the name of the wait before the try that follows a failed one."""
+    return f"wait:{request_id}"

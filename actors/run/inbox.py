@@ -1,0 +1,165 @@
+"""What people post to a run, and what of it can be taken. Pure; whoever posts asks the same questions before.
+
+A message is JSON: `{"kind": "answer", "question", "answer"}`, `{"kind": "decline", "question"}`, `{"kind": "cancel"}`,
+or `{"kind": "note", "text"}` and the same for a requirement. A question's answer and its decline share one key of the
+inbox, so that the first of them stands.
+"""
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+from actors.run.clock import TimedEvent
+from actors.run.ending import Outcome, RunFinished
+from actors.run.questions import ClarificationAnswered, ClarificationDeclined, Questions
+from actors.run.texts import storable
+from actors.values.answers import fitted
+from runtime.core.errors import UsageProblem
+from runtime.core.messages import Mailed
+
+MESSAGE_MAX = 10_000
+"""Characters of one note or requirement; longer material belongs into a new run's problem."""
+MESSAGES_MAX = 100
+"""Notes and requirements of one run: they stand in every later prompt."""
+
+MessageKind = Literal["note", "requirement"]
+KINDS: tuple[MessageKind, ...] = ("note", "requirement")
+"""What the user may tell a run of their own accord."""
+
+
+class NoteTold(TimedEvent):
+    """The user said something that the next prompts show; it changes nothing else."""
+
+    texts: ClassVar[tuple[str, ...]] = ("text",)
+    kind: Literal["note_told"] = "note_told"
+    text: str
+    """What they said."""
+
+
+class RequirementTold(TimedEvent):
+    """The user changed what is asked for."""
+
+    texts: ClassVar[tuple[str, ...]] = ("text",)
+    kind: Literal["requirement_told"] = "requirement_told"
+    text: str
+    """What they said."""
+
+
+class MailRefused(TimedEvent):
+    """A person's message could not be taken."""
+
+    kind: Literal["mail_refused"] = "mail_refused"
+    key: str
+    """The message's key in the inbox."""
+    reason: str
+    """Why, in one sentence."""
+
+
+InboxEvent = ClarificationAnswered | ClarificationDeclined | NoteTold | RequirementTold | MailRefused | RunFinished
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """What the user told the run of their own accord."""
+
+    kind: MessageKind
+    """Whether it changes what is asked for."""
+    text: str
+    """What they said."""
+    at: float
+    """When, in UTC seconds since 1970."""
+    seen: bool = False
+    """Whether a prompt with it has gone out."""
+
+
+Messages = tuple[UserMessage, ...]
+"""What the user told a run of their own accord, oldest first."""
+
+
+def told(messages: Messages, event: NoteTold | RequirementTold) -> Messages:
+    """Return the messages with one more."""
+    kind: MessageKind = "note" if isinstance(event, NoteTold) else "requirement"
+    return (*messages, UserMessage(kind, event.text, event.at))
+
+
+def seen(messages: Messages) -> Messages:
+    """Return the messages, once a prompt with all of them has gone out."""
+    if all(message.seen for message in messages):
+        return messages
+    return tuple(replace(message, seen=True) for message in messages)
+
+
+def texts_of(messages: Messages, kind: MessageKind) -> tuple[str, ...]:
+    """Return the texts of a kind, oldest first."""
+    return tuple([message.text for message in messages if message.kind == kind]) if messages else ()
+
+
+def accept_mail(questions: Questions, messages: Messages, message: Mailed) -> InboxEvent:
+    """Return the fact that a person's message is: what they said, or that it could not be taken and why."""
+    try:
+        return _taken(questions, messages, _body(message.body), message.at)
+    except UsageProblem as problem:
+        return MailRefused(at=message.at, key=storable(message.key), reason=problem.cause)
+
+
+def _taken(questions: Questions, messages: Messages, body: dict[str, Any], at: float) -> InboxEvent:
+    question = str(body.get("question", ""))
+    match body.get("kind"):
+        case "cancel":
+            return RunFinished(outcome=Outcome.CANCELLED, why="cancelled by the user", at=at)
+        case "answer":
+            answer = fitting_answer(questions, question, body.get("answer"))
+            return ClarificationAnswered(question_id=question, at=at, answer=answer)
+        case "decline":
+            check_decline(questions, question)
+            return ClarificationDeclined(question_id=question, at=at)
+        case "note":
+            return NoteTold(at=at, text=check_message(messages, body.get("text")))
+        case "requirement":
+            return RequirementTold(at=at, text=check_message(messages, body.get("text")))
+        case _:
+            raise UsageProblem("not a message that a run understands")
+
+
+def fitting_answer(questions: Questions, name: str, answer: object) -> str:
+    """Return an answer in the one spelling that it is kept in.
+
+    An answer to a question that was withdrawn or has expired meanwhile is taken: what a person has said is not lost.
+    Raises `UsageProblem` with the reason for one that cannot be taken; the question stays as it is.
+    """
+    _check_open(questions, name, "clarification_answered")
+    return fitted(questions[name].request.answer_schema, answer)
+
+
+def check_decline(questions: Questions, name: str) -> None:
+    """Raise `UsageProblem` if a question cannot be declined."""
+    _check_open(questions, name, "clarification_declined")
+
+
+def check_message(messages: Messages, text: object) -> str:
+    """Return a note or requirement as it is kept. Raises `UsageProblem` for one that cannot be taken."""
+    if not isinstance(text, str) or not text.strip():
+        raise UsageProblem("there is nothing in this message")
+    if len(text) > MESSAGE_MAX:
+        raise UsageProblem(f"a message has at most {MESSAGE_MAX} characters, this one has {len(text)}")
+    if len(messages) >= MESSAGES_MAX:
+        raise UsageProblem(f"a run takes at most {MESSAGES_MAX} messages")
+    return storable(text).strip()
+
+
+def _check_open(questions: Questions, name: str, kind: str) -> None:
+    question = questions.get(name)
+    if question is None:
+        raise UsageProblem(f"there is no open question {name!r}")
+    if question.answer:
+        raise UsageProblem(f"question {name!r} is answered already: {question.answer[:200]!r}")
+    if not question.can(kind):
+        raise UsageProblem(f"question {name!r} is closed: it was {question.status}")
+
+
+def _body(text: str) -> dict[str, Any]:
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):  # A body of a hundred thousand brackets is no message either.
+        return {}
+    return body if isinstance(body, dict) else {}

@@ -1,0 +1,205 @@
+"""Questions to people: their events, their life as one table of moves, and when they expire. Pure.
+
+A question has an id of its own for each time it is asked. It is open while it is `asked`; every other status is reached
+by an event. The run goes on without an answer to a declined, expired or withdrawn question. What a person says all the
+same, after it was withdrawn or has expired, is not lost: it is known from then on.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from actors.run.clock import TimedEvent
+from actors.run.ids import expiry_id, step_of
+from actors.run.waits import WaitRequested, Waits
+from actors.values.answers import TEXT
+from actors.values.artifacts import Clarified
+from runtime.core.events import Event
+from runtime.core.machine import Work
+
+USER = "user"
+"""The address of questions; a run that has only these open needs no process."""
+
+
+class ClarificationRequested(Event):
+    """A person was asked."""
+
+    kind: Literal["clarification_requested"] = "clarification_requested"
+    question_id: str
+    """A name of its own within the run."""
+    node: str
+    """What the question is about, as the kind of agent names it."""
+    text: str
+    """The question."""
+    why: str
+    """What asks, and the rule that had it ask."""
+    blocks: tuple[str, ...]
+    """The parts of the run that wait for the answer."""
+    answer_schema: Mapping[str, Any] = Field(default_factory=lambda: dict(TEXT))
+    """A JSON Schema for the answer."""
+    review: bool = False
+    """Whether the node's artifact is to be approved or rejected: the answer is a verdict, not a requirement."""
+
+    @property
+    def step(self) -> str:
+        """The step that asks, and that the answer leads back to."""
+        return step_of(self.node)
+
+
+class ClarificationAnswered(TimedEvent):
+    """The user answered a question; the answer fits the question's schema."""
+
+    texts: ClassVar[tuple[str, ...]] = ("answer",)
+    kind: Literal["clarification_answered"] = "clarification_answered"
+    question_id: str
+    """The question."""
+    answer: str
+    """The answer, in the one spelling that its schema gives it."""
+
+
+class ClarificationDeclined(TimedEvent):
+    """The user will not answer a question: the step that asked goes on without."""
+
+    kind: Literal["clarification_declined"] = "clarification_declined"
+    question_id: str
+    """The question."""
+
+
+class ClarificationWithdrawn(Event):
+    """Nobody needs the answer any more: the step that asked is redone for another reason."""
+
+    kind: Literal["clarification_withdrawn"] = "clarification_withdrawn"
+    question_id: str
+    """The question."""
+
+
+class ClarificationExpired(Event):
+    """Nobody answered a question in time: the step that asked goes on without."""
+
+    kind: Literal["clarification_expired"] = "clarification_expired"
+    question_id: str
+    """The question."""
+
+
+ClosingEvent = ClarificationAnswered | ClarificationDeclined | ClarificationWithdrawn | ClarificationExpired
+
+
+class Status(StrEnum):
+    """Where a question stands."""
+
+    ASKED = "asked"
+    ANSWERED = "answered"
+    DECLINED = "declined"  # a person will not answer
+    WITHDRAWN = "withdrawn"  # nobody needs the answer any more
+    EXPIRED = "expired"  # nobody answered in time
+
+
+MOVES: Mapping[tuple[Status, str], Status] = {
+    (Status.ASKED, "clarification_answered"): Status.ANSWERED,
+    (Status.ASKED, "clarification_declined"): Status.DECLINED,
+    (Status.ASKED, "clarification_withdrawn"): Status.WITHDRAWN,
+    (Status.ASKED, "clarification_expired"): Status.EXPIRED,
+    (Status.ASKED, "run_finished"): Status.WITHDRAWN,
+    (Status.WITHDRAWN, "clarification_answered"): Status.ANSWERED,
+    (Status.EXPIRED, "clarification_answered"): Status.ANSWERED,
+}
+"""Every move: from which status, by which kind of event, to which. There is no other."""
+
+_UNANSWERED = {Status.DECLINED: "declined", Status.EXPIRED: "expired"}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question that was asked."""
+
+    request: ClarificationRequested
+    """What was asked."""
+    at: float
+    """When, in UTC seconds since 1970."""
+    status: Status = Status.ASKED
+    """Where it stands."""
+    answer: str = ""
+    """The answer, once there is one."""
+
+    @property
+    def open(self) -> bool:
+        """Whether it waits for a person."""
+        return self.status is Status.ASKED
+
+    def can(self, kind: str) -> bool:
+        """Tell whether an event of a kind may move it. What a review was about is gone when it has been closed."""
+        return (self.status, kind) in MOVES and (self.open or not self.request.review)
+
+    def moved(self, event: Event) -> "Question":
+        """Return the question after an event that moves it."""
+        answer = event.answer if isinstance(event, ClarificationAnswered) else self.answer
+        return replace(self, status=MOVES[self.status, event.kind], answer=answer)
+
+
+Questions = Mapping[str, Question]
+"""All questions of a run by id, closed ones too, in the order in which they were asked."""
+
+
+def asked(questions: Questions, event: ClarificationRequested, now: float) -> Questions:
+    """Return the questions with one more."""
+    return {**questions, event.question_id: Question(event, now)}
+
+
+def closed(questions: Questions, event: ClosingEvent) -> Questions:
+    """Return the questions with one of them closed, or answered late."""
+    return {**questions, event.question_id: questions[event.question_id].moved(event)}
+
+
+def ended(questions: Questions, event: Event) -> Questions:
+    """Return the questions after the run's end: nobody needs the answers to the open ones."""
+    return {name: question.moved(event) if question.open else question for name, question in questions.items()}
+
+
+def new_id(questions: Questions) -> str:
+    """Return the id of the next question."""
+    return f"q{len(questions) + 1}"
+
+
+def open_of(questions: Questions) -> dict[str, ClarificationRequested]:
+    """Return the open questions by id, in the order in which they were asked."""
+    if not questions:  # As in most runs, after each of their events.
+        return {}
+    return {name: question.request for name, question in questions.items() if question.open}
+
+
+def shown_in_prompts(questions: Questions) -> tuple[Clarified, ...]:
+    """Return the questions that prompts show: answered, declined or expired ones."""
+    if not questions:
+        return ()
+    return tuple(
+        Clarified(question.request.text, question.answer, question.request.node, _UNANSWERED.get(question.status, ""))
+        for question in questions.values()
+        if not question.request.review and question.status not in (Status.ASKED, Status.WITHDRAWN)
+    )
+
+
+def expire(
+    questions: Questions, waits: Waits, now: float, seconds: float | None
+) -> ClarificationExpired | WaitRequested | None:
+    """Close a question whose time is over, also when nobody drove the run then; else have the clock wait for it.
+
+    `seconds` is how long a question may stay open, None for ever.
+    """
+    if seconds is None or not questions:
+        return None
+    for name, question in questions.items():
+        if question.open:
+            until = question.at + seconds
+            if now >= until:
+                return ClarificationExpired(question_id=name)
+            if expiry_id(name) not in waits:
+                return WaitRequested(request_id=expiry_id(name), until=until, why=f"{name} expires")
+    return None
+
+
+def work_of(questions: Questions) -> dict[str, Work]:
+    """Return the open questions as work for the user."""
+    return {name: Work(name, USER, request, repeatable=True) for name, request in open_of(questions).items()}

@@ -1,0 +1,53 @@
+"""Rules: the rows of the table that a machine's `advance` goes through, and those that every kind of agent has. Pure.
+
+The first rule that gives an event wins. The order of a table matters in one way only: what is known is digested
+(judged, decided, asked) before new work is asked for, so that no request
+is made that a decision at hand would withdraw.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from actors.run import calls, waits
+from actors.run.calls import C
+from actors.run.ending import RunFinished
+from actors.run.state import RunState
+from actors.run.waits import WaitRequested
+
+
+class Scope(StrEnum):
+    """What a rule's function takes."""
+
+    COMMON = "common run"  # the common part of the state
+    RUN = "run"  # the whole state
+    BRANCH = "each branch"  # the state and a branch, for each in turn
+    LIVE = "each live branch"  # likewise, without the pruned ones
+    SEARCH = "all branches"  # the state and the tree that the strategy sees; None where there is one branch only
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A decision that may follow from a state."""
+
+    name: str
+    """Its name in the documentation."""
+    scope: Scope
+    """What its function takes."""
+    function: Callable[..., Any]
+    """Returns the event of the decision, or None; its docstring's first line says what it decides."""
+
+
+def after_fault(run: RunState[C]) -> WaitRequested | RunFinished | None:
+    """Wait before the next try of a call that failed, or end the run where none could help."""
+    return calls.after_fault(run.calls, parked=run.parked) if run.calls.tries else None
+
+
+def keep_deadline(run: RunState[C]) -> WaitRequested | RunFinished | None:
+    """End the run at its deadline, and have the clock wait for it until then."""
+    return waits.keep_deadline(run.waits, run.ledger.limits.deadline, run.now)
+
+
+AFTER_FAULT = Rule("try again", Scope.COMMON, after_fault)
+KEEP_DEADLINE = Rule("keep the deadline", Scope.COMMON, keep_deadline)

@@ -1,0 +1,91 @@
+"""The part of a run's state that every kind of agent has. Frozen; `evolve_run` alone makes new ones.
+
+A kind's state holds a `RunState` as its field `run`. Before the run begins, its state is `NotStarted()`.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Generic
+
+from actors.run.calls import C, Calls
+from actors.run.ending import RunFinished
+from actors.run.inbox import MessageKind, Messages, texts_of
+from actors.run.questions import ClarificationRequested, Questions, open_of, shown_in_prompts
+from actors.run.waits import HOME_BUDGET, Waits
+from actors.values.artifacts import Clarified
+from runtime.core.ledger import Ledger, Limits
+
+
+@dataclass(frozen=True)
+class RunState(Generic[C]):
+    """What every run has. `C` is the union of the kind's requests for calls."""
+
+    run_id: str = ""
+    """The run's id."""
+    child: bool = False
+    """Whether it is a step of another run, whose books reserve and settle what it takes."""
+    now: float = 0.0
+    """The latest time that the run was told, in UTC seconds; it never goes back, whatever the clock does."""
+    wall: float = 0.0
+    """What the clock last said, in UTC seconds: waits end by it, so they are counted from it."""
+    epoch: int = 0
+    """The epoch of the driver that has the run."""
+    parked: bool = False
+    """Whether the driver has left, or is about to: nothing new is asked for."""
+    handover: bool = False
+    """Whether the parked run goes on without a person's word."""
+    parked_reasons: tuple[str, ...] = ()
+    """Why it was parked since it was last driven; empty where a person wished it."""
+    ledger: Ledger = field(default_factory=lambda: Ledger(Limits()))
+    """The limits, and what is reserved and spent."""
+    calls: Calls[C] = field(default_factory=Calls)
+    """The calls that are not over."""
+    waits: Waits = field(default_factory=dict)
+    """The open waits by request id."""
+    questions: Questions = field(default_factory=dict)
+    """All questions by id, closed ones too."""
+    messages: Messages = ()
+    """What the user told the run of their own accord."""
+    finished: RunFinished | None = None
+    """The run's end, once it has one."""
+
+    @property
+    def parked_reason(self) -> str:
+        """Why the run is parked, as it was last said; empty where a person wished it, or where it is not parked."""
+        return self.parked_reasons[-1] if self.parked_reasons else ""
+
+    @property
+    def saving(self) -> bool:
+        """Whether nothing new may be asked of models: the run is parked, or the day's budget is used up."""
+        return self.parked or HOME_BUDGET in self.waits
+
+    @property
+    def open_questions(self) -> dict[str, ClarificationRequested]:
+        """The open questions by id, in the order in which they were asked."""
+        return open_of(self.questions)
+
+    @property
+    def asked_since(self) -> float | None:
+        """Since when a person is waited for."""
+        return min((question.at for question in self.questions.values() if question.open), default=None)
+
+    @property
+    def questions_used(self) -> int:
+        """How many questions count against the limit of them; reviews are part of the workflow, and do not."""
+        return sum(1 for question in self.questions.values() if not question.request.review)
+
+    @property
+    def clarifications(self) -> tuple[Clarified, ...]:
+        """The questions that prompts show: answered, declined or expired ones."""
+        return shown_in_prompts(self.questions)
+
+    def told(self, kind: MessageKind) -> tuple[str, ...]:
+        """Return what the user told as a kind, oldest first."""
+        return texts_of(self.messages, kind)
+
+
+@dataclass(frozen=True)
+class NotStarted:
+    """The state of a run before its first event."""
+
+    run: RunState[Any] = field(default_factory=RunState)
+    """The common part, empty: for code that looks at any run."""

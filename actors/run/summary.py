@@ -1,0 +1,34 @@
+"""The status row of a run. Pure."""
+
+from collections.abc import Collection
+from functools import partial
+
+from actors.run import waits
+from actors.run.calls import C
+from actors.run.state import RunState
+from runtime.core.ledger import ZERO, Ledger
+from runtime.core.machine import Summary
+
+
+def status_row(run: RunState[C], calls: Collection[str], *, working: bool) -> Summary:
+    """Return the run's status row.
+
+    `calls` are the open calls that somebody carries out: what an earlier driver has reserved nobody gives back.
+    `working` says whether other work is open that no person does.
+    """
+    # What a child uses is what the run above has reserved.
+    ledger = Ledger(run.ledger.limits) if run.child else run.ledger
+    reserved = sum((ledger.reserved.get(name, ZERO) for name in calls), ZERO)
+    row = partial(Summary, committed=ledger.committed, reserved=reserved)
+    if run.finished is not None:
+        return row("finished", str(run.finished.outcome))
+    if run.child:  # The run above goes on with it, and nobody else.
+        return row("parked")
+    rests = not (working or calls)
+    wake = waits.next_wake(run.waits) if rests else None
+    questions = run.open_questions
+    if questions and rests:
+        return row("waiting", next(iter(questions)), run.asked_since, wake)
+    if run.parked:
+        return row("running" if run.handover else "parked", run.parked_reason)
+    return row("running", next_wake=wake)

@@ -1,0 +1,6 @@
+"""What texts from outside become before they are stored."""
+
+
+def storable(text: str) -> str:
+    """Return the text with lone surrogates replaced: they have no UTF-8 and could not be written."""
+    return text.encode("utf-8", "replace").decode()

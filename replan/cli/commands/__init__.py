@@ -1,0 +1,1 @@
+"""What each command does: `commands/NAME.py` is the body of the command NAME."""

@@ -1,0 +1,225 @@
+"""`doctor`: checks versions, the home with its settings and journal, the model and who chose it, and the terminal."""
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import apsw
+import trio
+
+from actors.config.loader import shipped_workflows
+from actors.guards.built_in import BUILT_IN
+from actors.values.lines import Line, Span, line
+from replan.cli.exits import Exit
+from replan.cli.terminal.console import plain_terminal, print_json, show
+from replan.runs.engine import CODEC
+from replan.runs.models import check_model
+from replan.setup.data_files import data_root
+from replan.setup.home_folder import locate_home, prepare_home
+from replan.setup.plugins import problems, registry
+from replan.setup.settings import choose_model, read_user_config
+from replan.setup.version import release
+from replan.views.format import counted, money
+from runtime.core.clock import SystemClock
+from runtime.core.cost import MICRO
+from runtime.core.errors import ReplanError, UsageProblem
+from runtime.core.ledger import ZERO
+from runtime.host.wakeup import WakeSockets
+from runtime.journal.port import RunFilter
+from runtime.journal.sqlite.journal import open_sqlite
+from runtime.journal.sqlite.schema import VERSION
+from runtime.models.base_url import OPENAI_URL, check_base_url
+
+REACH_SECONDS = 5.0
+
+_NEEDS = {"budget": {"config", "journal"}, "notify": {"config"}, "model": {"config"}}
+"""The checks that must succeed before another one is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was checked."""
+
+    name: str
+    """What was checked, in one word."""
+    result: str
+    """What it is, or what is wrong with it."""
+    ok: bool = True
+    """Whether it is right."""
+
+
+def examine(*, online: bool, model: str | None, as_json: bool) -> int:
+    """Check everything and print the results. Return 0 when all is right, else 1."""
+    checks = list(_checks(os.environ, model, online=online))
+    ok = all(check.ok for check in checks)
+    if as_json:
+        rows = [{"name": check.name, "found": check.result, "ok": check.ok} for check in checks]
+        print_json({"ok": ok, "checks": rows})
+    else:
+        show(map(_line, checks))
+    return Exit.OK if ok else Exit.INTERNAL
+
+
+def _line(check: Check) -> Line:
+    mark = Span("ok", "green") if check.ok else Span("WRONG", "bold red")
+    name = Span(f"{' ' * (5 - len(mark.text))}  {check.name:<10}")
+    return Line((mark, name, *line(check.result).spans), hang=len(mark.text) + len(name.text))
+
+
+def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) -> Iterator[Check]:
+    checks: list[tuple[str, Callable[[], str]]] = [
+        ("replan", _replan),
+        ("python", lambda: f"{platform.python_version()} ({sys.executable})"),
+        ("sqlite", lambda: f"{apsw.sqlite_lib_version()} (of apsw {apsw.apsw_version()})"),
+        ("trio", lambda: version("trio")),
+        ("openai", lambda: version("openai")),
+        ("data", lambda: f"{data_root()}, {len(shipped_workflows(data_root()))} workflows"),
+        ("plug-ins", _plugins),
+        ("home", lambda: _home(environment)),
+        ("config", lambda: _config(environment)),
+        ("journal", lambda: trio.run(_journal, environment)),
+        ("budget", lambda: trio.run(_budget, environment)),
+        ("hosts", lambda: _hosts(environment)),
+        ("notify", lambda: _notify(environment)),
+        ("model", lambda: _model(environment, model)),
+        ("key", lambda: _key(environment)),
+        ("server", lambda: _server(environment, online=online)),
+        ("terminal", lambda: _terminal(environment)),
+    ]
+    failed: set[str] = set()
+    for name, check in checks:
+        if _NEEDS.get(name, set()) & failed:
+            continue
+        try:
+            yield Check(name, check())
+        except (ReplanError, OSError, PackageNotFoundError) as error:
+            failed.add(name)
+            yield Check(name, str(error), ok=False)
+
+
+def _replan() -> str:
+    return f"{release()} ({data_root()})"
+
+
+def _plugins() -> str:
+    known, own, broken = registry(), len(BUILT_IN), problems()
+    if broken:
+        raise UsageProblem("; ".join(broken))
+    return f"guards {own} built in, {len(known.guards) - own} plugged in; generators {len(known.generators)} plugged in"
+
+
+def _home(environment: Mapping[str, str]) -> str:
+    source = "REPLAN_HOME" if environment.get("REPLAN_HOME") else "the platform's data folder"
+    if not locate_home(environment).folder.exists():
+        return f"{locate_home(environment).folder} ({source}; made by the first run)"
+    return f"{prepare_home(environment).folder} ({source})"
+
+
+def _config(environment: Mapping[str, str]) -> str:
+    path = locate_home(environment).config
+    read_user_config(path)
+    return str(path) if path.exists() else f"none ({path})"
+
+
+async def _journal(environment: Mapping[str, str]) -> str:
+    path = locate_home(environment).journal
+    if not path.exists():
+        return f"none yet; this release writes schema {VERSION}"
+    async with open_sqlite(path, CODEC, SystemClock()) as journal:
+        rows = await journal.runs(RunFilter(limit=1_000_000))
+    waiting = sum(row.summary.status == "waiting" for row in rows)
+    runs = counted(len(rows), "run")
+    return f"schema {VERSION}, {runs}, {waiting} waiting ({path.stat().st_size:,} bytes)"
+
+
+async def _budget(environment: Mapping[str, str]) -> str:
+    home = locate_home(environment)
+    budget = read_user_config(home.config).home_budget
+    if not home.journal.exists():
+        spent = ZERO
+    else:
+        async with open_sqlite(home.journal, CODEC, SystemClock()) as journal:
+            spent = await journal.spent_today()
+    calls = counted(spent.calls, "call") if budget.calls is None else f"{spent.calls:,} of {budget.calls:,} calls"
+    usd = money(spent.micro_usd / MICRO) + ("" if budget.usd is None else f" of {money(budget.usd)}")
+    left = [] if budget.calls is None else [f"{counted(max(0, budget.calls - spent.calls), 'call')} left"]
+    left += [] if budget.usd is None else [f"{money(max(0.0, budget.usd - spent.micro_usd / MICRO))} left"]
+    limited = f" ({', '.join(left)})" if left else " (no home_budget)"
+    return f"{calls} and {usd} committed today, UTC{limited}"
+
+
+def _hosts(environment: Mapping[str, str]) -> str:
+    count = WakeSockets(locate_home(environment).hosts).count()
+    return f"{counted(count, 'host')} {'serves' if count == 1 else 'serve'} this home" if count else "none"
+
+
+def _notify(environment: Mapping[str, str]) -> str:
+    """Return the notify program. Raises `UsageProblem` if it cannot be started."""
+    path = locate_home(environment).config
+    arguments = read_user_config(path).notify
+    if not arguments:
+        return "none"
+    program = shutil.which(arguments[0])
+    if program is None:
+        exists = Path(arguments[0]).exists()
+        cause = f"{arguments[0]!r} {'may not be run' if exists else 'is no program that is found'}"
+        hint = "make it executable" if exists else "name one on PATH, or give its whole path"
+        raise UsageProblem(cause, place=f"{path} notify", hint=hint)
+    return program  # Without its arguments, which may hold a key.
+
+
+def _model(environment: Mapping[str, str], model: str | None) -> str:
+    config = locate_home(environment).config
+    choice = choose_model(model, environment, read_user_config(config))
+    check_model(choice.spec, environment)
+    if model is not None:
+        return f"{choice.text} (--model)"
+    if environment.get("REPLAN_MODEL"):
+        return f"{choice.text} (REPLAN_MODEL)"
+    return f"{choice.text} ({'built in, since nothing names another' if choice.notice else config})"
+
+
+def _key(environment: Mapping[str, str]) -> str:
+    key = environment.get("OPENAI_API_KEY", "")
+    if not key:
+        return "OPENAI_API_KEY is not set"
+    return f"OPENAI_API_KEY is set (********, {len(key)} characters)"
+
+
+def _server(environment: Mapping[str, str], *, online: bool) -> str:
+    named = environment.get("OPENAI_BASE_URL")
+    url = check_base_url(named) if named else OPENAI_URL
+    shown = urlsplit(url)
+    place = f"{shown.scheme}://{shown.hostname}{f':{shown.port}' if shown.port else ''}{shown.path}"
+    source = "OPENAI_BASE_URL" if named else "the default"
+    if not online:
+        return f"{place} ({source}; --online tries to reach it)"
+    return f"{place} ({source}) {_probe(url, environment.get('OPENAI_API_KEY', ''))}"
+
+
+def _probe(url: str, key: str) -> str:
+    """Ask the server for its models, which costs nothing. Raises `OSError` if it is not there or refuses the key."""
+    import httpx2
+
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    try:
+        status = httpx2.get(f"{url}/models", headers=headers, timeout=REACH_SECONDS).status_code
+    except httpx2.HTTPError as error:
+        raise OSError(f"{url} cannot be reached: {type(error).__name__}: {error}") from None
+    if status in (401, 403):
+        raise OSError(f"{url} refuses the key (status {status})")
+    return "answers, and takes the key" if status == 200 and key else f"answers (status {status})"
+
+
+def _terminal(environment: Mapping[str, str]) -> str:
+    if plain_terminal(sys.stdout):
+        return "plain text: not a terminal" if not sys.stdout.isatty() else "plain text: TERM is dumb"
+    size = os.get_terminal_size(sys.stdout.fileno())
+    colour = "no colour (NO_COLOR)" if environment.get("NO_COLOR") else "colour"
+    return f"{environment.get('TERM', 'unknown')}, {size.columns} columns, {colour}"

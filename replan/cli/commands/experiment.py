@@ -1,0 +1,139 @@
+"""What `experiment` does: prepares, runs with progress on stderr, reports; and prints the calibration."""
+
+import os
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import trio
+
+from actors.values.lines import columns, line
+from replan.cli.exits import Exit
+from replan.cli.terminal.console import err, notice, out, print_json, rich_text
+from replan.experiments.calibration import calibrate, load_calibration
+from replan.experiments.preparing import Place, Prepared, prepare
+from replan.experiments.report import PAGE, write_report
+from replan.experiments.results import Store, Trial
+from replan.experiments.scorecard import Cell
+from replan.setup.data_files import data_root
+from replan.setup.home_folder import locate_home
+from replan.setup.plugins import registry
+from replan.setup.settings import read_user_config
+from runtime.core.clock import SystemClock
+
+NEWS_SECONDS = 10.0
+"""How often progress is told where there is no terminal."""
+_SHOWN = ("arm", "trials", "guard_pass", "success", "success_low", "success_high", "calls_mean", "calls_per_success")
+"""The columns of the summary; the files have all of them."""
+
+
+def run_experiment(path: Path, folder: Path | None, jobs: int | None, *, skip_broken: bool, as_json: bool) -> int:
+    """Run an experiment, or go on with it, and write its report. Return the exit code."""
+    config = read_user_config(locate_home().config)
+    where = Place(registry(), data_root(), config, os.environ, SystemClock().now())
+    prepared = prepare(path, where, skip_broken=skip_broken)
+    for text in prepared.notices:
+        notice(text)
+    store = Store(folder or Path("experiments") / prepared.experiment.name, prepared.header())
+    trials = _run(prepared, store, jobs)
+    card = write_report(prepared.experiment, trials, len(prepared.order), store.folder)
+    if as_json:
+        print_json({"name": prepared.experiment.name, "folder": str(store.folder), **card.tables})
+    else:
+        _print_rows([{name: row[name] for name in _SHOWN} for row in card.tables["arms"]])
+        out().print(rich_text(line(f"Report: {store.folder / PAGE}")))
+    return Exit.OK if len(trials) == len(prepared.order) else Exit.BUDGET
+
+
+def _run(prepared: Prepared, store: Store, jobs: int | None) -> list[Trial]:
+    ticker = _Ticker()
+    try:
+        if prepared.simulated:
+            from replan.experiments.running import run_simulated
+
+            return run_simulated(prepared, store, ticker.tick, jobs)
+        from replan.experiments.asking import run_asked
+
+        return trio.run(partial(run_asked, prepared, store, ticker.tick, os.environ))
+    except KeyboardInterrupt:
+        ticker.close()
+        err().print(rich_text(line(f"The trials that are done are in {store.folder}; the same command goes on.")))
+        raise
+    finally:
+        ticker.close()
+
+
+class _Ticker:
+    """Progress on stderr: one line that is rewritten on a terminal, else a line now and then."""
+
+    def __init__(self) -> None:
+        self._live = sys.stderr.isatty()
+        self._started = self._told = time.monotonic()
+        self._first: int | None = None
+
+    def tick(self, done: int, of: int) -> None:
+        """Tell how many trials are done, and how long the others will take."""
+        now = time.monotonic()
+        if self._first is None:
+            self._first = done
+        if now - self._told < (0.2 if self._live else NEWS_SECONDS):
+            return
+        self._told = now
+        rate = (done - self._first) / (now - self._started)
+        left = f", {(of - done) / rate:.0f} s left" if rate > 0 else ""
+        text = f"{done:,} of {of:,} trials, {rate:.0f} a second{left}"
+        if self._live:
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+        else:
+            err().print(rich_text(line(text)))
+
+    def close(self) -> None:
+        """Leave the line."""
+        if self._live:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def print_calibration(folder: Path, *, as_json: bool) -> int:
+    """Print the calibration, row by row. Return the exit code: 3 if some row does not hold."""
+    rows: list[dict[str, Cell]] = [
+        {
+            "row": one.row,
+            "what": one.what,
+            "recorded": round(one.recorded, 4),
+            "simulated": round(one.simulated, 4),
+            "low": round(one.low, 4),
+            "high": round(one.high, 4),
+            "holds": "yes" if one.holds else "NO",
+        }
+        for one in calibrate(load_calibration(data_root()), folder)
+    ]
+    missed = sum(row["holds"] != "yes" for row in rows)
+    if as_json:
+        print_json({"rows": rows, "missed": missed})
+    else:
+        _print_rows(rows)
+        out().print(rich_text(line(f"{len(rows)} rows, {missed} outside their tolerance.")))
+    return Exit.UNSOLVED if missed else Exit.OK
+
+
+def _print_rows(rows: list[dict[str, Cell]]) -> None:
+    """Print rows in columns: text on the left, numbers on the right."""
+    shown = [[name.replace("_", " ") for name in rows[0]]] if rows else []
+    shown += [[_word(value) for value in row.values()] for row in rows]
+    widths = [max(len(cells[column]) for cells in shown) for column in range(len(shown[0]) if shown else 0)]
+    words = [isinstance(value, str) for value in rows[0].values()] if rows else []
+    for cells in shown:
+        padded = (
+            cell.ljust(width) if word else cell.rjust(width)
+            for cell, width, word in zip(cells, widths, words, strict=True)
+        )
+        out().print(rich_text(columns(*padded)))
+
+
+def _word(value: Cell) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return "-" if value is None else str(value)

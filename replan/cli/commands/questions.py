@@ -1,0 +1,49 @@
+"""`questions`: lists the open questions of one run or of all runs."""
+
+import trio
+
+from actors.values.lines import line, verbatim
+from replan.cli.exits import Exit
+from replan.cli.hints import answer_with
+from replan.cli.home import all_runs, opened_to_read, run_named
+from replan.cli.options import Invocation
+from replan.cli.terminal.console import notice, out, print_json, rich_text
+from replan.runs.inbox import open_questions
+from replan.views.errors import line_of_error
+from replan.views.question_text import question_rows
+from runtime.core.errors import JournalDamaged
+
+
+def list_questions(invocation: Invocation, wanted: str | None, *, as_json: bool) -> int:
+    """Print the open questions. Return the exit code."""
+    return trio.run(_list_questions, invocation, wanted, as_json)
+
+
+async def _list_questions(invocation: Invocation, wanted: str | None, as_json: bool) -> int:
+    questions = []
+    async with opened_to_read(invocation) as engine:
+        if wanted is not None:
+            questions = open_questions(run := await run_named(engine, wanted), await engine.state_with_inbox(run))
+        else:
+            # Not only the runs that wait: a question may be open while other steps go on.
+            for row in await all_runs(engine):
+                if row.summary.status == "finished":
+                    continue
+                try:
+                    questions += open_questions(row.run, await engine.state_with_inbox(row.run))
+                except JournalDamaged as error:  # One damaged run does not hide the questions of the others.
+                    notice(f"warning: the questions of run {row.run} cannot be read: {line_of_error(error)}")
+    if as_json:
+        print_json({"questions": questions})
+        return Exit.OK
+    console = out()
+    for question in questions:
+        heading = line(f"{question['id']}  {question['why']}, asked {question['asked']}", "bold")
+        console.print(rich_text(heading))
+        for text in question_rows(question):
+            console.print(rich_text(verbatim(text)))
+    if questions:
+        answer_with(questions[0]["id"])
+    else:
+        console.print(rich_text(line("no open questions", "dim")))
+    return Exit.OK

@@ -1,0 +1,28 @@
+"""`resume`: goes on with a run where its journal ends."""
+
+import trio
+
+from replan.cli.drive import Foreground, drive_in_foreground
+from replan.cli.home import newest_run, opened, run_named
+from replan.cli.options import Invocation
+from replan.runs.session import RunSession
+from replan.setup.gc_tuning import tune
+from replan.views.result import Result
+from runtime.drive.options import Stop
+
+
+def resume_run(invocation: Invocation, run: str | None, *, no_input: bool, as_json: bool) -> int:
+    """Go on with a run, or with the newest unfinished one for None. Return the exit code."""
+    tune()
+    return trio.run(_resume, Foreground(invocation, no_input, as_json), run)
+
+
+async def _resume(options: Foreground, wanted: str | None) -> int:
+    async with opened(options.invocation) as engine:
+        run = await newest_run(engine, unfinished=True) if wanted is None else await run_named(engine, wanted)
+        row = await engine.journal.row(run)
+
+        async def start(session: RunSession, stop: Stop) -> Result:
+            return await session.drive(stop, compare=True)
+
+        return await drive_in_foreground(engine, run, row.title, start, options)

@@ -1,0 +1,108 @@
+"""`run`: plans a problem here, or hands it to a host."""
+
+import os
+
+import trio
+
+from actors.config.model_spec import Replay
+from replan.cli.cost import print_dry_run
+from replan.cli.drive import Foreground, drive_in_foreground, print_result
+from replan.cli.exits import Exit
+from replan.cli.hints import hosted_run
+from replan.cli.home import opened
+from replan.cli.inputs import place_of, read_problem
+from replan.cli.options import Invocation
+from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_text
+from replan.runs.engine import Engine
+from replan.runs.prepare import Prepared, RunOptions, prepare
+from replan.runs.run_ids import new_run_id
+from replan.runs.session import RunSession
+from replan.setup.command_name import program
+from replan.setup.gc_tuning import tune
+from replan.setup.plugins import registry
+from replan.views.result import Result
+from runtime.core.errors import UsageProblem
+from runtime.drive.options import Stop
+
+_PLACES = {
+    "workflow": "--workflow",
+    "search": "--search",
+    "max_calls": "--max-calls",
+    "max_tokens": "--max-tokens",
+    "max_cost_usd": "--max-cost",
+    "deadline_seconds": "--deadline",
+    "active_seconds": "--active-time",
+}
+"""The options of the command line by their names in Python, which the errors of `prepare` use."""
+
+
+def run_problem(
+    invocation: Invocation,
+    problem: str,
+    options: RunOptions,
+    model: str | None,
+    *,
+    dry_run: bool,
+    detach: bool,
+    no_input: bool,
+    as_json: bool,
+) -> int:
+    """Plan a problem; everything is checked before anything is written. Return the exit code."""
+    text = read_problem(problem)
+    try:
+        prepared = prepare(text, options, model, registry=registry(), environment=os.environ)
+    except UsageProblem as wrong:
+        places = _PLACES | {"PROBLEM": place_of(problem)}
+        raise UsageProblem(wrong.cause, place=places.get(wrong.place, wrong.place), hint=wrong.hint) from None
+    for each in prepared.notices:
+        notice(each)
+    if dry_run:
+        print_dry_run(prepared.request, as_json=as_json)
+        return Exit.OK
+    prepared.check_model()
+    foreground = Foreground(invocation, no_input, as_json)
+    if detach:
+        return trio.run(_detach, foreground, prepared)
+    tune()
+    return trio.run(_run, foreground, prepared)
+
+
+async def _run(options: Foreground, prepared: Prepared) -> int:
+    run = new_run_id()
+    async with opened(options.invocation, make=_needs_home(prepared)) as engine:
+
+        async def start(session: RunSession, stop: Stop) -> Result:
+            if not await engine.hosted():
+                return await session.begin(prepared.request, stop)
+            await engine.admit(prepared.request, run=run)
+            return await session.go_on(stop)
+
+        return await drive_in_foreground(engine, run, prepared.request.title, start, options)
+
+
+async def _detach(options: Foreground, prepared: Prepared) -> int:
+    """Hand a new run to a host, and say how to follow it."""
+    run = new_run_id()
+    async with opened(options.invocation) as engine:
+        await _require_host(engine)  # Before a missing home is created.
+    async with opened(options.invocation, make=_needs_home(prepared)) as engine:
+        await engine.admit(prepared.request, run=run)
+        options.invocation.run = run
+        if options.as_json:
+            print_result(await engine.result(run), as_json=True)
+        else:
+            with ignoring_closed_stdout():
+                print_text(f"{run}\n")
+    hosted_run(run)
+    return Exit.OK
+
+
+async def _require_host(engine: Engine) -> None:
+    if not await engine.hosted():
+        hint = f"start one with `{program()} host`, or leave --detach out"
+        raise UsageProblem("no host is running", place="--detach", hint=hint)
+
+
+def _needs_home(prepared: Prepared) -> bool:
+    """Tell whether a missing home is created. A replay needs a run that is there already."""
+    return not isinstance(prepared.choice.spec, Replay)

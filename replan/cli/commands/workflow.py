@@ -1,0 +1,100 @@
+"""`workflow`: prints lists, resolved values, drawings, schemas and costs of workflows."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import yaml
+from pydantic import BaseModel
+
+from actors.config.diagram import dot, mermaid
+from actors.config.loader import read_workflow, shipped_workflows
+from actors.config.workflow import Workflow
+from actors.config.workflow_check import check_workflow
+from actors.planning.config import RunConfig
+from actors.planning.policy_as_plan import as_plan as plan_of
+from actors.policy.table import Policy
+from actors.prompting.book import PromptsFile
+from actors.values.lines import Line, Span, columns, line
+from replan.cli.cost import print_cost_of
+from replan.cli.exits import Exit
+from replan.cli.terminal.console import notice, print_json, print_text, show
+from replan.runs.prepare import RunOptions, prepare
+from replan.setup.config_schemas import schema_text
+from replan.setup.data_files import data_root
+from replan.setup.plugins import registry
+from runtime.core.errors import UsageProblem
+from runtime.logs.terminal_text import clean
+
+_SCHEMAS: Mapping[str, type[BaseModel]] = {"workflow": Workflow, "prompts": PromptsFile, "policy": Policy}
+
+
+def list_workflows(*, as_json: bool) -> int:
+    """Print the shipped workflows, a line each."""
+    root = data_root()
+    descriptions = {name: read_workflow(name, root)[0].description for name in shipped_workflows(root)}
+    if as_json:
+        rows = [{"name": name, "description": description} for name, description in descriptions.items()]
+        print_json({"workflows": rows})
+        return Exit.OK
+    width = max(map(len, descriptions))
+    for name, description in descriptions.items():
+        head = Line((Span(f"{name:<{width}}", "bold"),))
+        show([columns(head, line(description), hang=width + 2)])
+    return Exit.OK
+
+
+def show_workflow(name: str, *, as_json: bool) -> int:
+    """Print a workflow, resolved."""
+    known = registry()
+    with _naming_argument():
+        loaded, _ = check_workflow(name, data_root(), frozenset(known.guards), known.generator_names, to_run=False)
+    for text in loaded.notices:
+        notice(text)
+    value = loaded.workflow.model_dump(mode="json", exclude_none=True)
+    if as_json:
+        print_json(value)
+    else:
+        text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100)
+        print_text(clean(text))
+    return Exit.OK
+
+
+def draw_workflow(name: str, form: str, *, as_plan: bool) -> int:
+    """Print a workflow's drawing, or the plan that says the same."""
+    if as_plan:
+        print_json(plan_of(_pinned(name, None)))
+    else:
+        with _naming_argument():
+            drawn, _, _ = read_workflow(name, data_root())
+        print_text((mermaid if form == "mermaid" else dot)(drawn))
+    return Exit.OK
+
+
+def print_schema(kind: str) -> int:
+    """Print a JSON Schema."""
+    print_text(schema_text(_SCHEMAS[kind]))
+    return Exit.OK
+
+
+def print_cost(name: str, model: str | None, *, as_json: bool) -> int:
+    """Print what a run of the workflow can cost, for any problem."""
+    print_cost_of(_pinned(name, model), as_json=as_json)
+    return Exit.OK
+
+
+def _pinned(name: str, model: str | None) -> RunConfig:
+    """Return what a run of the workflow would be pinned to, whatever its problem."""
+    with _naming_argument():
+        prepared = prepare("any problem", RunOptions(workflow=name), model, registry=registry(), environment=os.environ)
+    return prepared.request.pinned
+
+
+@contextmanager
+def _naming_argument() -> Iterator[None]:
+    """Name the argument in the error about an unknown workflow."""
+    try:
+        yield
+    except UsageProblem as problem:
+        place = "NAME" if problem.place in ("", "workflow") else problem.place
+        raise UsageProblem(problem.cause, place=place, hint=problem.hint) from None

@@ -1,0 +1,73 @@
+"""Asking on the terminal what a run waits for, and going on with it; others may answer first."""
+
+from typing import Any
+
+import trio
+
+from replan.cli.signals import Signals
+from replan.cli.terminal.progress import Progress
+from replan.cli.terminal.prompt import ask_on_terminal, drop_typed
+from replan.runs.engine import Engine
+from replan.runs.session import RunSession
+from replan.views.result import Result
+from runtime.core.errors import UsageProblem
+
+SHOWN_MAX = 200
+"""Characters that are shown of an answer that somebody else gave."""
+
+
+async def converse(engine: Engine, session: RunSession, result: Result, signals: Signals, shown: Progress) -> Result:
+    """Ask the user what the run waits for, and go on, until it waits no more or the user does not answer."""
+    prompted = False
+    while result.status == "waiting" and result.question is not None and signals.code is None:
+        shown.pause()
+        prompted = True
+        answer = await _ask(result.question, signals)
+        if answer is None:
+            break
+        if await _post(engine, result.question, answer, shown):
+            result = await session.go_on(signals.stop)
+            if result.outcome == "cancelled" and signals.code is None:
+                shown.note("the run was cancelled elsewhere")
+    if prompted:
+        drop_typed()  # The rest of what was pasted into a question would be run as commands by the user's shell.
+    return result
+
+
+async def _post(engine: Engine, question: dict[str, Any], answer: str, shown: Progress) -> bool:
+    """Post an answer, or say which one counts. Return False while the question is still open, to be asked again."""
+    full = str(question["id"])
+    run, _, name = full.rpartition("/")
+    state = await engine.state_with_inbox(run)
+    current = state.run.questions[name]
+    if state.run.finished is not None and not current.answer:
+        return True
+    try:
+        receipt = await engine.answer(full, answer)
+    except UsageProblem as problem:
+        shown.note(problem.cause)
+        return not current.open
+    if receipt.result == "conflict" and receipt.stands is None:
+        shown.note("declined elsewhere")
+    elif receipt.result == "conflict" or current.answer:
+        first = str(receipt.stands)
+        shown.note(f"answered elsewhere: {first if len(first) <= SHOWN_MAX else f'{first[:SHOWN_MAX]}…'}")
+    return True
+
+
+async def _ask(question: dict[str, Any], signals: Signals) -> str | None:
+    """Return the answer, or None at the end of input or at a signal."""
+    answer: str | None = None
+
+    async def ask(scope: trio.CancelScope) -> None:
+        nonlocal answer
+        answer = await ask_on_terminal(question)
+        scope.cancel()
+
+    signals.asking = True
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ask, nursery.cancel_scope)
+        await signals.interrupted.wait()
+        nursery.cancel_scope.cancel()
+    signals.asking = False
+    return answer

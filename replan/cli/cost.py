@@ -1,0 +1,142 @@
+"""The dry run: the exact worst case of a run in calls, and a bound in money, without calling anything."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from actors.config.step_prompts import entry_for
+from actors.planning.config import RunConfig
+from actors.planning.reply_schemas import schema_bytes
+from actors.planning.requests import FRAMING_TOKENS
+from actors.policy.cause import CLASSIFIER
+from actors.prompting.render import (
+    ANSWER_BYTES_MAX,
+    DEPENDENCY_BYTES_MAX,
+    FEEDBACK_BYTES_MAX,
+    SPECIFICATION_BYTES_MAX,
+)
+from actors.search.cost import happy_calls, linear_calls, worst_case_calls
+from actors.search.moves import Search
+from actors.values.lines import columns, line
+from replan.cli.terminal.console import print_json, show
+from replan.runs.prepare import RunRequest
+from replan.views.format import counted, money
+from runtime.core.cost import MICRO
+
+
+def print_dry_run(request: RunRequest, *, as_json: bool) -> None:
+    """Print what the run can cost."""
+    cost = cost_of(request.pinned, len(request.problem.encode(errors="replace")))
+    if request.limits.micro_usd is not None and cost["cost_usd_max"] is not None:
+        cost["cost_usd_max"] = min(cost["cost_usd_max"], request.limits.micro_usd / MICRO)
+    _print(cost, as_json=as_json)
+
+
+def print_cost_of(pinned: RunConfig, *, as_json: bool) -> None:
+    """Print what a run of the configuration can cost, whatever the problem."""
+    _print(cost_of(pinned), as_json=as_json)
+
+
+def _print(cost: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(cost)
+        return
+    show(columns(f"{name:<8}", line(text), hang=10) for name, text in _rows(cost))
+
+
+def cost_of(pinned: RunConfig, problem_bytes: int = SPECIFICATION_BYTES_MAX) -> dict[str, Any]:
+    """Return the calls and the money that a run of the configuration needs at least and can need at most."""
+    workflow = pinned.workflow
+    worst = worst_calls(pinned)
+    calls = min(worst, workflow.max_total_calls)
+    each = _dearest_usd(pinned, problem_bytes)
+    return {
+        "workflow": workflow.name,
+        "workflow_ref": pinned.workflow_ref,
+        "search": str(workflow.search),
+        "model": pinned.model,
+        "branches_max": 1 if pinned.strategy is None else pinned.strategy.branches_max,
+        "steps": list(workflow.order()),
+        "calls_happy": happy_calls(pinned.graph),
+        "calls_worst": worst,
+        "calls_limit": workflow.max_total_calls,
+        "calls_max": calls,
+        "cost_usd_max": None if pinned.price is None else round(each * calls, 6),
+    }
+
+
+def worst_calls(pinned: RunConfig) -> int:
+    """Return the worst case of one round in calls, before any limit: with several branches it is a bound.
+
+    A linear search makes no second visit, and only a search that looks at what was found has anything classified.
+    """
+    classified = pinned.workflow.classifications_max if pinned.search is Search.DEPTH_FIRST else 0
+    if pinned.strategy is not None:
+        return pinned.strategy.calls_worst + classified
+    if pinned.search is Search.LINEAR:
+        return linear_calls(pinned.graph)
+    return worst_case_calls(pinned.graph, classified)
+
+
+def _rows(cost: dict[str, Any]) -> list[tuple[str, str]]:
+    limited = f", the limit is {cost['calls_limit']}" if cost["calls_worst"] > cost["calls_limit"] else ""
+    usd = cost["cost_usd_max"]
+    return [
+        ("workflow", f"{cost['workflow']} ({', '.join(cost['steps'])})"),
+        ("search", _search(cost)),
+        ("model", str(cost["model"])),
+        ("at best", f"{counted(cost['calls_happy'], 'call')}, if every first attempt is accepted"),
+        ("at worst", f"{counted(cost['calls_worst'], 'call')} between two changes of the requirements{limited}"),
+        ("money", "unknown: nobody knows this model's price" if usd is None else f"at most {money(usd)}"),
+    ]
+
+
+def _search(cost: dict[str, Any]) -> str:
+    name = str(cost["search"]).replace("_", "-")
+    return name if cost["branches_max"] == 1 else f"{name}, {cost['branches_max']} branches at most"
+
+
+def _dearest_usd(pinned: RunConfig, problem_bytes: int) -> float:
+    """Return the most that one call can be charged, in the run or in one that a step of it is.
+
+    What a step hands down as the problem of its run may be as long as a problem gets.
+    """
+    own = (_call_usd(pinned, purpose, problem_bytes) for purpose in _purposes(pinned))
+    below = (_dearest_usd(child, SPECIFICATION_BYTES_MAX) for child in pinned.children.values())
+    return max((*own, *below))
+
+
+def _purposes(pinned: RunConfig) -> Iterable[str | None]:
+    """Yield what a run calls the model for itself: its steps, and None for a classification."""
+    yield from pinned.workflow.order()
+    if pinned.workflow.classifications_max:
+        yield None
+
+
+def _call_usd(pinned: RunConfig, step: str | None, problem_bytes: int) -> float:
+    """Return the most that one call can be charged: every part of its prompt at its cap, the output too.
+
+    A classification sees what any step may see, and has the workflow's own limit of output.
+    """
+    workflow, price = pinned.workflow, pinned.price
+    if price is None or (step is not None and workflow.is_deterministic(step)):
+        return 0.0
+    window, questions = workflow.feedback_window, workflow.questions_max
+    if step is None:
+        entry, role, output = pinned.prompts.entries[CLASSIFIER], CLASSIFIER, workflow.output_tokens_max
+        requires = max(len(pair.requires) for pair in workflow.action_pairs.values())
+    else:
+        entry, role = entry_for(pinned.prompts, workflow, step), workflow.role(step)
+        output, requires = workflow.output_tokens_max_of(step), len(workflow.action_pairs[step].requires)
+    texts = sum(len(str(text).encode()) for text in entry.model_dump().values())
+    headings = sum(len(str(text).encode()) + 200 for text in pinned.prompts.sections.model_dump().values())
+    size = (
+        min(problem_bytes, SPECIFICATION_BYTES_MAX)
+        + len(workflow.constraints.encode())
+        + requires * DEPENDENCY_BYTES_MAX
+        + questions * 2 * ANSWER_BYTES_MAX
+        + 2 * window * FEEDBACK_BYTES_MAX
+        + (texts + headings) * (1 + 2 * window + requires + questions)
+        + schema_bytes(role)
+        + FRAMING_TOKENS
+    )
+    return price.micro_usd(size, output) / MICRO

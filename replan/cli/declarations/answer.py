@@ -1,0 +1,32 @@
+"""`answer`: what it takes."""
+
+import click
+
+from replan.cli.options import Invocation, common, examples
+from runtime.core.errors import UsageProblem
+
+_ANSWER = examples(
+    "replan answer k7m2x9qa/q1 'Python 3.11, no new dependencies'",
+    "replan answer k7m2x9qa/q1 - < answer.txt",
+    "replan answer k7m2x9qa/q2 'reject: no step undoes the migration'",
+    "replan answer k7m2x9qa/q3 --decline",
+)
+
+
+@click.command(epilog=_ANSWER)
+@click.argument("question")
+@click.argument("text", required=False)
+@click.option("--decline", is_flag=True, help="Give no answer: the step that asked goes on without.")
+@common
+@click.pass_obj
+def answer(invocation: Invocation, question: str, text: str | None, *, decline: bool) -> int:
+    """Answer a QUESTION (RUN/ID) with TEXT, or with standard input for -.
+
+    Works whether or not a process drives the run, and is durable when it returns. The first answer stands.
+    """
+    if decline == (text is not None):
+        cause = "both an answer and --decline are given" if decline else "there is no answer"
+        raise UsageProblem(cause, place="TEXT", hint="`replan answer QUESTION TEXT`, or --decline for none")
+    from replan.cli.commands.answer import answer_question
+
+    return answer_question(invocation, question, text)

@@ -1,0 +1,17 @@
+"""`doctor`: what it takes."""
+
+import click
+
+from replan.cli.options import common, examples, json_option
+
+
+@click.command(epilog=examples("replan doctor", "replan doctor -m gpt-5-mini --online", "replan doctor --json"))
+@click.option("--online", is_flag=True, help="Also try to reach the model's server; no model is called.")
+@click.option("-m", "--model", help="The model to look at; default: REPLAN_MODEL, else rules.")
+@json_option
+@common
+def doctor(*, online: bool, model: str | None, as_json: bool) -> int:
+    """Say what this installation uses, where it comes from, and what is wrong with it. Exit 0 or 1."""
+    from replan.cli.commands.doctor import examine
+
+    return examine(online=online, model=model, as_json=as_json)

@@ -1,0 +1,72 @@
+"""`run`: what it takes and promises."""
+
+import click
+
+from actors.config.model_spec import GRAMMAR
+from replan.cli.options import Duration, Invocation, common, examples, json_option, no_input_option
+from runtime.core.errors import UsageProblem
+
+_RUN = examples(
+    "replan run problem.md",
+    "replan run problem.md -w option_a -m gpt-5-mini --max-cost 0.50",
+    "cat problem.md | replan run - --json --no-input | jq .plan > plan.json",
+    "replan run problem.md --dry-run",
+)
+
+
+@click.command(epilog=_RUN, short_help="Plan a problem.")
+@click.argument("problem")
+@click.option("-w", "--workflow", default="search", show_default=True, help="A shipped workflow or a file.")
+@click.option("-m", "--model", help=f"{GRAMMAR}; default: REPLAN_MODEL, else rules.")
+@click.option("--search", help="How the next attempt is chosen, such as depth_first or beam:4.")
+@click.option("--max-calls", type=int, metavar="N", help="Model calls at most.")
+@click.option("--max-tokens", type=int, metavar="N", help="Tokens at most, input and output together.")
+@click.option("--max-cost", type=float, metavar="USD", help="Dollars at most; the model's price must be known.")
+@click.option("--deadline", type=Duration(), help="End the run after 30s, 15m, 2h, 1d.")
+@click.option("--active-time", type=Duration(), help="Limit how long models and guards work; waiting does not count.")
+@click.option("--dry-run", is_flag=True, help="Print the exact worst case, and call no model.")
+@click.option("--detach", is_flag=True, help="Let a host drive the run, and return at once.")
+@no_input_option
+@json_option
+@common
+@click.pass_obj
+def run(
+    invocation: Invocation,
+    problem: str,
+    *,
+    workflow: str,
+    model: str | None,
+    search: str | None,
+    max_calls: int | None,
+    max_tokens: int | None,
+    max_cost: float | None,
+    deadline: float | None,
+    active_time: float | None,
+    dry_run: bool,
+    detach: bool,
+    no_input: bool,
+    as_json: bool,
+) -> int:
+    """Plan the PROBLEM in a file, or - for standard input.
+
+    The plan goes to stdout, all else to stderr. Ctrl-C parks the run and prints how to resume it; a second Ctrl-C
+    cancels it. Where `replan host` serves the home, it drives the run, and Ctrl-C only leaves it; with --detach the
+    run's id is printed at once.
+    """
+    if detach and dry_run:
+        raise UsageProblem("a dry run starts nothing that could be detached", place="--detach", hint="leave one out")
+    from replan.cli.commands.run import run_problem
+    from replan.runs.prepare import RunOptions
+
+    asked = RunOptions(
+        workflow=workflow,
+        search=search,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_cost_usd=max_cost,
+        deadline_seconds=deadline,
+        active_seconds=active_time,
+    )
+    return run_problem(
+        invocation, problem, asked, model, dry_run=dry_run, detach=detach, no_input=no_input, as_json=as_json
+    )

@@ -1,0 +1,33 @@
+"""`tell`: what it takes."""
+
+import click
+
+from replan.cli.options import Invocation, common, examples
+
+_TELL = examples(
+    "replan tell k7m2x9qa 'The nightly build is the slow one'",
+    "replan tell k7m2x9qa --as requirement 'It must run without a network'",
+)
+
+
+@click.command(epilog=_TELL)
+@click.argument("run_id", metavar="RUN")
+@click.argument("text")
+@click.option(
+    "--as",
+    "kind",
+    type=click.Choice(["note", "requirement"]),
+    default="note",
+    show_default=True,
+    help="A note stands in later prompts; a requirement changes what is asked for, and acts at once.",
+)
+@common
+@click.pass_obj
+def tell(invocation: Invocation, run_id: str, text: str, kind: str) -> int:
+    """Tell a RUN something of your own accord: TEXT, or standard input for -.
+
+    Works at any time before the run ends, whether or not a process drives it, and is durable when it returns.
+    """
+    from replan.cli.commands.tell import tell_run
+
+    return tell_run(invocation, run_id, text, kind)

@@ -1,0 +1,113 @@
+"""Driving a run in the foreground: signals, questions on the terminal, progress, and the result at the end."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import trio
+
+from actors.planning.events import PlanningEvent
+from actors.planning.state import PlanningState
+from replan.cli.conversation import converse
+from replan.cli.exits import exit_of_result
+from replan.cli.hints import hosted_run, how_to_answer, how_to_resume
+from replan.cli.options import Invocation
+from replan.cli.signals import Signals
+from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_json, show
+from replan.cli.terminal.progress import Progress, progress
+from replan.cli.terminal.prompt import may_ask
+from replan.runs.engine import Engine
+from replan.runs.notify import Notifier
+from replan.runs.session import RunSession
+from replan.setup.command_name import program
+from replan.views.outcome import outcome_lines
+from replan.views.result import Result
+from runtime.core.events import Record
+from runtime.drive.options import Stop
+
+Start = Callable[[RunSession, Stop], Awaitable[Result]]
+"""Starts a run, or goes on with it, and returns what it came to."""
+
+TICK_SECONDS = 1.0
+"""How often the progress shows that time has passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Foreground:
+    """How a run is driven in the foreground."""
+
+    invocation: Invocation
+    """What holds for the whole command."""
+    no_input: bool
+    """Whether the user is never asked."""
+    as_json: bool
+    """Whether the result is printed as one JSON object."""
+
+
+async def drive_in_foreground(engine: Engine, run: str, title: str, start: Start, options: Foreground) -> int:
+    """Drive a run to its end, a question or a stop; print its result and return the exit code."""
+    signals = Signals()
+    # With -v the log has a line for each record, so progress would only repeat it.
+    silent = options.as_json or options.invocation.verbose > 0 or options.invocation.log_json
+    with progress(f"{run}: {title}", silent=silent) as shown:
+        async with trio.open_nursery() as hooks, trio.open_nursery() as nursery:
+            canceller, notifier = _Canceller(engine, run, nursery), Notifier(engine.hook, hooks)
+
+            def on_record(record: Record[PlanningEvent], state: PlanningState) -> None:
+                if not session.following:  # Else the host calls the hook.
+                    notifier.take(record.event, state)
+                shown.on_record(record, state)
+
+            session = RunSession(engine, run, on_record, shown.note, notifier.tell)
+            nursery.start_soon(signals.watch, shown.note, canceller.cancel, lambda: session.following)
+            nursery.start_soon(_tick, shown)
+            result = await start(session, signals.stop)
+            if may_ask() and not options.no_input:
+                result = await converse(engine, session, result, signals, shown)
+            nursery.cancel_scope.cancel()
+    if canceller.cancelled and result.status != "finished" and not session.following:
+        result = await engine.finish_cancelled(run)
+    options.invocation.run = run
+    print_result(result, as_json=options.as_json)
+    return _exit(result, signals, hosted=await engine.hosted())
+
+
+class _Canceller:
+    """Posts the message that cancels a run, for a signal handler."""
+
+    def __init__(self, engine: Engine, run: str, nursery: trio.Nursery) -> None:
+        self._engine, self._run, self._nursery = engine, run, nursery
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        """Post it; the driver finds it in the inbox."""
+        self.cancelled = True
+        self._nursery.start_soon(self._engine.cancel, self._run)
+
+
+async def _tick(shown: Progress) -> None:
+    while True:
+        await trio.sleep(TICK_SECONDS)
+        shown.tick()
+
+
+def print_result(result: Result, *, as_json: bool) -> None:
+    """Print what a run came to. If nobody reads stdout any more, the exit code still says how the run ended."""
+    with ignoring_closed_stdout():
+        if as_json:
+            print_json(result.to_json())
+        else:
+            show(outcome_lines(result))
+
+
+def _exit(result: Result, signals: Signals, *, hosted: bool) -> int:
+    """Say on stderr how to go on, and return the exit code."""
+    how_to_answer(result)
+    if result.status == "running" and not result.held_up:
+        hosted_run(result.run_id)
+    elif result.status == "waiting" and hosted:
+        notice(f"the run then goes on in its host: {program()} log {result.run_id} --follow")
+    elif result.status != "finished":
+        how_to_resume(result.run_id, then=result.status == "waiting")
+    if result.status != "finished" and signals.code is not None:
+        return signals.code
+    return exit_of_result(result)

@@ -1,0 +1,69 @@
+"""What most commands begin with: the open home with its log, and the run that an argument names."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
+
+from actors.planning.ids import is_child
+from replan.cli.logfile import logging_to
+from replan.cli.options import Invocation
+from replan.cli.terminal.console import notice
+from replan.runs.engine import Engine
+from replan.runs.home import open_home
+from replan.runs.run_ids import find_run
+from replan.setup.command_name import program
+from replan.setup.home_folder import locate_home
+from replan.setup.settings import UserConfig, read_user_config
+from runtime.core.errors import RunNotFound, UsageProblem
+from runtime.journal.port import RunFilter, RunRow
+
+ALL = RunFilter(limit=1_000_000)
+"""Every run of the home: an id may name the oldest one."""
+
+
+@asynccontextmanager
+async def opened(
+    invocation: Invocation, config: UserConfig | None = None, *, make: bool = False
+) -> AsyncIterator[Engine]:
+    """Open the home and its log, and yield the engine; `config` and `make` as `open_home` takes them.
+
+    Only a command that starts something creates what is missing. The others find no runs then, and create no file.
+    """
+    async with open_home(config=config, make=make) as engine:
+        with logging_to(invocation) if locate_home().journal.exists() else nullcontext():
+            yield engine
+
+
+@asynccontextmanager
+async def opened_to_read(invocation: Invocation) -> AsyncIterator[Engine]:
+    """Do the same for a command that only reads: it needs no settings, so that wrong ones are only a warning."""
+    try:
+        config = read_user_config(locate_home().config)
+    except UsageProblem as problem:
+        notice(f"warning: {problem}")
+        config = UserConfig()
+    async with opened(invocation, config) as engine:
+        yield engine
+
+
+async def run_named(engine: Engine, wanted: str) -> str:
+    """Return the run that an id, or an unambiguous prefix of one, names. Raises as `find_run`."""
+    return find_run(await engine.journal.runs(ALL), wanted)
+
+
+async def named_or_newest(engine: Engine, wanted: str | None) -> str:
+    """Return the run that an argument names, or the newest run for None."""
+    return await newest_run(engine, unfinished=False) if wanted is None else await run_named(engine, wanted)
+
+
+async def newest_run(engine: Engine, *, unfinished: bool) -> str:
+    """Return the newest run that has a record, or the newest of those that have not finished."""
+    for row in await all_runs(engine):
+        if row.last_seq > 0 and not (unfinished and row.summary.status == "finished"):
+            return row.run
+    cause = "no run to resume" if unfinished else "no runs yet"
+    raise RunNotFound("", cause=f"{cause} (`{program()} run PROBLEM` starts one)")
+
+
+async def all_runs(engine: Engine) -> list[RunRow]:
+    """Return every run that a person has started, the newest first."""
+    return [row for row in await engine.journal.runs(ALL) if not is_child(row.run)]

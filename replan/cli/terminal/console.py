@@ -1,0 +1,173 @@
+"""Consoles that keep the contract: no colour and no folded lines unless it is a terminal that shows them."""
+
+import contextlib
+import io
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO, cast
+
+from rich.console import Console
+from rich.text import Text
+from rich.tree import Tree
+
+from actors.values.lines import Line, LineTree, line
+from replan.cli.terminal.width import width_of
+
+WIDE = 10_000
+"""Columns where no terminal limits them: a line in a pipe is never folded."""
+
+__all__ = [
+    "Lossy",
+    "err",
+    "ignoring_closed_stdout",
+    "notice",
+    "out",
+    "plain_terminal",
+    "print_json",
+    "print_text",
+    "rich_text",
+    "rich_tree",
+    "show",
+    "silence",
+]
+
+
+def out() -> Console:
+    """Return the console for results."""
+    return _console(sys.stdout)
+
+
+def err() -> Console:
+    """Return the console for progress, prompts and notices."""
+    return _console(Lossy(sys.stderr))
+
+
+class Lossy(io.TextIOBase):
+    """A stream whose reader may leave: text that can no longer be written is dropped, and the command goes on."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """The stream's encoding."""
+        return self._stream.encoding
+
+    def isatty(self) -> bool:
+        """Tell whether it is a terminal."""
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        """Return the stream's file descriptor."""
+        return self._stream.fileno()
+
+    def write(self, text: str) -> int:
+        """Write, if that is still possible."""
+        try:
+            return self._stream.write(text)
+        except OSError:
+            silence(self._stream)
+            return len(text)
+
+    def flush(self) -> None:
+        """Flush, if that is still possible."""
+        try:
+            self._stream.flush()
+        except OSError:
+            silence(self._stream)
+
+
+def silence(stream: TextIO) -> None:
+    """Redirect a stream that fails to the null device, so that flushing its buffer at exit does not fail again."""
+    with contextlib.suppress(OSError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)
+
+
+@contextmanager
+def ignoring_closed_stdout() -> Iterator[None]:
+    """Print on stdout as long as it is read: where its reader leaves, the rest is dropped and the command goes on."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence(sys.stdout)
+
+
+def plain_terminal(stream: TextIO | Lossy) -> bool:
+    """Tell whether only lines of text may be written: the stream is no terminal, or one without further abilities."""
+    return not stream.isatty() or os.environ.get("TERM") == "dumb"
+
+
+def rich_text(shown: Line) -> Text:
+    """Return a line as the console takes it."""
+    return Text.assemble(*((span.text, span.style) for span in shown.spans))
+
+
+def rich_tree(shown: LineTree) -> Tree:
+    """Return a tree of lines as the console takes it."""
+    tree = Tree(rich_text(shown.line), guide_style="dim")
+    tree.children = [rich_tree(child) for child in shown.children]
+    return tree
+
+
+def notice(text: str) -> None:
+    """Print a line for the user on stderr, after the name of the program."""
+    err().print(rich_text(line(f"replan: {text}")))
+
+
+def show(lines: Iterable[Line]) -> None:
+    """Print lines on stdout: folded to fit a terminal, one line each elsewhere."""
+    console = out()
+    for each in lines:
+        text = rich_text(each)
+        if console.width == WIDE:
+            console.print(text)
+            continue
+        first, *rest = text.wrap(console, console.width) or [Text()]
+        if not rest:
+            console.print(first)
+            continue
+        head, tail = text.divide([each.hang]) if each.hang else (Text(), text)
+        for number, part in enumerate(tail.wrap(console, max(20, console.width - each.hang))):
+            folded = (head if number == 0 else Text(" " * each.hang)) + part
+            folded.rstrip()
+            console.print(folded)
+
+
+def print_text(text: str) -> None:
+    """Print text that is the result, as it is, on stdout."""
+    print(text, end="")  # noqa: T201 -- results go to stdout
+
+
+def print_json(value: Any, *, indent: int | None = 2) -> None:
+    """Print one JSON value on stdout, in characters that its encoding has."""
+    ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
+    print(json.dumps(value, ensure_ascii=ascii_only, indent=indent))  # noqa: T201 -- results go to stdout
+
+
+class _Piped(Console):
+    """A console that raises when its reader leaves, rather than ending the program."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the `BrokenPipeError` that is being handled."""
+        raise  # noqa: PLE0704 -- the console calls this where it has caught it
+
+
+def _console(stream: TextIO | Lossy) -> Console:
+    plain, width = plain_terminal(stream), width_of(stream)
+    return _Piped(
+        file=cast("TextIO", stream),
+        force_terminal=not plain,
+        color_system=None if plain or os.environ.get("NO_COLOR") else "auto",
+        width=(width or WIDE) if plain else None,
+        soft_wrap=plain and width is None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+    )

@@ -1,0 +1,89 @@
+"""Asking on the terminal: one answer for each question, without a thread that could outlive the run."""
+
+import os
+import sys
+import termios
+from typing import Any
+
+import trio
+
+from actors.values.lines import columns, line, verbatim
+from replan.cli.terminal.console import err, rich_text
+from replan.views.question_text import artifact_rows, choices, hint, picked
+from runtime.logs.terminal_text import clean
+
+LINE_BYTES_MAX = 4096
+"""The most that a terminal returns from one read, and the longest line that a user can type."""
+
+QUIET_SECONDS = 0.05
+"""Lines that follow each other faster than this were pasted, and are one answer; nobody types so fast."""
+
+
+def may_ask() -> bool:
+    """Tell whether a user can be asked: stdin and stderr are a terminal."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+async def ask_on_terminal(question: dict[str, Any]) -> str | None:
+    """Show a question (`text`, `why`) and return what is typed or pasted after it; None at the end of input."""
+    console = err()
+    console.print()
+    console.print(clean(str(question["text"])), style="bold", markup=False)
+    for row in artifact_rows(question):
+        console.print(rich_text(verbatim(f"   {row}")))
+    for number, option in enumerate(choices(question), 1):
+        console.print(rich_text(columns(f"   {number}", line(option))))
+    console.print(rich_text(line(f"{hint(question)}; empty to be asked again, Ctrl-D to answer later.", "dim")))
+    drop_typed()
+    while True:
+        console.print("> ", end="")
+        try:
+            typed = await _answer()
+        except trio.Cancelled:
+            console.print()  # The next output begins a new line.
+            raise
+        if typed is None:
+            console.print()
+            return None
+        if typed.strip():
+            return picked(question, typed.strip())
+
+
+def drop_typed() -> None:
+    """Discard unread input: it was meant neither for the next question nor for the user's shell."""
+    here = sys.stdin.fileno()
+    # A process in the background would be stopped for this, and the input is not for it.
+    if os.isatty(here) and os.tcgetpgrp(here) == os.getpgrp():
+        termios.tcflush(here, termios.TCIFLUSH)
+
+
+async def _answer() -> str | None:
+    """Return a line and all that was pasted with it, or None at the end of input."""
+    here = sys.stdin.fileno()
+    # A terminal in line mode is readable once a whole line is there, so that nothing blocks here.
+    await trio.lowlevel.wait_readable(here)
+    data = os.read(here, LINE_BYTES_MAX)
+    if not data:
+        return None
+    while True:
+        with trio.move_on_after(QUIET_SECONDS) as waited:
+            await trio.lowlevel.wait_readable(here)
+        if waited.cancelled_caught:
+            break
+        more = os.read(here, LINE_BYTES_MAX)
+        if not more:
+            break
+        data += more
+    return (data + _last_line(here)).decode(errors="replace")
+
+
+def _last_line(here: int) -> bytes:
+    """Return the last line of pasted text if it has no line end, since line mode does not return it."""
+    before = termios.tcgetattr(here)
+    raw = [*before[:3], before[3] & ~termios.ICANON, *before[4:6], [*before[6]]]
+    raw[6][termios.VMIN] = raw[6][termios.VTIME] = 0
+    try:
+        termios.tcsetattr(here, termios.TCSANOW, raw)
+        return os.read(here, LINE_BYTES_MAX)
+    finally:
+        termios.tcsetattr(here, termios.TCSANOW, before)

@@ -1,0 +1,45 @@
+"""Status rows of runs, for people and programs. Pure."""
+
+from typing import Any
+
+from actors.values.lines import Line, columns, line
+from replan.views.format import ago, stamp
+from runtime.core.owner import describe
+from runtime.journal.port import RunRow
+
+
+def row_line(row: RunRow, status: str, now: float) -> Line:
+    """Return a row as one line: id, how the run stands, age of its last change, title."""
+    age = ago(now - row.updated)
+    return columns(line(row.run), f"{_standing(row, status):<17}", f"{age:>4}", line(row.title))
+
+
+def _standing(row: RunRow, status: str) -> str:
+    """Return a word for how a run stands: its outcome, its status, or that no host can drive it."""
+    match status:
+        case "finished":
+            return row.summary.detail
+        case "running" if row.summary.status == "running" and row.summary.detail:
+            return "held up"
+        case _:
+            return status
+
+
+def row_to_json(row: RunRow, status: str) -> dict[str, Any]:
+    """Return a row as plain data, with the status for people; times are ISO 8601 in UTC."""
+    summary = row.summary
+    shown: dict[str, Any] = {"run_id": row.run, "status": status, "title": row.title}
+    if status == "finished":
+        shown["outcome"] = summary.detail
+    if status == summary.status and status in ("parked", "running") and summary.detail:
+        shown["why"] = summary.detail
+    if summary.waiting_since is not None:
+        shown |= {"waiting_since": stamp(summary.waiting_since), "question": f"{row.run}/{summary.detail}"}
+    if summary.next_wake is not None and status != "finished":
+        shown["next_wake"] = stamp(summary.next_wake)
+    return shown | {
+        "created": stamp(row.created),
+        "updated": stamp(row.updated),
+        "records": row.last_seq,
+        "driven_by": None if row.owner is None else describe(row.owner),
+    }

@@ -1,0 +1,95 @@
+"""Drawings of workflows: every step and edge once, the way back dashed, and labels that cannot break out."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from actors.config.diagram import dot, mermaid
+from actors.config.loader import read_workflow, shipped_workflows
+from actors.config.workflow import Workflow
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_default_workflow_as_mermaid():
+    workflow, _, _ = read_workflow("search", ROOT)
+    assert mermaid(workflow) == (
+        "flowchart LR\n"
+        '    s_g_analysis["g_analysis<br/>analysis_valid<br/>2 attempts, 1 back"]\n'
+        '    s_g_recon["g_recon<br/>recon_valid<br/>2 attempts, 2 back"]\n'
+        '    s_g_strategy["g_strategy<br/>strategy_valid<br/>2 attempts, 3 back"]\n'
+        '    s_g_plan(["g_plan<br/>plan_medium<br/>3 attempts"])\n'
+        "    s_g_analysis --> s_g_strategy\n"
+        "    s_g_recon --> s_g_strategy\n"
+        "    s_g_analysis --> s_g_plan\n"
+        "    s_g_recon --> s_g_plan\n"
+        "    s_g_strategy --> s_g_plan\n"
+        "    s_g_strategy -.-> s_g_analysis\n"
+        "    s_g_strategy -.-> s_g_recon\n"
+        "    s_g_plan -.-> s_g_analysis\n"
+        "    s_g_plan -.-> s_g_recon\n"
+        "    s_g_plan -.-> s_g_strategy\n"
+    )
+
+
+def test_the_single_workflow_as_dot():
+    workflow, _, _ = read_workflow("single", ROOT)
+    assert dot(workflow) == (
+        "digraph workflow {\n"
+        "    rankdir=LR;\n"
+        '    label="single";\n'
+        "    node [shape=box];\n"
+        '    "g_plan" [label="g_plan\\nplan_medium\\n3 attempts" shape=oval];\n'
+        "}\n"
+    )
+
+
+@pytest.mark.parametrize("name", shipped_workflows(ROOT))
+def test_every_step_and_edge_stands_once_in_both(name):
+    workflow, _, _ = read_workflow(name, ROOT)
+    edges = {(upper, step) for step, pair in workflow.action_pairs.items() for upper in pair.requires}
+    drawn = re.findall(r"s_(\w+) --> s_(\w+)", mermaid(workflow))
+    assert sorted(drawn) == sorted(edges)
+    drawn = re.findall(r'"(\w+)" -> "(\w+)";', dot(workflow))
+    assert sorted(drawn) == sorted(edges)
+    for text, pattern in ((mermaid(workflow), r"^    s_(\w+)[\[(]"), (dot(workflow), r'^    "(\w+)" \[label')):
+        assert re.findall(pattern, text, re.MULTILINE) == list(workflow.order())
+
+
+def test_the_way_back_follows_what_a_step_names():
+    workflow = Workflow.model_validate(
+        {
+            "name": "w",
+            "action_pairs": {
+                "a": {"generator": "g", "guard": "h", "backtrack_budget": 1},
+                "b": {"generator": "PlanGenerator", "guard": "h", "requires": ["a"], "backtrack_budget": 1},
+                "c": {"generator": "g", "guard": "h", "requires": ["b"], "backtrack_budget": 1},
+                "d": {"generator": "g", "guard": "h", "requires": ["c"], "escalate_by_guard": {"h": ["a"]}},
+            },
+        }
+    )
+    assert re.findall(r"s_(\w) -\.-> s_(\w)", mermaid(workflow)) == [("b", "a"), ("d", "a")]
+    assert "no model call" in dot(workflow)
+
+
+def test_labels_cannot_break_out():
+    guard = '"] end; click <script> & `x` #quot; \\" \n %% {all}'
+    workflow = Workflow.model_validate({"name": guard, "action_pairs": {"end": {"generator": "g", "guard": guard}}})
+    (line,) = [line for line in mermaid(workflow).splitlines() if "s_end" in line]
+    inner = line.removeprefix('    s_end(["').removesuffix('"])')
+    assert '"' not in inner
+    assert "<script" not in inner
+    assert "`" not in inner
+    assert len(mermaid(workflow).splitlines()) == 2
+    assert len(dot(workflow).splitlines()) == 6
+    quoted = r'"(?:[^"\\]|\\.)*"'
+    assert re.fullmatch(rf"    label={quoted};", dot(workflow).splitlines()[2])
+    assert re.fullmatch(rf"    {quoted} \[label={quoted} shape=oval\];", dot(workflow).splitlines()[4])
+
+
+def test_composites_are_named_with_their_members():
+    workflow = Workflow.model_validate(
+        {"name": "w", "action_pairs": {"a": {"generator": "g", "guard": {"all_of": ["x", "y"]}}}}
+    )
+    assert "all_of: x, y" in mermaid(workflow)

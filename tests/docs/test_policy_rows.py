@@ -1,0 +1,33 @@
+"""What the policy page says about rows that cannot fire is true: the shipped guards do not report such findings."""
+
+import ast
+
+from actors.values.findings import Code, ReasonTag
+from tests.docs.blocks import ROOT
+
+REPORTERS = ("guards", "plans", "handlers", "rules", "simulated", "planning")
+"""The packages of `actors` that make verdicts and findings."""
+NEVER_REPORTED = {Code.TOOL_TRANSIENT, Code.TOOL_PERMANENT}
+
+
+def _named(package):
+    """Return the members of `Code` and `ReasonTag` that a package names, as `Class.MEMBER`."""
+    for path in sorted((ROOT / "actors" / package).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                yield path, f"{node.value.id}.{node.attr}"
+
+
+def test_no_shipped_guard_reports_a_failed_tool_or_sets_a_reason_tag():
+    """S108, S109: six rows of the default policy need guards of the user's own."""
+    absent = {f"Code.{code.name}" for code in NEVER_REPORTED} | {f"ReasonTag.{tag.name}" for tag in ReasonTag}
+    found = [(path.name, name) for package in REPORTERS for path, name in _named(package) if name in absent]
+    assert found == []
+    assert any(name.startswith("Code.") for _, name in _named("guards")), "the guards name no code at all"
+
+
+def test_no_shipped_workflow_uses_the_expansive_guard_or_a_review():
+    for path in sorted((ROOT / "configs" / "workflows").glob("*.yaml")):
+        text = path.read_text(encoding="utf-8")
+        assert "plan_expansive" not in text
+        assert "human_review" not in text
