@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import Document, KeyPath, read_document
 from actors.guards.plan_settings import GUARD_CATALOG
+from actors.rules.subject import SubjectTable
 from actors.rules.tables import (
     KINDS,
     LISTS,
@@ -52,6 +53,7 @@ PHRASES = frozenset(
 _TABLES: Mapping[str, TypeAdapter[Any]] = {
     "signals": TypeAdapter(Signals),
     "languages": TypeAdapter(Languages),
+    "subject": TypeAdapter(SubjectTable),
     "phrases": TypeAdapter(Phrases),
     "strategies": TypeAdapter(dict[str, Strategy]),
 }

@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from actors.files.config_model import Config
+from actors.rules.subject import SubjectTable
 
 KINDS = ("bug_fix", "feature", "refactoring", "performance")
 LISTS = ("constraints", "moves", "suspects", "targets")
@@ -172,6 +173,7 @@ class Rules(Config):
 
     signals: Signals
     languages: Languages
+    subject: SubjectTable
     phrases: Phrases
     strategies: dict[str, Strategy]
     templates: dict[str, Template]
