@@ -154,7 +154,7 @@ async def wake(home, wakes, asked):
             state = await engine.state_with_inbox(run)
             await post_answer(engine.journal, state, f"{run}/q1", "version 3.12")
             committed = time.perf_counter()
-            engine.bells.ring()
+            engine.wakeup.wake()
             with trio.fail_after(30):
                 while run not in asked:  # noqa: ASYNC110 -- another thread writes it
                     await trio.sleep(0.001)

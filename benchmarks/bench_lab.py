@@ -18,8 +18,8 @@ from common import HERE, commit, machine, table, today, versions, write
 
 from actors.config.model_spec import parse_model_spec
 from actors.simulated.model import load_profile
-from replan.experiments.lab import Bench, play
-from replan.experiments.preparing import Place, prepare
+from replan.experiments.lab import LabSetup, simulate_run
+from replan.experiments.preparation import Installation, prepare
 from replan.runs.prepare import RunOptions, prepare_run
 from replan.setup.data_files import data_root
 from replan.setup.gc_tuning import tune
@@ -45,16 +45,16 @@ def bench(search):
         environment={},
         now=0.0,
     )
-    return Bench(job.pinned, job.limits, load_profile("base", data_root()), known)
+    return LabSetup(job.pinned, job.limits, load_profile("base", data_root()), known)
 
 
 def of_search(search, trials):
     """Return a search's trials per second, and the milliseconds of a call."""
     ready, calls = bench(search), 0
-    play(ready, PROBLEM, 0)
+    simulate_run(ready, PROBLEM, 0)
     started = time.process_time()
     for seed in range(FIRST_SEED, FIRST_SEED + trials):
-        state, _ = play(ready, PROBLEM, seed)
+        state, _ = simulate_run(ready, PROBLEM, seed)
         calls += state.run.ledger.spent.calls
     spent = time.process_time() - started
     return {"trials_per_second": round(trials / spent), "ms_per_call": round(spent / calls * 1e3, 2)}
@@ -62,15 +62,15 @@ def of_search(search, trials):
 
 def of_experiment(path, trials):
     """Return how many trials an experiment has, and how many of them are played in a second."""
-    prepared = prepare(path, Place(registry({}, {}), data_root(), UserConfig(), {}, 0.0))
-    chosen = Random(0).sample(prepared.order, min(trials, len(prepared.order)))
+    prepared = prepare(path, Installation(registry({}, {}), data_root(), UserConfig(), {}, 0.0))
+    chosen = Random(0).sample(prepared.trials, min(trials, len(prepared.trials)))
     for arm, problem, seed in {arm.name: (arm, problem, seed) for arm, problem, seed in chosen}.values():
         arm.lab_trial(problem, seed)  # What an arm needs once is not a trial's.
     started = time.process_time()
     for arm, problem, seed in chosen:
         arm.lab_trial(problem, seed)
     spent = time.process_time() - started
-    return {"trials": len(prepared.order), "trials_per_second": round(len(chosen) / spent)}
+    return {"trials": len(prepared.trials), "trials_per_second": round(len(chosen) / spent)}
 
 
 def tables(results):

@@ -30,7 +30,7 @@ from replan.setup.gc_tuning import tune
 from runtime.core.clock import SystemClock
 from runtime.core.cost import Usage
 from runtime.core.ledger import Limits
-from runtime.drive.changes import Bell, Polling
+from runtime.drive.changes import Polling, WakeSignal
 from runtime.drive.options import Ending, LeaseTerms
 from runtime.drive.supervisor import Supervisor
 from runtime.host.host import POLL_SECONDS
@@ -90,17 +90,17 @@ def pinned(steps, rmax):
     return RunConfig(workflow=workflow, policy=load_policy("default", root), prompts=prompts, model="instant")
 
 
-async def watch(journal, bells):
+async def watch(journal, signals):
     """Look after the mail of all runs, as a host does: one look for all of them, whenever something was committed."""
     changed = Polling(journal, POLL_SECONDS)
     while True:
         await changed()
-        for run in (await journal.due(0)).mail & bells.keys():
-            bells[run].ring()
+        for run in (await journal.due(0)).mail & signals.keys():
+            signals[run].wake()
 
 
-async def drive(journal, run, config, model, guard, *, news=None):
-    """Drive one run from its start to its end. Without `news` it looks into its inbox by itself."""
+async def drive(journal, run, config, model, guard, *, changed=None):
+    """Drive one run from its start to its end. Without `changed` it looks into its inbox by itself."""
     clock = SystemClock()
     await journal.create(run, "benchmark")
     actors = actors_for(config, model, Registry(guards={"instant": lambda _: guard}), clock)
@@ -109,9 +109,8 @@ async def drive(journal, run, config, model, guard, *, news=None):
         machine=PlanningMachine(),
         journal=journal,
         actors=actors,
-        clock=clock,
         lease=LeaseTerms(owner="benchmark"),
-        news=news,
+        changed=changed,
     )
     limits = Limits(calls=config.workflow.max_total_calls)
     ending = await supervisor.drive(Begin(clock.now(), run, PROBLEM, config.model_dump_json(), limits))
@@ -129,18 +128,18 @@ async def chains(scratch, runs, steps, text_bytes, *, first=0, seen_through=lamb
     path = Path(scratch) / "journal.sqlite3"
     async with open_sqlite(path, CODEC, SystemClock()) as opened:
         journal = seen_through(opened)
-        bells = {f"run-{number:06}": Bell() for number in range(first, first + runs)}
+        signals = {f"run-{number:06}": WakeSignal() for number in range(first, first + runs)}
         before = time.perf_counter()
         async with trio.open_nursery() as host:
-            host.start_soon(watch, journal, bells)
+            host.start_soon(watch, journal, signals)
             async with trio.open_nursery() as nursery:
-                for run, bell in bells.items():
+                for run, signal in signals.items():
                     one = partial(drive, journal, run, config, model, lambda *_: ACCEPTED)
-                    nursery.start_soon(partial(one, news=bell) if runs > 1 else one)
+                    nursery.start_soon(partial(one, changed=signal) if runs > 1 else one)
             host.cancel_scope.cancel()
         after = time.perf_counter()
         rows = await journal.runs(RunFilter(status="finished", limit=first + 2 * runs))
-        finished = bells.keys() & {row.run for row in rows}
+        finished = signals.keys() & {row.run for row in rows}
         assert len(finished) == runs, len(finished)
     return {
         "seconds": after - before,

@@ -29,6 +29,7 @@ from actors.config.loader import read_workflow, shipped_workflows  # noqa: E402
 from actors.config.policy_loader import load_policy  # noqa: E402
 from actors.config.workflow import Workflow  # noqa: E402
 from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
+from actors.planning.advance import RULES  # noqa: E402
 from actors.planning.config import graph_of  # noqa: E402
 from actors.planning.events import EVENTS, Outcome  # noqa: E402
 from actors.policy.table import BacktrackLevel, Row  # noqa: E402
@@ -40,7 +41,6 @@ from replan.cli.exits import MEANING  # noqa: E402
 from runtime.core.crash_points import LABELS  # noqa: E402
 from runtime.models.port import FaultKind  # noqa: E402
 from runtime.models.replies import ReplyCode  # noqa: E402
-from tests.shell.planted import BUGS  # noqa: E402
 
 MARKED = re.compile(r"(?P<open><!-- generated: (?P<name>[a-z-]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
 NUMBER = re.compile(r"\bS(\d{1,3})\b(?: to S(\d{1,3})\b)?")
@@ -338,10 +338,19 @@ def questions() -> str:
     return "\n".join(("```mermaid", "stateDiagram-v2", start, *rows, *ends, "```"))
 
 
+def machine_rules() -> str:
+    """Return the rules of the planning machine's `advance`, in the order in which they are tried."""
+    rows = (
+        (place, rule.name, rule.scope, (rule.function.__doc__ or "").partition("\n")[0])
+        for place, rule in enumerate(RULES, 1)
+    )
+    return table(("#", "Rule", "Scope", "What it decides"), rows)
+
+
 def planted() -> str:
-    """Return the bugs that the simulation must find, by class; the first of each is looked for in every test run."""
-    kinds = dict.fromkeys(bug.kind for bug in BUGS.values())
-    return table(("Class", "Bugs"), ((one, "; ".join(n for n in BUGS if BUGS[n].kind == one)) for one in kinds))
+    """Return the bugs that the simulation must find, by class; every test run looks for the first of each."""
+    bugs = read("meanings.yaml")["planted_bugs"]
+    return table(("Class", "Bugs"), ((kind, "; ".join(names)) for kind, names in bugs.items()))
 
 
 PARTS: Mapping[str, Callable[[], str]] = {
@@ -363,6 +372,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "experiment-searches": lambda: compared("searches"),
     "experiment-worlds": lambda: compared("worlds"),
     "levels": lambda: _meanings("levels", BacktrackLevel, "Level"),
+    "machine-rules": machine_rules,
     "outcomes": lambda: _meanings("outcomes", Outcome, "Outcome"),
     "planted-bugs": planted,
     "policy": policy,

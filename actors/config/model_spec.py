@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 
 from runtime.core.errors import UsageProblem
-from runtime.journal.validation import RUN_ID
+from runtime.core.names import RUN_ID
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from actors.guards.port import AnyGuard
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
-from runtime.core.error_groups import root_cause
+from runtime.core.errors import root_cause
 
 
 class PlugInFailed(Exception):

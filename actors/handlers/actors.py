@@ -19,7 +19,8 @@ from actors.planning.config import RunConfig
 from actors.policy.cause import CLASSIFIER
 from actors.run.waits import CLOCK
 from runtime.core.clock import Clock
-from runtime.drive.actor import Actor, Handler
+from runtime.drive.actor import Actor
+from runtime.drive.envelope import Handler
 from runtime.models.limiter import CallSlot
 from runtime.models.port import Model
 
@@ -66,7 +67,7 @@ def actors_for(
     threads: bool = True,
     turn: CallSlot = nullcontext,
     drive: Drive | None = None,
-) -> list[Actor[Any]]:
+) -> list[Actor[Any, Any]]:
     """Return the actors of a run. `threads=False` keeps slow guards in the loop, for simulation.
 
     `turn` says when a call to the model may be sent; `drive` drives the runs that steps are: a workflow without such
@@ -76,14 +77,14 @@ def actors_for(
     of all a model that is paid for.
     """
     workflow, asking = pinned.workflow, ModelGenerator(model)
-    actors: list[Actor[Any]] = [Actor(CLOCK, partial(wait, clock), concurrency=WAITS_MAX)]
+    actors: list[Actor[Any, Any]] = [Actor(CLOCK, partial(wait, clock), concurrency=WAITS_MAX)]
     if workflow.classifications_max:
         actors.append(Actor(CLASSIFIER, partial(generate, asking, clock, turn), concurrency=len(workflow.action_pairs)))
     for step, pair in workflow.action_pairs.items():
         guard = guard_for(workflow, step, registry.guards)
         if pair.child is not None:
             assert drive is not None
-            making: Handler[Any] = Child(drive, clock).generate
+            making: Handler[Any, Any] = Child(drive, clock).generate
             guard = judging(guard)
         else:
             generator = _generator(pair, asking, registry)

@@ -16,7 +16,7 @@ from actors.run.messages import Faulted, Generated
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 from runtime.core.clock import Clock
-from runtime.drive.actor import Envelope
+from runtime.drive.envelope import Envelope
 from runtime.models.port import Reply
 from runtime.models.replies import Parsed
 
@@ -38,14 +38,14 @@ class Child:
     drive: Drive
     clock: Clock
 
-    async def generate(self, envelope: Envelope) -> Generated | Faulted | None:
+    async def generate(self, envelope: Envelope[ChildBrief]) -> Generated | Faulted | None:
         """Return what the run has brought and what it has cost, or None when it was parked or never begun.
 
         A provider that the run below has given up is given up by the run above as well: it would be asked the same way.
         """
         if envelope.withdrawn:  # While it lay in the mailbox. What an earlier driver has used of it nobody looks up.
             return None
-        brief: ChildBrief = envelope.context
+        brief = envelope.brief
         started = self.clock.now()
         state = await self.drive(brief)
         if state is None:

@@ -16,7 +16,7 @@ from actors.values.findings import Verdict
 from runtime.core.clock import Clock
 from runtime.core.crash_points import reached
 from runtime.core.messages import Woken
-from runtime.drive.actor import Envelope
+from runtime.drive.envelope import Envelope
 from runtime.models.limiter import CallSlot
 from runtime.models.port import Fault, FaultKind, Reply
 
@@ -28,12 +28,14 @@ _UNSENT = Fault(
 )
 
 
-async def generate(generator: Generator, clock: Clock, turn: CallSlot, envelope: Envelope) -> Generated | Faulted:
+async def generate(
+    generator: Generator, clock: Clock, turn: CallSlot, envelope: Envelope[GenerationBrief]
+) -> Generated | Faulted:
     """Ask the generator once its turn has come, within the request's time limit; not if it should not be sent any more.
 
     One scope serves both: it ends the wait to be sent, where that has become vain, and has a deadline from then on.
     """
-    brief: GenerationBrief = envelope.context
+    brief = envelope.brief
     request_id, limit = brief.request.request_id, brief.request.timeout_seconds
     started: float | None = None
     answer: Reply | Fault | None = None
@@ -58,14 +60,14 @@ async def generate(generator: Generator, clock: Clock, turn: CallSlot, envelope:
 
 
 def judge(
-    guard: AnyGuard, clock: Clock, in_thread: bool | None, limit_seconds: float, envelope: Envelope
+    guard: AnyGuard, clock: Clock, in_thread: bool | None, limit_seconds: float, envelope: Envelope[JudgementBrief]
 ) -> Judged | Awaitable[Judged]:
     """Call the guard; return its verdict as a message, or an awaitable if the guard is async or runs in a thread.
 
     `in_thread`: whether the guard runs in a worker thread; None: only for a large artifact. A guard that exceeds its
     time limit has a bug; that is an error of the run, not a rejection.
     """
-    brief: JudgementBrief = envelope.context
+    brief = envelope.brief
     done = partial(_judged, brief.request.request_id, clock, clock.now())
     work = partial(guard, brief.artifact, brief.context)
     large = len(brief.artifact.content) > INLINE_BYTES_MAX
@@ -103,8 +105,8 @@ def _judged(request_id: str, clock: Clock, started: float, verdict: Verdict) -> 
     return Judged(request_id, now, now - started, verdict)
 
 
-async def wait(clock: Clock, envelope: Envelope) -> Woken:
+async def wait(clock: Clock, envelope: Envelope[WaitRequested]) -> Woken:
     """Wait until the time asked for."""
-    request: WaitRequested = envelope.context
+    request = envelope.brief
     await clock.sleep_until(request.until)
     return Woken(request.request_id, clock.now())

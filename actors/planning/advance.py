@@ -38,22 +38,21 @@ def advance(state: PlanningState) -> PlanningEvent | None:
     """Return the next decision, or None when there is none to take."""
     if isinstance(state, NotStarted) or state.run.finished is not None:
         return None
-    tree, strategy, event = None, state.config.strategy, None
+    run, branches, strategy, tree = state.run, state.branches, state.config.strategy, None
     for scope, function in _TABLE:
         if scope is _RUN:
             event = function(state)
         elif scope is _COMMON:
-            event = function(state.run)
+            event = function(run)
         elif scope is _SEARCH:
             if tree is None and strategy is not None:
                 tree = tree_of(state, strategy)
             event = function(state, tree)
+        elif strategy is None:
+            event = function(state, branches[0])
         else:
-            for branch in state.branches:
-                if scope is not _LIVE or not branch.pruned:
-                    event = function(state, branch)
-                    if event is not None:
-                        break
+            chosen = [branch for branch in branches if not branch.pruned] if scope is _LIVE else branches
+            event = next((event for branch in chosen if (event := function(state, branch)) is not None), None)
         if event is not None:
             return _finished(event, tree) if isinstance(event, ending.RunFinished) else event
     return None

@@ -86,8 +86,6 @@ def _number(state: State, event: PlanningEvent) -> int | None:
 
 def stood(before: State, event: PlanningEvent, after: State) -> State:
     """Return the state after an event with where its branches stand, for a search that has a strategy."""
-    if after.config.strategy is None:
-        return after
     if isinstance(event, Revised) and event.new_round:
         return placed(after)
     branch = after.latest

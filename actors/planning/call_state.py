@@ -19,13 +19,15 @@ from actors.search.progress import begin
 from actors.values.artifacts import Artifact
 from runtime.core.copies import changed
 
+Common = RunState[PlanningCall]
+"""The common part of a run; functions take it at the time of the event, beside the state before the event."""
 _NO_NODE = Node(node="", step="", visit=0, attempt=0, round=0, revision=0)
 """What new nodes are changed from: to set all fields of so large a value one by one takes five times as long."""
 
 
-def requested(state: State, branch: Branch, event: PlanningCall) -> State:
+def requested(state: State, run: Common, branch: Branch, event: PlanningCall) -> State:
     """Return the state after a call was asked for: with a node of its own if it is an attempt's first try."""
-    run, taken = _shown(state, evolve_run(state.run, event), event), branch.calls + event.calls
+    run, taken = _shown(state, evolve_run(run, event), event), branch.calls + event.calls
     if event.call in run.calls.tries:  # A further try of the same call.
         return changed(state, run=run, branches=with_branch(state.branches, changed(branch, calls=taken)))
     if isinstance(event, ClassificationRequested):
@@ -51,7 +53,7 @@ def requested(state: State, branch: Branch, event: PlanningCall) -> State:
     return changed(state, run=run, branches=with_branch(state.branches, branch), nodes=nodes)
 
 
-def _shown(state: State, run: RunState[PlanningCall], request: PlanningCall) -> RunState[PlanningCall]:
+def _shown(state: State, run: Common, request: PlanningCall) -> Common:
     """Remember that the user's messages have gone out, with a prompt that a step's author reads."""
     if not run.messages or not isinstance(request, GenerationRequested):
         return run
@@ -60,14 +62,14 @@ def _shown(state: State, run: RunState[PlanningCall], request: PlanningCall) -> 
     return changed(run, messages=inbox.seen(run.messages))
 
 
-def reissued(state: State, branch: Branch, event: RequestReissued) -> State:
+def reissued(state: State, run: Common, branch: Branch, event: RequestReissued) -> State:
     """Return the state after an earlier driver's call was asked for again: that one stays charged as unknown."""
-    run = _shown(state, evolve_run(state.run, event), event.again)
+    run = _shown(state, evolve_run(run, event), event.again)
     branch = changed(branch, calls=branch.calls + event.again.calls)
     return changed(state, run=run, branches=with_branch(state.branches, branch))
 
 
-def produced(state: State, branch: Branch, event: ArtifactProduced) -> State:
+def produced(state: State, run: Common, branch: Branch, event: ArtifactProduced) -> State:
     """Return the state after a reply became an artifact, to be judged next."""
     node, used = state.nodes[event.node], event.used
     artifact = Artifact(
@@ -86,7 +88,7 @@ def produced(state: State, branch: Branch, event: ArtifactProduced) -> State:
     difference = used.calls - state.run.ledger.reserved[event.request_id].calls
     return changed(
         state,
-        run=evolve_run(state.run, event),
+        run=evolve_run(run, event),
         branches=with_branch(state.branches, changed(branch, calls=branch.calls + difference))
         if difference
         else state.branches,
@@ -96,15 +98,15 @@ def produced(state: State, branch: Branch, event: ArtifactProduced) -> State:
     )
 
 
-def classified(state: State, event: FailureClassified) -> State:
+def classified(state: State, run: Common, event: FailureClassified) -> State:
     """Return the state after a model said why a node was rejected, or nothing that is known."""
     node = state.nodes[event.node]
     node = changed(node, classification=event, used=node.used + event.used)
-    return changed(state, run=evolve_run(state.run, event), nodes={**state.nodes, node.node: node})
+    return changed(state, run=evolve_run(run, event), nodes={**state.nodes, node.node: node})
 
 
-def failed(state: State, branch: Branch, event: CallFailed) -> State:
+def failed(state: State, run: Common, branch: Branch, event: CallFailed) -> State:
     """Return the state after a try brought no reply: what comes next is decided by the tries before it."""
     reserved = state.run.calls.open[event.request_id].request.calls
     branch = changed(branch, calls=branch.calls - reserved + charged(state.run.calls, event))
-    return changed(state, run=evolve_run(state.run, event), branches=with_branch(state.branches, branch))
+    return changed(state, run=evolve_run(run, event), branches=with_branch(state.branches, branch))

@@ -21,6 +21,7 @@ from actors.planning.call_events import (
     GenerationRequested,
     RequestReissued,
 )
+from actors.planning.call_state import Common
 from actors.planning.config import read_config
 from actors.planning.decision_event import Decided
 from actors.planning.events import (
@@ -38,7 +39,7 @@ from actors.planning.state import Branch, Node, PlanningState, Revision, State, 
 from actors.policy.decide import Decision, Past, places_up, signature
 from actors.policy.table import BacktrackLevel
 from actors.run.calls import CallFailed, Settled
-from actors.run.evolve import evolve_run, timed
+from actors.run.evolve import TIMED, evolve_run, timed
 from actors.run.inbox import MailRefused, NoteTold, RequirementTold
 from actors.run.parking import RunParked, RunResumed
 from actors.run.questions import (
@@ -61,21 +62,19 @@ def evolve(state: PlanningState, event: PlanningEvent) -> State:
         assert isinstance(event, RunStarted), "a run begins with its start"
         return placed(_started(event))
     branch = branch_about(state, event)
-    after = _evolve(state, branch, event)
-    run = timed(after.run, event, working=state.working)
-    if not isinstance(event, BranchOpened) and branch.number != after.branch:
-        after = changed(after, run=run, branch=branch.number)
-    elif run is not after.run:
-        after = changed(after, run=run)
-    return stood(state, event, after)
+    run = timed(state.run, event, working=state.working) if isinstance(event, TIMED) else state.run
+    after = _evolve(state, run, branch, event)
+    if branch.number != after.branch and not isinstance(event, BranchOpened):
+        after = changed(after, branch=branch.number)
+    return after if after.config.strategy is None else stood(state, event, after)
 
 
-def _evolve(state: State, branch: Branch, event: PlanningEvent) -> State:
+def _evolve(state: State, run: Common, branch: Branch, event: PlanningEvent) -> State:
     match event:  # What happens at every step comes first.
         case GenerationRequested() | ClassificationRequested():
-            return call_state.requested(state, branch, event)
+            return call_state.requested(state, run, branch, event)
         case ArtifactProduced():
-            return call_state.produced(state, branch, event)
+            return call_state.produced(state, run, branch, event)
         case JudgementRequested():
             return changed(
                 state,
@@ -83,7 +82,7 @@ def _evolve(state: State, branch: Branch, event: PlanningEvent) -> State:
                 judgements={**state.judgements, event.request_id: event},
             )
         case VerdictReached():
-            return _judged(state, branch, event)
+            return _judged(state, run, branch, event)
         case Decided():
             return _decided(state, branch, event)
         case Revised():
@@ -91,31 +90,31 @@ def _evolve(state: State, branch: Branch, event: PlanningEvent) -> State:
         case RunStarted():
             return state
         case RequestReissued():
-            return call_state.reissued(state, branch, event)
+            return call_state.reissued(state, run, branch, event)
         case FailureClassified():
-            return call_state.classified(state, event)
+            return call_state.classified(state, run, event)
         case CallFailed():
-            return call_state.failed(state, branch, event)
+            return call_state.failed(state, run, branch, event)
         case BranchOpened():
             return opened(state, branch, event)
         case BranchPruned():
             return pruned(state, branch, event)
         case ClarificationRequested():
-            return question_state.asked(state, branch, event)
+            return question_state.asked(state, run, branch, event)
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
-            return question_state.closed(state, branch, event)
+            return question_state.closed(state, run, branch, event)
         case NoteTold() | RequirementTold():
-            return question_state.told(state, event)
+            return question_state.told(state, run, event)
         case WaitEnded():
-            return _rested(state, event)
+            return _rested(state, run, event)
         case Settled():
             difference = event.used.calls - state.run.ledger.forfeited[event.request_id].calls
             branch = changed(branch, calls=branch.calls + difference)
-            return changed(state, run=evolve_run(state.run, event), branches=with_branch(state.branches, branch))
+            return changed(state, run=evolve_run(run, event), branches=with_branch(state.branches, branch))
         case RunFinished():
-            return changed(state, run=evolve_run(state.run, event), judgements={})
+            return changed(state, run=evolve_run(run, event), judgements={})
         case WaitRequested() | RunResumed() | RunParked() | MailRefused():
-            return changed(state, run=evolve_run(state.run, event))
+            return changed(state, run=evolve_run(run, event))
         case _:
             assert_never(event)
 
@@ -130,13 +129,13 @@ def _started(event: RunStarted) -> State:
     )
 
 
-def _judged(state: State, branch: Branch, event: VerdictReached) -> State:
+def _judged(state: State, run: Common, branch: Branch, event: VerdictReached) -> State:
     node, passed = state.nodes[event.node], event.verdict.passed
     judgements = without(state.judgements, (event.request_id,))
     if event.node not in state.reviews and node.step in state.config.reviewed:
         guard = state.config.workflow.effective_guard(node.step)
         if review.needed(guard, event.verdict):
-            return changed(state, judgements=judgements, reviews={**state.reviews, event.node: event.verdict})
+            return changed(state, run=run, judgements=judgements, reviews={**state.reviews, event.node: event.verdict})
     if passed:
         progress = accept(branch.progress, node.step, node.node)
     else:
@@ -145,6 +144,7 @@ def _judged(state: State, branch: Branch, event: VerdictReached) -> State:
     judged = changed(node, verdict=event.verdict, told=told, status="accepted" if passed else "rejected")
     return changed(
         state,
+        run=run,
         judgements=judgements,
         reviews=without(state.reviews, (event.node,)) if event.node in state.reviews else state.reviews,
         branches=with_branch(state.branches, changed(branch, progress=progress)),
@@ -235,9 +235,9 @@ def _revised(state: State, branch: Branch, event: Revised) -> State:
 _LIVE = ("pending", "accepted")
 
 
-def _rested(state: State, event: WaitEnded) -> State:
+def _rested(state: State, run: Common, event: WaitEnded) -> State:
     wait = state.run.waits[event.request_id]
-    run = evolve_run(state.run, event)
+    run = evolve_run(run, event)
     if wait.node is None or wait.call in run.calls.tries:
         return changed(state, run=run)
     return changed(state, run=run, resting=without(state.resting, (wait.node,)))

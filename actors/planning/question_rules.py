@@ -54,7 +54,10 @@ def withdraw(state: State, branch: Branch) -> ClarificationWithdrawn | None:
 
 def expire(state: State) -> ClarificationExpired | WaitRequested | None:
     """Close a question that nobody has answered in time; until then have the clock wait for that."""
-    run, seconds = state.run, state.config.workflow.question_expires_seconds
+    run = state.run
+    if not run.questions:
+        return None
+    seconds = state.config.workflow.question_expires_seconds
     return questions.expire(run.questions, run.waits, run.now, seconds)
 
 
@@ -76,6 +79,8 @@ def replan(state: State) -> Revised | None:
 
 def look(state: State) -> ClarificationRequested | VerdictReached | None:
     """Have a person judge what no other guard rejects, and take their verdict."""
+    if not state.reviews:
+        return None
     for node, others in state.reviews.items():
         step, question = step_of(node), _review_of(state, node)
         if question is None and step not in state.silenced:

@@ -1,5 +1,6 @@
 """What questions and the user's messages do to a search: a part of `evolve`, beside `actors.run.questions`. Pure."""
 
+from actors.planning.call_state import Common
 from actors.planning.state import Branch, PlannedQuestion, Revision, State, with_branch
 from actors.policy.decide import Decision, summary
 from actors.policy.table import BacktrackLevel
@@ -42,18 +43,18 @@ def _about_requirements(finding: Finding) -> bool:
     return finding.code.startswith("requirements.")
 
 
-def asked(state: State, branch: Branch, event: ClarificationRequested) -> State:
+def asked(state: State, run: Common, branch: Branch, event: ClarificationRequested) -> State:
     """Return the state after a question was asked."""
-    run = evolve_run(state.run, event)
+    run = evolve_run(run, event)
     if event.review:
         return changed(state, run=run)
     return changed(state, run=run, branches=with_branch(state.branches, changed(branch, to_ask=branch.to_ask[1:])))
 
 
-def closed(state: State, branch: Branch, event: ClosingEvent) -> State:
+def closed(state: State, run: Common, branch: Branch, event: ClosingEvent) -> State:
     """Return the state after a question was closed; its step goes on when none of its questions is open any more."""
     before = state.run.questions[event.question_id]
-    state = changed(state, run=evolve_run(state.run, event))
+    state = changed(state, run=evolve_run(run, event))
     if isinstance(event, ClarificationWithdrawn):
         return state
     step = before.request.step
@@ -78,7 +79,7 @@ def _to_revise(state: State, branch: Branch, targets: tuple[str, ...]) -> State:
     return changed(state, branches=with_branch(state.branches, changed(branch, to_revise=revision)))
 
 
-def told(state: State, event: NoteTold | RequirementTold) -> State:
+def told(state: State, run: Common, event: NoteTold | RequirementTold) -> State:
     """Return the state after the user told the run something of their own accord."""
     to_replan = state.to_replan or isinstance(event, RequirementTold)
-    return changed(state, run=evolve_run(state.run, event), to_replan=to_replan)
+    return changed(state, run=evolve_run(run, event), to_replan=to_replan)

@@ -19,6 +19,8 @@ from actors.search.progress import GOAL, Phase, cleared, first, next_attempt, ph
 from actors.search.strategies.tree import Tree
 from runtime.core.ledger import Limit
 
+_FAILED, _STUCK = Phase.FAILED, Phase.STUCK  # Before Python 3.12 an enum is slow to look into.
+
 
 def judge(state: State) -> JudgementRequested | None:
     """Ask the guard of the oldest artifact that nobody has judged."""
@@ -56,7 +58,7 @@ def settle_failure(state: State, branch: Branch) -> Decided | ClassificationRequ
     if branch.standing is not None and not branch.standing.failed:
         return None
     for step, slot in branch.progress.items():
-        if slot.phase is Phase.FAILED:
+        if slot.phase is _FAILED:
             node = state.newest(branch, step)
             assert node is not None
             event = _settle(state, branch, node)
@@ -97,7 +99,7 @@ def end(state: State, tree: Tree | None) -> RunFinished | None:
     if tree is None:
         [branch] = state.branches
         phases = phases_of(branch.progress)
-        if Phase.STUCK in phases:
+        if _STUCK in phases:
             return _give_up(state, branch)
         return RunFinished(outcome=Outcome.SUCCESS, why="every guard passed") if phases == GOAL else None
     strategy = state.config.strategy
@@ -140,6 +142,8 @@ def reissue(state: State) -> RequestReissued | ending.RunFinished | None:
 
 def rest(state: State) -> WaitRequested | None:
     """Wait before a retry that the policy delays."""
+    if not state.resting:
+        return None
     run = state.run
     for node, seconds in state.resting.items():
         if not run.parked and not any(wait.node == node for wait in run.waits.values()):
@@ -155,7 +159,7 @@ def request(state: State, tree: Tree | None) -> PlanningCall | ending.RunFinishe
     if tree is not None:
         return _request_of_any(state, tree)
     [branch] = state.branches
-    if run.open_questions and first(branch.progress, Phase.STUCK) is not None:
+    if run.questions and run.open_questions and first(branch.progress, Phase.STUCK) is not None:
         return None  # While a stuck run waits for an answer, nothing more is spent.
     steps = _rested(state, branch, ready(state.config.graph, branch.progress))
     result = _affordable(state, branch, steps)

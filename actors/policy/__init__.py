@@ -1,1 +1,1 @@
-"""The policy: from a failure to how far back the search goes, by a table of rules that is data."""
+"""The policy: decides after a failure how far back the search goes, by a rule table that is data."""

@@ -1,6 +1,7 @@
-"""What a classifier may answer about a failure: one code of a closed set, read strictly out of a model's reply. Pure.
+"""The causes of a failure that the optional classifier can name, and the strict parser of its replies. Pure.
 
-The code selects a row of the policy, and nothing else that the model writes counts (S22).
+A cause is one code of a closed set. It selects a row of the policy; nothing else in the model's reply has an effect
+(S22).
 """
 
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from actors.values.findings import ReasonTag
 from runtime.models.replies import Parsed, read_reply
 
 CLASSIFIER = "failure_classifier"
-"""The prompt entry of the classifier, and what its calls are for."""
+"""The name of the classifier's prompt entry, and of the purpose of its calls."""
 
 
 class Cause(StrEnum):
@@ -23,8 +24,8 @@ class Cause(StrEnum):
     MISSING_EVIDENCE = "missing_evidence"
     WORKFLOW_MISMATCH = "workflow_mismatch"
     GOAL_DEPENDENCY_FAILURE = "goal_dependency_failure"
-    OWN_MISTAKE = "own_mistake"  # what the step built on is sound
-    UNCLEAR = "unclear"  # the policy decides as if nobody had been asked
+    OWN_MISTAKE = "own_mistake"  # the artifacts that the step builds on are correct
+    UNCLEAR = "unclear"  # the policy decides as without a classifier
 
 
 CAUSE_SCHEMA: Mapping[str, Any] = {
@@ -37,7 +38,7 @@ CAUSE_SCHEMA: Mapping[str, Any] = {
 
 
 def read_cause(text: str) -> Cause | None:
-    """Return the code in a reply: an object with the one key `cause`. None for anything else."""
+    """Return the cause in a reply that is an object with `cause` as its only key; None for any other text."""
     reply = read_reply(text)
     value = reply.value if isinstance(reply, Parsed) else None
     if not isinstance(value, dict) or value.keys() != {"cause"} or not isinstance(value["cause"], str):
@@ -46,9 +47,9 @@ def read_cause(text: str) -> Cause | None:
 
 
 def row_for(cause: Cause, policy: Policy) -> Row | None:
-    """Return the row that a code selects: the first with that tag; for the step's own mistake the one for the rest.
+    """Return the row that a cause selects: the first row with that tag, and for `OWN_MISTAKE` the last row.
 
-    None where the policy decides as if nobody had been asked.
+    None for `UNCLEAR` or if no row has the tag: the policy decides as without a classifier.
     """
     match cause:
         case Cause.UNCLEAR:

@@ -1,7 +1,8 @@
-"""`decide`: from a failure to a decision. Total and pure, over rule table and budgets (docs/reference/policy.md).
+"""`decide`: the decision after a failure, from the rule table and the budgets. Total, pure (docs/reference/policy.md).
 
-Three questions in turn: what does the table want (`_wanted`), which move do the budgets allow (`actors.search.moves`),
-and may the step still cause an escalation (`e_max`), or must a person be asked instead.
+It works in three steps: the table proposes a level and targets (`_propose`); `actors.search.moves` chooses the move
+that the budgets allow; if the move escalates and the step has used up its escalations (`e_max`), a person is asked
+instead.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from actors.policy.cause import Cause, row_for
-from actors.policy.table import BACKOFF_MAX, BacktrackLevel, Policy, Row
+from actors.policy.table import BACKOFF_MAX, REPLANS, BacktrackLevel, Policy, Row
 from actors.search.graph import Graph
 from actors.search.moves import Move, Redo, Retry, Search, Stuck, choose, forward_only, one_up, stay, stuck
 from actors.search.progress import Progress
@@ -17,89 +18,108 @@ from actors.values.findings import Code, Finding, Verdict
 from runtime.core.events import Value
 
 Signature = frozenset[tuple[str, str]]
-"""The set of (code, where) of a verdict's error findings: two failures with the same one are the same failure."""
+"""The set of (code, where) of a verdict's error findings. Failures with equal signatures count as the same failure."""
 
 
 class Decision(Value):
-    """What is done about a failure.
-
-    `rule` is the id of the row that fired and `code` the finding that fired it; `targets` the steps redone (the failed
-    step itself for a retry or a question); `wanted` is what the policy asked for where the budgets gave something else;
-    `delay_seconds` is the back-off before a retry. `classified` is a classifier's code, where that selected the row.
-    `summary` says what it is about.
-    """
+    """What the search does after a failure. `summary` describes the failure in one line."""
 
     step: str
+    """The failed step."""
     node: str
+    """The search node of the rejected artifact."""
     level: BacktrackLevel
+    """How far back the search goes."""
     targets: tuple[str, ...] = ()
+    """The steps to redo; for a retry or a question, the failed step."""
     rule: str
+    """The id of the row that matched, or `linear`, `blind` or `e_max`."""
     code: str = ""
+    """The code of the finding that matched."""
     wanted: tuple[str, ...] | None = None
+    """The targets that the policy proposed, if the budgets led to others."""
     delay_seconds: float = 0.0
+    """The back-off before a retry."""
     classified: Cause | None = None
+    """The classifier's answer, if it selected the row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Escalation:
-    """A step's escalation settings: patience, how many escalations it may cause (None: no limit), and where they go."""
+    """The escalation settings of a step."""
 
     r_patience: int = 2
+    """The number of equal failures in a row that counts as stagnation."""
     e_max: int | None = None
+    """The most escalations that the step may cause in a round; None: no limit."""
     escalate_to: tuple[str, ...] = ()
+    """The targets of an escalation after stagnation; empty: as the policy says."""
     escalate_by_guard: Mapping[str, tuple[str, ...]] | None = None
+    """The targets by the name of the guard that rejected; they take precedence over `escalate_to`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """An earlier failure of this round: its step, its signature, and how far up its decision went.
-
-    `up` is the place of the farthest target in `Graph.upward(step, 1)`, from 1; 0 is a retry or a question.
-    """
+    """An earlier failure of this round."""
 
     step: str
+    """The failed step."""
     signature: Signature
+    """The signature of its verdict."""
     up: int
+    """The position of the decision's farthest target in `Graph.upward(step, 1)`, from 1; 0: a retry or a question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A rejected artifact: where, and what the guard said."""
+    """A rejected artifact."""
 
     step: str
+    """Its step."""
     node: str
+    """Its search node."""
     verdict: Verdict
+    """The guard's verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """All that a decision may depend on besides the failure: budgets, history of this round, and settings."""
+    """Everything that a decision depends on besides the failure."""
 
     graph: Graph
+    """The workflow's steps with their budgets."""
     progress: Progress
+    """The state of the branch."""
     roles: Mapping[str, str]
+    """The role of each step."""
     policy: Policy
+    """The rule table."""
     search: Search
+    """How the branch is searched."""
     history: Sequence[Past]
+    """The earlier failures of this round, oldest first."""
     escalation: Escalation
+    """The escalation settings of the failed step."""
     questions_left: int
+    """The number of questions that may still be asked."""
 
 
 def signature(verdict: Verdict) -> Signature:
-    """Return what identifies a failure."""
+    """Return the signature of a verdict."""
     return frozenset((finding.code, finding.where) for finding in verdict.errors)
 
 
 def places_up(graph: Graph, step: str, targets: Sequence[str]) -> int:
-    """Return how far up the farthest target stands in the order in which steps above are tried, from 1; else 0."""
-    return max((place for place, upper in enumerate(graph.upward(step, 1), 1) if upper in targets), default=0)
+    """Return the position of the farthest target in `Graph.upward(step, 1)`, from 1; 0 if no target is in it."""
+    upward = enumerate(graph.upward(step, 1), 1)
+    return max((position for position, upper in upward if upper in targets), default=0)
 
 
 def decide(failure: Failure, situation: Situation, cause: Cause | None = None) -> Decision:
-    """Return what to do about the failure; never fails.
+    """Return the decision after a failure; never fails.
 
-    `cause` is what a classifier said: it selects the row, and the budgets allow what they allow. A search that does not
-    look at what was found does not look at this either.
+    `cause` is the classifier's answer: it selects the row, and the budgets apply as always. Linear and blind search
+    ignore both the findings and the cause.
     """
     graph, progress = situation.graph, situation.progress
     match situation.search:
@@ -114,71 +134,78 @@ def decide(failure: Failure, situation: Situation, cause: Cause | None = None) -
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
-    """What the table wants, before the budgets are asked."""
+class _Proposal:
+    """What the table proposes, before the budgets are checked."""
 
     level: BacktrackLevel
+    """How far back the search should go."""
     targets: tuple[str, ...]
+    """The steps to redo; the failed step for a retry."""
     rule: str
+    """The id of the row."""
     finding: Finding | None = None
+    """The finding that matched, or else the first error."""
     delay_seconds: float = 0.0
+    """The back-off before a retry."""
     classified: Cause | None = None
+    """The classifier's answer, if it selected the row."""
 
 
-def _baseline(rule: str, failure: Failure) -> _Wish:
-    """Return the wish of a search that does not look at what was found."""
-    return _Wish(BacktrackLevel.LOCAL_RETRY, (), rule, next(iter(failure.verdict.errors), None))
+def _baseline(rule: str, failure: Failure) -> _Proposal:
+    """Return the proposal of a search that ignores the findings."""
+    return _Proposal(BacktrackLevel.LOCAL_RETRY, (), rule, next(iter(failure.verdict.errors), None))
 
 
 def _informed(failure: Failure, situation: Situation, cause: Cause | None) -> Decision:
     graph, progress, step = situation.graph, situation.progress, failure.step
-    wish = _classified(failure, situation, cause) or _wanted(failure, situation)
+    proposal = _propose_for_cause(failure, situation, cause) or _propose(failure, situation)
     may_ask = situation.questions_left > 0
-    if wish.level is BacktrackLevel.GIVE_UP:
-        return _decision(failure, graph, wish, stuck(graph, step))
-    if wish.level is BacktrackLevel.CLARIFY:
+    if proposal.level is BacktrackLevel.GIVE_UP:
+        return _decision(failure, graph, proposal, stuck(graph, step))
+    if proposal.level is BacktrackLevel.CLARIFY:
         if may_ask:
-            return _question(failure, wish)
-        # Nobody may be asked any more: mend it here, or further up where no retry can help.
+            return _question(failure, proposal)
+        # No question may be asked any more: retry the step, or backtrack if the verdict is fatal.
         here = () if failure.verdict.fatal else (step,)
-        wish = replace(wish, level=BacktrackLevel.LOCAL_RETRY, targets=here)
-    move = choose(graph, progress, step, wish.targets)
+        proposal = replace(proposal, level=BacktrackLevel.LOCAL_RETRY, targets=here)
+    move = choose(graph, progress, step, proposal.targets)
     if isinstance(move, Redo) and move.targets != (step,) and _used_up(failure, situation):
-        wish = replace(wish, rule="e_max")
+        proposal = replace(proposal, rule="e_max")
         if may_ask:
-            return _question(failure, wish)
+            return _question(failure, proposal)
         move = stay(graph, progress, step)
-    return _decision(failure, graph, wish, move)
+    return _decision(failure, graph, proposal, move)
 
 
 def _used_up(failure: Failure, situation: Situation) -> bool:
-    """Tell whether the step has caused all the escalations that it may cause in a round (S104)."""
+    """Return whether the step has used up the escalations that it may cause in a round (S104)."""
     e_max = situation.escalation.e_max
     caused = sum(1 for past in situation.history if past.step == failure.step and past.up > 0)
     return e_max is not None and caused >= e_max
 
 
-def _question(failure: Failure, wish: _Wish) -> Decision:
+def _question(failure: Failure, proposal: _Proposal) -> Decision:
     return Decision(
         step=failure.step,
         node=failure.node,
         level=BacktrackLevel.CLARIFY,
         targets=(failure.step,),
-        rule=wish.rule,
-        code=wish.finding.code if wish.finding else "",
-        classified=wish.classified,
+        rule=proposal.rule,
+        code=proposal.finding.code if proposal.finding else "",
+        classified=proposal.classified,
     )
 
 
-def _decision(failure: Failure, graph: Graph, wish: _Wish, move: Move) -> Decision:
+def _decision(failure: Failure, graph: Graph, proposal: _Proposal, move: Move) -> Decision:
     targets: tuple[str, ...] = ()
     match move:
         case Retry():
             level, targets = BacktrackLevel.LOCAL_RETRY, (failure.step,)
         case Redo(targets=targets):
-            asked_for = set(targets) <= set(wish.targets) and wish.level is not BacktrackLevel.LOCAL_RETRY
+            as_proposed = set(targets) <= set(proposal.targets) and proposal.level is not BacktrackLevel.LOCAL_RETRY
             root = set(targets) & set(_root(graph, failure.step))
-            level = wish.level if asked_for else BacktrackLevel.FULL_REPLAN if root else BacktrackLevel.PARTIAL_REPLAN
+            replan = BacktrackLevel.FULL_REPLAN if root else BacktrackLevel.PARTIAL_REPLAN
+            level = proposal.level if as_proposed else replan
         case Stuck():
             level = BacktrackLevel.GIVE_UP
         case _:
@@ -188,89 +215,94 @@ def _decision(failure: Failure, graph: Graph, wish: _Wish, move: Move) -> Decisi
         node=failure.node,
         level=level,
         targets=targets,
-        rule=wish.rule,
-        code=wish.finding.code if wish.finding else "",
-        wanted=wish.targets if wish.targets and set(wish.targets) != set(targets) else None,
-        delay_seconds=wish.delay_seconds if level is BacktrackLevel.LOCAL_RETRY else 0.0,
-        classified=wish.classified,
+        rule=proposal.rule,
+        code=proposal.finding.code if proposal.finding else "",
+        wanted=proposal.targets if proposal.targets and set(proposal.targets) != set(targets) else None,
+        delay_seconds=proposal.delay_seconds if level is BacktrackLevel.LOCAL_RETRY else 0.0,
+        classified=proposal.classified,
     )
 
 
-def _classified(failure: Failure, situation: Situation, cause: Cause | None) -> _Wish | None:
-    """Return what the row that a classifier's code selects wants, or None where it selects none."""
+def _propose_for_cause(failure: Failure, situation: Situation, cause: Cause | None) -> _Proposal | None:
+    """Return the proposal of the row that a cause selects, or None if it selects no row."""
     row = None if cause is None else row_for(cause, situation.policy)
     if row is None:
         return None
-    shown = next(iter(failure.verdict.errors), None)
-    return replace(_wish(row, failure, situation, shown, _streak(failure, situation)), classified=cause)
+    finding = next(iter(failure.verdict.errors), None)
+    proposal = _proposal(row, failure, situation, finding, _streak(failure, situation))
+    return replace(proposal, classified=cause)
 
 
-def _wanted(failure: Failure, situation: Situation) -> _Wish:
-    """Return the first row that fires, with its target found in the graph."""
+def _propose(failure: Failure, situation: Situation) -> _Proposal:
+    """Return the proposal of the first row that matches."""
     errors = failure.verdict.errors
     streak = _streak(failure, situation)
     for row in situation.policy.rows:
         finding = next((error for error in errors if row.matches(error)), None)
         repeated = row.repeated and bool(errors) and streak >= situation.escalation.r_patience
         if finding is not None or repeated or row.always or (row.fatal and failure.verdict.fatal):
-            return _wish(row, failure, situation, finding or (errors[0] if errors else None), streak)
+            return _proposal(row, failure, situation, finding or (errors[0] if errors else None), streak)
     raise AssertionError("a policy's last row matches everything")
 
 
-def _wish(row: Row, failure: Failure, situation: Situation, shown: Finding | None, streak: int) -> _Wish:
+def _proposal(row: Row, failure: Failure, situation: Situation, finding: Finding | None, streak: int) -> _Proposal:
     delay = min(BACKOFF_MAX, row.backoff_seconds * 2 ** min(streak - 1, 10))
-    return _Wish(row.level, _targets(row, failure, situation), row.id, shown, delay)
+    return _Proposal(row.level, _targets(row, failure, situation), row.id, finding, delay)
 
 
 def _streak(failure: Failure, situation: Situation) -> int:
-    """Return how many failures of the step in a row, this one included, found the same."""
-    mine = signature(failure.verdict)
+    """Return how many failures of the step in a row, this one included, have the same signature."""
+    current = signature(failure.verdict)
     count = 1
     for past in reversed([past for past in situation.history if past.step == failure.step]):
-        if past.signature != mine:
+        if past.signature != current:
             break
         count += 1
     return count
 
 
 def wanted_targets(step: str, graph: Graph, roles: Mapping[str, str], policy: Policy) -> Mapping[str, tuple[str, ...]]:
-    """Return which rows send a rejection of the step where, by target; for `further`, every step above."""
-    found: dict[str, list[str]] = {}
+    """Return, for each target, the ids of the rows that send a failure of the step there.
+
+    A row with the target `further` can send it to every step above.
+    """
+    rules: dict[str, list[str]] = {}
     for row in policy.rows:
         upward = row.target == "further"
-        for target in graph.upward(step, 1) if upward else _named(row, step, graph, roles):
-            found.setdefault(target, []).append(row.id)
-    return {target: tuple(rows) for target, rows in found.items()}
+        for target in graph.upward(step, 1) if upward else _resolve(row, step, graph, roles):
+            rules.setdefault(target, []).append(row.id)
+    return {target: tuple(ids) for target, ids in rules.items()}
 
 
 def after_change(graph: Graph, roles: Mapping[str, str], policy: Policy) -> tuple[BacktrackLevel, tuple[str, ...]]:
-    """Return how far back a changed requirement goes: the level, and the steps to redo.
+    """Return how far back the search goes when a requirement changes: the level, and the steps to redo.
 
-    No step has failed, so the row of `requirements.changed` is read from every leaf, and `root` means all roots. A row
-    that names the step itself, that asks or that gives up redoes the leaves: what the user has said is heard.
+    The row of `requirements.changed` decides. Since no step has failed, its target is resolved from every leaf, and
+    `root` stands for all roots. If the target is the step itself, or the row asks a question or gives up, the leaves
+    are redone, so that the change always has an effect.
     """
     changed = Finding(code=Code.CHANGED, message="")
     row = next(row for row in policy.rows if row.matches(changed) or row.always)
-    level = row.level if row.level in _REPLANS else BacktrackLevel.PARTIAL_REPLAN
+    level = row.level if row.level in REPLANS else BacktrackLevel.PARTIAL_REPLAN
     if row.target == "root":
         return level, tuple(step for step in graph.steps if not graph.requires[step])
-    here = row.target in ("self", "further")
-    found = {
-        target for leaf in graph.leaves for target in ((leaf,) if here else _named(row, leaf, graph, roles) or (leaf,))
+    redo_leaves = row.target in ("self", "further")
+    targets = {
+        target
+        for leaf in graph.leaves
+        for target in ((leaf,) if redo_leaves else _resolve(row, leaf, graph, roles) or (leaf,))
     }
-    return level, tuple(step for step in graph.steps if step in found)
-
-
-_REPLANS = (BacktrackLevel.PARTIAL_REPLAN, BacktrackLevel.FULL_REPLAN)
+    return level, tuple(step for step in graph.steps if step in targets)
 
 
 def _targets(row: Row, failure: Failure, situation: Situation) -> tuple[str, ...]:
     if row.target == "further":
         return _further(failure, situation)
-    return _named(row, failure.step, situation.graph, situation.roles)
+    return _resolve(row, failure.step, situation.graph, situation.roles)
 
 
-def _named(row: Row, step: str, graph: Graph, roles: Mapping[str, str]) -> tuple[str, ...]:
+def _resolve(row: Row, step: str, graph: Graph, roles: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the target of a row, any but `further`, as steps of the graph."""
     kind, _, detail = row.target.partition(" ")
     match kind:
         case "self":
@@ -284,22 +316,22 @@ def _named(row: Row, step: str, graph: Graph, roles: Mapping[str, str]) -> tuple
 
 
 def _root(graph: Graph, step: str) -> tuple[str, ...]:
-    """Return the first root above a step, in file order: where a full replan starts."""
+    """Return the first root above a step, in file order: the target of a full replan."""
     return tuple(upper for upper in graph.above[step] if not graph.requires[upper])[:1]
 
 
 def _by_role(detail: str, step: str, graph: Graph, roles: Mapping[str, str]) -> tuple[str, ...]:
-    role, _, otherwise = detail.partition(" or up ")
+    role, _, distance = detail.partition(" or up ")
     if roles[step] == role:
         return (step,)
-    found = next((upper for upper in graph.upward(step, 1) if roles[upper] == role), None)
-    if found is not None:
-        return (found,)
-    return _at(graph, step, int(otherwise)) if otherwise else ()
+    nearest = next((upper for upper in graph.upward(step, 1) if roles[upper] == role), None)
+    if nearest is not None:
+        return (nearest,)
+    return _at(graph, step, int(distance)) if distance else ()
 
 
 def _further(failure: Failure, situation: Situation) -> tuple[str, ...]:
-    """Return where a stagnating step escalates to: as configured, else one further up than its last failure went."""
+    """Return the targets of an escalation after stagnation: as configured, else one step beyond the last target."""
     escalation = situation.escalation
     by_guard = (escalation.escalate_by_guard or {}).get(failure.verdict.guard, ())
     if by_guard or escalation.escalate_to:
@@ -310,13 +342,13 @@ def _further(failure: Failure, situation: Situation) -> tuple[str, ...]:
 
 
 def _at(graph: Graph, step: str, distance: int) -> tuple[str, ...]:
-    """Return the ancestor at a distance, or the farthest there is; ties: later in the file first."""
+    """Return the ancestor at a distance, or the farthest one there is; of equal ones the last in the file."""
     upward = graph.upward(step, distance) or graph.upward(step, 1)[-1:]
     return tuple(upward[:1])
 
 
 def summary(decision: Decision, verdict: Verdict) -> str:
-    """Return the failure that a decision is about, in one line for people; `verdict` is the one on its node."""
+    """Return a description of the decision's failure, one line for people; `verdict` is the verdict on its node."""
     finding = next((error for error in verdict.errors if error.code == decision.code), None)
     if finding is None:
         return f"{decision.step} was rejected by {verdict.guard}"

@@ -1,4 +1,4 @@
-"""The rule table as data: what `configs/policies/*.yaml` may say. First matching row wins."""
+"""The rule table as data, the model of `configs/policies/*.yaml`. The first matching row wins."""
 
 from enum import StrEnum
 from typing import Annotated, Literal
@@ -23,17 +23,20 @@ REPLANS = frozenset({BacktrackLevel.PARTIAL_REPLAN, BacktrackLevel.FULL_REPLAN})
 """The levels that redo other steps."""
 
 BACKOFF_MAX = 600.0
-"""Seconds that a policy may delay a retry, however often it doubles: as many as one attempt may wait (`advance`)."""
+"""The longest back-off of a policy in seconds, doublings included: the longest wait of one attempt (`advance`)."""
 
 Target = Annotated[
     str,
     StringConstraints(pattern=r"^(self|root|further|up [1-9]|role [a-z][a-z0-9_]{0,63}( or up [1-9])?)$"),
 ]
-"""Where a row sends the search.
+"""The step to which a row sends the search.
 
-`self`; `up N`, by distance over `requires`, or the farthest there is; `role NAME`, the nearest step above that has the
-role (the failed step itself if it has), and where a workflow has none `or up N`, else one up; `root`, the first root in
-the file; or `further`: in the order of `Graph.upward`, the next step up from where the step's last failure went.
+- `self`: the failed step.
+- `up N`: an ancestor at distance N over `requires`, or at the greatest distance there is.
+- `role NAME`, or `role NAME or up N`: the nearest step with the role, the failed step included. If the workflow has
+  none: `up N`, or without it one level up.
+- `root`: the first root in the file.
+- `further`: in the order of `Graph.upward`, the step after the target of this step's last failure.
 """
 
 Pattern = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+\.([a-z0-9_]+|\*)$")]
@@ -41,32 +44,29 @@ Pattern = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+\.([a-z0-9_]+|\*
 
 
 class Row(Config):
-    """One rule. It matches if any error finding has one of its codes or tags, or the verdict is fatal and so is it.
-
-    A row without any condition matches everything.
-    """
+    """One rule. It matches a failure if any of its conditions holds; a row without conditions matches every failure."""
 
     id: Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]{1,40}$")]
-    """What decisions name."""
+    """The name by which decisions refer to the row."""
     why: str = Field(min_length=1)
-    """One sentence for people."""
+    """The reason for the rule, one sentence for people."""
     codes: tuple[Pattern, ...] = ()
-    """Finding codes, or whole families."""
+    """Condition: some error finding has one of these codes, or a code of one of these families."""
     tags: tuple[ReasonTag, ...] = ()
-    """Reason tags."""
+    """Condition: some error finding has one of these reason tags."""
     fatal: bool = False
-    """Whether a fatal verdict matches."""
+    """Condition: the verdict is fatal."""
     repeated: bool = False
-    """Whether it matches when the step's last `r_patience` failures found the same set of (code, where)."""
+    """Condition: the step's last `r_patience` failures have the same set of (code, where)."""
     level: BacktrackLevel
-    """How far back."""
+    """How far back the search goes."""
     target: Target = "self"
-    """Which step; `self` unless the level is a replan."""
+    """The step to go back to; `self` unless the level is a replan."""
     backoff_seconds: float = Field(default=0.0, ge=0.0, le=BACKOFF_MAX, allow_inf_nan=False)
-    """Delay before a local retry, doubling with each in a row."""
+    """Delay before a local retry in seconds; doubled for each retry in a row."""
 
     @model_validator(mode="after")
-    def _sound(self) -> "Row":
+    def _check_target(self) -> "Row":
         replans = self.level in REPLANS
         if replans == (self.target == "self"):
             cause = "a replan needs a target other than self" if replans else f"{self.level} has no target but self"
@@ -79,33 +79,33 @@ class Row(Config):
         return not (self.codes or self.tags or self.fatal or self.repeated)
 
     def matches(self, finding: Finding) -> bool:
-        """Tell whether one error finding fires the row."""
+        """Return whether an error finding has one of the row's codes or tags."""
         family = finding.code.split(".", 1)[0] + ".*"
         return finding.code in self.codes or family in self.codes or any(tag in self.tags for tag in finding.tags)
 
 
 class Policy(Config):
-    """A named rule table. The last row must match everything, so that every failure has an answer."""
+    """A named rule table. The last row must match everything, so that every failure has a decision."""
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
-    """What workflows call it."""
+    """The name by which workflows refer to it."""
     description: str = ""
     """One line for people."""
     schema_version: Literal[1] = 1
-    """The version of this file's shape."""
+    """The version of this file format."""
     rows: tuple[Row, ...] = Field(min_length=1, max_length=100)
     """The rules; the first that matches wins."""
 
     @model_validator(mode="after")
-    def _total(self) -> "Policy":
+    def _check_rows(self) -> "Policy":
         seen: set[str] = set()
-        for place, row in enumerate(self.rows):
+        for index, row in enumerate(self.rows):
             if row.id in seen:
-                raise config_error(f"row id {row.id!r} is used twice", ("rows", place, "id"))
+                raise config_error(f"row id {row.id!r} is used twice", ("rows", index, "id"))
             seen.add(row.id)
-            if row.always and place < len(self.rows) - 1:
+            if row.always and index < len(self.rows) - 1:
                 raise config_error(
-                    f"row {row.id!r} matches everything, so the rows after it never fire", ("rows", place)
+                    f"row {row.id!r} matches everything, so the rows after it never fire", ("rows", index)
                 )
         if not self.rows[-1].always:
             cause = "the last row must match everything"

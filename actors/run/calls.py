@@ -313,19 +313,19 @@ def accept_reply(
         return None
     cost = message.cost or used(reply.usage, ledger.reserved[name], price)
     reported = reply.usage is not None and reply.usage.tokens == cost.tokens
-    fields = ReplyFields(
-        request_id=name,
-        at=message.at,
-        elapsed=message.elapsed,
-        content=storable(reply.text),
-        usage=reply.usage,
-        calls=cost.calls,
-        tokens=None if reported else cost.tokens,
-        micro_usd=cost.micro_usd,
-        model=storable(reply.model),
-        mode=reply.mode,
-        finish_reason=storable(reply.finish_reason),
-    )
+    fields: ReplyFields = {
+        "request_id": name,
+        "at": message.at,
+        "elapsed": message.elapsed,
+        "content": storable(reply.text),
+        "usage": reply.usage,
+        "calls": cost.calls,
+        "tokens": None if reported else cost.tokens,
+        "micro_usd": cost.micro_usd,
+        "model": storable(reply.model),
+        "mode": reply.mode,
+        "finish_reason": storable(reply.finish_reason),
+    }
     return Received(opened.request, fields)
 
 

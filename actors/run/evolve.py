@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from actors.run import calls, inbox, parking, questions, waits
+from actors.run import calls, inbox, parking, questions, tools, waits
 from actors.run.calls import C, CallFailed, CallReissued, CallRequested, Replied, Settled
 from actors.run.clock import TimedEvent
 from actors.run.ending import RunFinished
@@ -17,9 +17,17 @@ from actors.run.questions import (
     ClarificationWithdrawn,
 )
 from actors.run.state import RunState
+from actors.run.tools import (
+    ToolCheckRequested,
+    ToolEvent,
+    ToolFinished,
+    ToolProcessEnded,
+    ToolReissued,
+    ToolRequested,
+    ToolStarted,
+)
 from actors.run.waits import WaitEnded, WaitRequested
 from runtime.core.copies import changed
-from runtime.core.events import Event
 
 RunEvent = (
     CallRequested
@@ -37,11 +45,16 @@ RunEvent = (
     | NoteTold
     | RequirementTold
     | MailRefused
+    | ToolEvent
     | RunResumed
     | RunParked
     | RunFinished
 )
 """The events of every kind of agent; of a call's request, its reply and its reissue a kind has subclasses."""
+
+
+TIMED = (TimedEvent, RunFinished)
+"""The events that may say when they happened."""
 
 
 def evolve_run(run: RunState[C], event: RunEvent) -> RunState[C]:
@@ -67,7 +80,17 @@ def evolve_run(run: RunState[C], event: RunEvent) -> RunState[C]:
             ended = calls.rested(run.calls, run.waits[event.request_id])
             return changed(run, waits=waits.ended(run.waits, event.request_id), calls=ended)
         case ClarificationRequested():
-            return changed(run, questions=questions.asked(run.questions, event, run.now))
+            asked = questions.asked(run.questions, event, run.now)
+            return changed(run, questions=asked, tools=tools.asked(run.tools, event))
+        case (
+            ToolRequested()
+            | ToolStarted()
+            | ToolFinished()
+            | ToolCheckRequested()
+            | ToolProcessEnded()
+            | ToolReissued()
+        ):
+            return changed(run, tools=tools.changed_by(run.tools, event, run.epoch))
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
             left = waits.ended(run.waits, expiry_id(event.question_id))
             return changed(run, questions=questions.closed(run.questions, event), waits=left)
@@ -82,14 +105,17 @@ def evolve_run(run: RunState[C], event: RunEvent) -> RunState[C]:
         case RunFinished():
             calls_now, ledger = calls.ended(run.calls, run.ledger)
             asked = questions.ended(run.questions, event)
-            return changed(run, finished=event, calls=calls_now, ledger=ledger, waits={}, questions=asked)
+            return changed(run, finished=event, calls=calls_now, ledger=ledger, waits={}, tools={}, questions=asked)
         case _:
             assert_never(event)
 
 
-def timed(run: RunState[C], event: Event, *, working: bool) -> RunState[C]:
-    """Return the common part with the time that an event tells; `working` says whether work was open before it."""
-    if not isinstance(event, TimedEvent | RunFinished) or event.at is None:
+def timed(run: RunState[C], event: TimedEvent | RunFinished, *, working: bool) -> RunState[C]:
+    """Return the common part with the time that an event tells; `working` says whether work was open before it.
+
+    Only the events in `TIMED` tell one.
+    """
+    if event.at is None:
         return run
     now = max(run.now, event.at)  # A clock that was set back does not turn the time back.
     if working and now > run.now and not isinstance(event, RunResumed):  # Before it there was nobody to do the work.

@@ -91,7 +91,7 @@ def seen(messages: Messages) -> Messages:
 
 def texts_of(messages: Messages, kind: MessageKind) -> tuple[str, ...]:
     """Return the texts of a kind, oldest first."""
-    return tuple([message.text for message in messages if message.kind == kind]) if messages else ()
+    return tuple([message.text for message in messages if message.kind == kind])
 
 
 def accept_mail(questions: Questions, messages: Messages, message: Mailed) -> InboxEvent:

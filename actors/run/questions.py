@@ -165,15 +165,11 @@ def new_id(questions: Questions) -> str:
 
 def open_of(questions: Questions) -> dict[str, ClarificationRequested]:
     """Return the open questions by id, in the order in which they were asked."""
-    if not questions:  # As in most runs, after each of their events.
-        return {}
     return {name: question.request for name, question in questions.items() if question.open}
 
 
 def shown_in_prompts(questions: Questions) -> tuple[Clarified, ...]:
     """Return the questions that prompts show: answered, declined or expired ones."""
-    if not questions:
-        return ()
     return tuple(
         Clarified(question.request.text, question.answer, question.request.node, _UNANSWERED.get(question.status, ""))
         for question in questions.values()
@@ -188,7 +184,7 @@ def expire(
 
     `seconds` is how long a question may stay open, None for ever.
     """
-    if seconds is None or not questions:
+    if seconds is None:
         return None
     for name, question in questions.items():
         if question.open:

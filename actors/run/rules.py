@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from actors.run import calls, waits
+from actors.run import calls, tools, waits
 from actors.run.calls import C
 from actors.run.ending import RunFinished
+from actors.run.questions import ClarificationRequested
 from actors.run.state import RunState
+from actors.run.tools import ToolCheckRequested, ToolFinished, ToolReissued
 from actors.run.waits import WaitRequested
 
 
@@ -46,8 +48,17 @@ def after_fault(run: RunState[C]) -> WaitRequested | RunFinished | None:
 
 def keep_deadline(run: RunState[C]) -> WaitRequested | RunFinished | None:
     """End the run at its deadline, and have the clock wait for it until then."""
-    return waits.keep_deadline(run.waits, run.ledger.limits.deadline, run.now)
+    deadline = run.ledger.limits.deadline
+    return None if deadline is None else waits.keep_deadline(run.waits, deadline, run.now)
+
+
+def take_over_tools(
+    run: RunState[C],
+) -> ToolCheckRequested | ToolReissued | ClarificationRequested | ToolFinished | None:
+    """Settle what an earlier driver's calls of tools have done before anything new is asked for."""
+    return tools.take_over(run.tools, run.questions, run.epoch, run.now) if run.tools and not run.parked else None
 
 
 AFTER_FAULT = Rule("try again", Scope.COMMON, after_fault)
+TAKE_OVER_TOOLS = Rule("take over tools", Scope.COMMON, take_over_tools)
 KEEP_DEADLINE = Rule("keep the deadline", Scope.COMMON, keep_deadline)

@@ -10,6 +10,7 @@ from actors.run.calls import C, Calls
 from actors.run.ending import RunFinished
 from actors.run.inbox import MessageKind, Messages, texts_of
 from actors.run.questions import ClarificationRequested, Questions, open_of, shown_in_prompts
+from actors.run.tools import Tools
 from actors.run.waits import HOME_BUDGET, Waits
 from actors.values.artifacts import Clarified
 from runtime.core.ledger import Ledger, Limits
@@ -39,6 +40,8 @@ class RunState(Generic[C]):
     """The limits, and what is reserved and spent."""
     calls: Calls[C] = field(default_factory=Calls)
     """The calls that are not over."""
+    tools: Tools = field(default_factory=dict)
+    """The calls of tools that have not ended, by request id."""
     waits: Waits = field(default_factory=dict)
     """The open waits by request id."""
     questions: Questions = field(default_factory=dict)
@@ -61,7 +64,7 @@ class RunState(Generic[C]):
     @property
     def open_questions(self) -> dict[str, ClarificationRequested]:
         """The open questions by id, in the order in which they were asked."""
-        return open_of(self.questions)
+        return open_of(self.questions) if self.questions else {}
 
     @property
     def asked_since(self) -> float | None:
@@ -76,11 +79,11 @@ class RunState(Generic[C]):
     @property
     def clarifications(self) -> tuple[Clarified, ...]:
         """The questions that prompts show: answered, declined or expired ones."""
-        return shown_in_prompts(self.questions)
+        return shown_in_prompts(self.questions) if self.questions else ()
 
     def told(self, kind: MessageKind) -> tuple[str, ...]:
         """Return what the user told as a kind, oldest first."""
-        return texts_of(self.messages, kind)
+        return texts_of(self.messages, kind) if self.messages else ()
 
 
 @dataclass(frozen=True)

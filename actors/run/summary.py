@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from functools import partial
 
-from actors.run import waits
+from actors.run import tools, waits
 from actors.run.calls import C
 from actors.run.state import RunState
 from runtime.core.ledger import ZERO, Ledger
@@ -24,7 +24,7 @@ def status_row(run: RunState[C], calls: Collection[str], *, working: bool) -> Su
         return row("finished", str(run.finished.outcome))
     if run.child:  # The run above goes on with it, and nobody else.
         return row("parked")
-    rests = not (working or calls)
+    rests = not (working or calls or tools.busy(run.tools))
     wake = waits.next_wake(run.waits) if rests else None
     questions = run.open_questions
     if questions and rests:

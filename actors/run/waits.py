@@ -75,10 +75,8 @@ def woken(waits: Waits, message: Woken) -> WaitEnded | None:
     return WaitEnded(request_id=message.request_id, at=message.at) if message.request_id in waits else None
 
 
-def keep_deadline(waits: Waits, deadline: float | None, now: float) -> WaitRequested | RunFinished | None:
+def keep_deadline(waits: Waits, deadline: float, now: float) -> WaitRequested | RunFinished | None:
     """End the run at its deadline, and have the clock wait for it until then."""
-    if deadline is None:
-        return None
     if now >= deadline:  # Also while the wait is open: a driver may come back long after it.
         return exhausted(Limit.DEADLINE)
     if DEADLINE in waits:
@@ -90,7 +88,7 @@ def work_of(waits: Waits) -> dict[str, Work]:
     """Return the open waits as work for the clock."""
     # Nobody keeps a process for a deadline, an expiry or the next day: whoever comes later finds them passed.
     return {
-        name: Work(name, CLOCK, wait, repeatable=True, passive=wait.node is None, until=wait.until)
+        name: Work(name, CLOCK, wait, repeatable=True, keeps_no_process=wait.node is None, until=wait.until)
         for name, wait in waits.items()
     }
 

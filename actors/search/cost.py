@@ -1,41 +1,43 @@
-"""The worst case and the happy case of a workflow, in model calls.
+"""The worst case and the best case of a workflow, in model calls.
 
-Every non-leaf can use up its visits, failing by itself if nothing else sends the search back to it: `rmax · (1 +
-backtrack_budget)` each. A leaf has `rmax` attempts per distinct set of parent artifacts; between two sets the search
-has gone back to one of its ancestors. Going back to a step takes a visit of it and of every step in between, so nothing
-is cheaper, or goes further, than going back to the lowest: those ancestors of the leaf that no other ancestor of it
-requires. Each can be gone back to `backtrack_budget` times.
+A non-leaf uses at most `rmax · (1 + backtrack_budget)` calls: all attempts of all its visits. A leaf has `rmax`
+attempts for each distinct set of parent artifacts, and between two sets the search has backtracked to one of the leaf's
+ancestors. Backtracking to a step costs a visit of that step and of every step between it and the leaf. So the leaf gets
+the most sets if the search always backtracks to its *lowest* ancestors, those that no other ancestor of the leaf
+requires; to each of them it can backtrack `backtrack_budget` times.
 
-With several leaves one thing more counts. Going back to a step also redoes the steps beside the leaf, and needs a visit
-left of each. One that has all it requires as soon as the leaf has (a companion) spends a visit each time the leaf gets
-new parents, so its budget bounds theirs. One that waits for something else does not: it may not have begun yet.
+A workflow with several leaves has one more limit. Backtracking to a step also redoes steps that are not above the leaf,
+and each of them must have a visit left. If such a step can begin as soon as the leaf can (a *companion* of the leaf),
+it uses a visit each time the leaf gets new parents, so its budget is a limit too. A step that waits for something else
+is no limit, because it may not have begun yet.
 
-For workflows in which every leaf hangs below the same lowest steps this is a closed form: docs/explanation/search.md
-counts an example. A test compares it with an exhaustive enumeration of all workflows of at most three steps and of a
-sample of four, where it is exact. From five steps and two leaves on it is an upper bound: leaves below different lowest
-steps may compete for the visits of what they share.
+If all leaves have the same lowest ancestors, this is a closed formula; docs/explanation/search.md computes an example.
+A test compares it with an exhaustive enumeration of all workflows of up to three steps and of a sample with four steps;
+there it is exact. From five steps with two leaves on it is an upper bound, because leaves with different lowest
+ancestors may compete for the visits of a common ancestor.
 """
 
 from actors.search.graph import Graph
 
 
 def happy_calls(graph: Graph) -> int:
-    """Return the calls of a run in which every first attempt passes."""
+    """Return the calls of a run in which every first attempt passes: the best case."""
     return sum(budget.happy for budget in graph.budgets.values() if not budget.deterministic)
 
 
 def linear_calls(graph: Graph) -> int:
-    """Return the most calls of a pipeline that never goes back: it makes one visit, whatever the budgets say."""
+    """Return the most calls of a linear run, which never backtracks and so visits each step once."""
     return sum(budget.rmax * budget.calls for budget in graph.budgets.values() if not budget.deterministic)
 
 
 def worst_case_calls(graph: Graph, classifications_max: int = 0) -> int:
-    """Return the most calls that one branch can make in one round. Transport tries and reissues are not counted.
+    """Return the most calls that one branch can make in one round, without transport retries and reissued requests.
 
-    Where the search can go back at all, every classification that the run may ask for counts: that is a bound, since a
-    short search may have fewer failures that are worth one. A step that is a run of its own counts by its own budget.
+    If the search can backtrack at all, the result includes all `classifications_max` calls of the classifier. This is
+    an upper bound, because a short search may have fewer failures that are worth classifying. A step that is a child
+    run counts with the budget of that run.
     """
-    total = classifications_max if _goes_back(graph) else 0
+    total = classifications_max if _can_backtrack(graph) else 0
     for step, budget in graph.budgets.items():
         if not budget.deterministic:
             visits = _parent_sets(graph, step) if step in graph.leaves else 1 + budget.backtrack_budget
@@ -43,7 +45,8 @@ def worst_case_calls(graph: Graph, classifications_max: int = 0) -> int:
     return total
 
 
-def _goes_back(graph: Graph) -> bool:
+def _can_backtrack(graph: Graph) -> bool:
+    """Return whether the search can backtrack to some step."""
     return any(
         budget.backtrack_budget and not budget.deterministic and step not in graph.leaves
         for step, budget in graph.budgets.items()
@@ -54,11 +57,11 @@ def _parent_sets(graph: Graph, leaf: str) -> int:
     """Return the most distinct sets of parent artifacts that a leaf can be given."""
     above = set(graph.above[leaf])
     inner = [step for step in graph.steps if step not in graph.leaves and not graph.budgets[step].deterministic]
-    ours = [step for step in inner if step in above]
-    lowest = [step for step in ours if not any(step in graph.above[other] for other in ours)]
+    ancestors = [step for step in inner if step in above]
+    lowest = [step for step in ancestors if not any(step in graph.above[other] for other in ancestors)]
     companions = [step for step in inner if step not in above and set(graph.requires[step]) <= above]
     sets = 1
     for step in lowest:
-        bound_by = (step, *(other for other in companions if step in graph.above[other]))
-        sets += min(graph.budgets[other].backtrack_budget for other in bound_by)
+        limited_by = (step, *(other for other in companions if step in graph.above[other]))
+        sets += min(graph.budgets[other].backtrack_budget for other in limited_by)
     return sets

@@ -1,4 +1,4 @@
-"""The graph that `requires` edges make: order, ancestors, dependents, distance. Pure, computed once."""
+"""The directed acyclic graph of the `requires` edges: order, ancestors, dependents, distances. Pure and cached."""
 
 import heapq
 from collections.abc import Mapping, Sequence
@@ -7,16 +7,16 @@ from graphlib import CycleError, TopologicalSorter
 
 
 class Dag:
-    """Steps in file order, each with the steps it requires; all of them must be there.
+    """Steps in file order, each with the steps that it requires; each required step must be a key itself.
 
-    Every answer lists steps in file order, except `order()`, which is topological.
+    All results list the steps in file order, except `order`, which is topological.
     """
 
     def __init__(self, requires: Mapping[str, Sequence[str]]) -> None:
         self._requires = {step: tuple(dict.fromkeys(above)) for step, above in requires.items()}
 
     def cycle(self) -> tuple[str, ...]:
-        """Return one cycle, its first step repeated at the end and each step requiring the next, or nothing."""
+        """Return a cycle in which each step requires the next, with the first step repeated at the end; () if none."""
         try:
             TopologicalSorter(self._requires).prepare()
         except CycleError as error:
@@ -25,33 +25,33 @@ class Dag:
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """The steps such that each comes after all it requires; the earlier in the file first."""
-        place = {step: index for index, step in enumerate(self._requires)}
+        """The steps in topological order, ties in file order."""
+        position = {step: index for index, step in enumerate(self._requires)}
         sorter = TopologicalSorter(self._requires)
         sorter.prepare()
-        ready = [(place[step], step) for step in sorter.get_ready()]
+        ready = [(position[step], step) for step in sorter.get_ready()]
         heapq.heapify(ready)
         result = []
         while ready:
             _, step = heapq.heappop(ready)
             result.append(step)
             sorter.done(step)
-            for following in sorter.get_ready():
-                heapq.heappush(ready, (place[following], following))
+            for successor in sorter.get_ready():
+                heapq.heappush(ready, (position[successor], successor))
         return tuple(result)
 
     @cached_property
     def ancestors(self) -> Mapping[str, frozenset[str]]:
-        """For each step, all that it requires, directly or not."""
-        found: dict[str, frozenset[str]] = {}
+        """For each step, all steps that it requires, directly or not."""
+        ancestors: dict[str, frozenset[str]] = {}
         for step in self.order:
             above = self._requires[step]
-            found[step] = frozenset(above).union(*(found[parent] for parent in above))
-        return found
+            ancestors[step] = frozenset(above).union(*(ancestors[parent] for parent in above))
+        return ancestors
 
     @cached_property
     def dependents(self) -> Mapping[str, frozenset[str]]:
-        """For each step, all that require it, directly or not."""
+        """For each step, all steps that require it, directly or not."""
         return {step: frozenset(other for other in self.order if step in self.ancestors[other]) for step in self.order}
 
     @cached_property
@@ -66,18 +66,18 @@ class Dag:
 
     @cached_property
     def _distances(self) -> Mapping[str, Mapping[str, int]]:
-        found: dict[str, dict[str, int]] = {}
+        distances: dict[str, dict[str, int]] = {}
         for step in self.order:
             longest = {step: 0}
             for parent in self._requires[step]:
-                for upper, length in found[parent].items():
+                for upper, length in distances[parent].items():
                     longest[upper] = max(longest.get(upper, 0), length + 1)
-            found[step] = longest
-        return found
+            distances[step] = longest
+        return distances
 
     def distance(self, upper: str, lower: str) -> int | None:
-        """Return the number of edges on the longest path from `lower` up to `upper`; None when there is no path.
+        """Return the number of edges on the longest path from `lower` up to `upper`; None if there is no path.
 
-        The longest counts, so that "one up" never jumps over a step that would have to be redone in between.
+        The longest path counts, so that "one up" never skips a step that would have to be redone in between.
         """
         return self._distances[lower].get(upper)

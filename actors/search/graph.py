@@ -1,4 +1,4 @@
-"""The shape of a workflow as the search sees it: steps, what they require, and their budgets. Pure and immutable."""
+"""The workflow as the search sees it: the steps, what they require, and their budgets. Pure and immutable."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -9,24 +9,28 @@ from actors.search.dag import Dag
 
 @dataclass(frozen=True)
 class StepBudget:
-    """`rmax` attempts per visit; at most `1 + backtrack_budget` visits (S23). A deterministic step costs no calls.
-
-    `calls` is the most that one attempt may take, `happy` the least that it needs: not 1 where it is a run of its own.
-    """
+    """The limits of one step (S23)."""
 
     rmax: int = 3
+    """Attempts per visit."""
     backtrack_budget: int = 2
+    """How often the search may backtrack to the step; a step has at most `1 + backtrack_budget` visits."""
     deterministic: bool = False
+    """Whether the step makes no model calls, so that a retry would repeat its result."""
     calls: int = 1
+    """The most calls that one attempt may make; more than 1 for a child run."""
     happy: int = 1
+    """The fewest calls with which an attempt can succeed."""
 
 
 @dataclass(frozen=True)
 class Graph:
-    """`requires` maps each step to the steps it requires, in the order of the workflow file; it has no cycle."""
+    """The steps of a workflow with their requirements and budgets."""
 
     requires: Mapping[str, tuple[str, ...]]
+    """For each step, the steps that it requires, in the order of the workflow file; without cycles."""
     budgets: Mapping[str, StepBudget]
+    """For each step, its limits."""
 
     @cached_property
     def dag(self) -> Dag:
@@ -55,7 +59,7 @@ class Graph:
 
     @cached_property
     def layers(self) -> tuple[tuple[str, ...], ...]:
-        """The steps by depth, from the roots down: a step stands one below the lowest that it requires."""
+        """The steps by depth, from the roots down. A step is one layer below the deepest step that it requires."""
         depth: dict[str, int] = {}
         for step in self.dag.order:
             depth[step] = max((depth[upper] + 1 for upper in self.requires[step]), default=0)
@@ -64,32 +68,32 @@ class Graph:
 
     @cached_property
     def layer_of(self) -> Mapping[str, int]:
-        """The layer that each step stands in."""
+        """The index of each step's layer."""
         return {step: number for number, layer in enumerate(self.layers) for step in layer}
 
     def distance(self, upper: str, lower: str) -> int:
-        """Return how far up `upper` is from `lower`, an ancestor: the longest path over `requires`; 0 for itself."""
+        """Return the length of the longest path from `lower` up to its ancestor `upper`; 0 if they are the same."""
         distance = self.dag.distance(upper, lower)
         assert distance is not None
         return distance
 
     def upward(self, step: str, least: int) -> list[str]:
-        """Return the ancestors at distance `least` or more: nearest first, ties later in the file first."""
+        """Return the ancestors at distance `least` or more, nearest first; ties in reverse file order."""
         return [upper for upper, distance in self._nearest_first[step] if distance >= least]
 
     def nearer(self, step: str, than: int) -> list[str]:
-        """Return the ancestors nearer than `than`: farthest first, ties later in the file first."""
-        found = [upper for upper in self.above[step] if self.distance(upper, step) < than]
-        return sorted(found, key=lambda upper: (-self.distance(upper, step), -self.steps.index(upper)))
+        """Return the ancestors at a distance below `than`, farthest first; ties in reverse file order."""
+        ancestors = [upper for upper in self.above[step] if self.distance(upper, step) < than]
+        return sorted(ancestors, key=lambda upper: (-self.distance(upper, step), -self.steps.index(upper)))
 
     @cached_property
     def _nearest_first(self) -> Mapping[str, tuple[tuple[str, int], ...]]:
         """The ancestors of each step with their distances, in the order of `upward`."""
-        found: dict[str, tuple[tuple[str, int], ...]] = {}
+        result: dict[str, tuple[tuple[str, int], ...]] = {}
         for step in self.steps:
             above = ((upper, self.distance(upper, step)) for upper in reversed(self.above[step]))
-            found[step] = tuple(sorted(above, key=lambda pair: pair[1]))
-        return found
+            result[step] = tuple(sorted(above, key=lambda pair: pair[1]))
+        return result
 
     def _ordered(self, steps: Collection[str]) -> tuple[str, ...]:
         return tuple(step for step in self.steps if step in steps)

@@ -1,4 +1,4 @@
-"""From what the policy wants to what the budgets allow: the move after a failure (docs/explanation/search.md). Pure."""
+"""Chooses the move after a failure: what the policy asks for, within the budgets (docs/explanation/search.md). Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from actors.search.progress import Progress, can_redo, can_retry
 
 
 class Search(StrEnum):
-    """The search strategies. All share the moves below; they differ in what they ask for."""
+    """How one branch is searched. All kinds share the moves below and differ in the targets that they ask for."""
 
-    DEPTH_FIRST = "depth_first"
-    BLIND = "blind"
-    LINEAR = "linear"
+    DEPTH_FIRST = "depth_first"  # the policy chooses the target
+    BLIND = "blind"  # always one level up
+    LINEAR = "linear"  # never back
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,27 +23,29 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Redo:
-    """Go back: unset the targets and all that requires them."""
+    """Backtrack: unset the targets and everything that requires them."""
 
     targets: tuple[str, ...]
+    """The steps to redo."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """Nothing is left to try. `root` tells whether the failed step requires nothing."""
+    """Nothing is left to try."""
 
     root: bool
+    """Whether the failed step is a root, that is, requires nothing."""
 
 
 Move = Retry | Redo | Stuck
 
 
 def choose(graph: Graph, progress: Progress, failed: str, wanted: Sequence[str]) -> Move:
-    """Return the first allowed move after `failed` was rejected.
+    """Return the first allowed move after the step `failed` was rejected.
 
-    `wanted` are the targets that the policy asks for; the failed step itself means a retry. In order: the targets;
-    then upward by distance (ties: later in the file first); then nearer steps; then the unused attempts of this visit;
-    then a new visit of the failed step. A retry without attempts left asks for one up instead.
+    `wanted` are the targets that the policy asks for; the failed step itself stands for a retry. The candidates, in
+    order: those targets; the steps farther up by distance (ties in reverse file order); the nearer steps; the unused
+    attempts of this visit; a new visit of the failed step. A retry with no attempts left is treated as one level up.
     """
     retry = can_retry(graph, progress, failed)
     if failed in wanted and retry:
@@ -63,24 +65,24 @@ def choose(graph: Graph, progress: Progress, failed: str, wanted: Sequence[str])
 
 
 def stay(graph: Graph, progress: Progress, failed: str) -> Move:
-    """Return the move of a step that may escalate no more: its attempts, then new visits of itself, then nothing."""
+    """Return the move of a step that may not escalate any more: a retry, else a new visit of itself, else `Stuck`."""
     if can_retry(graph, progress, failed):
         return Retry()
     return Redo((failed,)) if can_redo(graph, progress, failed) else stuck(graph, failed)
 
 
 def forward_only(graph: Graph, progress: Progress, failed: str) -> Move:
-    """Return the only move of a linear search: the attempts of this visit, and then nothing."""
+    """Return the move of a linear search: a retry, else `Stuck`."""
     return Retry() if can_retry(graph, progress, failed) else stuck(graph, failed)
 
 
 def stuck(graph: Graph, failed: str) -> Stuck:
-    """Return the move that gives up."""
+    """Return the move of a step with nothing left to try."""
     return Stuck(root=not graph.requires[failed])
 
 
 def one_up(graph: Graph, progress: Progress, failed: str) -> Move:
-    """Return the move of a blind search: the attempts of this visit, then one level up (S11)."""
+    """Return the move of a blind search: a retry, else one level up (S11)."""
     if can_retry(graph, progress, failed):
         return Retry()
     return choose(graph, progress, failed, graph.upward(failed, 1)[:1])

@@ -1,12 +1,13 @@
-"""Where the search stands: one slot per step, and the operators on it (S1 to S6). Pure.
+"""The state of one branch of the search: one slot per step, and the operators on it (S1 to S6). Pure.
 
-A state of the search is the map step → accepted artifact; all unset at first; the goal is all set. The operators are
-`begin` (generate or retry, one model call each), `accept`, `reject`, `again` (the decision to retry) and `redo` (the
-decision to backtrack, which clears the targets and everything that requires them, and only that).
+A state maps each step to its accepted artifact: in the initial state no step has one, in a goal state every step has
+one. The operators are `begin` (start an attempt, which is one model call), `accept` (accept its artifact), `mark` (set
+another phase: rejected, to be retried, waiting for a person, stuck), `redo` (backtrack: unset the targets and all steps
+that require them, and nothing else) and `new_round` (reset the counts).
 
-Attempts and visits: a visit ends with its first accepted artifact or its last attempt; coming back is a new visit;
-visits are bounded by `1 + backtrack_budget`, but for a leaf, which has `rmax` attempts per distinct set of parent
-artifacts instead.
+A visit of a step ends with its first accepted artifact or with its last attempt; the next attempt after that begins a
+new visit. A step has at most `1 + backtrack_budget` visits. A leaf has no limit of visits; it has `rmax` attempts for
+each distinct set of parent artifacts.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,39 +19,43 @@ from runtime.core.copies import changed
 
 
 class Phase(StrEnum):
-    """What is going on at a step."""
+    """The phase of a step."""
 
-    IDLE = "idle"  # unset; the next attempt opens a visit
+    IDLE = "idle"  # without an artifact; the next attempt begins a visit
     BUSY = "busy"  # an attempt is being generated or judged
-    FAILED = "failed"  # rejected; nothing decided yet
-    AGAIN = "again"  # rejected; to be retried in the same visit
-    ASKED = "asked"  # waits for a person
-    STUCK = "stuck"  # rejected for good, unless the requirements change
+    FAILED = "failed"  # rejected; the decision is still to be made
+    AGAIN = "again"  # rejected; the next attempt is a retry in the same visit
+    ASKED = "asked"  # waiting for a person's answer
+    STUCK = "stuck"  # rejected, with nothing left to try in this round
     ACCEPTED = "accepted"
 
 
 UNSET = frozenset({Phase.IDLE, Phase.AGAIN})
-"""Where the next attempt may be made; a constant, because it is asked for every step after every event."""
+"""The phases in which the next attempt may begin. A constant, because it is read for every step after every event."""
 GOAL = frozenset({Phase.ACCEPTED})
-"""What is going on at the steps once every one has an accepted artifact (S2)."""
+"""The phases that occur in a goal state (S2)."""
 
 
 @dataclass(frozen=True)
 class Slot:
-    """One step's place. `visits` and `attempt` count in this round; `number` numbers visits over the whole run.
-
-    `parents` are the artifacts that the current visit builds on, and `accepted` its artifact once the guard passes.
-    """
+    """The state of one step."""
 
     phase: Phase = Phase.IDLE
+    """Its phase."""
     visits: int = 0
+    """The number of its visits in this round."""
     attempt: int = 0
+    """The number of the last attempt, within the visit; for a leaf, with the same parents. From 1."""
     number: int = 0
+    """The number of the last visit, counted over the whole run. From 1."""
     parents: tuple[str, ...] | None = None
+    """The ids of the artifacts that the last visit builds on."""
     accepted: str | None = None
+    """The id of the accepted artifact."""
 
 
 Progress = Mapping[str, Slot]
+"""The state of a branch: the slot of each step, in file order."""
 
 
 def start(graph: Graph) -> Progress:
@@ -59,13 +64,13 @@ def start(graph: Graph) -> Progress:
 
 
 def phases_of(progress: Progress) -> set[Phase]:
-    """Return what is going on at any step."""
+    """Return the phases that occur."""
     return {slot.phase for slot in progress.values()}
 
 
 def first(progress: Progress, phase: Phase) -> str | None:
     """Return the first step in a phase, in file order."""
-    # A plain loop, here and below: this is asked after every event, and a generator costs more than what it yields.
+    # A plain loop, here and below: both functions are called after every event, and a generator would be slower.
     for step, slot in progress.items():
         if slot.phase is phase:
             return step
@@ -73,37 +78,38 @@ def first(progress: Progress, phase: Phase) -> str | None:
 
 
 def ready(graph: Graph, progress: Progress) -> list[str]:
-    """Return the steps that an attempt can be made at now, in file order (S3)."""
-    found, requires, accepted = [], graph.requires, Phase.ACCEPTED  # Before Python 3.12 an enum is slow to look into.
+    """Return the steps at which an attempt can begin, in file order (S3)."""
+    result, requires = [], graph.requires
+    accepted = Phase.ACCEPTED  # Read once, because reading an enum member is slow before Python 3.12.
     for step, slot in progress.items():
         if slot.phase in UNSET:
             for parent in requires[step]:
                 if progress[parent].phase is not accepted:
                     break
             else:
-                found.append(step)
-    return found
+                result.append(step)
+    return result
 
 
 def next_attempt(graph: Graph, progress: Progress, step: str) -> Slot:
-    """Return the slot as it will be during the attempt that comes next."""
+    """Return the slot of the step during its next attempt."""
     slot = progress[step]
     if slot.phase is Phase.AGAIN:
         return changed(slot, phase=Phase.BUSY, attempt=slot.attempt + 1)
     parents = tuple([progress[parent].accepted or "" for parent in graph.requires[step]])
-    fresh = step not in graph.leaves or parents != slot.parents
+    restart = step not in graph.leaves or parents != slot.parents
     return changed(
         slot,
         phase=Phase.BUSY,
         visits=slot.visits + 1,
-        attempt=1 if fresh else slot.attempt + 1,
+        attempt=1 if restart else slot.attempt + 1,
         number=slot.number + 1,
         parents=parents,
     )
 
 
 def begin(graph: Graph, progress: Progress, step: str) -> Progress:
-    """Return the progress with the next attempt at a ready step under way."""
+    """Return the progress after the next attempt at a ready step has begun."""
     return {**progress, step: next_attempt(graph, progress, step)}
 
 
@@ -113,52 +119,52 @@ def accept(progress: Progress, step: str, artifact: str) -> Progress:
 
 
 def mark(progress: Progress, step: str, phase: Phase) -> Progress:
-    """Return the progress with the step in another phase, its counts untouched."""
+    """Return the progress with the step in another phase and its counts unchanged."""
     return {**progress, step: changed(progress[step], phase=phase)}
 
 
 def redo(graph: Graph, progress: Progress, targets: Iterable[str]) -> Progress:
-    """Return the progress with the targets, and all that requires them, unset (S5)."""
+    """Return the progress after backtracking: the targets and everything that requires them are unset (S5)."""
     unset = {step: changed(progress[step], phase=Phase.IDLE, accepted=None) for step in cleared(graph, targets)}
     return {**progress, **unset}
 
 
 def cleared(graph: Graph, targets: Iterable[str]) -> tuple[str, ...]:
-    """Return what a backtrack to the targets unsets, in file order."""
-    wanted = set(targets)
-    for target in tuple(wanted):
-        wanted.update(graph.below[target])
-    return tuple(step for step in graph.steps if step in wanted)
+    """Return the steps that backtracking to the targets unsets, in file order."""
+    unset = set(targets)
+    for target in tuple(unset):
+        unset.update(graph.below[target])
+    return tuple(step for step in graph.steps if step in unset)
 
 
 def new_round(progress: Progress) -> Progress:
-    """Return the progress with all counts given back, after the requirements have changed.
+    """Return the progress with all counts reset, after the requirements have changed.
 
-    A step in the middle of a visit keeps that visit, as its first of the round, also while it waits for a person, since
-    it goes on with that visit when nobody answers. So does a step whose artifact stands:
-    it is gone back to `backtrack_budget` times at most, in this round as in any. A stuck step is tried anew.
+    The current visit of a step becomes the first one of the round, also while the step waits for a person, because the
+    visit continues if nobody answers. The visit of an accepted artifact becomes the first one too, so that the search
+    can backtrack to the step `backtrack_budget` times, as in any round. A stuck step can be tried again.
     """
-    running = (Phase.BUSY, Phase.FAILED, Phase.AGAIN, Phase.ASKED)
+    in_visit = (Phase.BUSY, Phase.FAILED, Phase.AGAIN, Phase.ASKED)
     return {
         step: changed(
             slot,
             phase=Phase.IDLE if slot.phase is Phase.STUCK else slot.phase,
-            visits=1 if slot.phase in (*running, Phase.ACCEPTED) else 0,
-            attempt=slot.attempt if slot.phase in running else 0,
-            parents=slot.parents if slot.phase in (*running, Phase.ACCEPTED) else None,
+            visits=1 if slot.phase in (*in_visit, Phase.ACCEPTED) else 0,
+            attempt=slot.attempt if slot.phase in in_visit else 0,
+            parents=slot.parents if slot.phase in (*in_visit, Phase.ACCEPTED) else None,
         )
         for step, slot in progress.items()
     }
 
 
 def can_retry(graph: Graph, progress: Progress, step: str) -> bool:
-    """Tell whether the visit has attempts left (S4). A deterministic step would only repeat itself."""
+    """Return whether the visit has attempts left (S4); a deterministic step has none, since its result is the same."""
     budget = graph.budgets[step]
     return not budget.deterministic and progress[step].attempt < budget.rmax
 
 
 def can_redo(graph: Graph, progress: Progress, target: str) -> bool:
-    """Tell whether the target, and every non-leaf below it that would be redone, has a visit left."""
+    """Return whether the target, and every non-leaf below it that would be redone, has a visit left."""
     if graph.budgets[target].deterministic or target in graph.leaves:
         return False
     return all(_has_visit(graph, progress, step) for step in (target, *graph.below[target]))

@@ -1,1 +1,1 @@
-"""The simulated author: a seeded world in which an artifact can be wrong for a cause that lies further up."""
+"""The simulated author: a seeded model for experiments whose artifacts are wrong at known rates, for known causes."""

@@ -1,4 +1,4 @@
-"""The simulated author as a model, and where its profiles are: shipped by name, or a file."""
+"""The simulated author as a model, and the loader of its profiles: a shipped name, or a path."""
 
 from pathlib import Path
 
@@ -16,10 +16,11 @@ from runtime.core.errors import UsageProblem
 from runtime.models.port import Fault, ModelRequest, Reply
 
 BASED_ON = "based_on"
+"""The key of a profile that inherits the values of another one."""
 
 
 class SimulatedModel:
-    """Answers as the profile's author does, after the seconds that the profile says, on the given clock."""
+    """A model that returns the replies of the simulated author, each after its simulated latency."""
 
     def __init__(self, profile: Profile, seed: int, clock: Clock) -> None:
         self._profile, self._seed, self._clock = profile, seed, clock
@@ -30,26 +31,26 @@ class SimulatedModel:
         return address(Simulated(self._profile.name, self._seed))
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Return the reply when its time has come."""
+        """Return the reply, or the fault, after its latency."""
         await trio.lowlevel.checkpoint()
         reply, seconds = answer(self._profile, self._seed, request, self.name)
         await self._clock.sleep_until(self._clock.now() + seconds)
         return reply
 
     async def aclose(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: the model holds no resources."""
 
 
 def address(spec: Simulated) -> str:
-    """Return how a simulated author is named after `--model`."""
+    """Return the argument of `--model` that names a simulated author."""
     return f"simulated:{spec.profile}?seed={spec.seed}"
 
 
 def load_profile(name: str, root: Path, *, place: str = "--model") -> Profile:
-    """Return a shipped profile; `place` is where it was named.
+    """Return a profile; `place` is the flag or key that names it.
 
     Raises:
-        UsageProblem: there is no such profile, or it is not sound; with file, line and the nearest valid name.
+        UsageProblem: there is no such profile, or it is invalid; with file, line and the nearest valid name.
     """
     try:
         document = _document(name, root)
@@ -57,11 +58,11 @@ def load_profile(name: str, root: Path, *, place: str = "--model") -> Profile:
         raise UsageProblem(problem.cause, place=problem.place or place, hint=problem.hint) from None
     value = document.value
     if isinstance(value, dict) and BASED_ON in value:
-        below = _document(str(value[BASED_ON]), root)
-        if not isinstance(below.value, dict) or BASED_ON in below.value:
+        base = _document(str(value[BASED_ON]), root)
+        if not isinstance(base.value, dict) or BASED_ON in base.value:
             cause = f"{value[BASED_ON]!r} is itself based on another profile, or is none"
             raise document.problem(cause, (BASED_ON,), "name one that stands for itself")
-        value = {**below.value, **value}
+        value = {**base.value, **value}
     try:
         profile = Profile.model_validate(value)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""The plans of the simulated author: a chain of steps, sound or with one defect that a real guard finds."""
+"""The plans of the simulated author: a chain of steps, correct or with one defect that `plan_medium` finds."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,13 +6,19 @@ from typing import Any
 from actors.simulated.profile import Defect
 
 STEPS = 6
-PLACES = range(2, STEPS + 1)
-"""The steps that a defect can be at: the first one has nothing before it."""
+"""Steps of the chain."""
+DEFECT_STEPS = range(2, STEPS + 1)
+"""The numbers of the steps that may have a defect; the first step has no predecessor."""
 _GUARDS = ("syntax", "dynamic_test", "human")
 
 
-def plan_of(goal: str, note: str, defect: Defect | None = None, clue: str = "", place: int = STEPS) -> dict[str, Any]:
-    """Return a plan with this goal and a note on its first step; `clue` is the token that a defect is about."""
+def simulated_plan(
+    goal: str, note: str, defect: Defect | None = None, clue: str = "", place: int = STEPS
+) -> dict[str, Any]:
+    """Return a plan with this goal, and a note as the description of its first step.
+
+    A defect is at the step number `place`, and its finding names the token `clue`.
+    """
     steps = {number: _step(number) for number in range(1, STEPS + 1)}
     steps[1]["description"] = note
     goals = [f"done_{STEPS}"]
@@ -23,25 +29,25 @@ def plan_of(goal: str, note: str, defect: Defect | None = None, clue: str = "", 
             steps[place]["preconditions"].append(clue)
         case Defect.UNORDERED:
             steps[place]["preconditions"].append(clue)
-            steps[0] = _beside("prepare", clue)
+            steps[0] = _unordered_step("prepare", clue)
         case Defect.DELETED:
             steps[place]["preconditions"].append(clue)
             steps[1]["effects"].append(clue)
-            steps[0] = _beside("clean_up", f"{clue}_gone")
+            steps[0] = _unordered_step("clean_up", f"{clue}_gone")
             steps[0]["delete_effects"] = [clue]
             goals.append(f"{clue}_gone")
         case Defect.GOAL:
             goals.append(clue)
         case Defect.UNKNOWN_GUARD:
             steps[place]["guard"] = clue
-    made = list(steps.values())
+    ordered = list(steps.values())
     return {
         "plan_id": "simulated",
         "goal": goal,
         "initial_state": ["start"],
         "goal_state": goals,
-        "total_retry_budget": 2 * len(made),
-        "steps": made,
+        "total_retry_budget": 2 * len(ordered),
+        "steps": ordered,
     }
 
 
@@ -58,7 +64,7 @@ def _step(number: int) -> dict[str, Any]:
     }
 
 
-def _beside(name: str, effect: str) -> dict[str, Any]:
-    """Return a step beside the chain, that nothing is ordered before or after."""
+def _unordered_step(name: str, effect: str) -> dict[str, Any]:
+    """Return a step without dependencies, on which no other step depends."""
     step: Mapping[str, Any] = _step(1)
     return {**step, "step_id": name, "name": name, "preconditions": ["start"], "effects": [effect]}

@@ -1,4 +1,4 @@
-"""Profiles of the simulated author as data: how hard its world is, and where its mistakes come from."""
+"""Profiles of the simulated author: how hard its problems are, and the causes of its mistakes."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -12,11 +12,11 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Factor = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
 
 SUM_TOLERANCE = 1e-6
-"""How far shares may be from adding up to one: the rounding of a file, and no more."""
+"""How much a sum of shares may differ from 1, for rounded numbers in a file."""
 
 
 class Cause(StrEnum):
-    """Where the mistake lies that a problem provokes; in the order of the steps, the first one wins."""
+    """The level at which a problem is hard, in the order of the steps. Of several wrong levels the first counts."""
 
     UNSOLVABLE = "unsolvable"
     ANALYSIS = "analysis"
@@ -26,20 +26,20 @@ class Cause(StrEnum):
 
 
 class Defect(StrEnum):
-    """How a wrong plan shows that it is wrong; each is found by the real `plan_medium`."""
+    """The defect of a wrong plan; `plan_medium` finds each of them."""
 
-    UNSATISFIED = "unsatisfied"  # a precondition that no step makes
-    UNORDERED = "unordered"  # a precondition whose producer is not ordered before
+    UNSATISFIED = "unsatisfied"  # a precondition without a producer
+    UNORDERED = "unordered"  # a precondition whose producer is not ordered before the step
     DELETED = "deleted"  # a precondition that another step may delete
-    GOAL = "goal"  # a goal that no step makes
-    UNKNOWN_GUARD = "unknown_guard"  # a step with a guard that is not in the catalogue
+    GOAL = "goal"  # a goal token without a producer
+    UNKNOWN_GUARD = "unknown_guard"  # a step whose guard is not in the catalogue
 
 
 class Odds(Config):
-    """How likely an attempt is right, at the level where a problem is hard.
+    """The odds that an attempt is right, at the level where a problem is hard.
 
-    Each problem has its own probability, drawn once from a beta distribution: equal odds for all are refuted by every
-    recorded curve. Feedback that names the cause multiplies the odds, by `first` once, by `further` for each one more.
+    Each problem has its own probability, one draw of a beta distribution; no recorded curve is compatible with equal
+    odds for all problems. Rejections that name the cause multiply the odds: the first by `first`, others by `further`.
     """
 
     alpha: Factor
@@ -47,42 +47,42 @@ class Odds(Config):
     beta: Factor
     """The beta distribution's second parameter."""
     first: Factor = 1.0
-    """What the first telling rejection multiplies the odds by."""
+    """The factor of the odds for the first rejection that names the cause."""
     further: Factor = 1.0
-    """What each further telling rejection multiplies them by."""
+    """The factor for each further one."""
 
-    def lift(self, told: int) -> float:
-        """Return what so many telling rejections multiply the odds by."""
-        return float(self.first * self.further ** (min(told, TOLD_MAX) - 1)) if told else 1.0
+    def lift(self, clues: int) -> float:
+        """Return the factor of the odds for this number of rejections that name the cause."""
+        return float(self.first * self.further ** (min(clues, CLUES_MAX) - 1)) if clues else 1.0
 
 
-TOLD_MAX = 5
-"""Rejections that an author takes in at once: as many as a prompt shows by default (`feedback_window`)."""
+CLUES_MAX = 5
+"""Rejections that count: as many as a prompt shows by default (`feedback_window`)."""
 
 
 class Critic(Config):
-    """How well a critique tells a wrong draft from a right one."""
+    """The accuracy of critiques."""
 
     detects: Share
-    """The share of wrong drafts that it objects to."""
+    """The share of wrong drafts that it rejects."""
     objects: Share
-    """The share of right drafts that it objects to as well."""
+    """The share of right drafts that it rejects."""
 
 
 class Latency(Config):
-    """How long a call takes: log-normal, by its median and the standard deviation of its logarithm."""
+    """The distribution of a call's duration, which is log-normal."""
 
     median_seconds: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)]
-    """Half of the calls take longer."""
+    """The median, in seconds."""
     spread: Annotated[float, Field(ge=0, le=3, allow_inf_nan=False)] = 0.0
     """The standard deviation of the logarithm."""
 
 
 class Cost(Config):
-    """What a call uses and costs. Tokens are modelled as a quarter of the bytes."""
+    """The tokens and the price of a call. A token is modelled as four bytes of text."""
 
     reasoning_tokens: Annotated[int, Field(ge=0, le=10**6)] = 0
-    """Output tokens beside the text."""
+    """Output tokens in addition to those of the text."""
     input_usd_per_mtok: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     """Dollars per million input tokens."""
     output_usd_per_mtok: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
@@ -90,43 +90,43 @@ class Cost(Config):
 
 
 def _whole_or_based(schema: dict[str, Any]) -> None:
-    """Say in the JSON Schema that a file has all values, or names the profile that has the others."""
+    """Make the JSON Schema require all values, or `based_on`."""
     schema["anyOf"] = [{"required": schema.pop("required")}, {"required": ["name", "description", "based_on"]}]
 
 
 class Profile(Config):
-    """A world of problems and an author for them."""
+    """The difficulty of problems, and the error rates of the author that solves them."""
 
     model_config = ConfigDict(json_schema_extra=_whole_or_based)
 
     name: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
-    """What `simulated:NAME` calls it."""
+    """The name in `simulated:NAME`."""
     description: str = Field(min_length=1)
     """One line for people."""
     based_on: str | None = None
-    """The profile whose values hold where a file has none of its own; that one stands for itself."""
+    """The profile that provides the values missing in this file; it must not be based on another one."""
     source: str = Field(min_length=1)
-    """Where the numbers come from, and which of them are assumed."""
+    """The sources of the numbers, and which of them are assumptions."""
     causes: Mapping[Cause, Share]
     """The share of problems that are hard at each level; they add up to 1."""
     odds: Odds
-    """How likely an attempt is right where the problem is hard."""
+    """The odds that an attempt is right at the level where the problem is hard."""
     easy: Share
-    """How likely an attempt is right at every other level."""
+    """The probability that an attempt is right at any other level."""
     findings: Mapping[Cause, Mapping[Defect, Share]]
-    """Which defect a plan has, by the cause; each row adds up to 1."""
+    """The shares of the defects of a wrong plan, by cause; each row adds up to 1."""
     repeats: Mapping[Cause, Share]
-    """How much of what goes wrong goes wrong in the same way each time, by the cause."""
+    """The share of wrong plans that repeat the same defect, by cause."""
     malformed: Share = 0.0
     """The share of replies that are cut off in the middle."""
     unsettled: Factor = 1.0
-    """What it does to the odds of a level that no step of its own has settled before the plan."""
+    """The factor of the odds at a level for which the workflow has no step before the plan."""
     critic: Critic
-    """How good critiques are."""
+    """The accuracy of critiques."""
     latency: Latency
-    """How long calls take."""
+    """The duration of calls."""
     cost: Cost
-    """What calls use and cost."""
+    """The tokens and the price of calls."""
 
     @model_validator(mode="after")
     def _sums(self) -> "Profile":

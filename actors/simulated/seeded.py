@@ -1,4 +1,4 @@
-"""Chance without a state: every draw is a function of the words that name it, and of nothing that came before."""
+"""Random numbers without a state: each is a function of the words that name it, independent of earlier draws."""
 
 import hashlib
 import random
@@ -13,22 +13,22 @@ _LEAST = 2.0**-53
 
 
 def digest(*words: object) -> bytes:
-    """Return 32 bytes that the words alone decide."""
+    """Return the SHA-256 of the words."""
     return hashlib.sha256("\x1f".join(map(str, words)).encode(errors="replace")).digest()
 
 
 def tag(*words: object) -> str:
-    """Return six hexadecimal digits that the words alone decide."""
+    """Return the first six hexadecimal digits of the words' hash."""
     return digest(*words).hex()[:6]
 
 
 def draw(*words: object) -> float:
-    """Return a number from 0 up to 1, uniform over words."""
+    """Return a number of the uniform distribution on [0, 1)."""
     return (int.from_bytes(digest(*words)[:8], "big") >> 11) * _LEAST
 
 
 def pick(shares: Mapping[K, float], *words: object) -> K:
-    """Return one of the keys, with the probability of its share."""
+    """Return a key, with the probability of its share; shares need not add up to 1."""
     left = draw(*words) * sum(shares.values())
     for key, share in shares.items():
         left -= share
@@ -44,21 +44,21 @@ def normal(*words: object) -> float:
 
 @lru_cache(maxsize=65_536)
 def beta_draw(alpha: float, beta: float, words: tuple[object, ...]) -> float:
-    """Return a number of a beta distribution, kept a little away from 0 and 1, where odds end."""
+    """Return a number of a beta distribution, at least 1e-12 away from 0 and 1, so that its odds are finite."""
     value = random.Random(digest(*words)).betavariate(alpha, beta)  # noqa: S311 - a simulation, and no secret
     return min(max(value, 1e-12), 1 - 1e-12)
 
 
 def odds(probability: float) -> float:
-    """Return the odds of a probability below one."""
+    """Return the odds of a probability; infinity for 1."""
     return probability / (1 - probability) if probability < 1 else float("inf")
 
 
-def probability(odds_of: float) -> float:
-    """Return the probability of odds."""
-    return odds_of / (1 + odds_of) if odds_of != float("inf") else 1.0
+def probability(ratio: float) -> float:
+    """Return the probability that has these odds."""
+    return ratio / (1 + ratio) if ratio != float("inf") else 1.0
 
 
 def count_in(word: str, texts: Iterable[str]) -> int:
-    """Return how many of the texts hold the word."""
+    """Return how many of the texts contain the word."""
     return sum(1 for text in texts if word in text)

@@ -1,7 +1,7 @@
-"""What of a guard's verdict gets through: all of it, somebody else's findings, or only that it was a rejection.
+"""Changes the verdicts of plan guards for experiments: less feedback, other feedback, or errors at stated rates.
 
-The lens lies over the guards that judge plans, so that the search and the author see the same. It also makes guards
-err, at stated rates. A verdict is still a function of seed, problem and attempt, so it is the same wherever it is made.
+The search and the author both get the changed verdict. It is a function of seed, problem and attempt, so a repetition
+gives the same one.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ import orjson
 
 from actors.guards.plan_medium import make as plan_medium
 from actors.guards.port import Guard, GuardFactory, definition_of
-from actors.simulated.plans import PLACES, plan_of
+from actors.simulated.plans import DEFECT_STEPS, simulated_plan
 from actors.simulated.profile import Profile
 from actors.simulated.seeded import draw, pick, tag
 from actors.values.artifacts import Artifact, Context
@@ -20,60 +20,66 @@ from actors.values.findings import Code, Finding, Verdict
 from runtime.core.events import text_hash
 
 Feedback = Literal["full", "shuffled", "verdict_only"]
+"""The findings of a rejection: its own, those of another problem's plan, or none but that it is a rejection."""
 
 _PLAN_GUARDS = ("plan_minimal", "plan_medium", "plan_expansive")
 
 
 @dataclass(frozen=True)
-class Lens:
-    """`false_accept` and `false_reject` are shares of the verdicts that should have been the other way round."""
+class VerdictFilter:
+    """A change of the verdicts of plan guards."""
 
     profile: Profile
+    """The profile whose shares of causes and defects false rejections are drawn from."""
     seed: int
+    """The seed of the trial."""
     feedback: Feedback = "full"
+    """The findings that rejections have."""
     false_accept: float = 0.0
+    """The share of rejections that become acceptances."""
     false_reject: float = 0.0
+    """The share of acceptances that become rejections."""
     _medium: Guard = field(default_factory=lambda: plan_medium({}), compare=False)
 
-    def over(self, guards: Mapping[str, GuardFactory]) -> dict[str, GuardFactory]:
-        """Return the guards with those for plans seen through the lens; the same ones if it changes nothing."""
+    def apply(self, guards: Mapping[str, GuardFactory]) -> dict[str, GuardFactory]:
+        """Return the guard factories with filtered plan guards; unchanged if the filter changes nothing."""
         if self.feedback == "full" and not self.false_accept and not self.false_reject:
             return dict(guards)
-        return {name: self._over(make) if name in _PLAN_GUARDS else make for name, make in guards.items()}
+        return {name: self._filtered(make) if name in _PLAN_GUARDS else make for name, make in guards.items()}
 
-    def _over(self, make: GuardFactory) -> GuardFactory:
-        def made(config: Mapping[str, Any]) -> Guard:
+    def _filtered(self, make: GuardFactory) -> GuardFactory:
+        def make_filtered(config: Mapping[str, Any]) -> Guard:
             guard = make(config)
 
-            def seen(artifact: Artifact, context: Context) -> Verdict:
+            def judge(artifact: Artifact, context: Context) -> Verdict:
                 verdict = guard(artifact, context)
-                assert isinstance(verdict, Verdict)  # The guards of plans are built in, and none of them is async.
-                return self._through(verdict, artifact, context)
+                assert isinstance(verdict, Verdict)  # Plan guards are built in, and none of them is async.
+                return self._change(verdict, artifact, context)
 
-            return seen
+            return judge
 
-        return replace(definition_of(make), make=made)
+        return replace(definition_of(make), make=make_filtered)
 
-    def _through(self, verdict: Verdict, artifact: Artifact, context: Context) -> Verdict:
-        words = (self.seed, text_hash(context.specification)[:16], artifact.node)
-        errs = draw(*words, "errs")
+    def _change(self, verdict: Verdict, artifact: Artifact, context: Context) -> Verdict:
+        key = (self.seed, text_hash(context.specification)[:16], artifact.node)
+        errs = draw(*key, "errs")
         if verdict.passed and errs < self.false_reject:
-            verdict = self._somebody_elses(verdict, words)
+            verdict = self._unrelated_rejection(verdict, key)
         elif not verdict.passed and errs < self.false_accept:
             return Verdict(guard=verdict.guard, passed=True, score=1.0, facts=verdict.facts)
         if verdict.passed or self.feedback == "full":
             return verdict
         if self.feedback == "shuffled":
-            return self._somebody_elses(verdict, words)
+            return self._unrelated_rejection(verdict, key)
         bare = Finding(code=Code.REJECTED, message=f"rejected by {verdict.guard}")
         return Verdict(guard=verdict.guard, passed=False, score=0.0, findings=(bare,))
 
-    def _somebody_elses(self, verdict: Verdict, words: tuple[object, ...]) -> Verdict:
-        """Return a rejection as another problem's plan would get it, by the shares of causes and defects."""
-        cause = pick(self.profile.causes, *words, "cause")
-        defect = pick(self.profile.findings[cause], *words, "defect")
-        place = PLACES[int(draw(*words, "place") * len(PLACES))]
-        plan = plan_of("of another problem", "", defect, f"clue_{tag(*words, 'clue')}", place)
+    def _unrelated_rejection(self, verdict: Verdict, key: tuple[object, ...]) -> Verdict:
+        """Return the rejection of another problem's plan, drawn by the profile's shares of causes and defects."""
+        cause = pick(self.profile.causes, *key, "cause")
+        defect = pick(self.profile.findings[cause], *key, "defect")
+        place = DEFECT_STEPS[int(draw(*key, "place") * len(DEFECT_STEPS))]
+        plan = simulated_plan("of another problem", "", defect, f"clue_{tag(*key, 'clue')}", place)
         content = orjson.dumps(plan).decode()
         other = self._medium(Artifact(artifact_id="other", step="other", content=content), Context(specification=""))
         return other.model_copy(update={"guard": verdict.guard})

@@ -1,7 +1,7 @@
-"""One problem in the simulated world: where it is hard, what is right at each level, how likely an attempt is right.
+"""The simulated problem: the level at which it is hard, the right view at each level, the odds of an attempt.
 
-Every artifact names the view it takes at its level; one view per level is right. Nobody but this module can tell which,
-so a step can be accepted and be wrong, and only the plan, steps later, shows it.
+A level is a step of the pipeline. Every artifact contains a view for its level, a random tag, and one view per level is
+right. Guards cannot tell which, so a wrong artifact may be accepted, and the mistake shows only in the plan.
 """
 
 import re
@@ -20,23 +20,28 @@ from runtime.core.events import text_hash
 UPSTREAM = (Cause.ANALYSIS, Cause.RECON, Cause.STRATEGY)
 """The levels above a plan, topmost first."""
 LEVELS = (*UPSTREAM, Cause.PLAN)
+"""All levels, topmost first."""
 
 _VIEW = re.compile(r"view:([a-z]+)=([0-9a-f]{6})")
 
 Views = Mapping[Cause, str]
+"""The view of an artifact at each level."""
 
 
 @dataclass(frozen=True)
 class World:
-    """A problem as one seed and profile make it."""
+    """A simulated problem."""
 
     profile: Profile
+    """The shares and odds that the world is drawn from."""
     seed: int
+    """The seed of the trial."""
     problem: str
+    """The problem's text."""
 
     @cached_property
     def key(self) -> str:
-        """What all draws about this problem begin with. The profile is not in it: worlds share their luck."""
+        """The first word of all draws about this problem; without the profile, so that profiles share the draws."""
         return f"{self.seed}:{text_hash(self.problem)[:16]}"
 
     @cached_property
@@ -54,37 +59,41 @@ class World:
         return tag(self.key, level, "truth")
 
     def clue(self, level: Cause) -> str:
-        """Return the token that a rejection names if the cause lies at a level."""
+        """Return the token that a rejection names if its cause is at a level."""
         return f"clue_{tag(self.key, level, 'clue')}"
 
-    def view(self, level: Cause, node: str, told: Iterable[str], factor: float = 1.0) -> str:
-        """Return the view that an attempt takes at a level, having been told why others failed."""
-        right = draw(self.key, level, node, "right") < self.chance(level, count_in(self.clue(level), told), factor)
+    def view(self, level: Cause, node: str, feedback: Iterable[str], factor: float = 1.0) -> str:
+        """Return an attempt's view at a level; feedback that contains the level's clue makes the right one likelier."""
+        clues = count_in(self.clue(level), feedback)
+        right = draw(self.key, level, node, "right") < self.chance(level, clues, factor)
         return self.truth(level) if right else tag(self.key, level, node, "wrong")
 
-    def chance(self, level: Cause, told: int, factor: float = 1.0) -> float:
-        """Return the probability that an attempt at a level is right after so many telling rejections."""
+    def chance(self, level: Cause, clues: int, factor: float = 1.0) -> float:
+        """Return the probability that an attempt is right at a level, after this number of rejections with its clue."""
         if self.cause is Cause.UNSOLVABLE and level is Cause.PLAN:
             return 0.0
         if level is not self.cause:
             return probability(odds(self.profile.easy) * factor)
-        return attempt(self.profile.odds, told, (self.key, "difficulty"), factor)
+        return success_probability(self.profile.odds, clues, (self.key, "difficulty"), factor)
 
     def wrong(self, views: Views) -> Cause | None:
-        """Return the topmost level at which the views are wrong."""
+        """Return the topmost level whose view is wrong; None if all are right."""
         if self.cause is Cause.UNSOLVABLE:
             return Cause.UNSOLVABLE
         return next((level for level in LEVELS if level in views and views[level] != self.truth(level)), None)
 
     def solved_by(self, plan: Any) -> bool:
-        """Tell whether a plan is right, whatever a guard said of it."""
+        """Return whether a plan is right, whatever its verdict."""
         views = read_views(plan)
         return Cause.PLAN in views and self.wrong(views) is None
 
 
-def attempt(given: Odds, told: int, words: tuple[object, ...], factor: float = 1.0) -> float:
-    """Return the probability that one attempt is right; `words` name whose difficulty it is."""
-    return probability(odds(beta_draw(given.alpha, given.beta, words)) * given.lift(told) * factor)
+def success_probability(given: Odds, clues: int, words: tuple[object, ...], factor: float = 1.0) -> float:
+    """Return the probability that an attempt is right, after this number of rejections that named the cause.
+
+    `words` name the problem's difficulty, which is one draw of a beta distribution; `factor` multiplies the odds.
+    """
+    return probability(odds(beta_draw(given.alpha, given.beta, words)) * given.lift(clues) * factor)
 
 
 def strategy_for(kind: Any) -> str:
@@ -92,12 +101,12 @@ def strategy_for(kind: Any) -> str:
     return STRATEGIES[PROBLEM_TYPES.index(kind)] if kind in PROBLEM_TYPES else STRATEGIES[-1]
 
 
-def shown(views: Views) -> str:
-    """Return views as artifacts hold them."""
+def views_text(views: Views) -> str:
+    """Return views as the text that artifacts contain."""
     return " ".join(f"view:{level}={view}" for level, view in views.items())
 
 
 def read_views(artifact: Any) -> dict[Cause, str]:
-    """Return the views that an artifact names."""
+    """Return the views that an artifact contains."""
     text = orjson.dumps(artifact).decode()
     return {Cause(level): view for level, view in _VIEW.findall(text) if level in LEVELS}

@@ -1,1 +1,1 @@
-"""Values that all parts of an agent share: artifacts, findings, answers."""
+"""Data types that all packages of the agents share: artifacts, findings, answers, lines of text."""

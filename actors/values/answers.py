@@ -1,7 +1,7 @@
-"""What an answer may be: the kinds of question by their JSON Schema, and reading a person's text against it. Pure.
+"""Answers to questions: the kinds of question by their JSON Schema, and the validation of a person's text. Pure.
 
-A question's schema is data from guards and artifacts, so it is limited: at most `SCHEMA_BYTES_MAX` as JSON, and without
-references. An answer stays text all the way; `fitted` gives it one spelling, so that the same answer is the same text.
+The schema of a question comes from guards and artifacts, so it is restricted: at most `SCHEMA_BYTES_MAX` as JSON, and
+no references. An answer is stored as text; `fitted` normalises it, so that equal answers are equal texts.
 """
 
 import json
@@ -12,33 +12,35 @@ from typing import Any, Literal, assert_never
 from runtime.core.errors import UsageProblem
 
 Kind = Literal["text", "choice", "yes_no", "number", "json"]
+"""How a person is asked."""
 Schema = Mapping[str, Any]
+"""The JSON Schema of an answer."""
 
 TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
 YES_NO: dict[str, Any] = {"type": "boolean"}
 NUMBER: dict[str, Any] = {"type": "number"}
 
 ANSWER_MAX = 100_000
-"""Characters of an answer; longer material belongs into a new run's problem."""
+"""The most characters of an answer; longer material belongs in the problem of a new run."""
 SCHEMA_BYTES_MAX = 10_000
-"""Bytes of a question's schema as JSON: several hundred choices."""
+"""The most bytes of a question's schema as JSON: enough for several hundred choices."""
 SHOWN_MAX = 300
-"""Characters of a reason that quotes an answer."""
+"""The most characters of an answer that an error message quotes."""
 
-_YES = {"yes": "yes", "y": "yes", "true": "yes", "no": "no", "n": "no", "false": "no"}
+_YES_NO_WORDS = {"yes": "yes", "y": "yes", "true": "yes", "no": "no", "n": "no", "false": "no"}
 
 
 class Misfit(UsageProblem):
-    """An answer that is not what its question asks for; the cause says why."""
+    """The answer does not fit the schema of its question; the cause says why."""
 
 
 def choice(options: list[str]) -> dict[str, Any]:
-    """Return the schema of a choice among texts."""
+    """Return the schema of a choice between texts."""
     return {"type": "string", "enum": options}
 
 
 def sound(schema: Schema) -> bool:
-    """Tell whether answers can be checked against a schema: small, without references, and a JSON Schema."""
+    """Return whether a schema can be used for answers: a valid JSON Schema, small enough, without references."""
     from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - slow to import, and rarely needed
 
     try:
@@ -50,7 +52,7 @@ def sound(schema: Schema) -> bool:
 
 
 def kind_of(schema: Schema) -> Kind:
-    """Return how a person is best asked: the kind of answer that a schema wants."""
+    """Return the kind of question that suits a schema."""
     if isinstance(schema.get("enum"), list):
         return "choice"
     match schema.get("type"):
@@ -65,12 +67,12 @@ def kind_of(schema: Schema) -> Kind:
 
 
 def options_of(schema: Schema) -> list[str]:
-    """Return the choices of a schema as the texts that are answered with."""
-    return [_spelled(option) for option in schema["enum"]]
+    """Return the choices of a schema, each as the text of its answer."""
+    return [_text(option) for option in schema["enum"]]
 
 
 def wanted(schema: Schema) -> str:
-    """Return what an answer should be, in a few words."""
+    """Return a description of a valid answer, in a few words."""
     if "description" in schema:
         return str(schema["description"])
     kind = kind_of(schema)
@@ -90,54 +92,57 @@ def wanted(schema: Schema) -> str:
 
 
 def fitted(schema: Schema, text: object) -> str:
-    """Return an answer in its one spelling: fitting it again changes nothing.
+    """Return an answer in its normal form. The function is idempotent.
 
-    Raises `Misfit` for an answer that is empty, longer than `ANSWER_MAX` characters, or not what the schema asks for.
+    Raises:
+        Misfit: the answer is empty, is longer than `ANSWER_MAX` characters, or does not fit the schema.
     """
     if not isinstance(text, str):
         raise Misfit("an answer is some text")
     if len(text) > ANSWER_MAX:
         raise Misfit(f"an answer has at most {ANSWER_MAX} characters, this one has {len(text)}")
-    said = text.encode("utf-8", "replace").decode().strip()  # A lone surrogate has no UTF-8, and could not be written.
-    if not said:
+    answer = text.encode("utf-8", "replace").decode().strip()  # A lone surrogate cannot be stored: it has no UTF-8.
+    if not answer:
         raise Misfit("an answer is some text")
-    value = _value(schema, said)
+    value = _value(schema, answer)
     if schema != TEXT:
         _check(schema, value)
-    return _spelled(value)
+    return _text(value)
 
 
-def _value(schema: Schema, said: str) -> Any:
+def _value(schema: Schema, answer: str) -> Any:
+    """Return the JSON value that an answer stands for; the answer itself if it stands for none."""
     kind = kind_of(schema)
     match kind:
         case "text":
-            return said
+            return answer
         case "choice":
-            same = [one for one in schema["enum"] if _spelled(one) == said]
-            return (same or [one for one in schema["enum"] if _spelled(one).casefold() == said.casefold()] or [said])[0]
+            exact = [option for option in schema["enum"] if _text(option) == answer]
+            folded = [option for option in schema["enum"] if _text(option).casefold() == answer.casefold()]
+            return (exact or folded or [answer])[0]
         case "yes_no":
-            return {"yes": True, "no": False}.get(_YES.get(said.casefold(), ""), said)
+            return {"yes": True, "no": False}.get(_YES_NO_WORDS.get(answer.casefold(), ""), answer)
         case "number":
-            return _number(said)
+            return _number(answer)
         case "json":
-            return _json(said)
+            return _json(answer)
         case _:
             assert_never(kind)
 
 
-def _number(said: str) -> Any:
+def _number(answer: str) -> Any:
     try:
-        number = float(said)
+        number = float(answer)
     except ValueError:
-        return said
+        return answer
     if not math.isfinite(number):
-        return said
+        return answer
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
-def _json(said: str) -> Any:
+def _json(answer: str) -> Any:
     try:
-        return json.loads(said, parse_constant=_refuse)
+        return json.loads(answer, parse_constant=_refuse)
     except (ValueError, RecursionError):
         raise Misfit("the answer is not JSON") from None
 
@@ -157,12 +162,13 @@ def _check(schema: Schema, value: Any) -> None:
     if error is None:
         return
     if kind_of(schema) == "json":
-        place = "".join(f"[{part!r}]" for part in error.absolute_path)
-        raise Misfit(f"the answer does not fit{f' at {place}' if place else ''}: {error.message[:SHOWN_MAX]}")
+        path = "".join(f"[{part!r}]" for part in error.absolute_path)
+        raise Misfit(f"the answer does not fit{f' at {path}' if path else ''}: {error.message[:SHOWN_MAX]}")
     raise Misfit(f"the answer should be {wanted(schema)}, not {str(value)[:SHOWN_MAX]!r}")
 
 
-def _spelled(value: Any) -> str:
+def _text(value: Any) -> str:
+    """Return the normal form of an answer with this value."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):

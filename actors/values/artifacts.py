@@ -1,4 +1,4 @@
-"""What generators make and what they may see: artifacts and contexts."""
+"""The output of a generator (`Artifact`) and its input (`Context`)."""
 
 import json
 from collections.abc import Mapping
@@ -14,84 +14,92 @@ from runtime.models.replies import Parsed, Unreadable, read_reply
 
 @dataclass(frozen=True)
 class Artifact:
-    """What a generator made for one step. `content` is the text as written; `node` is the search node's id.
-
-    `value` is the JSON value in it, or why there is none; it is parsed once.
-    """
+    """The output of a generator for one step."""
 
     artifact_id: str
+    """Its id, unique within the run."""
     step: str
+    """The id of the step."""
     content: str
+    """The text as the generator wrote it."""
     node: str = ""
+    """The id of its search node."""
     previous_attempt_id: str | None = None
+    """The id of the artifact of the previous attempt, if any."""
     parents: tuple[str, ...] = ()
+    """The ids of the artifacts that it was made from."""
     usage: Usage | None = None
+    """The tokens that it cost, if known."""
 
     @cached_property
     def value(self) -> Parsed | Unreadable:
-        """The JSON value that the content holds."""
+        """The JSON value in the content, or why there is none; parsed once."""
         return read_reply(self.content)
 
     @cached_property
     def shown(self) -> str:
-        """What prompts show of it: the value, without the words that the model put around it, or else the content."""
+        """The text that prompts show: the JSON value without the text around it, or else the whole content."""
         return _indented(self.value.value) if isinstance(self.value, Parsed) else self.content
 
 
 def _indented(value: Any) -> str:
     try:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
-    except TypeError:  # An integer of more than 64 bits, or half a character.
+    except TypeError:  # An integer of more than 64 bits, or a lone surrogate.
         return json.dumps(value, indent=2, ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """One rejection, as a later prompt shows it: which node, and the guard's messages as one text.
-
-    `repeats` is the earlier artifact that this one was identical to, if any; the prompt says so.
-    """
+    """One rejection, as a later prompt shows it."""
 
     node: str
+    """The search node of the rejected artifact."""
     text: str
+    """The guard's messages."""
     repeats: str | None = None
+    """The id of the earlier artifact with identical content, if any; the prompt mentions it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clarified:
-    """A question and the user's answer to it. Without one, `unanswered` says why: `declined` or `expired`.
-
-    `node` is the rejected attempt that it came from, if any.
-    """
+    """A question to the user that is closed."""
 
     question: str
+    """The text of the question."""
     answer: str
+    """The user's answer; empty if there is none."""
     node: str = ""
+    """The search node of the rejected artifact that led to the question, if any."""
     unanswered: str = ""
+    """Why there is no answer: `declined` or `expired`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """All that a generator or a guard may see.
-
-    `specification` is the problem's text; `constraints` the workflow's; `requirements` what the user has asked for
-    since; `dependencies` the accepted artifact of every required step, by step id; `retry` this step's rejections and
-    `escalation` the later failures that it caused, oldest first, at most `feedback_window` of each; `notes` what the
-    user has said beside.
-    """
+    """Everything that a generator or a guard may read."""
 
     specification: str
+    """The text of the problem."""
     constraints: str = ""
+    """The constraints of the workflow."""
     requirements: tuple[str, ...] = ()
+    """The requirements that the user has added during the run."""
     dependencies: Mapping[str, Artifact] = field(default_factory=dict)
+    """The accepted artifact of each required step, by step id."""
     retry: tuple[Feedback, ...] = ()
+    """The rejections of this step, oldest first, at most `feedback_window`."""
     escalation: tuple[Feedback, ...] = ()
+    """The failures of later steps that led back to this step, oldest first, at most `feedback_window`."""
     clarifications: tuple[Clarified, ...] = ()
+    """The closed questions."""
     notes: tuple[str, ...] = ()
+    """The user's notes that are not requirements."""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    """Facts about the workflow, such as `roles`: the role of each step."""
 
     @property
     def said(self) -> tuple[str, ...]:
-        """All texts of the user, the problem's first: what may be quoted as said."""
+        """All texts of the user, the specification first: the texts that an artifact may quote."""
         answers = (clarified.answer for clarified in self.clarifications if clarified.answer)
         return (self.specification, *self.requirements, *answers, *self.notes)

@@ -1,7 +1,7 @@
-"""What guards say: findings with typed codes, and the verdict that holds them.
+"""The results of guards: findings with typed codes, and the verdict that holds them.
 
-Codes steer the search; messages are for the model and for people, and steer nothing. The set of codes is open for
-plug-in guards; the ones that the built-in guards emit are the constants of `Code`.
+Codes control the search; messages are for the model and for people, and control nothing. Plug-in guards may use codes
+of their own; `Code` lists the codes of the built-in guards.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from runtime.core.events import Value
 
 
 class Code(StrEnum):
-    """The finding codes of the built-in guards, beside `runtime.models.replies.ReplyCode`."""
+    """The finding codes of the built-in guards, in addition to `runtime.models.replies.ReplyCode`."""
 
     # any artifact: `where` is a JSON path such as `key_signals` or `steps[3].effects`
     NOT_OBJECT = "field.not_object"
@@ -33,20 +33,20 @@ class Code(StrEnum):
     UNKNOWN_GUARD = "plan.unknown_guard"
     BAD_BUDGET = "plan.bad_budget"
     MIXED_REPEATABLE = "plan.mixed_repeatable"
-    # plan, nominal run (medium)
+    # plan, nominal run (medium): `where` is the step id, `initial_state` or `goal_state`
     INITIAL_UNDEFINED = "plan.initial_undefined"
     GOAL_UNDEFINED = "plan.goal_undefined"
-    PRECONDITION_UNSATISFIED = "plan.precondition_unsatisfied"  # nobody produces it
+    PRECONDITION_UNSATISFIED = "plan.precondition_unsatisfied"  # no step produces it
     PRECONDITION_UNORDERED = "plan.precondition_unordered"  # its producer is not ordered before
     PRECONDITION_DELETED = "plan.precondition_deleted"  # a step may delete it in between
-    GOAL_UNREACHABLE = "plan.goal_unreachable"  # nobody produces it, or no trace reaches it
+    GOAL_UNREACHABLE = "plan.goal_unreachable"  # no step produces it, or no trace reaches it
     GOAL_DELETED = "plan.goal_deleted"  # a step may delete it before the end
-    BLOCKED_DEPENDENCY = "plan.blocked_dependency"  # it waits for a step that only runs after a failure
+    BLOCKED_DEPENDENCY = "plan.blocked_dependency"  # it depends on a step that only runs after a failure
     FAILURE_UNREACHABLE = "plan.failure_unreachable"  # no failure leads to this contingent step
     BUDGET_OVER_TOTAL = "plan.budget_over_total"
     BUDGET_OVER_R_MAX = "plan.budget_over_r_max"
-    ORPHAN_STEP = "plan.orphan_step"  # warning: nothing needs what it makes
-    REDUNDANT_STEP = "plan.redundant_step"  # warning: everything it makes is there already
+    ORPHAN_STEP = "plan.orphan_step"  # warning: nothing needs its effects
+    REDUNDANT_STEP = "plan.redundant_step"  # warning: all its effects hold already
     # plan, all traces (expansive)
     DEAD_END = "plan.dead_end"
     INVARIANT_BROKEN = "plan.invariant_broken"
@@ -55,30 +55,30 @@ class Code(StrEnum):
     # recon
     NOT_IN_TEXT = "recon.not_in_text"
     NOTHING_FOUND = "recon.nothing_found"
-    # a final plan, beside the critique of its draft: `where` is a step id
-    CRITIQUE_IGNORED = "critique.ignored"  # it is the draft unchanged
-    CRITIQUE_UNHEEDED = "critique.unheeded"  # warning: a step that the critique names stands there as it did
-    NOT_COMPARED = "critique.not_compared"  # warning: there is no critique or no draft
-    # requirements, which only a person can mend
+    # final plan, compared with the critique of its draft: `where` is a step id
+    CRITIQUE_IGNORED = "critique.ignored"  # the plan is its draft unchanged
+    CRITIQUE_UNHEEDED = "critique.unheeded"  # warning: a step that the critique names is unchanged
+    NOT_COMPARED = "critique.not_compared"  # warning: the critique or the draft is missing
+    # requirements, which only a person can correct
     OPEN_QUESTION = "requirements.open_question"
     CONFLICT = "requirements.conflict"
     REQUIREMENT_MISSING = "requirements.missing"
     AMBIGUOUS = "requirements.ambiguous"
     CHANGED = "requirements.changed"
-    # tools, which are not the model's transport
+    # tools; faults of the model's transport are not findings
     TOOL_TRANSIENT = "tool.transient"
     TOOL_PERMANENT = "tool.permanent"
     # a person's review
     REVIEW_REJECTED = "review.rejected"
     REVIEW_UNANSWERED = "review.unanswered"  # declined or expired
-    # a step that is a run of its own, which ended without success
+    # a step that is a child run, which ended without success
     CHILD_UNSUCCESSFUL = "child.unsuccessful"
-    # a plug-in guard that gave no code
+    # a plug-in guard that rejected without a code
     REJECTED = "guard.rejected"
 
 
 class ReasonTag(StrEnum):
-    """Why a validation asks for another try (S109)."""
+    """A general reason for a rejection, in addition to the code of the finding (S109)."""
 
     REQUIREMENT_VIOLATION = "requirement_violation"
     TOOL_FAILURE = "tool_failure"
@@ -88,41 +88,45 @@ class ReasonTag(StrEnum):
 
 
 class Finding(Value):
-    """One thing that a guard found.
-
-    `where` is a path into the artifact or a plan's step id; `tokens` are the tokens it is about, sorted; `trace` is a
-    list of `STEP:ok` and `STEP:fail` that replays to it; `answer_schema` is a JSON Schema for the answer, where the
-    message is a question. Only findings of severity `error` reject.
-    """
+    """One problem that a guard reports."""
 
     code: str
+    """A code such as `plan.cycle`; a value of `Code`, or a plug-in's own."""
     message: str
+    """The text for the model and for people."""
     where: str = ""
+    """A path into the artifact, or the id of a plan's step."""
     severity: Literal["error", "warning"] = "error"
+    """Only errors reject the artifact."""
     tags: tuple[ReasonTag, ...] = ()
+    """Reason tags; with one, the failure needs no classifier."""
     tokens: tuple[str, ...] = ()
+    """The plan tokens that the finding is about, sorted."""
     trace: tuple[str, ...] | None = None
+    """A trace of `STEP:ok` and `STEP:fail` that leads to the problem when it is replayed."""
     answer_schema: Mapping[str, Any] | None = None
+    """The JSON Schema of the answer, if the message is a question."""
 
 
 class Verdict(Value):
-    """A guard's answer.
-
-    `passed` is true iff no finding is an error (and every sub-guard that must pass did); a verdict that does not
-    say so rejects. `fatal` means that no retry can help: a person is asked. `score` is 0..1, a cheap measure of
-    progress; 1 when passed. `facts` are measured values such as a plan's `assurance`. `parts` are the verdicts of a
-    composite guard's members, in their order.
-    """
+    """The result of a guard for one artifact."""
 
     guard: str
+    """The name of the guard."""
     passed: bool = False
+    """Whether the artifact is accepted: no finding is an error, and all members of a composite that must pass do."""
     score: float = Field(default=0.0, ge=0.0, le=1.0)
+    """A cheap measure of progress from 0 to 1; 1 if passed."""
     findings: tuple[Finding, ...] = ()
+    """All findings."""
     fatal: bool = False
+    """Whether no retry can help, so that a person is asked."""
     facts: Mapping[str, Any] = Field(default_factory=dict)
+    """Measured values, such as a plan's `assurance`."""
     parts: tuple["Verdict", ...] = ()
+    """The verdicts of a composite's members, in their order."""
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        """The findings that reject."""
+        """The findings of severity `error`."""
         return tuple(finding for finding in self.findings if finding.severity == "error")

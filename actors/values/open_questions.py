@@ -1,4 +1,4 @@
-"""What an artifact asks: texts, or `{"question", "choices"}` and `{"question", "type"}`. Data only, of limited size."""
+"""The open questions of an artifact: texts, `{"question", "choices"}` or `{"question", "type"}`, of limited size."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,9 +13,11 @@ KINDS: Mapping[str, Mapping[str, Any]] = {
     "yes_no": YES_NO,
     "boolean": YES_NO,
 }
-"""What a question may give as its `type`."""
+"""The answer schema for each value of a question's `type`."""
 CHOICES_MAX = 50
+"""The most choices of a question."""
 CHOICE_LENGTH_MAX = 200
+"""The most characters of a choice."""
 
 _QUESTION: dict[str, Any] = {
     "question": {"type": "string"},
@@ -31,42 +33,43 @@ QUESTIONS_SCHEMA: dict[str, Any] = {
         "additionalProperties": False,
     },
 }
-"""What a model is asked for under `open_questions`. Every key is required, so without choices `choices` is empty."""
+"""The schema of `open_questions` in model requests. All keys are required: without choices, `choices` is empty."""
 
 
-def questions_of(asked: Any) -> Iterator[Finding]:
-    """Yield a finding for each question, an error, so that the policy decides whether to ask it; and each that is none.
+def questions_of(questions: Any) -> Iterator[Finding]:
+    """Yield an error for each open question, with its answer schema, and one for each invalid question.
 
-    The answer schema of a question is made from its choices or its type; none is taken from the artifact itself.
+    The policy decides whether a question is asked. The answer schema is derived from the choices or the type of the
+    question; no schema is taken from the artifact.
     """
-    if not isinstance(asked, list):
+    if not isinstance(questions, list):
         yield Finding(code=Code.TYPE, message="open_questions must be a list", where="open_questions")
         return
-    for place, value in enumerate(asked):
-        where = f"open_questions[{place}]"
-        said = value.get("question") if isinstance(value, dict) else value
+    for index, value in enumerate(questions):
+        where = f"open_questions[{index}]"
+        text = value.get("question") if isinstance(value, dict) else value
         schema = _schema(value) if isinstance(value, dict) else None
-        if not isinstance(said, str):
+        if not isinstance(text, str):
             message = f"{where} must be a text, or an object with a text as its question"
             yield Finding(code=Code.TYPE, message=message, where=where)
-        elif not said.strip():
+        elif not text.strip():
             yield Finding(code=Code.EMPTY, message=f"{where} must not be empty", where=where)
         elif isinstance(value, dict) and schema is None:
             message = f"{where} must have 2 to {CHOICES_MAX} short choices, or one of the types {', '.join(KINDS)}"
             yield Finding(code=Code.CHOICE, message=message, where=where)
         else:
-            yield Finding(code=Code.OPEN_QUESTION, message=said, where=where, answer_schema=schema)
+            yield Finding(code=Code.OPEN_QUESTION, message=text, where=where, answer_schema=schema)
 
 
 def _schema(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the schema that a question's `choices` or `type` mean, or None for what means nothing."""
+    """Return the answer schema for a question's `choices` or `type`, or None if they are invalid."""
     choices, kind = value.get("choices"), value.get("type", "text")
     if choices is None or choices == []:
         return KINDS.get(kind) if isinstance(kind, str) else None
     if not isinstance(choices, list) or not 2 <= len(choices) <= CHOICES_MAX:
         return None
     if not all(
-        isinstance(one, str) and one and one.strip() == one and len(one) <= CHOICE_LENGTH_MAX for one in choices
+        isinstance(text, str) and text and text.strip() == text and len(text) <= CHOICE_LENGTH_MAX for text in choices
     ):
         return None
     return choice(list(dict.fromkeys(choices)))

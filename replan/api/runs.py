@@ -137,7 +137,7 @@ class Run:
 
     def park(self) -> None:
         """Ask for nothing new, and stop once the replies in flight are in (10 seconds at most)."""
-        self.stop.park.set()
+        self.stop.requested.set()
 
     def _take(self, record: Record[PlanningEvent], _: PlanningState) -> None:
         self._records.append(record)

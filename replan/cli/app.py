@@ -18,8 +18,7 @@ from replan.cli.exits import MEANING, Exit, exit_of_error
 from replan.cli.options import Invocation, common
 from replan.setup.version import release
 from replan.views.errors import error_object, line_of_crash, line_of_error
-from runtime.core.error_groups import root_cause
-from runtime.core.errors import ReplanError
+from runtime.core.errors import ReplanError, root_cause
 
 _COMMANDS = {
     "run": "Plan a problem.",

@@ -39,9 +39,9 @@ class Signals:
                     if not (self.asking or elsewhere()):
                         note("parking: at most 10 s for replies in flight; Ctrl-C again cancels the run")
                     self.interrupted.set()
-                    self.stop.park.set()
+                    self.stop.requested.set()
                 elif count == 2 and number == signal.SIGINT:
                     note("cancelling the run")
                     cancel()
                 else:
-                    self.stop.now.set()
+                    self.stop.forced.set()

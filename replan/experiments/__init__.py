@@ -1,1 +1,1 @@
-"""Experiments: the same problems under several pipelines and searches, measured, and shown with their uncertainty."""
+"""Experiments: trials of the same problems with several workflows and searches, and a report of their results."""

@@ -1,4 +1,4 @@
-"""The calibration: the simulated author beside what others have recorded, row by row, each with its tolerance."""
+"""The calibration: compares curves of the simulated author with published measurements, each with a tolerance."""
 
 import json
 import math
@@ -15,74 +15,103 @@ from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import read_document
 from actors.simulated.curves import Tree, best_of, dialogue
 from actors.simulated.profile import Critic, Odds
-from actors.simulated.world import attempt
-from replan.experiments.intervals import of_mean, wilson
+from actors.simulated.world import success_probability
+from replan.experiments.intervals import mean_interval, wilson_interval
 from runtime.core.errors import UsageProblem
 
 COUNTS_TOLERANCE = 0.005
-"""Best-of-k out of recorded counts, against the published table: rounding."""
+"""Of best-of-k computed from published counts, against the published table; covers rounding."""
 GENERATOR_TOLERANCE = 0.02
-"""The beta generator, against the recorded curve."""
+"""Of the simulated best-of-k, against that of the published counts."""
 
 
 class BestOf(Config):
-    """Independent samples of the same problems."""
+    """A row: success by the number of independent samples."""
 
     name: str
+    """The row's name."""
     key: str
+    """The key of the counts in the recorded file."""
     odds: Odds
+    """The odds of the simulation."""
     recorded: tuple[tuple[int, float], ...]
+    """The published curve: (samples, share of problems solved)."""
 
 
 class Dialogue(Config):
-    """Calls that are each told what the verifier said of those before."""
+    """A row: success by the number of calls, each with the verifier's feedback on those before it."""
 
     name: str
+    """The row's name."""
     file: str
+    """The recorded file."""
     domain: str
+    """The domain of the file's lines that are used."""
     engine: str = "gpt-4_chat"
+    """The model of the file's lines that are used."""
     odds: Odds
+    """The odds of the simulation."""
 
 
 class Trials(Config):
-    """Trials of an agent over the same environments."""
+    """A row: success by the number of an agent's trials in the same environments."""
 
     name: str
+    """The row's name."""
     key: str
+    """The key of the log in the recorded file."""
     odds: Odds
+    """The odds of the simulation."""
 
 
 class Pruning(Config):
-    """A depth-first search with and without a critic."""
+    """A row: a depth-first search with and without a critic; the parameters are those of `curves.Tree`."""
 
     name: str
+    """The row's name."""
     odds: Odds
+    """The odds that a candidate is right."""
     width: int = Field(ge=1)
+    """Candidates per word."""
     depth: int = Field(ge=1)
+    """Words to fill in."""
     nodes: int = Field(ge=1)
+    """Limit of the candidates visited."""
     critic: Critic
+    """The critic's accuracy."""
 
 
 class Calibration(Config):
-    """The rows, and how many problems are simulated for each."""
+    """The rows of the calibration."""
 
     instances: int = Field(ge=1, le=10**6)
+    """Problems simulated for each row."""
     best_of: tuple[BestOf, ...]
+    """Rows with independent samples."""
     dialogues: tuple[Dialogue, ...]
+    """Rows with feedback."""
     trials: tuple[Trials, ...]
+    """Rows with an agent's trials."""
     pruning: tuple[Pruning, ...]
+    """Rows with a tree search."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One comparison: it holds if `simulated` lies from `low` to `high`."""
+class Comparison:
+    """One number of a row, as published and as simulated."""
 
     row: str
+    """The row's name."""
     what: str
+    """The name of the number."""
     recorded: float
+    """The published number."""
     simulated: float
+    """The simulated number."""
     low: float
+    """The lower bound of the tolerance."""
     high: float
+    """The upper bound of the tolerance."""
 
     @property
     def holds(self) -> bool:
@@ -91,7 +120,7 @@ class Line:
 
 
 def load_calibration(root: Path) -> Calibration:
-    """Return the shipped calibration. Raises `UsageProblem` if it is not sound."""
+    """Return the shipped calibration. Raises `UsageProblem` if it is invalid."""
     document = read_document(root / "configs" / "calibration.yaml")
     try:
         return Calibration.model_validate(document.value)
@@ -99,85 +128,92 @@ def load_calibration(root: Path) -> Calibration:
         raise usage_problem(error, document) from None
 
 
-def calibrate(given: Calibration, folder: Path) -> Iterator[Line]:
+def calibrate(calibration: Calibration, folder: Path) -> Iterator[Comparison]:
     """Yield the comparisons with the recorded curves in a folder. Raises `UsageProblem` if they cannot be read."""
-    counts = _read(folder / "tot_game24_counts.json")
-    for row in given.best_of:
-        yield from _best_of(row, counts[row.key]["per_puzzle"], given.instances)
-    for asked in given.dialogues:
-        solved = _dialogues(asked, folder)
-        yield from _cumulative(asked.name, asked.odds, solved, given.instances)
-    logs = _read(folder / "reflexion_alfworld.json")
-    for trials in given.trials:
+    instances = calibration.instances
+    counts = _read_json(folder / "tot_game24_counts.json")
+    for row in calibration.best_of:
+        yield from _compare_best_of(row, counts[row.key]["per_puzzle"], instances)
+    for dialogue_row in calibration.dialogues:
+        solved = _read_dialogues(dialogue_row, folder)
+        yield from _compare_cumulative(dialogue_row.name, dialogue_row.odds, solved, instances)
+    logs = _read_json(folder / "reflexion_alfworld.json")
+    for trials in calibration.trials:
         log = logs[trials.key]
-        firsts = [None if first is None else first + 1 for first in log["first_success_trial"]]
-        yield from _cumulative(trials.name, trials.odds, (firsts, log["n_trials"]), given.instances)
-    words = _read(folder / "tot_crosswords.json")
-    for pruning in given.pruning:
-        yield from _pruning(pruning, words, given.instances // 10)
+        calls = [None if first is None else first + 1 for first in log["first_success_trial"]]
+        yield from _compare_cumulative(trials.name, trials.odds, (calls, log["n_trials"]), instances)
+    crosswords = _read_json(folder / "tot_crosswords.json")
+    for pruning in calibration.pruning:
+        yield from _compare_pruning(pruning, crosswords, instances // 10)
 
 
-def _best_of(row: BestOf, puzzles: Sequence[Mapping[str, int]], instances: int) -> Iterator[Line]:
-    drawn = best_of(row.odds, [count for count, _ in row.recorded], instances)
+def _compare_best_of(row: BestOf, puzzles: Sequence[Mapping[str, int]], instances: int) -> Iterator[Comparison]:
+    simulated = best_of(row.odds, [count for count, _ in row.recorded], instances)
     for count, published in row.recorded:
-        found = fmean(1 - math.comb(one["n"] - one["correct"], count) / math.comb(one["n"], count) for one in puzzles)
-        near = COUNTS_TOLERANCE
-        yield Line(row.name, f"best of {count}, from counts", published, found, published - near, published + near)
-        near = GENERATOR_TOLERANCE
-        yield Line(row.name, f"best of {count}, generated", found, drawn[count], found - near, found + near)
+        share = fmean(
+            1 - math.comb(puzzle["n"] - puzzle["correct"], count) / math.comb(puzzle["n"], count) for puzzle in puzzles
+        )
+        low, high = published - COUNTS_TOLERANCE, published + COUNTS_TOLERANCE
+        yield Comparison(row.name, f"best of {count}, from counts", published, share, low, high)
+        low, high = share - GENERATOR_TOLERANCE, share + GENERATOR_TOLERANCE
+        yield Comparison(row.name, f"best of {count}, generated", share, simulated[count], low, high)
 
 
-Firsts = tuple[Sequence[int | None], int]
-"""The call that solved each problem, and the most calls that any had."""
+SolvedBy = tuple[Sequence[int | None], int]
+"""The number of the call that solved each problem (None: unsolved), and the largest number of calls of a problem."""
 
 
-def _dialogues(row: Dialogue, folder: Path) -> Firsts:
-    lines = [one for one in _lines(folder / row.file) if one["domain"] == row.domain and one["engine"] == row.engine]
+def _read_dialogues(row: Dialogue, folder: Path) -> SolvedBy:
+    lines = [
+        line for line in _read_lines(folder / row.file) if line["domain"] == row.domain and line["engine"] == row.engine
+    ]
     if lines and "solved" in lines[0]:
-        return [one["llm_calls"] if one["solved"] else None for one in lines], max(one["llm_calls"] for one in lines)
-    firsts: dict[int, int | None] = {}
-    for one in lines:
-        firsts.setdefault(one["instance_id"], None)
-        if one["valid"] and firsts[one["instance_id"]] is None:
-            firsts[one["instance_id"]] = one["call"]
-    return list(firsts.values()), max(one["call"] for one in lines)
+        calls = [line["llm_calls"] if line["solved"] else None for line in lines]
+        return calls, max(line["llm_calls"] for line in lines)
+    solved_by: dict[int, int | None] = {}
+    for line in lines:
+        solved_by.setdefault(line["instance_id"], None)
+        if line["valid"] and solved_by[line["instance_id"]] is None:
+            solved_by[line["instance_id"]] = line["call"]
+    return list(solved_by.values()), max(line["call"] for line in lines)
 
 
-def _cumulative(name: str, odds: Odds, recorded: Firsts, instances: int) -> Iterator[Line]:
-    """Compare the shares solved by each call; sampling error is the recorded count's 95 % interval."""
-    firsts, most = recorded
-    drawn = dialogue(odds, most, instances)
+def _compare_cumulative(name: str, odds: Odds, recorded: SolvedBy, instances: int) -> Iterator[Comparison]:
+    """Compare the shares of problems solved by each call; the tolerance is the 95 % interval of the recorded share."""
+    solved_by, most = recorded
+    simulated, count = dialogue(odds, most, instances), len(solved_by)
     for call in range(1, most + 1):
-        hits = sum(1 for first in firsts if first is not None and first <= call)
-        yield Line(name, f"solved by {call}", hits / len(firsts), drawn[call - 1], *wilson(hits, len(firsts)))
+        hits = sum(1 for solved in solved_by if solved is not None and solved <= call)
+        interval = wilson_interval(hits, count)
+        yield Comparison(name, f"solved by {call}", hits / count, simulated[call - 1], *interval)
 
 
-def _pruning(row: Pruning, recorded: Mapping[str, Any], instances: int) -> Iterator[Line]:
+def _compare_pruning(row: Pruning, recorded: Mapping[str, Any], instances: int) -> Iterator[Comparison]:
     for key, critic in (("dfs_prune", row.critic), ("dfs_no_prune", None)):
-        trees = [_tree(row, critic, number) for number in range(instances)]
-        for what, drawn in (
+        trees = [_searched_tree(row, critic, number) for number in range(instances)]
+        for what, simulated in (
             ("deepest_first_word", fmean(tree.deepest / row.depth for tree in trees)),
             ("best_word", fmean(tree.best / row.depth for tree in trees)),
         ):
-            values = [float(one[what]) for one in recorded[key]]
-            yield Line(row.name, f"{key} {what}", fmean(values), drawn, *of_mean(values))
+            values = [float(puzzle[what]) for puzzle in recorded[key]]
+            yield Comparison(row.name, f"{key} {what}", fmean(values), simulated, *mean_interval(values))
 
 
-def _tree(row: Pruning, critic: Critic | None, number: int) -> Tree:
+def _searched_tree(row: Pruning, critic: Critic | None, number: int) -> Tree:
     words = ("pruning", number)
-    tree = Tree(attempt(row.odds, 0, words), row.width, row.depth, row.nodes, critic, words)
+    tree = Tree(success_probability(row.odds, 0, words), row.width, row.depth, row.nodes, critic, words)
     tree.search()
     return tree
 
 
-def _read(path: Path) -> Any:
+def _read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UsageProblem(f"cannot be read: {error}", place=str(path), hint="name the folder of the curves") from None
 
 
-def _lines(path: Path) -> list[Any]:
+def _read_lines(path: Path) -> list[Any]:
     try:
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     except (OSError, ValueError) as error:

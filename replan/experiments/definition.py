@@ -1,4 +1,4 @@
-"""An experiment as a file: problems × pipelines × searches × seeds, what it may cost, and what it is compared with."""
+"""The model of an experiment file: problems × pipelines × searches × models × seeds, a budget, and a baseline."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,60 +17,62 @@ from actors.simulated.verdict_filter import Feedback
 ArmName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
 Count = Annotated[int, Field(ge=1, le=10**6)]
 TRIALS_MAX = 1_000_000
-"""More than a computer plays in a night."""
+"""Trials of one experiment; more than one computer simulates in a night."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One thing that is compared: a pipeline with a search (None: the workflow's own) and a model.
-
-    `label` names the first two, `name` all three.
-    """
+    """A combination that is compared with the others: a pipeline, a search and a model."""
 
     pipeline: "Pipeline"
+    """The pipeline."""
     search: str | None
+    """The search; None is the workflow's own."""
     model: str
+    """The model, as after `--model`."""
     label: str
+    """The name of pipeline and search; unique among the arms with the same model."""
     name: str
+    """The name of all three; unique in the experiment."""
 
 
 class Pipeline(Config):
-    """A workflow with changes: what the problems are planned with."""
+    """A workflow, with changes."""
 
     name: ArmName
-    """What the tables call it."""
+    """The name in the tables."""
     workflow: str = "search"
-    """A shipped name, or a file counted from this one."""
+    """A shipped name, or a path relative to this file."""
     search: str | None = None
-    """A search of its own; then the experiment's list of searches does not multiply it."""
+    """The search; the experiment's list of searches does not apply to this pipeline then."""
     search_config: Mapping[str, Any] = Field(default_factory=dict)
     """Values that replace those of the workflow, such as `r_patience` or `max_total_calls`."""
     steps: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
     """Values that replace those of single steps, such as `rmax` or `backtrack_budget`."""
     policy: str | None = None
-    """A rule table in place of the workflow's: a shipped name, or a file counted from this one."""
+    """The policy, instead of the workflow's: a shipped name, or a path relative to this file."""
     without_rows: tuple[str, ...] = ()
-    """Rows that are taken out of the policy's table."""
+    """Rows to remove from the policy's table."""
     feedback: Feedback = "full"
-    """What of a rejected plan's findings gets through; only with a simulated author."""
+    """The findings that a rejection of a plan has; only with a simulated author."""
     false_accept: Share = 0.0
     """The share of wrong plans that the guard accepts; only with a simulated author."""
     false_reject: Share = 0.0
     """The share of right plans that the guard rejects; only with a simulated author."""
 
     @property
-    def lensed(self) -> bool:
-        """Whether guards are seen through a lens."""
+    def filters_verdicts(self) -> bool:
+        """Whether the verdicts of plan guards are changed."""
         return self.feedback != "full" or self.false_accept > 0 or self.false_reject > 0
 
 
 class Seeds(Config):
-    """Consecutive seeds. By custom 0 to 999 are for tuning, and 1000 and up for what is reported."""
+    """Consecutive seeds. By convention 0 to 999 are for tuning, and seeds from 1000 on are for reported results."""
 
     first: Annotated[int, Field(ge=0, le=10**9)] = 1000
     """The first seed."""
     count: Count = 1
-    """How many."""
+    """The number of seeds."""
 
     @property
     def all(self) -> range:
@@ -79,44 +81,44 @@ class Seeds(Config):
 
 
 class Spending(Config):
-    """What the whole experiment may use. It ends in good order, and the report says so."""
+    """The budget of the whole experiment. If it is spent, the experiment ends early, and the report says so."""
 
     calls: Count | None = None
-    """Model calls. No trial begins that might need more than are left."""
+    """Model calls. A trial begins only if the calls left cover its limit."""
     usd: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    """Dollars. No trial begins once they are spent, so those under way may pass them."""
+    """Dollars. A trial begins only if some are left, so the trials under way may exceed the budget."""
 
 
 class Experiment(Config):
-    """A whole experiment."""
+    """An experiment."""
 
     name: ArmName
-    """What its folder of results is called."""
+    """The name, also of the folder of its results."""
     description: str = Field(min_length=1)
-    """What it asks, for people."""
+    """The question that it answers, for people."""
     problems: tuple[str, ...] = Field(min_length=1)
-    """Files with a problem each, `.jsonl` files with one per line, or folders of such; counted from this file."""
+    """Files with one problem each, `.jsonl` files with one per line, or folders of both; relative to this file."""
     models: tuple[str, ...] = Field(min_length=1)
-    """As after `--model`; a simulated author gets its seed from `seeds`."""
+    """The models, as after `--model`; a simulated author gets its seed from `seeds`."""
     pipelines: tuple[Pipeline, ...] = Field(min_length=1)
-    """What the problems are planned with."""
+    """The workflows that are compared."""
     searches: tuple[str, ...] = ()
-    """The searches that each pipeline is tried with; without any, each has its workflow's own."""
+    """The searches that every pipeline is combined with; if there are none, each uses its workflow's own."""
     seeds: Seeds = Field(default_factory=Seeds)
-    """The seeds; with a model that is not simulated, just so many repetitions."""
+    """The seeds; with a real model, only the number of repetitions counts."""
     max_calls: Count | None = None
-    """Calls of one trial; without it, the workflow's."""
+    """Limit of the calls of one trial; the default is the workflow's."""
     budgets: tuple[Count, ...] = (1, 5, 10, 20, 30)
-    """The budgets of calls that success is shown for."""
+    """The numbers of calls for which the table `budgets` has a row."""
     baseline: str
-    """What all others on the same model are compared with: `PIPELINE`, or `PIPELINE/SEARCH` if there are several."""
+    """The arm that the others with the same model are compared with: `PIPELINE`, or `PIPELINE/SEARCH`."""
     budget: Spending = Field(default_factory=Spending)
-    """What the whole experiment may use."""
+    """The budget of the whole experiment."""
     concurrency: Annotated[int, Field(ge=1, le=256)] = 4
-    """Trials side by side, with a model that is not simulated; simulated ones take a process per core."""
+    """Concurrent trials with a real model; simulated trials use one process per core."""
 
     @model_validator(mode="after")
-    def _sound(self) -> "Experiment":
+    def _check(self) -> "Experiment":
         for key, names in (
             ("pipelines", [pipeline.name for pipeline in self.pipelines]),
             ("searches", list(self.searches)),
@@ -134,7 +136,7 @@ class Experiment(Config):
         return self
 
     def arms(self) -> tuple[Arm, ...]:
-        """Return what is compared: each pipeline with each search and each model."""
+        """Return the arms: each pipeline with each search and each model."""
         return tuple(
             self._arm(pipeline, search, model)
             for model in self.models
@@ -148,13 +150,13 @@ class Experiment(Config):
         return Arm(pipeline, search, model, label, name)
 
     def references(self) -> dict[str, str]:
-        """Return the arm that each arm is compared with: the baseline on the same model."""
-        base = {arm.model: arm.name for arm in self.arms() if arm.label == self.baseline}
-        return {arm.name: base[arm.model] for arm in self.arms()}
+        """Return for each arm the name of the baseline with the same model."""
+        baselines = {arm.model: arm.name for arm in self.arms() if arm.label == self.baseline}
+        return {arm.name: baselines[arm.model] for arm in self.arms()}
 
 
 def load_experiment(path: Path) -> tuple[Experiment, Document]:
-    """Return the experiment in a file, and the document with its lines. Raises `UsageProblem` with file and line."""
+    """Return the experiment in a file, and its document. Raises `UsageProblem` with file and line."""
     document = read_document(path)
     try:
         return Experiment.model_validate(document.value), document

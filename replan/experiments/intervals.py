@@ -1,4 +1,4 @@
-"""Uncertainty: Wilson's interval of a share, and intervals of means and of differences."""
+"""Confidence intervals of 95 %: of a share, of a mean, and of a ratio."""
 
 import math
 from collections.abc import Sequence
@@ -8,10 +8,11 @@ Z = 1.959963984540054
 """The normal quantile of a two-sided 95 % interval."""
 
 Interval = tuple[float, float]
+"""Lower and upper bound."""
 
 
-def wilson(hits: int, of: int) -> Interval:
-    """Return the 95 % interval of a share (Wilson 1927); everything for no cases."""
+def wilson_interval(hits: int, of: int) -> Interval:
+    """Return the interval of the share `hits / of` (Wilson 1927); [0, 1] if `of` is 0."""
     if of == 0:
         return 0.0, 1.0
     share, square = hits / of, Z * Z
@@ -20,16 +21,16 @@ def wilson(hits: int, of: int) -> Interval:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def of_mean(values: Sequence[float]) -> Interval:
-    """Return the 95 % interval of a mean, by the normal approximation; everything for fewer than two values."""
+def mean_interval(values: Sequence[float]) -> Interval:
+    """Return the interval of a mean, by the normal approximation; unbounded for fewer than two values."""
     if len(values) < 2:
         return -math.inf, math.inf
     half = Z * stdev(values) / math.sqrt(len(values))
     return fmean(values) - half, fmean(values) + half
 
 
-def of_ratio(above: Sequence[float], below: Sequence[float]) -> Interval:
-    """Return the 95 % interval of sum(above) / sum(below), paired, by the delta method; everything if it has none."""
+def ratio_interval(above: Sequence[float], below: Sequence[float]) -> Interval:
+    """Return the interval of sum(above) / sum(below) for paired values, by the delta method; [0, inf] if undefined."""
     total = sum(below)
     if total == 0 or len(below) < 2:
         return 0.0, math.inf

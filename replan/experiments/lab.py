@@ -1,7 +1,7 @@
-"""The laboratory: plays a run of the pure machine with the simulated author, without actors, journal or clock.
+"""Simulates a run of the planning machine with the simulated author, without actors, journal or clock.
 
-Time is a number. The work that is open is done in the order in which it would be finished, as the shell would do it; so
-a run comes out as it would there.
+Time is a number. Replies are delivered in the order of their simulated times, as they would be in a real run, so both
+have the same events.
 """
 
 import heapq
@@ -12,7 +12,7 @@ from functools import cached_property
 from actors.config.model_spec import Simulated
 from actors.config.step_guards import guard_for
 from actors.config.workflow import FREE_GENERATORS
-from actors.guards.port import AnyGuard
+from actors.guards.port import AnyGuard, GuardFactory
 from actors.handlers.actors import Registry
 from actors.handlers.generators import model_request
 from actors.handlers.templates import TemplateSelectorGenerator
@@ -27,7 +27,7 @@ from actors.run.waits import WaitRequested
 from actors.simulated.author import answer
 from actors.simulated.model import address
 from actors.simulated.profile import Profile
-from actors.simulated.verdict_filter import Lens
+from actors.simulated.verdict_filter import VerdictFilter
 from actors.values.findings import Verdict
 from runtime.core.ledger import Limits
 from runtime.core.machine import Machine, Refused, Work, settle
@@ -35,41 +35,47 @@ from runtime.core.messages import Woken
 from runtime.models.port import Fault
 
 START = 0.0
-"""When a simulated run begins, in seconds since 1970."""
+"""The time at which a simulated run begins, in UTC seconds since 1970."""
 MACHINE: Machine[PlanningState, PlanningEvent, PlanningMessage] = PlanningMachine()
 
 
 @dataclass(frozen=True)
-class Bench:
-    """One way to plan, ready to be tried: the pinned configuration, and the hands that do its work."""
+class LabSetup:
+    """The configuration of simulated runs."""
 
     pinned: RunConfig
+    """The configuration that the run pins."""
     limits: Limits
+    """The limits of the run."""
     profile: Profile
+    """The profile of the simulated author."""
     registry: Registry = field(default_factory=Registry)
-    lens: Lens | None = None
+    """The known guards and generators."""
+    verdict_filter: VerdictFilter | None = None
+    """A change of the verdicts of plan guards; its seed is replaced by that of the trial."""
 
     @cached_property
-    def text(self) -> str:
-        """The configuration as a run starts with it."""
+    def pinned_text(self) -> str:
+        """The configuration as JSON text."""
         return self.pinned.model_dump_json()
 
     def guards(self, seed: int) -> Mapping[str, AnyGuard]:
-        """Return the guard of each step, as seen through the lens of this seed."""
-        return self._plain_guards if self.lens is None else self._made(replace(self.lens, seed=seed))
+        """Return the guard of each step for a trial with this seed."""
+        if self.verdict_filter is None:
+            return self._unfiltered_guards
+        return self._guards(replace(self.verdict_filter, seed=seed).apply(self.registry.guards))
 
     @cached_property
-    def _plain_guards(self) -> Mapping[str, AnyGuard]:
-        return self._made(None)
+    def _unfiltered_guards(self) -> Mapping[str, AnyGuard]:
+        return self._guards(self.registry.guards)
 
-    def _made(self, lens: Lens | None) -> Mapping[str, AnyGuard]:
-        workflow, known = self.pinned.workflow, self.registry.guards
-        seen = known if lens is None else lens.over(known)
-        return {step: guard_for(workflow, step, seen) for step in workflow.action_pairs}
+    def _guards(self, factories: Mapping[str, GuardFactory]) -> Mapping[str, AnyGuard]:
+        workflow = self.pinned.workflow
+        return {step: guard_for(workflow, step, factories) for step in workflow.action_pairs}
 
     @cached_property
     def selectors(self) -> Mapping[str, TemplateSelectorGenerator]:
-        """The template selector of each step that has one."""
+        """The template selectors, by step."""
         folder, pairs = self.registry.templates, self.pinned.workflow.action_pairs
         return {
             step: TemplateSelectorGenerator(folder, pair.generator_config)
@@ -78,10 +84,10 @@ class Bench:
         }
 
 
-def play(bench: Bench, problem: str, seed: int) -> tuple[PlanningState, list[PlanningEvent]]:
-    """Play a run to its end, or to where only a person could go on; return its last state and all events."""
-    hands = _Hands(bench, seed, bench.guards(seed), address(Simulated(bench.profile.name, seed)))
-    first = MACHINE.accept(MACHINE.initial(), Begin(START, "lab", problem, bench.text, bench.limits))
+def simulate_run(setup: LabSetup, problem: str, seed: int) -> tuple[PlanningState, list[PlanningEvent]]:
+    """Simulate a run until it ends or waits for a person; return its last state and all events."""
+    worker = _Worker(setup, seed, setup.guards(seed), address(Simulated(setup.profile.name, seed)))
+    first = MACHINE.accept(MACHINE.initial(), Begin(START, "lab", problem, setup.pinned_text, setup.limits))
     assert first is not None
     assert not isinstance(first, Refused)
     state, events = settle(MACHINE, MACHINE.initial(), first)
@@ -93,10 +99,10 @@ def play(bench: Bench, problem: str, seed: int) -> tuple[PlanningState, list[Pla
         for request_id, work in open_work.items():
             if request_id not in started:
                 started.add(request_id)
-                message = hands.message(state, work, now)
+                message = worker.message(state, work, now)
                 if message is not None:
                     heapq.heappush(queue, (message.at, len(started), request_id, message))
-        while queue and queue[0][2] not in open_work:  # Withdrawn: the shell would have cancelled it.
+        while queue and queue[0][2] not in open_work:  # Withdrawn: the supervisor would have cancelled it.
             heapq.heappop(queue)
         if not queue:
             break
@@ -109,16 +115,17 @@ def play(bench: Bench, problem: str, seed: int) -> tuple[PlanningState, list[Pla
 
 
 @dataclass(frozen=True, slots=True)
-class _Hands:
-    """Who does the work of one run."""
+class _Worker:
+    """Does the work that the actors would do in a real run."""
 
-    bench: Bench
+    setup: LabSetup
     seed: int
     guards: Mapping[str, AnyGuard]
-    name: str
+    model: str
+    """The name of the simulated model, as after `--model`."""
 
     def message(self, state: PlanningState, work: Work, now: float) -> PlanningMessage | None:
-        """Return the message that will answer a piece of work, with its time; None for what only a person answers."""
+        """Return the message that answers a piece of work, with its time; None if only a person can answer it."""
         match work.request:
             case GenerationRequested() | ClassificationRequested():
                 brief = MACHINE.brief(state, work)
@@ -128,7 +135,7 @@ class _Hands:
                 brief = MACHINE.brief(state, work)
                 assert isinstance(brief, JudgementBrief)
                 verdict = self.guards[request.step](brief.artifact, brief.context)
-                assert isinstance(verdict, Verdict)  # A guard that waits for something has no place in a simulation.
+                assert isinstance(verdict, Verdict)  # Async guards cannot be simulated.
                 return Judged(request.request_id, now, 0.0, verdict)
             case WaitRequested() as request:
                 return Woken(request.request_id, request.until)
@@ -137,9 +144,9 @@ class _Hands:
 
     def _generated(self, brief: GenerationBrief, now: float) -> PlanningMessage:
         request_id, step = brief.request.request_id, brief.request.purpose
-        if step in self.bench.selectors:
-            return Generated(request_id, now, 0.0, self.bench.selectors[step].reply(brief))
-        reply, seconds = answer(self.bench.profile, self.seed, model_request(brief), self.name)
+        if step in self.setup.selectors:
+            return Generated(request_id, now, 0.0, self.setup.selectors[step].reply(brief))
+        reply, seconds = answer(self.setup.profile, self.seed, model_request(brief), self.model)
         if isinstance(reply, Fault):
             return Faulted(request_id, now + seconds, seconds, reply)
         return Generated(request_id, now + seconds, seconds, reply)

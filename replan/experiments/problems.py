@@ -1,4 +1,4 @@
-"""The problems of an experiment: out of single files, folders, and files with one per line."""
+"""Reads the problems of an experiment: files with one problem each, `.jsonl` files with one per line, and folders."""
 
 import json
 from collections.abc import Iterator
@@ -12,48 +12,51 @@ from runtime.core.errors import UsageProblem
 
 TEXT_SUFFIXES = (".md", ".txt")
 _ID, _TEXT, _CATEGORY = ("id", "problem_id"), ("problem", "statement"), ("category", "type_hint")
-"""The keys of a line: its own name, its text, and what kind of problem it is."""
+"""The keys of a line's name, text and category; the first that is present counts."""
 _SKIP = "--skip-broken leaves it out"
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem: the name that the tables use, its text, and its category (may be empty)."""
+    """A problem of an experiment."""
 
     name: str
+    """The name in the tables."""
     text: str
+    """The text."""
     category: str = ""
+    """The category; may be empty."""
 
 
 def read_problems(
-    named: tuple[str, ...], document: Document, *, skip_broken: bool = False
+    names: tuple[str, ...], document: Document, *, skip_broken: bool = False
 ) -> tuple[list[Problem], list[str]]:
-    """Return the problems that a file names, and a notice for each that was left out.
+    """Return the problems in the files and folders of these names, and a notice for each that was left out.
 
     Raises:
-        UsageProblem: one cannot be read or is broken, with its line; two have the same name; there is none.
+        UsageProblem: a problem cannot be read or is invalid, with its line; two have the same name; there is none.
     """
-    folder, found, notices = Path(document.source).parent, dict[str, Problem](), list[str]()
-    for place, name in enumerate(named):
+    folder, problems, notices = Path(document.source).parent, dict[str, Problem](), list[str]()
+    for number, name in enumerate(names):
         path = folder / name
         if not path.exists():
-            raise document.problem(f"no such file {str(path)!r}", ("problems", place))
-        for where, problem in _problems(path):
+            raise document.problem(f"no such file {str(path)!r}", ("problems", number))
+        for place, problem in _problems(path):
             if isinstance(problem, UsageProblem):
                 if not skip_broken:
-                    raise UsageProblem(problem.cause, place=where, hint=problem.hint or _SKIP)
-                notices.append(f"left out: {where}: {problem.cause}")
-            elif problem.name in found:
-                raise UsageProblem(f"a second problem is named {problem.name!r}", place=where)
+                    raise UsageProblem(problem.cause, place=place, hint=problem.hint or _SKIP)
+                notices.append(f"left out: {place}: {problem.cause}")
+            elif problem.name in problems:
+                raise UsageProblem(f"a second problem is named {problem.name!r}", place=place)
             else:
-                found[problem.name] = problem
-    if not found:
+                problems[problem.name] = problem
+    if not problems:
         raise document.problem("there is no problem", ("problems",), "name .md, .txt or .jsonl files, or folders")
-    return list(found.values()), notices
+    return list(problems.values()), notices
 
 
 def _problems(path: Path) -> Iterator[tuple[str, Problem | UsageProblem]]:
-    """Yield each problem, or what is wrong with it, and its place."""
+    """Yield (place, problem) for each problem of a file or folder; an error stands for an invalid problem."""
     if path.is_dir():
         for inner in sorted(path.iterdir()):
             if inner.suffix in (*TEXT_SUFFIXES, ".jsonl"):
@@ -69,10 +72,10 @@ def _problems(path: Path) -> Iterator[tuple[str, Problem | UsageProblem]]:
         return
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
-            yield f"{path}:{number}", _of_line(line, number)
+            yield f"{path}:{number}", _parse_line(line, number)
 
 
-def _of_line(line: str, number: int) -> Problem | UsageProblem:
+def _parse_line(line: str, number: int) -> Problem | UsageProblem:
     try:
         value: Any = json.loads(line)
     except (ValueError, RecursionError):
@@ -92,6 +95,6 @@ def _first(value: dict[str, Any], keys: tuple[str, ...]) -> Any:
 def _checked(problem: Problem) -> Problem | UsageProblem:
     try:
         check_problem(problem.text)
-    except UsageProblem as wrong:
-        return UsageProblem(wrong.cause, hint=wrong.hint)
+    except UsageProblem as error:
+        return UsageProblem(error.cause, hint=error.hint)
     return problem

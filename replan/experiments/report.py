@@ -1,4 +1,7 @@
-"""The report of an experiment: CSV tables, SVG plots, and one static HTML page with both. Same data, same bytes."""
+"""Writes the report of an experiment: CSV tables, SVG plots, and a static HTML page with both.
+
+The same results give the same bytes.
+"""
 
 import csv
 import io
@@ -9,7 +12,7 @@ from pathlib import Path
 from string import Template
 
 from replan.experiments.definition import Experiment
-from replan.experiments.intervals import wilson
+from replan.experiments.intervals import wilson_interval
 from replan.experiments.plots import Point, curves, points
 from replan.experiments.results import Trial
 from replan.experiments.scorecard import Cell, Scorecard, Table, scorecard, success_by
@@ -24,18 +27,18 @@ CAPTIONS: Mapping[str, str] = {
     "steps": "Each step: epsilon is the share of its attempts that its guard accepts.",
     "rules": "Decisions by row of the policy.",
 }
-"""The tables in their order, and what each shows."""
+"""The captions of the tables, in their order."""
 
 PLOTS: Mapping[str, str] = {
     "success": "The share of trials that succeed within so many model calls; bands are 95 % intervals.",
     "calls": "How many model calls a success costs; an arm without one has no point. Bars are 95 % intervals.",
     "delta": "Success less that of the baseline, on the same problems and seeds. Bars are paired 95 % intervals.",
 }
-"""The plots in their order, and what each shows."""
+"""The captions of the plots, in their order."""
 
 
 def write_report(experiment: Experiment, trials: Sequence[Trial], planned: int, folder: Path) -> Scorecard:
-    """Write tables, plots and the page into a folder; return the scorecard."""
+    """Write tables, plots and the page into a folder; return the scorecard. `planned` is the number of all trials."""
     card = scorecard(trials, experiment.references(), experiment.budgets)
     plots = dict(_plots(experiment, card, trials))
     for name, table in card.tables.items():
@@ -47,7 +50,7 @@ def write_report(experiment: Experiment, trials: Sequence[Trial], planned: int, 
 
 
 def to_csv(table: Table) -> str:
-    """Return a table as CSV with a line of names; what is not known is an empty field."""
+    """Return a table as CSV with a header line; None is an empty field."""
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(table[0]) if table else [], lineterminator="\n")
     writer.writeheader()
@@ -56,34 +59,35 @@ def to_csv(table: Table) -> str:
 
 
 def _plots(experiment: Experiment, card: Scorecard, trials: Sequence[Trial]) -> Iterator[tuple[str, str]]:
-    """Yield the plots by the names of their files, each for one model, since arms are compared on the same one."""
+    """Yield (file name without suffix, SVG) of each plot; one set for each model, since arms are compared within it."""
     most = max((trial.calls for trial in trials), default=0)
     rows = {row["arm"]: row for row in card.tables["arms"]}
     several = len(experiment.models) > 1
     for place, model in enumerate(experiment.models, 1):
         arms = [arm for arm in experiment.arms() if arm.model == model and arm.name in rows]
         lines = {arm.label: _curve([trial for trial in trials if trial.arm == arm.name], most) for arm in arms}
-        found = [
-            {arm.label: _point(rows[arm.name], of) for arm in arms} for of in ("calls_per_success", "delta_success")
-        ]
-        calls, delta = ({label: point for label, point in one.items() if point} for one in found)
-        end, on = (f"_{place}", f", {model}") if several else ("", "")
-        yield f"success{end}", curves(f"Success against model calls{on}", lines, "model calls", "success")
-        yield f"calls{end}", points(f"Model calls per success{on}", calls, "calls, with 95 % intervals")
-        yield f"delta{end}", points(f"Success, difference to the baseline{on}", delta, "paired, with 95 % intervals")
+        calls, delta = (
+            {arm.label: point for arm in arms if (point := _point(rows[arm.name], column)) is not None}
+            for column in ("calls_per_success", "delta_success")
+        )
+        suffix, of_model = (f"_{place}", f", {model}") if several else ("", "")
+        yield f"success{suffix}", curves(f"Success against model calls{of_model}", lines, "model calls", "success")
+        yield f"calls{suffix}", points(f"Model calls per success{of_model}", calls, "calls, with 95 % intervals")
+        title = f"Success, difference to the baseline{of_model}"
+        yield f"delta{suffix}", points(title, delta, "paired, with 95 % intervals")
 
 
 def _curve(trials: Sequence[Trial], most: int) -> list[Point]:
-    """Return success by every number of calls; it stays level where no trial made more."""
-    found = []
+    """Return the success within 0 to `most` calls."""
+    curve = []
     for calls in range(most + 1):
         hits = success_by(trials, calls)
-        found.append(Point(hits / len(trials), *wilson(hits, len(trials)), x=float(calls)))
-    return found
+        curve.append(Point(hits / len(trials), *wilson_interval(hits, len(trials)), x=float(calls)))
+    return curve
 
 
 def _bounds(name: str) -> tuple[str, str]:
-    """Return the columns with the interval of a column."""
+    """Return the names of the columns with the interval of a column."""
     stem = "delta" if name == "delta_success" else name
     return f"{stem}_low", f"{stem}_high"
 
@@ -108,7 +112,7 @@ def _page(experiment: Experiment, card: Scorecard, plots: Mapping[str, str], don
         title=escape(experiment.name),
         description=escape(experiment.description),
         facts="<dl>"
-        + "".join(f"<dt>{escape(name)}</dt><dd>{escape(said)}</dd>" for name, said in facts.items())
+        + "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts.items())
         + "</dl>",
         plots="\n".join(_figure(f"{name}.svg", "plot", PLOTS[name.split("_")[0]], svg) for name, svg in plots.items()),
         tables="\n".join(_table(name, card.tables[name], caption) for name, caption in CAPTIONS.items()),
@@ -116,10 +120,10 @@ def _page(experiment: Experiment, card: Scorecard, plots: Mapping[str, str], don
 
 
 def _figure(file: str, kind: str, caption: str, inner: str) -> str:
-    """Return a captioned plot or table, which scrolls by itself on a narrow screen, also from the keyboard."""
-    said = f"<figcaption>{escape(caption)} ({file})</figcaption>"
+    """Return a plot or table with its caption, in a region that scrolls on a narrow screen, also by keyboard."""
+    caption_element = f"<figcaption>{escape(caption)} ({file})</figcaption>"
     region = f'<div class="wide" role="region" aria-label="{file}" tabindex="0">\n{inner}</div>'
-    return f'<figure class="{kind}">\n{said}\n{region}\n</figure>'
+    return f'<figure class="{kind}">\n{caption_element}\n{region}\n</figure>'
 
 
 def _table(name: str, table: Table, caption: str) -> str:
@@ -144,7 +148,7 @@ def _kind(value: Cell) -> str:
 
 
 def _short(value: Cell) -> str:
-    """Return a value for reading: numbers with three digits, or all before the point; the CSV files have the rest."""
+    """Return a value for the page: numbers with three significant digits, or all digits before the decimal point."""
     if isinstance(value, int | float):
         return f"{value:,.0f}" if value == int(value) or abs(value) >= 100 else f"{value:.3g}"
     return escape(value or "")

@@ -1,7 +1,7 @@
-"""The results of an experiment: one JSON object per line and trial, in the order of the trials.
+"""The results of an experiment: a file with one line of JSON per trial, in the order of the trials.
 
-The order makes a file that stops somewhere the beginning of the whole file, so an experiment that was killed goes on
-behind the last whole line and ends with the same bytes. `experiment.json` beside it says what was asked.
+An interrupted experiment has a prefix of the complete file. It continues after the last complete line, and the final
+file has the same bytes as that of an uninterrupted one. `experiment.json` beside it identifies the experiment.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,75 +21,99 @@ SCHEMA_VERSION: Literal[1] = 1
 
 
 class StepUse(Value):
-    """What one step came to in a trial: attempts, how many its guard accepted, calls, and seconds of generation."""
+    """The metrics of one step in a trial."""
 
     attempts: int = 0
+    """Attempts."""
     accepted: int = 0
+    """Attempts that the guard accepted."""
     calls: int = 0
+    """Model calls."""
     seconds: float = 0.0
+    """Seconds of generation."""
 
 
 class Trial(Value):
-    """One trial.
-
-    `passed` says that every guard passed; `solved` that the plan is right, which only a simulated world knows (else
-    None). `calls` counts model calls; `depths` has one entry per step back, the distance of the farthest target;
-    `rules` counts the policy's decisions by row; `aligned` says whether the last accepted strategy is the one for the
-    accepted problem type (None without either); `cause` is where a simulated problem is hard.
-    """
+    """The result of one trial."""
 
     arm: str
+    """The arm's name."""
     problem: str
+    """The problem's name."""
     seed: int
+    """The seed, or the number of the repetition with a real model."""
     category: str = ""
+    """The problem's category."""
     cause: str = ""
+    """The level at which a simulated problem is hard; empty with a real model."""
     outcome: str
+    """The outcome of the run, or `waiting` if it asked a question."""
     passed: bool
+    """Whether every guard passed."""
     solved: bool | None = None
+    """Whether the plan is right; None with a real model, as it is unknown there."""
     calls: int
+    """Model calls."""
     tokens: int
+    """Input and output tokens."""
     micro_usd: int | None
+    """The cost in millionths of a dollar; None if the price is unknown."""
     seconds: float
+    """Active time in seconds."""
     depths: tuple[int, ...] = ()
+    """For each replan, the distance over `requires` to its farthest target."""
     rules: Mapping[str, int] = Field(default_factory=dict)
+    """The number of the policy's decisions, by row."""
     aligned: bool | None = None
+    """Whether the accepted strategy is the one for the accepted problem type; None if either is missing."""
     steps: Mapping[str, StepUse] = Field(default_factory=dict)
+    """The metrics of each step."""
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """What names the trial."""
+        """The identity of the trial: arm, problem, seed."""
         return self.arm, self.problem, self.seed
 
 
 class Header(Value):
-    """What the results beside it are of: `definition` is a hash of all that the trials depend on."""
+    """The identity of the experiment that a folder of results belongs to."""
 
     schema_version: Literal[1] = SCHEMA_VERSION
+    """The version of the format."""
     release: str
+    """The release of this program."""
     name: str
+    """The experiment's name."""
     definition: str
+    """A hash of everything that the trials depend on."""
     trials: int
+    """The number of trials of the complete experiment."""
 
 
 def line_of(trial: Trial) -> bytes:
-    """Return a trial as its line."""
+    """Return the line of a trial in the file of results."""
     return orjson.dumps(trial.model_dump(mode="json"), option=orjson.OPT_APPEND_NEWLINE)
 
 
 def read_results(folder: Path) -> list[Trial]:
-    """Return the trials in a folder; a torn last line is none. Raises `UsageProblem` for one that is not ours."""
+    """Return the trials in a folder; an incomplete last line is ignored.
+
+    Raises:
+        UsageProblem: the file cannot be read, or a line is not a trial of this format.
+    """
     path = folder / RESULTS
     try:
         data = path.read_bytes()
     except OSError as error:
         raise UsageProblem(f"cannot be read: {error.strerror}", place=str(path)) from None
-    return [_trial(line, f"{path}:{number}") for number, line in enumerate(_whole_lines(data), 1)]
+    return [_trial(line, f"{path}:{number}") for number, line in enumerate(_complete_lines(data), 1)]
 
 
 def read_frame(folder: Path) -> Any:
-    """Return the trials as a pandas DataFrame, a row each; the columns of a step are named `STEP.attempts` and so on.
+    """Return the trials as a pandas DataFrame with one row each; a step's columns are named `STEP.attempts` and so on.
 
-    Raises `UsageProblem` when pandas is not installed (`pip install replan[experiments]`).
+    Raises:
+        UsageProblem: pandas is not installed (`pip install replan[experiments]`), or as `read_results`.
     """
     try:
         import pandas as pd  # type: ignore[import-untyped]  # noqa: PLC0415 - optional
@@ -106,8 +130,8 @@ def _columns(trial: Trial) -> Iterator[tuple[str, Any]]:
     yield from ((f"rule.{rule}", count) for rule, count in trial.rules.items())
 
 
-def _whole_lines(data: bytes) -> list[bytes]:
-    """Return the lines that were written to their end."""
+def _complete_lines(data: bytes) -> list[bytes]:
+    """Return the lines that end in a newline."""
     return data[: data.rfind(b"\n") + 1].splitlines()
 
 
@@ -120,48 +144,50 @@ def _trial(line: bytes, place: str) -> Trial:
 
 
 class Store:
-    """The folder that an experiment writes to."""
+    """The folder that an experiment writes its results to."""
 
     def __init__(self, folder: Path, header: Header) -> None:
         self.folder = folder
         self._header = header
 
     def begin(self, keys: Iterable[tuple[str, str, int]]) -> list[Trial]:
-        """Make the folder, or take up what it holds; return the trials that are done.
+        """Create the folder, or continue the results in it; return the finished trials.
+
+        `keys` are the keys of all trials, in their order.
 
         Raises:
-            UsageProblem: the folder holds the results of something else.
+            UsageProblem: the folder contains the results of another experiment.
         """
-        with self._writing():
+        with self._write_errors():
             self.folder.mkdir(parents=True, exist_ok=True)
-            return self._begun(keys)
+            return self._open(keys)
 
-    def _begun(self, keys: Iterable[tuple[str, str, int]]) -> list[Trial]:
+    def _open(self, keys: Iterable[tuple[str, str, int]]) -> list[Trial]:
         header, results = self.folder / HEADER, self.folder / RESULTS
         if not header.exists():
             if results.exists():
                 raise UsageProblem(f"has results, but no {HEADER}", place=str(self.folder), hint="name another --out")
-            _write_whole(header, self._header)
+            _write_atomically(header, self._header)
             results.touch()
             return []
         self._compare(header)
         results.touch()
-        done = read_results(self.folder)
-        for trial, key in zip(done, keys, strict=False):
+        trials = read_results(self.folder)
+        for trial, key in zip(trials, keys, strict=False):
             if trial.key != key:
                 raise UsageProblem("the trials are not in their order", place=str(results), hint="name another --out")
-        with results.open("r+b") as file:  # What was torn off in the middle of a line is written anew.
-            file.truncate(sum(len(line) + 1 for line in _whole_lines(results.read_bytes())))
-        return done
+        with results.open("r+b") as file:  # Remove an incomplete last line; its trial runs again.
+            file.truncate(sum(len(line) + 1 for line in _complete_lines(results.read_bytes())))
+        return trials
 
     def append(self, trial: Trial) -> None:
-        """Write a trial behind the others; it is on the disk when this returns."""
-        with self._writing(), (self.folder / RESULTS).open("ab") as file:
+        """Append a trial; it has been passed to the operating system when this returns."""
+        with self._write_errors(), (self.folder / RESULTS).open("ab") as file:
             file.write(line_of(trial))
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Say in one line that the folder takes no more; what it holds stays good."""
+    def _write_errors(self) -> Iterator[None]:
+        """Raise `UsageProblem` for an `OSError` of the block; results written before it stay valid."""
         try:
             yield
         except OSError as error:
@@ -171,20 +197,20 @@ class Store:
 
     def _compare(self, path: Path) -> None:
         try:
-            found = Header.model_validate_json(path.read_bytes())
+            header = Header.model_validate_json(path.read_bytes())
         except (OSError, ValidationError):
             hint = "name another folder with --out"
             raise UsageProblem("not the results of this release", place=str(path), hint=hint) from None
-        if found != self._header:
-            same = found.definition == self._header.definition and found.name == self._header.name
-            cause = f"made by release {found.release}" if same else "the results of another definition are here"
+        if header != self._header:
+            same = header.definition == self._header.definition and header.name == self._header.name
+            cause = f"made by release {header.release}" if same else "the results of another definition are here"
             raise UsageProblem(cause, place=str(path), hint="name another folder with --out, or delete this one")
 
 
-def _write_whole(path: Path, value: Value) -> None:
-    """Write a file so that it is there whole or not at all."""
-    beside = path.with_suffix(".part")
-    beside.write_bytes(
+def _write_atomically(path: Path, value: Value) -> None:
+    """Write a value as JSON to a temporary file, and rename that."""
+    temporary = path.with_suffix(".part")
+    temporary.write_bytes(
         orjson.dumps(value.model_dump(mode="json"), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     )
-    beside.replace(path)
+    temporary.replace(path)

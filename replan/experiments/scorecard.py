@@ -1,4 +1,4 @@
-"""The scorecard: what the trials say of each arm, as tables. Shares come with Wilson's 95 % interval."""
+"""The scorecard: the metrics of each arm over its trials, as tables. Shares have Wilson's 95 % interval."""
 
 import math
 from collections import Counter
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median, quantiles
 
-from replan.experiments.intervals import of_mean, of_ratio, wilson
+from replan.experiments.intervals import mean_interval, ratio_interval, wilson_interval
 from replan.experiments.results import StepUse, Trial
 from runtime.core.cost import MICRO
 
@@ -14,60 +14,62 @@ Cell = str | int | float | None
 Table = list[dict[str, Cell]]
 
 DIGITS = 4
-"""Decimals in the tables: more than any number of trials here supports."""
+"""Decimals in the tables, more than the number of trials supports."""
 
 
 @dataclass(frozen=True)
 class Scorecard:
-    """The tables by name, each a list of rows with the same columns."""
+    """The tables of an experiment."""
 
     tables: Mapping[str, Table]
+    """The tables by name, each a list of rows with the same columns."""
 
 
 def scorecard(trials: Sequence[Trial], references: Mapping[str, str], budgets: Sequence[int]) -> Scorecard:
-    """Return the tables of an experiment; `references` has the arms, and the one that each is compared with.
+    """Return the tables of an experiment.
 
-    An arm without trials has no rows.
+    `references` maps each arm to the one that it is compared with; `budgets` are the calls of the rows of the table
+    `budgets`. An arm without trials has no rows.
     """
     by_arm = {arm: [trial for trial in trials if trial.arm == arm] for arm in references}
-    by_arm = {arm: found for arm, found in by_arm.items() if found}
+    by_arm = {arm: results for arm, results in by_arm.items() if results}
     return Scorecard(
         {
-            "arms": [{"arm": arm, **_arm(found, by_arm.get(references[arm], []))} for arm, found in by_arm.items()],
-            "budgets": [row for arm, found in by_arm.items() for row in _budgets(arm, found, budgets)],
-            "causes": [row for arm, found in by_arm.items() for row in _groups(arm, found)],
-            "depths": [row for arm, found in by_arm.items() for row in _depths(arm, found)],
-            "steps": [row for arm, found in by_arm.items() for row in _steps(arm, found)],
-            "rules": [row for arm, found in by_arm.items() for row in _rules(arm, found)],
+            "arms": [{"arm": arm, **_arm(results, by_arm.get(references[arm], []))} for arm, results in by_arm.items()],
+            "budgets": [row for arm, results in by_arm.items() for row in _budgets(arm, results, budgets)],
+            "causes": [row for arm, results in by_arm.items() for row in _groups(arm, results)],
+            "depths": [row for arm, results in by_arm.items() for row in _depths(arm, results)],
+            "steps": [row for arm, results in by_arm.items() for row in _steps(arm, results)],
+            "rules": [row for arm, results in by_arm.items() for row in _rules(arm, results)],
         }
     )
 
 
-def good(trial: Trial) -> bool:
-    """Whether a trial counts as a success: the plan is right, or, where nobody knows, every guard passed it."""
+def is_success(trial: Trial) -> bool:
+    """Return whether a trial counts as a success: the plan is right, or, if that is unknown, every guard passed."""
     return trial.passed if trial.solved is None else trial.solved
 
 
 def group_of(trial: Trial) -> str:
-    """Return what trials are grouped by: where the problem is hard, else its category."""
+    """Return the group of a trial in the tables: the level at which the problem is hard, else its category."""
     return trial.cause or trial.category or "all"
 
 
 def success_by(trials: Sequence[Trial], calls: int) -> int:
-    """Return how many trials succeed within so many calls.
+    """Return the number of trials that succeed within this number of calls.
 
-    A search that does not look at its budget makes the same calls with a smaller one, so one experiment has the curve.
+    It equals the success with that budget for a search whose decisions do not depend on the budget.
     """
-    return sum(1 for trial in trials if good(trial) and trial.calls <= calls)
+    return sum(1 for trial in trials if is_success(trial) and trial.calls <= calls)
 
 
 def _arm(trials: Sequence[Trial], reference: Sequence[Trial]) -> dict[str, Cell]:
-    count, hits = len(trials), sum(map(good, trials))
-    calls, wins = [float(trial.calls) for trial in trials], [float(good(trial)) for trial in trials]
+    count, hits = len(trials), sum(map(is_success, trials))
+    calls, successes = [float(trial.calls) for trial in trials], [float(is_success(trial)) for trial in trials]
     usd = [trial.micro_usd / MICRO for trial in trials if trial.micro_usd is not None]
     seconds = [trial.seconds for trial in trials]
     aligned = [trial.aligned for trial in trials if trial.aligned is not None]
-    low, high = of_ratio(calls, wins)
+    low, high = ratio_interval(calls, successes)
     return {
         "trials": count,
         **_share("guard_pass", sum(trial.passed for trial in trials), count),
@@ -88,13 +90,13 @@ def _arm(trials: Sequence[Trial], reference: Sequence[Trial]) -> dict[str, Cell]
 
 
 def _delta(trials: Sequence[Trial], reference: Sequence[Trial]) -> dict[str, Cell]:
-    """Compare with the baseline on the same problems and seeds: the difference of success."""
+    """Return the mean difference of success to the baseline, over trials with the same problem and seed."""
     others = {trial.key[1:]: trial for trial in reference}
     pairs = [(trial, others[trial.key[1:]]) for trial in trials if trial.key[1:] in others]
-    differences = [float(good(mine)) - float(good(other)) for mine, other in pairs]
+    differences = [float(is_success(trial)) - float(is_success(other)) for trial, other in pairs]
     if not differences:
         return {"delta_success": None, "delta_low": None, "delta_high": None}
-    low, high = of_mean(differences)
+    low, high = mean_interval(differences)
     return {"delta_success": _round(fmean(differences)), "delta_low": _round(low), "delta_high": _round(high)}
 
 
@@ -107,16 +109,16 @@ def _budgets(arm: str, trials: Sequence[Trial], budgets: Sequence[int]) -> Table
 def _groups(arm: str, trials: Sequence[Trial]) -> Table:
     rows: Table = []
     for group in sorted({group_of(trial) for trial in trials}):
-        mine = [trial for trial in trials if group_of(trial) == group]
-        hits, calls = sum(map(good, mine)), [float(trial.calls) for trial in mine]
-        low, high = of_ratio(calls, [float(good(trial)) for trial in mine])
+        members = [trial for trial in trials if group_of(trial) == group]
+        hits, calls = sum(map(is_success, members)), [float(trial.calls) for trial in members]
+        low, high = ratio_interval(calls, [float(is_success(trial)) for trial in members])
         rows.append(
             {
                 "arm": arm,
                 "group": group,
-                "trials": len(mine),
-                **_share("guard_pass", sum(trial.passed for trial in mine), len(mine)),
-                **_share("success", hits, len(mine)),
+                "trials": len(members),
+                **_share("guard_pass", sum(trial.passed for trial in members), len(members)),
+                **_share("success", hits, len(members)),
                 "calls_mean": _round(fmean(calls)),
                 "calls_per_success": _round(sum(calls) / hits) if hits else None,
                 "calls_per_success_low": _round(low) if hits else None,
@@ -127,28 +129,28 @@ def _groups(arm: str, trials: Sequence[Trial]) -> Table:
 
 
 def _depths(arm: str, trials: Sequence[Trial]) -> Table:
-    """Count the steps back by how far they went, for each group."""
+    """Count the replans by the distance of their farthest target, for each group."""
     rows: Table = []
     for group in sorted({group_of(trial) for trial in trials}):
-        mine = [trial for trial in trials if group_of(trial) == group]
-        found = Counter(depth for trial in mine for depth in trial.depths)
-        total = sum(found.values())
+        members = [trial for trial in trials if group_of(trial) == group]
+        counts = Counter(depth for trial in members for depth in trial.depths)
+        total = sum(counts.values())
         rows += [
             {
                 "arm": arm,
                 "group": group,
                 "depth": depth,
-                "steps_back": found[depth],
-                "share": _round(found[depth] / total),
-                "per_trial": _round(found[depth] / len(mine)),
+                "steps_back": counts[depth],
+                "share": _round(counts[depth] / total),
+                "per_trial": _round(counts[depth] / len(members)),
             }
-            for depth in sorted(found)
+            for depth in sorted(counts)
         ]
     return rows
 
 
 def _steps(arm: str, trials: Sequence[Trial]) -> Table:
-    """Count what each step came to; epsilon is the share of its attempts that its guard accepts."""
+    """Sum up the metrics of each step; epsilon is the share of its attempts that its guard accepts."""
     rows: Table = []
     for step in dict.fromkeys(step for trial in trials for step in trial.steps):
         uses = [trial.steps[step] for trial in trials if step in trial.steps]
@@ -167,12 +169,12 @@ def _steps(arm: str, trials: Sequence[Trial]) -> Table:
 
 
 def _rules(arm: str, trials: Sequence[Trial]) -> Table:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for trial in trials:
-        found.update(trial.rules)
+        counts.update(trial.rules)
     return [
         {"arm": arm, "rule": rule, "decisions": count, "per_trial": _round(count / len(trials))}
-        for rule, count in sorted(found.items())
+        for rule, count in sorted(counts.items())
     ]
 
 
@@ -181,7 +183,7 @@ def _total(uses: Sequence[StepUse], of: Callable[[StepUse], float]) -> float:
 
 
 def _share(name: str, hits: int, of: int) -> dict[str, Cell]:
-    low, high = wilson(hits, of)
+    low, high = wilson_interval(hits, of)
     share = _round(hits / of) if of else None
     return {name: share, f"{name}_low": _round(low), f"{name}_high": _round(high)}
 

@@ -40,12 +40,12 @@ from runtime.core.events import Codec, Record
 from runtime.core.machine import Refused, fold
 from runtime.core.messages import Crashed, Mailed, Parking
 from runtime.drive.actor import Actor
-from runtime.drive.changes import News
-from runtime.drive.offline import record
+from runtime.drive.changes import ChangeSignal
+from runtime.drive.offline import append_one
 from runtime.drive.options import Ending, LeaseTerms, Stop
 from runtime.drive.supervisor import Supervisor
 from runtime.host.hook import Hook
-from runtime.host.wakeup import WakeSockets
+from runtime.host.wakeup import NoWakeUp, WakeUp
 from runtime.journal.port import Journal, Posted, RunFilter, RunRow
 from runtime.logs import log
 from runtime.logs.redact import Redactor, secrets_in
@@ -76,12 +76,12 @@ class DriveOptions:
     """How a run is driven, as `runtime.drive.supervisor.Supervisor` takes it."""
 
     stop: Stop | None = None
-    """The wish to stop; None where nobody can stop it."""
+    """The request to stop; None where nobody can stop it."""
     on_record: OnRecord | None = None
     """Gets every record with the state after it."""
     notice: Notice = ignore
     """Gets a line when something outside holds the run up."""
-    news: News | None = None
+    changed: ChangeSignal | None = None
     """Wakes the driver when there may be mail; None polls the journal."""
     rest_after: float | None = None
     """The seconds of waiting for a clock after which a host takes the run back; None in the foreground."""
@@ -105,7 +105,7 @@ class Engine:
     machine: PlanningMachine = field(default_factory=PlanningMachine)
     threads: bool = True
     turns: CallLimiter = field(default_factory=CallLimiter)
-    bells: WakeSockets = field(default_factory=WakeSockets)
+    wakeup: WakeUp = field(default_factory=NoWakeUp)
     hook: Hook = field(default_factory=Hook)
     models: Shared | None = None
 
@@ -113,20 +113,20 @@ class Engine:
         """Write a new run down, for a host to drive, and wake the hosts; the run is durable when this returns."""
         name = run or new_run_id()
         await self.journal.create(name, job.title)
-        await record(self.machine, self.journal, name, _lease(), self._first(name, job))
-        self.bells.ring()
+        await append_one(self.machine, self.journal, name, _lease(), self._first(name, job))
+        self.wakeup.wake()
         return name
 
     async def record_crash(self, run: str, error: Exception) -> None:
         """Record that a bug of its driver has ended a run that nobody drives any more."""
         line = f"driver: {type(error).__name__}: {error}".splitlines()[0]
         why = Redactor(secrets_in(self.environment)).text(line)
-        await record(self.machine, self.journal, run, _lease(), Crashed("", self.clock.now(), why))
+        await append_one(self.machine, self.journal, run, _lease(), Crashed("", self.clock.now(), why))
 
     async def record_undrivable(self, run: str, problem: ReplanError) -> None:
         """Record why a run that nobody drives cannot be driven here, once, for whoever waits for it."""
         why = Redactor(secrets_in(self.environment)).text(f"the host cannot drive it: {problem}")[:WHY_MAX]
-        await record(self.machine, self.journal, run, _lease(), Parking(self.clock.now(), handover=True, why=why))
+        await append_one(self.machine, self.journal, run, _lease(), Parking(self.clock.now(), handover=True, why=why))
 
     async def begin(self, job: RunRequest, options: DriveOptions = DETACHED, *, run: str | None = None) -> Result:
         """Admit a new run and drive it to its end, a question, or a stop.
@@ -182,7 +182,7 @@ class Engine:
 
     async def hosted(self) -> bool:
         """Tell whether a host serves this home now. Asking wakes nobody."""
-        return self.bells.count() > 0
+        return bool(await self.journal.hosts(dead=is_dead))
 
     async def state_with_inbox(self, run: str) -> PlanningState:
         """Return a run's state with all that lies in its inbox taken in, as facts alone: nothing follows from them yet.
@@ -256,7 +256,7 @@ class Engine:
     async def _post_and_wake(self, posting: Awaitable[P]) -> P:
         """Post a message, and wake the hosts: a run that waits for it goes on at once."""
         posted = await posting
-        self.bells.ring()
+        self.wakeup.wake()
         return posted
 
     async def finish_cancelled(self, run: str) -> Result:
@@ -306,7 +306,7 @@ class Engine:
         await self._cancel_children(supervisor.state)
         return result_of(run, supervisor.state, _STATUS[ending])
 
-    def _actors(self, pinned: RunConfig, model: Any, options: DriveOptions) -> list[Actor[Any]]:
+    def _actors(self, pinned: RunConfig, model: Any, options: DriveOptions) -> list[Actor[Any, Any]]:
         provider = provider_of(pinned.model, self.environment)
         turn = nullcontext if provider is None else self.turns.of_run(provider)
         drive = partial(self._child, model, DriveOptions(stop=options.stop))
@@ -351,20 +351,19 @@ class Engine:
             log.get_logger("run").warning("children.kept", run_id=state.run.run_id, reason=str(error))
 
     def _supervisor(
-        self, run: str, actors: Sequence[Actor[Any]], options: DriveOptions
+        self, run: str, actors: Sequence[Actor[Any, Any]], options: DriveOptions
     ) -> Supervisor[PlanningState, PlanningEvent, Any]:
         return Supervisor(
             run,
             machine=self.machine,
             journal=self.journal,
             actors=actors,
-            clock=self.clock,
             lease=_lease(),
             stop=options.stop,
             on_record=options.on_record,
             trace=log_fields,
             notice=options.notice,
-            news=options.news,
+            changed=options.changed,
             rest_after=options.rest_after,
         )
 

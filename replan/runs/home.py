@@ -14,9 +14,8 @@ from replan.setup.settings import UserConfig, read_user_config
 from runtime.core.clock import Clock, SystemClock
 from runtime.host.hook import Hook
 from runtime.host.wakeup import WakeSockets
-from runtime.journal.memory import open_memory
-from runtime.journal.sqlite.journal import open_sqlite
 from runtime.models.limiter import CallLimiter
+from runtime.open_journal import open_journal
 
 
 @asynccontextmanager
@@ -39,8 +38,8 @@ async def open_home(
     time = clock or SystemClock()
     config = read_user_config(home.config) if config is None else config
     limits = config.host
-    opening = open_sqlite(home.journal, CODEC, time, budget=config.home_budget.budget)
-    async with opening if there else open_memory(CODEC, time) as journal:
+    url = f"sqlite:{home.journal}" if there else "memory:"
+    async with open_journal(url, CODEC, time, budget=config.home_budget.budget) as journal:
         yield Engine(
             journal=journal,
             registry=registry or installed(),
@@ -50,7 +49,7 @@ async def open_home(
             turns=CallLimiter(
                 limits.model_calls_max, limits.model_calls_max_by_provider, limits.model_calls_per_run_max
             ),
-            bells=WakeSockets(home.hosts),
+            wakeup=WakeSockets(home.hosts),
             hook=Hook(config.notify),
         )
 

@@ -12,8 +12,7 @@ from replan.runs.follow import Follower
 from replan.runs.prepare import RunRequest
 from replan.setup.command_name import program
 from replan.views.result import Result
-from runtime.core.error_groups import root_cause
-from runtime.core.errors import Held
+from runtime.core.errors import Held, root_cause
 from runtime.core.events import Record
 from runtime.drive.options import Stop
 
@@ -93,13 +92,13 @@ class RunSession:
         self.following, self._insists, result = True, insist, None
         try:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(_cancel_at, stop.park, nursery.cancel_scope)
+                nursery.start_soon(_cancel_at, stop.requested, nursery.cancel_scope)
                 nursery.start_soon(self._warn_if_idle)
                 result = await self._follower.follow(insist=insist)
                 nursery.cancel_scope.cancel()
         except BaseExceptionGroup as group:
             raise root_cause(group) from group
-        if result is None and stop.park.is_set():
+        if result is None and stop.requested.is_set():
             return await self._engine.result(self._run)
         if result is None:
             reason = "the host cannot drive it" if await self._engine.hosted() else "the host has left"

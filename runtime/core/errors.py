@@ -176,3 +176,26 @@ class MachineRunsAway(Bug):
     def __init__(self, limit: int) -> None:
         self.limit = limit
         super().__init__(f"a machine made {limit} decisions without coming to rest")
+
+
+def root_cause(error: BaseException) -> BaseException:
+    """Return the one error of a group that is worth reporting; an error that is no group is its own root cause.
+
+    A run lost to another driver comes first, then our own errors, then any other; among equals, the first one. A
+    cancellation comes last: it would hide why things were cancelled.
+    """
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    return min(map(root_cause, error.exceptions), key=_rank)
+
+
+def _rank(error: BaseException) -> int:
+    match error:
+        case Fenced():
+            return 0
+        case ReplanError():
+            return 1
+        case Exception() | KeyboardInterrupt() | SystemExit() | GeneratorExit():
+            return 2
+        case _:
+            return 3  # The cancellation of an async library, whichever it is.

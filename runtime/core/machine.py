@@ -28,20 +28,20 @@ class Refused:
 
 
 class Work(NamedTuple):
-    """A piece of work that a state has outstanding.
-
-    `request_id` names it within the run; `address` is the mailbox that takes it; `request` is the event that asked for
-    it; `repeatable` says that doing it twice costs nothing and harms nothing (a pure guard), so that a crashed actor
-    may simply do it again; `passive` that it only watches the clock while a person is waited for (a deadline), so that
-    it alone is no reason to keep a process; `until` that it waits for a time and for nothing else (UTC seconds).
-    """
+    """A piece of work that a state has outstanding."""
 
     request_id: str
+    """Its name within the run."""
     address: str
+    """The mailbox that takes it."""
     request: Any
+    """The event that asked for it."""
     repeatable: bool = False
-    passive: bool = False
+    """Whether doing it twice costs nothing and harms nothing (a pure guard), so that a crashed actor may repeat it."""
+    keeps_no_process: bool = False
+    """Whether it only waits for a time while the run waits for a person (a deadline): no reason to keep a process."""
     until: float | None = None
+    """The time that it waits for, where it does nothing else (UTC seconds since 1970)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""How a driver hears that its run's inbox may hold something new: it looks by itself, or its host rings a bell."""
+"""How a driver learns that its run's inbox may have changed: it polls the journal, or its host wakes it."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -7,12 +7,12 @@ import trio
 
 from runtime.journal.port import Journal
 
-News = Callable[[], Awaitable[None]]
-"""Returns when it is worth reading the inbox; what comes while nobody waits is told at the next call."""
+ChangeSignal = Callable[[], Awaitable[None]]
+"""Returns when the inbox may have changed since the last call."""
 
 
 class Polling:
-    """Looks every so many seconds whether anything was committed. For a driver that is alone in its process."""
+    """Asks the journal at an interval whether anything was committed. For a driver that is alone in its process."""
 
     def __init__(self, journal: Journal[Any], seconds: float) -> None:
         self._journal, self._seconds, self._version = journal, seconds, -1
@@ -27,17 +27,17 @@ class Polling:
                 return
 
 
-class Bell:
-    """Rung by whoever looks after many runs, so that a thousand of them need not look for themselves."""
+class WakeSignal:
+    """Set by a host for one of its runs, so that a thousand runs need not poll."""
 
     def __init__(self) -> None:
-        self._rung = trio.Event()
+        self._event = trio.Event()
 
-    def ring(self) -> None:
-        """Say that there may be something new."""
-        self._rung.set()
+    def wake(self) -> None:
+        """End the current wait, or the next one."""
+        self._event.set()
 
     async def __call__(self) -> None:
-        """Return once the bell was rung since the last call."""
-        await self._rung.wait()
-        self._rung = trio.Event()
+        """Return once `wake` was called since the last return."""
+        await self._event.wait()
+        self._event = trio.Event()

@@ -1,45 +1,44 @@
-"""A driver's hold on a run: claimed, renewed while it lasts, made sure of before anything is paid for, released."""
+"""A driver's lease of a run: claimed, renewed while the run is driven, verified before each paid call, released."""
 
 from typing import Any
 
 import trio
 
-from runtime.core.clock import Clock
 from runtime.core.crash_points import reached
 from runtime.core.errors import JournalError
 from runtime.drive.options import LeaseTerms
 from runtime.journal.port import Journal
 from runtime.logs import log
 
-AGAIN_SECONDS = 1.0
-"""How long a call waits before it asks again whose the run is, where the journal could not say."""
+RETRY_SECONDS = 1.0
+"""The pause between two tries to renew a lease that may be over, where the journal cannot be written."""
 
 
 class LeaseKeeper:
-    """One driver's lease of one run, under an epoch. A journal that is in trouble for a while does not end it."""
+    """One driver's lease of one run, under an epoch. A journal that fails for a while does not end it."""
 
-    def __init__(self, journal: Journal[Any], run: str, lease: LeaseTerms, clock: Clock) -> None:
-        self._journal, self._run, self._lease, self._clock = journal, run, lease, clock
+    def __init__(self, journal: Journal[Any], run: str, terms: LeaseTerms) -> None:
+        self._journal, self._run, self._terms = journal, run, terms
         self.epoch = 0
         self._end = (0.0, 0.0)
 
     async def claim(self) -> None:
         """Take the run. Raises `RunNotFound`, `KindUnknown`, `Held`."""
         end = self._end_from_now()
-        self.epoch = await claim(self._journal, self._run, self._lease)
+        self.epoch = await claim(self._journal, self._run, self._terms)
         self._end = end
 
-    async def keep(self) -> None:
-        """Renew the lease for as long as this is let run. Raises `Fenced` if another driver has taken over."""
+    async def renew_forever(self) -> None:
+        """Renew the lease until this is cancelled. Raises `Fenced` if another driver has taken over."""
         while True:
-            await trio.sleep(self._lease.ttl / 3)
+            await trio.sleep(self._terms.ttl / 3)
             reached("renew.before")
-            await self._renewed()  # If not, it may be the next time; until then others may take the run.
+            await self._renewed()  # If that fails, it is tried again; until then others may take the run.
 
     async def ensure_held(self) -> None:
-        """Return if the run is still this driver's, which it may not know after it has stood still. Raises `Fenced`."""
-        while self._may_be_over() and not await self._renewed():  # noqa: ASYNC110 - nobody tells
-            await trio.sleep(AGAIN_SECONDS)
+        """Return if the run is still this driver's: after a pause of the process it may not be. Raises `Fenced`."""
+        while self._may_be_over() and not await self._renewed():  # noqa: ASYNC110 - no event tells when it is possible
+            await trio.sleep(RETRY_SECONDS)
 
     async def release(self) -> None:
         """Give the run back, if it is still this driver's."""
@@ -48,7 +47,7 @@ class LeaseKeeper:
     async def _renewed(self) -> bool:
         end = self._end_from_now()
         try:
-            await self._journal.renew(self._run, self.epoch, self._lease.ttl)
+            await self._journal.renew(self._run, self.epoch, self._terms.ttl)
         except JournalError as error:
             if not error.passing:
                 raise
@@ -57,14 +56,15 @@ class LeaseKeeper:
         return True
 
     def _end_from_now(self) -> tuple[float, float]:
-        """Return when a lease that begins now ends: by trio's clock, and by the one that rivals go by.
+        """Return when a lease that begins now ends: by trio's clock and by the journal's.
 
-        The first goes on while a process is stopped and cannot be set, the second while the machine is suspended.
+        Trio's clock goes on while the process is stopped, and cannot be set. The journal's goes on while the machine is
+        suspended, and decides for other drivers.
         """
-        return trio.current_time() + self._lease.ttl, self._clock.now() + self._lease.ttl
+        return trio.current_time() + self._terms.ttl, self._journal.now() + self._terms.ttl
 
     def _may_be_over(self) -> bool:
-        return trio.current_time() > self._end[0] or self._clock.now() > self._end[1]
+        return trio.current_time() > self._end[0] or self._journal.now() > self._end[1]
 
 
 async def claim(journal: Journal[Any], run: str, terms: LeaseTerms) -> int:
@@ -73,7 +73,7 @@ async def claim(journal: Journal[Any], run: str, terms: LeaseTerms) -> int:
 
 
 async def release_quietly(journal: Journal[Any], run: str, epoch: int) -> None:
-    """Release a run. If that fails for a while the lease ends by itself, and what was written stands all the same."""
+    """Release a run. Where the journal fails for a while, the lease ends by itself; what was written stands."""
     try:
         await journal.release(run, epoch)
     except JournalError as error:

@@ -1,4 +1,4 @@
-"""Writing one fact into a run that nobody drives, and nothing that follows from it: an admission, or an epitaph."""
+"""Appends one event to a run that nobody drives: the start of a run, or the bug that ended it. Starts no work."""
 
 from typing import Any, TypeVar
 
@@ -15,13 +15,15 @@ E = TypeVar("E")
 M = TypeVar("M")
 
 
-async def record(machine: Machine[S, E, Any], journal: Journal[E], run: str, lease: LeaseTerms, message: Any) -> bool:
-    """Take a message into a run; return whether the machine took it. No work is handed out.
+async def append_one(
+    machine: Machine[S, E, Any], journal: Journal[E], run: str, terms: LeaseTerms, message: Any
+) -> bool:
+    """Append the event that the machine makes of a message; return False where it makes none.
 
     Raises `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged`, `StorageFull`.
     """
     with trio.CancelScope(shield=True):  # Else a lease could be taken and never given back.
-        epoch = await claim(journal, run, lease)
+        epoch = await claim(journal, run, terms)
         try:
             records = await journal.read(run)
             state = fold(machine, (record.event for record in records))
@@ -29,11 +31,11 @@ async def record(machine: Machine[S, E, Any], journal: Journal[E], run: str, lea
             if accepted is None or isinstance(accepted, Refused):
                 return False
             summary = machine.summary(machine.evolve(state, accepted))
-            written = await journal.append(
+            appended = await journal.append(
                 run, after=len(records), epoch=epoch, facts=[Fact(accepted)], summary=summary
             )
         finally:
             await release_quietly(journal, run, epoch)
-    for one in written:
-        log.log_record(one)
+    for record in appended:
+        log.log_record(record)
     return True

@@ -1,4 +1,4 @@
-"""What driving a run is arranged with: the lease that it is held under, the wish to stop, and how it ended."""
+"""The values that a run is driven with: the terms of its lease, the request to stop; and how driving it ended."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -13,8 +13,8 @@ class Ending(StrEnum):
     """How driving a run came to an end."""
 
     FINISHED = "finished"
-    WAITING = "waiting"  # only people can go on with it, or for a hosted run: a clock
-    PARKED = "parked"  # asked to stop
+    WAITING = "waiting"  # for a person, or, where a host wakes the run, for a time
+    PARKED = "parked"  # stopped on request
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class LeaseTerms:
     owner: str
     """The name of the driver's process."""
     ttl: float = 30.0
-    """The length of a lease, in seconds; it is renewed three times in that time."""
+    """The length of a lease in seconds; it is renewed after each third of it."""
     poll: float = 0.25
-    """The seconds between two looks into the inbox, where no host wakes the driver."""
+    """The seconds between two checks of the inbox, where no host wakes the driver."""
     dead: Dead = nobody
     """Tells whether another owner is certainly gone, so that nobody waits for the lease of a killed process."""
     kinds: Formats | None = None
@@ -35,11 +35,11 @@ class LeaseTerms:
 
 @dataclass
 class Stop:
-    """A wish to stop, set from outside: `park` waits for replies in flight, `now` cuts the wait short.
-
-    `handover`: the run goes on with whoever drives next, without a person's word.
-    """
+    """A request to stop, set from outside."""
 
     handover: bool = False
-    park: trio.Event = field(default_factory=trio.Event)
-    now: trio.Event = field(default_factory=trio.Event)
+    """Whether the next driver goes on with the run without being asked to by a person."""
+    requested: trio.Event = field(default_factory=trio.Event)
+    """Set: start nothing new, wait for replies in flight, and park the run."""
+    forced: trio.Event = field(default_factory=trio.Event)
+    """Set: do not wait for replies in flight either."""

@@ -1,4 +1,4 @@
-"""What is written of a batch of events where the home's budget for the day does not allow the whole of it. Pure."""
+"""The longest prefix of a batch of events that the daily budget allows, and the pause where it allows none. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,47 +14,55 @@ E = TypeVar("E")
 
 
 @dataclass(frozen=True, slots=True)
-class Part(Generic[S, E]):
-    """The beginning of a batch of events, the state after it, and what the event that follows would reserve."""
+class Prefix(Generic[S, E]):
+    """The first events of a batch."""
 
     state: S
+    """The state after them."""
     events: Sequence[E]
-    following: Amount
+    """The events."""
+    next_reservation: Amount
+    """What the event that follows would reserve; zero where none follows."""
 
 
-def parts(machine: Machine[S, E, Any], state: S, events: Sequence[E]) -> list[Part[S, E]]:
-    """Return the batch's beginnings that leave out its last reservation, its last two, and so on, down to none.
+def prefixes(machine: Machine[S, E, Any], state: S, events: Sequence[E]) -> list[Prefix[S, E]]:
+    """Return the prefixes of a batch without its last reservation, without its last two, and so on, down to none.
 
-    The first event is a fact, whatever it books, and stands in all of them. Each is a batch that the machine could have
-    made: what it would do next, it does when it next hears a message.
+    The first event is a fact, and stands in all of them. Each prefix is a batch that the machine could have made: what
+    is left out, it decides again when the next message arrives.
     """
-    found, state = [], machine.evolve(state, events[0])
+    shorter: list[Prefix[S, E]] = []
+    state = machine.evolve(state, events[0])
     for place, event in enumerate(events[1:], 1):
         after = machine.evolve(state, event)
         added = machine.summary(after).committed - machine.summary(state).committed
         if added.calls > 0 or added.micro_usd > 0:
-            found.append(Part(state, events[:place], added))
+            shorter.append(Prefix(state, events[:place], added))
         state = after
-    return found[::-1] or [Part(state, events, ZERO)]
+    return shorter[::-1] or [Prefix(state, events, ZERO)]
 
 
 @dataclass(frozen=True, slots=True)
-class Saving(Generic[S, E]):
-    """A part with nothing reserved, and that no more is asked for: until the next day, or (`for_good`) ever."""
+class Pause(Generic[S, E]):
+    """A prefix that reserves nothing, and the events by which the machine stops asking for work."""
 
     state: S
+    """The state after them."""
     events: Sequence[E]
+    """The events."""
     notice: str
+    """One line for whoever watches the run."""
     for_good: bool
+    """Whether no day's budget allows the next request, so that waiting is of no use."""
 
 
-def saving(machine: Machine[S, E, Any], free: Part[S, E], spent: HomeBudgetSpent, now: float) -> Saving[S, E]:
-    """Return what a machine does that is told to save. Raises the error where it does not know how to."""
-    never = spent.budget.outsized(free.following)
+def pause(machine: Machine[S, E, Any], free: Prefix[S, E], spent: HomeBudgetSpent, now: float) -> Pause[S, E]:
+    """Return what a machine does that hears that the budget is spent. Raises `spent` where it cannot pause."""
+    never = spent.budget.outsized(free.next_reservation)
     why = never or spent.why
     accepted = machine.accept(free.state, Overdrawn(now, spent.until, why, never=bool(never)))
     if accepted is None or isinstance(accepted, Refused):
         raise spent
     state, events = settle(machine, free.state, accepted)
     then = "ends" if spent.until is None else "is parked" if never else "waits for the next day"
-    return Saving(state, [*free.events, *events], f"{why}; the run {then}", bool(never))
+    return Pause(state, [*free.events, *events], f"{why}; the run {then}", bool(never))

@@ -1,134 +1,188 @@
-"""The host: drives the runs of one journal that nobody else drives, so many at a time. It knows nothing about planning.
+"""The host: drives the runs of one journal that no other process drives, up to a number at once.
 
-A run that only waits for people or for a clock holds no task and no memory here; the journal knows when it goes on.
-There is one watcher for all: it is rung by whoever posts a message, and looks by itself now and then. What it asks the
-journal (`due`) costs nothing for runs that wait. Several hosts may serve one journal: claims decide who drives.
+A run that only waits for people or for a time has no task and no memory here; the journal knows when it goes on. One
+watcher serves all runs: whoever posts a message wakes it, and it also polls. What it asks the journal (`due`) costs
+nothing for runs that wait. Several hosts may serve one journal: claims decide which one drives a run.
 """
 
+import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
 import trio
 
-from runtime.core.clock import Clock
 from runtime.core.errors import Bug, Fenced, Held, JournalDamaged, JournalError, JournalNewer, ReplanError
 from runtime.core.machine import Summary
-from runtime.drive.changes import Bell, News, Polling
+from runtime.drive.changes import ChangeSignal, Polling, WakeSignal
 from runtime.drive.options import Ending, Stop
+from runtime.host.notices import (
+    Failed,
+    Finished,
+    Left,
+    NotDrivable,
+    Notice,
+    Parked,
+    Ready,
+    Report,
+    Resting,
+    TakenUp,
+    Trouble,
+    Waiting,
+)
 from runtime.journal.kinds import Formats
 from runtime.journal.port import Dead, Journal
 from runtime.logs import log
 
-Drive = Callable[[str, Stop, News, Callable[[], None]], Awaitable[Ending]]
-"""Drives a run until it has finished, waits, or was parked; calls the last argument once the run is its own.
+Drive = Callable[[str, Stop, ChangeSignal, Callable[[], None]], Awaitable[Ending]]
+"""Drives a run until it has finished, waits, or was parked. Calls the last argument once the run is this host's.
 
-Where another host was faster and left nothing to do, it never is.
+Not called if another host finished the run in the meantime.
 """
-Bury = Callable[[str, Exception], Awaitable[object]]
-"""Records that a run was ended by a bug of its driver."""
-Tell = Callable[[str, str, str], None]
-"""Hears what happens: a word for it, the run (or nothing), and more about it."""
+RecordCrash = Callable[[str, Exception], Awaitable[object]]
+"""Records that a bug of its driver ended a run."""
 
 POLL_SECONDS = 0.25
-"""How often the host asks whether anything was committed, where nobody rings."""
+"""The interval at which the host asks whether anything was committed, where no one wakes it."""
 LOOK_SECONDS = 5.0
-"""How often it looks whatever it has heard: for drivers that have died, and clocks that were set."""
+"""The interval at which it asks what is due in any case: for drivers that have died, and for clocks that were set."""
 SHORTEST_SECONDS = 0.005
-"""The shortest wait for a clock: finer than that is not what a run is woken for."""
-AGAIN_SECONDS = 60.0
-"""How long a run that cannot be driven is left alone."""
-SOON_SECONDS = 1.0
-"""The same where the journal could not be read or written: that may be over soon. Doubles up to `AGAIN_SECONDS`."""
+"""The shortest wait for a time: no run needs to be woken more exactly."""
+PRESENCE_SECONDS = 30.0
+"""How long a host counts as present after it has announced itself, which it does after each third of it."""
+RETRY_SECONDS_MAX = 60.0
+"""The pause before a run that cannot be driven is tried again."""
+RETRY_SECONDS_FIRST = 1.0
+"""The first pause where the journal could not be read or written, which may soon pass; each further one doubles."""
 
 
 class Host:
-    """One host. `dead` tells which drivers are certainly gone; `runs_max` is how many runs are driven at once.
-
-    `kinds` are the kinds of runs, and their formats, that `drive` can drive; None for any.
-    """
+    """One host."""
 
     def __init__(
         self,
         journal: Journal[Any],
-        clock: Clock,
         *,
+        owner: str,
         drive: Drive,
-        record_crash: Bury,
+        record_crash: RecordCrash,
         dead: Dead,
-        tell: Tell,
+        report: Report,
         stop: Stop,
         runs_max: int,
         kinds: Formats | None = None,
     ) -> None:
-        self._journal, self._clock, self._dead = journal, clock, dead
-        self._drive, self._bury, self._tell = drive, record_crash, tell
-        self._stop, self._runs_max, self._kinds = stop, runs_max, kinds
-        self._active: dict[str, Bell] = {}
-        self._unable: dict[str, float] = {}  # Until when, in trio's time, which nobody can set.
-        self._pauses: dict[str, float] = {}
-        self._bell = Bell()
-        self._trouble = ""
+        """Take what the host needs.
 
-    def ring(self) -> None:
-        """Say that the journal is worth a look."""
-        self._bell.ring()
+        Args:
+            journal: the journal to serve.
+            owner: the name of this process, as in leases.
+            drive: drives one run.
+            record_crash: records that a bug of its driver ended a run.
+            dead: tells which owners of leases are certainly gone.
+            report: called with each notice.
+            stop: the request to stop.
+            runs_max: how many runs are driven at once.
+            kinds: the kinds of runs, and their formats, that `drive` can drive; None for any.
+        """
+        self._journal, self._owner, self._dead = journal, owner, dead
+        self._drive, self._record_crash, self._report = drive, record_crash, report
+        self._stop, self._runs_max, self._kinds = stop, runs_max, kinds
+        self._id = secrets.token_hex(8)
+        self._active: dict[str, WakeSignal] = {}
+        self._not_before: dict[str, float] = {}  # In trio's time, which cannot be set.
+        self._pauses: dict[str, float] = {}
+        self._signal = WakeSignal()
+        self._trouble: dict[str, str] = {}
+
+    def wake(self) -> None:
+        """Let the host look at the journal now."""
+        self._signal.wake()
 
     async def serve(self) -> None:
-        """Drive runs until a stop is wished for and every run is parked. Raises what makes the journal unreadable."""
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._watch)
-            nursery.start_soon(self._heed_stop)
-            while not self._stop.park.is_set():
-                following = await self._look(nursery)
-                with trio.move_on_after(self._patience(following)):
-                    await self._bell()
-            while self._active:
-                await self._bell()
-            nursery.cancel_scope.cancel()
+        """Drive runs until a stop is requested and every run is parked. Raises what makes the journal unreadable."""
+        await self._announce()
+        try:
+            self._report(Ready())
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._stay_present)
+                nursery.start_soon(self._poll)
+                nursery.start_soon(self._wake_at_stop)
+                while not self._stop.requested.is_set():
+                    next_time = await self._look(nursery)
+                    with trio.move_on_after(self._seconds_until(next_time)):
+                        await self._signal()
+                while self._active:
+                    await self._signal()
+                nursery.cancel_scope.cancel()
+        finally:
+            with trio.CancelScope(shield=True), suppress(JournalError):  # Else its presence ends by itself.
+                await self._journal.depart(self._id)
 
-    def _patience(self, following: float | None) -> float:
-        """Return the seconds until there is something to do that nobody rings for."""
-        waits = [LOOK_SECONDS, *(until - trio.current_time() for until in self._unable.values())]
-        if following is not None:
-            waits.append(following - self._clock.now())
+    def _seconds_until(self, next_time: float | None) -> float:
+        """Return how long the host may wait for a wake-up until it has to look again by itself."""
+        waits = [LOOK_SECONDS, *(time - trio.current_time() for time in self._not_before.values())]
+        if next_time is not None:
+            waits.append(next_time - self._journal.now())
         return max(SHORTEST_SECONDS, min(waits))
 
-    async def _watch(self) -> None:
+    async def _stay_present(self) -> None:
+        while True:
+            await trio.sleep(PRESENCE_SECONDS / 3)
+            await self._announce()
+
+    async def _announce(self) -> None:
+        try:
+            await self._journal.announce(self._id, self._owner, PRESENCE_SECONDS)
+        except (JournalDamaged, JournalNewer):
+            raise
+        except JournalError as error:
+            self._report_trouble("presence", error)
+        else:
+            self._trouble.pop("presence", None)
+
+    async def _poll(self) -> None:
         changed = Polling(self._journal, POLL_SECONDS)
         while True:
-            with suppress(JournalError):  # The look that follows meets it too, and knows what to do about it.
+            with suppress(JournalError):  # The look that follows meets it too, and handles it.
                 await changed()
-            self.ring()
+            self.wake()
 
-    async def _heed_stop(self) -> None:
-        await self._stop.park.wait()
-        self.ring()
+    async def _wake_at_stop(self) -> None:
+        await self._stop.requested.wait()
+        self.wake()
 
     async def _look(self, nursery: trio.Nursery) -> float | None:
-        """Take up what nobody drives, as far as there is room; ring for mail; return when to look again, if known."""
+        """Take up runs that no process drives, as far as there is room, and wake those with mail.
+
+        Return when the next run is due, by the journal's clock, if that is known.
+        """
         now = trio.current_time()
-        self._unable = {run: until for run, until in self._unable.items() if until > now}
+        self._not_before = {run: time for run, time in self._not_before.items() if time > now}
         room = self._runs_max - len(self._active)
         try:
-            # What was taken up a moment ago is not claimed yet, and counts as nobody's.
-            most = room + len(self._active) + len(self._unable)
+            # Runs that were taken up a moment ago are not claimed yet, and still count as due.
+            most = room + len(self._active) + len(self._not_before)
             due = await self._journal.due(most, dead=self._dead, kinds=self._kinds)
         except (JournalDamaged, JournalNewer):
             raise
         except JournalError as error:
-            if self._trouble != str(error):  # Once is enough, however often it is met.
-                self._tell("trouble", "", str(error))
-            self._trouble = str(error)
+            self._report_trouble("look", error)
             return None
-        self._trouble = ""
+        self._trouble.pop("look", None)
         for run in due.mail & self._active.keys():
-            self._active[run].ring()
-        for run in [run for run in due.runs if run not in self._active and run not in self._unable][:room]:
-            if not self._stop.park.is_set():
-                self._active[run] = Bell()
+            self._active[run].wake()
+        for run in [run for run in due.runs if run not in self._active and run not in self._not_before][:room]:
+            if not self._stop.requested.is_set():
+                self._active[run] = WakeSignal()
                 nursery.start_soon(self._host, run)
         return due.next
+
+    def _report_trouble(self, what: str, error: JournalError) -> None:
+        """Report an error of the journal, once for as long as it lasts."""
+        if self._trouble.get(what) != str(error):
+            self._report(Trouble("", str(error)))
+        self._trouble[what] = str(error)
 
     async def _host(self, run: str) -> None:
         taken = False
@@ -136,64 +190,66 @@ class Host:
         def take() -> None:
             nonlocal taken
             taken = True
-            self._tell("taken_up", run, "")
+            self._report(TakenUp(run))
 
         try:
             ending = await self._drive(run, self._stop, self._active[run], take)
             self._pauses.pop(run, None)
             if taken:
-                await self._tell_rest(run, ending)
+                await self._report_rest(run, ending)
         except (Held, Fenced):
-            if taken:  # Else another host was faster, and tells of it.
-                self._tell("left", run, "another process drives it")
+            if taken:  # Else another host was faster, and reports it.
+                self._report(Left(run))
         except Bug as error:
             await self._fail(run, error)
         except ReplanError as error:
-            self._leave_alone(run, error)
-            self._tell("not_here", run, str(error))
+            self._try_later(run, error)
+            self._report(NotDrivable(run, str(error)))
         except Exception as error:  # noqa: BLE001 - a bug ends its own run, and no other
             await self._fail(run, error)
         finally:
             del self._active[run]
-            self.ring()
+            self.wake()
 
-    async def _tell_rest(self, run: str, ending: Ending) -> None:
-        """Tell how a run rests. Where its row cannot be read, only the telling has failed."""
+    async def _report_rest(self, run: str, ending: Ending) -> None:
+        """Report how a run rests. Where its row cannot be read, only the report is lost."""
         try:
             summary = (await self._journal.row(run)).summary
         except JournalError as error:
-            self._tell("trouble", run, str(error))
+            self._report(Trouble(run, str(error)))
         else:
-            self._tell(*_rest(run, ending, summary))
+            self._report(_rest(run, ending, summary))
 
-    def _leave_alone(self, run: str, error: ReplanError) -> None:
+    def _try_later(self, run: str, error: ReplanError) -> None:
         """Set when the run is tried again: soon at first, where the journal may have been busy or out of reach."""
         passing = isinstance(error, JournalError) and error.passing
-        last = self._pauses.pop(run, SOON_SECONDS / 2)
-        pause = min(2 * last, AGAIN_SECONDS) if passing else AGAIN_SECONDS
+        last = self._pauses.pop(run, RETRY_SECONDS_FIRST / 2)
+        pause = min(2 * last, RETRY_SECONDS_MAX) if passing else RETRY_SECONDS_MAX
         if passing:
             self._pauses[run] = pause
-        self._unable[run] = trio.current_time() + pause
+        self._not_before[run] = trio.current_time() + pause
 
     async def _fail(self, run: str, error: Exception) -> None:
         log.get_logger("host").exception("run.crashed", run_id=run)
-        self._tell("failed", run, f"{type(error).__name__}: {error}")
+        self._report(Failed(run, f"{type(error).__name__}: {error}"))
         try:
-            await self._bury(run, error)
-        except ReplanError as reason:  # The lease of a driver that has died, or the journal: it will be possible.
-            self._leave_alone(run, reason)
-            self._tell("not_here", run, f"its end cannot be recorded: {reason}")
-        except Exception as again:  # noqa: BLE001 - not even its end can be written; nobody else shall suffer
-            self._unable[run] = float("inf")
-            self._tell("not_here", run, f"its end cannot be recorded: {type(again).__name__}: {again}")
+            await self._record_crash(run, error)
+        except ReplanError as reason:  # A dead driver's lease, or the journal: it will pass.
+            self._try_later(run, reason)
+            self._report(NotDrivable(run, f"its end cannot be recorded: {reason}"))
+        except Exception as second:  # noqa: BLE001 - not even its end can be recorded; no other run shall suffer
+            self._not_before[run] = float("inf")
+            self._report(NotDrivable(run, f"its end cannot be recorded: {type(second).__name__}: {second}"))
 
 
-def _rest(run: str, ending: Ending, summary: Summary) -> tuple[str, str, str]:
-    """Return what is told of a run that has come to rest."""
+def _rest(run: str, ending: Ending, summary: Summary) -> Notice:
+    """Return what is reported of a run that rests."""
     if ending is Ending.PARKED:
-        return "parked", run, summary.detail
-    if summary.status == "finished":
-        return "finished", run, summary.detail
-    if summary.status == "waiting":
-        return "waiting", run, summary.detail
-    return "resting", run, "" if summary.next_wake is None else f"{summary.next_wake:.0f}"
+        return Parked(run, summary.detail)
+    match summary.status:
+        case "finished":
+            return Finished(run, summary.detail)
+        case "waiting":
+            return Waiting(run, summary.detail)
+        case _:
+            return Resting(run, summary.next_wake)

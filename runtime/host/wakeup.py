@@ -1,18 +1,20 @@
-"""The bells of a home's hosts: one Unix socket for each, so that whoever writes to the journal can wake them at once.
+"""Waking hosts: the port, and the adapter that uses a Unix socket per host.
 
-A socket takes datagrams and looks at none of them: being rung says only that the journal is worth a look, and what is
-to be done stands there. So nothing that a stranger could send does any harm, and a lost ring costs one polling
-interval. The sockets lie in `hosts/` in the home, 0700, and are 0600 themselves. A socket that nobody listens to any
-more was left by a process that was killed; whoever finds it takes it away.
+A wake-up says only that the journal is worth a look; what is to be done is in the journal. So a lost wake-up costs one
+polling interval, and nothing that a stranger could send does any harm.
+
+The sockets are in `hosts/` in the home, 0700, and are 0600 themselves. They take datagrams and read none of them. A
+socket without a listener was left by a process that was killed; whoever finds it removes it.
 """
 
 import os
 import secrets
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import trio
 
@@ -23,27 +25,58 @@ PATH_BYTES_MAX = 100
 """The longest path that the system takes as a socket's name, less a little; Linux has a way around it."""
 
 
+class WakeUp(Protocol):
+    """How a process that has written to a journal wakes the hosts of that journal."""
+
+    def wake(self) -> None:
+        """Wake every host. Never blocks, and never fails: hosts also poll."""
+        ...
+
+    async def listen(
+        self, callback: Callable[[], object], *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Call `callback` at every wake-up until this is cancelled; a task to be started with `nursery.start`.
+
+        Raises `UsageProblem`, before it has started, where this process cannot be woken.
+        """
+        ...
+
+
+class NoWakeUp:
+    """Wakes nobody: hosts find out by polling."""
+
+    def wake(self) -> None:
+        """Do nothing."""
+
+    async def listen(
+        self,
+        callback: Callable[[], object],  # noqa: ARG002 - never called
+        *,
+        task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+    ) -> None:
+        """Wait until this is cancelled."""
+        task_status.started()
+        await trio.sleep_forever()
+
+
 @dataclass(frozen=True, slots=True)
 class WakeSockets:
-    """The bells of one home, `folder`; without a folder there are none."""
+    """The wake-up sockets of one home's hosts, in `folder`."""
 
-    folder: Path | None = None
+    folder: Path
 
-    def ring(self) -> int:
-        """Wake every host of the home; return how many there are. Never blocks, and never fails."""
-        return sum(map(_ring, self._sockets()))
+    def wake(self) -> None:
+        """Wake every host of the home. Never blocks, and never fails."""
+        for path in self._sockets():
+            _send(path)
 
-    def count(self) -> int:
-        """Return how many hosts serve the home, without waking one. Never blocks, and never fails."""
-        return sum(map(_is_open, self._sockets()))
+    async def listen(
+        self, callback: Callable[[], object], *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Open this host's wake-up socket and call `callback` at every datagram, until this is cancelled.
 
-    @asynccontextmanager
-    async def hung(self, heard: Callable[[], object], nursery: trio.Nursery) -> AsyncIterator[None]:
-        """Hang up a bell of one's own, and call `heard` whenever it is rung; a task for it runs in `nursery`.
-
-        Raises `UsageProblem` where no socket can be made.
+        Raises `UsageProblem`, before it has started, where no socket can be made.
         """
-        assert self.folder is not None
         prepare_folder(self.folder)
         path = self.folder / f"{os.getpid()}-{secrets.token_hex(4)}.sock"
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as raw:
@@ -52,57 +85,36 @@ class WakeSockets:
                     raw.bind(name)
                 path.chmod(FILE_MODE)
             except OSError as error:
-                hint = "a shorter REPLAN_HOME may help" if len(os.fsencode(path)) > PATH_BYTES_MAX else ""
+                hint = "a shorter path of the home may help" if len(os.fsencode(path)) > PATH_BYTES_MAX else ""
                 raise UsageProblem(f"no socket can be made here: {error}", place=str(path), hint=hint) from None
             try:
-                nursery.start_soon(_listen, trio.socket.from_stdlib_socket(raw), heard)
-                yield
+                receiver = trio.socket.from_stdlib_socket(raw)
+                task_status.started()
+                while True:
+                    await receiver.recv(1)
+                    callback()
             finally:
                 path.unlink(missing_ok=True)
 
     def _sockets(self) -> list[Path]:
-        if self.folder is None:
-            return []
         try:
             return sorted(path for path in self.folder.iterdir() if path.suffix == ".sock")
         except OSError:
             return []
 
 
-async def _listen(bell: trio.socket.SocketType, heard: Callable[[], object]) -> None:
-    with suppress(trio.ClosedResourceError):
-        while True:
-            await bell.recv(1)
-            heard()
-
-
-def _is_open(path: Path) -> bool:
-    """Tell whether a process listens at a socket. One that nobody listens at is removed."""
-    return _send(path, b"")
-
-
-def _ring(path: Path) -> bool:
-    return _send(path, b"\0")
-
-
-def _send(path: Path, data: bytes) -> bool:
-    """Connect to a socket, send data if there is any, and tell whether a process listens there."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as bell:
-        bell.setblocking(False)
+def _send(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        sender.setblocking(False)
         try:
             with _short(path) as name:
-                bell.connect(name)
-                if data:
-                    bell.send(data)
-        except BlockingIOError:
-            return True  # So many have rung already that the host is awake.
+                sender.connect(name)
+                sender.send(b"\0")
         except ConnectionRefusedError:
             with suppress(OSError):
                 path.unlink()
-            return False
         except OSError:
-            return False
-    return True
+            return  # Among others where its buffer is full: then the host has been woken already.
 
 
 @contextmanager

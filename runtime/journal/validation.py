@@ -3,22 +3,16 @@
 Every adapter asks here before it writes, so that nothing half-acceptable ever reaches a store.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from runtime.core.errors import JournalError, RunNotFound, UsageProblem
 from runtime.core.events import Codec
 from runtime.core.machine import Summary
+from runtime.core.names import KIND, RUN_ID
 from runtime.journal.port import Fact
 
 E = TypeVar("E")
-
-KIND = re.compile(r"[a-z][a-z0-9_]{0,63}")
-"""What a kind of runs may be called."""
-
-RUN_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-"""What a run may be called: safe as a file name, in a URL and in a request header."""
 
 FORMAT_MAX = 2**31 - 1
 """The highest format version that a store has to hold."""

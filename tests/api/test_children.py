@@ -151,7 +151,7 @@ async def test_a_parked_run_parks_its_child_and_both_go_on_where_they_were(journ
 
     def park(record, _):
         if isinstance(record.event, GenerationRequested) and record.event.step == "g_plan":
-            stop.park.set()
+            stop.requested.set()
 
     result = await home.engine.begin(home.job, DriveOptions(stop, park), run="top")
     child = child_run("top", "g_plan/v1.a1")

@@ -61,7 +61,7 @@ async def parked(one, work, after=2.0):
         @nursery.start_soon
         async def press():
             await trio.sleep(after)
-            stop.park.set()
+            stop.requested.set()
 
         result = await one.begin(work, DriveOptions(stop), run="first")
         nursery.cancel_scope.cancel()

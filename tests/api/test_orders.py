@@ -43,7 +43,7 @@ async def parked(home, run):
 
     def park(record, _):
         if isinstance(record.event, GenerationRequested) and record.event.step == "g_plan":
-            stop.park.set()
+            stop.requested.set()
 
     assert (await home.engine.begin(home.job, DriveOptions(stop, park), run=run)).status == "parked"
 

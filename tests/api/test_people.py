@@ -107,7 +107,7 @@ async def test_a_run_that_is_taken_and_left_while_it_is_about_to_be_driven_is_to
         loaded = await load(engine, run)
         if loaded[0].run.open_questions and faster and await engine.journal.inbox(run):
             stop = Stop()
-            stop.park.set()
+            stop.requested.set()
             faster.pop()
             await engine.resume(run, DriveOptions(stop))
         return loaded

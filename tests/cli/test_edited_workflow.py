@@ -1,6 +1,7 @@
 """A run goes on as it began, whatever has become of its workflow's files; a line says what differs, once."""
 
 import json
+from dataclasses import fields
 from functools import partial
 
 import pytest
@@ -124,11 +125,11 @@ def test_a_host_says_so_once_of_a_run_that_it_takes_up(replan, folder, waiting):
     told = trio.run(hosted, run)
     line = f"the run goes on as it began, though its workflow {folder / 'mine.yaml'} differs now: rmax"
     assert told == [
-        ("taken_up", ""),
+        ("taken_up",),
         ("edited", line),
         ("waiting", "q1"),
-        *[("taken_up", ""), ("waiting", "q1")],
-        *[("taken_up", ""), ("finished", "success")],
+        *[("taken_up",), ("waiting", "q1")],
+        *[("taken_up",), ("finished", "success")],
     ]
 
 
@@ -136,15 +137,15 @@ async def hosted(run):
     """Have a host take a run up with two notes and an answer; return what it tells."""
     told, stop = [], Stop(handover=True)
 
-    def tell(event, _, detail):
-        told.append((event, detail))
+    def report(notice):
+        told.append((notice.event, *[getattr(notice, field.name) for field in fields(notice) if field.name != "run"]))
 
     async def until(event, times=1):
-        while [one for one, _ in told].count(event) < times:  # noqa: ASYNC110 -- a host rings for nobody
+        while [one for one, *_ in told].count(event) < times:  # noqa: ASYNC110 -- a host rings for nobody
             await trio.sleep(0.01)
 
     async with open_home() as engine, trio.open_nursery() as nursery:
-        nursery.start_soon(partial(host, engine, runs_max=1, stop=stop, tell=tell))
+        nursery.start_soon(partial(host, engine, runs_max=1, stop=stop, report=report))
         await until("ready")
         await engine.tell(run, "It is urgent.")
         await until("waiting")
@@ -152,7 +153,7 @@ async def hosted(run):
         await until("waiting", 2)
         await engine.answer(f"{run}/q1", "3.12")
         await until("finished")
-        stop.park.set()
+        stop.requested.set()
     return told[1:]
 
 

@@ -4,12 +4,21 @@ import json
 import re
 
 import pytest
+import trio
 
+from replan.runs.home import open_home
+from runtime.process.identity import identity
 from tests.cli.cases import ANALYSIS, ASKING, PLAN
 from tests.cli.conftest import run_id
 
 NAMED = re.compile(r"([a-z]\w*)/v\d+\.a\d+(?:\.b(\d+))?")
 """A node, by itself or within the name of a request for it."""
+
+
+async def announce():
+    """Announce this process as a host of the home."""
+    async with open_home() as engine:
+        await engine.journal.announce("a host", identity(), 60.0)
 
 
 @pytest.fixture
@@ -50,8 +59,8 @@ def test_a_line_says_the_branch_that_a_record_is_about_as_a_whole(searched):
     assert isinstance(lines[-1]["branch"], int)
 
 
-def test_a_run_that_is_only_admitted_is_logged_too(replan, home, problem, monkeypatch):
-    monkeypatch.setattr("runtime.host.wakeup.WakeSockets.count", lambda _: 1)
+def test_a_run_that_is_only_admitted_is_logged_too(replan, home, problem):
+    trio.run(announce)
     assert replan("run", problem, "-m", "rules", "--detach").exit_code == 0
     (line,) = [json.loads(row) for row in (home / "log.jsonl").read_text().splitlines()]
     assert (line["event"], line["seq"]) == ("run_started", 1)

@@ -26,7 +26,7 @@ def validator(kind):
 
 
 @pytest.mark.parametrize("kind", SCHEMAS)
-def test_the_committed_schema_is_the_models(kind):
+def test_the_committed_schema_is_current(kind):
     """After a change to a model: `python -m replan.setup.config_schemas configs/schemas`."""
     assert (ROOT / "configs" / "schemas" / f"{kind}.schema.json").read_text() == schema_text(SCHEMAS[kind])
 

@@ -7,11 +7,15 @@ from pathlib import Path
 import pytest
 
 from tests.docs.blocks import FENCE, ROOT, pages
+from tests.shell.planted import BUGS
 
 LINK = re.compile(r"\[[^\]\n]*\]\((?P<target>[^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} (?P<text>.+)$", re.MULTILINE)
 NUMBERS = range(1, 138)
 """The numbers of all requirements, those included of which nothing is built yet."""
+PLANTED = 80
+"""How many bugs the promises, the changelog and the page about crash safety say are planted."""
+TOP = ("runtime", "actors", "replan")
 NOT_YET = [*range(48, 91), *range(118, 121)]
 
 
@@ -80,6 +84,21 @@ def test_every_meaning_is_of_something_and_everything_has_a_meaning():
         ("crash_points", GENERATE.LABELS),
     ):
         assert set(said[section]) == {str(one) for one in values}, section
+
+
+def test_the_pages_name_the_planted_bugs_of_the_tests():
+    """`docs/reference/meanings.yaml` lists them by class, in the order in which the tests have them."""
+    kinds = dict.fromkeys(bug.kind for bug in BUGS.values())
+    planted = {kind: [name for name in BUGS if BUGS[name].kind == kind] for kind in kinds}
+    assert GENERATE.read("meanings.yaml")["planted_bugs"] == planted
+    assert len(BUGS) == PLANTED
+
+
+def test_the_architecture_page_names_every_package():
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    packages = sorted(path.parent.relative_to(ROOT) for top in TOP for path in (ROOT / top).glob("*/__init__.py"))
+    assert len(packages) > 15
+    assert [f"{package}" for package in packages if f"`{package}/`" not in page] == []
 
 
 def test_every_requirement_is_there():

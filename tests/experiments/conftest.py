@@ -1,9 +1,9 @@
-"""What experiments are made of, in a folder of the test."""
+"""Fixtures that write and prepare a small experiment."""
 
 import pytest
 import yaml
 
-from replan.experiments.preparing import Place, prepare
+from replan.experiments.preparation import Installation, prepare
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
@@ -25,21 +25,21 @@ SMALL = {
 def write(tmp_path):
     """Write the small experiment with changes, and return its file."""
 
-    def written(**changes):
-        value = {key: one for key, one in {**SMALL, **changes}.items() if one is not None}
+    def write_file(**changes):
+        value = {key: item for key, item in {**SMALL, **changes}.items() if item is not None}
         path = tmp_path / "mine.yaml"
         path.write_text(yaml.safe_dump(value))
         return path
 
-    return written
+    return write_file
 
 
 @pytest.fixture
 def prepared(write):
     """Prepare the small experiment with changes."""
 
-    def ready(*, skip_broken=False, environment=None, **changes):
-        where = Place(registry({}, {}), data_root(), UserConfig(), environment or {}, 0.0)
-        return prepare(write(**changes), where, skip_broken=skip_broken)
+    def prepared_experiment(*, skip_broken=False, environment=None, **changes):
+        installation = Installation(registry({}, {}), data_root(), UserConfig(), environment or {}, 0.0)
+        return prepare(write(**changes), installation, skip_broken=skip_broken)
 
-    return ready
+    return prepared_experiment

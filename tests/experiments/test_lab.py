@@ -1,4 +1,4 @@
-"""The laboratory plays the pure machine as the shell would: the same trials end in the same way, attempt by attempt."""
+"""A simulated run has the same attempts, verdicts and costs as a real run with the simulated author."""
 
 from dataclasses import replace
 
@@ -6,8 +6,8 @@ import pytest
 
 from actors.config.model_spec import parse_model_spec
 from actors.simulated.model import load_profile
-from actors.simulated.verdict_filter import Lens
-from replan.experiments.lab import Bench, play
+from actors.simulated.verdict_filter import VerdictFilter
+from replan.experiments.lab import LabSetup, simulate_run
 from replan.runs.engine import CODEC, Engine
 from replan.runs.prepare import RunOptions, prepare_run
 from replan.setup.data_files import data_root
@@ -28,14 +28,14 @@ PIPELINES = (
     ("search", "best_of", {}),
 )
 TRIALS = 25
-"""Of each pipeline: 200 together."""
+"""Trials of each pipeline: 200 in total."""
 
 
-def bench(workflow, search, lens, seed, name="base"):
-    """Return a bench, the job that the shell would begin, and the registry that it would do so with."""
+def make_setup(workflow, search, filter_options, seed, name="base"):
+    """Return the setup of a simulated run, the request of the same real run, and the registry of the latter."""
     known, profile = registry({}, {}), load_profile(name, data_root())
     model = f"simulated:{name}?seed={seed}"
-    job = prepare_run(
+    request = prepare_run(
         PROBLEM,
         RunOptions(workflow=workflow, search=search),
         Choice(model, parse_model_spec(model)),
@@ -45,13 +45,13 @@ def bench(workflow, search, lens, seed, name="base"):
         environment={},
         now=0.0,
     )
-    through = Lens(profile, seed, **lens) if lens else None
-    seen = known if through is None else replace(known, guards=through.over(known.guards))
-    return Bench(job.pinned, job.limits, profile, known, through), job, seen
+    verdict_filter = VerdictFilter(profile, seed, **filter_options) if filter_options else None
+    filtered = known if verdict_filter is None else replace(known, guards=verdict_filter.apply(known.guards))
+    return LabSetup(request.pinned, request.limits, profile, known, verdict_filter), request, filtered
 
 
-def story(state):
-    """Return all that was attempted, and how it was judged and paid."""
+def summary(state):
+    """Return the outcome, the cost, and every attempt with its verdict and cost."""
     nodes = [(n.node, n.status, n.verdict, n.artifact and n.artifact.content, n.used) for n in state.nodes.values()]
     return (
         state.run.finished and state.run.finished.outcome,
@@ -60,27 +60,27 @@ def story(state):
     )
 
 
-@pytest.mark.parametrize(("workflow", "search", "lens"), PIPELINES)
-async def test_the_shell_ends_each_trial_as_the_laboratory_does(workflow, search, lens, autojump_clock):
+@pytest.mark.parametrize(("workflow", "search", "filter_options"), PIPELINES)
+async def test_a_real_run_and_its_simulation_have_the_same_attempts(workflow, search, filter_options, autojump_clock):
     async with open_memory(CODEC, TrioClock()) as journal:
         for seed in range(TRIALS):
-            ready, job, seen = bench(workflow, search, lens, seed)
-            engine = Engine(journal, seen, TrioClock(), threads=False, environment={})
-            await engine.begin(job, run=f"run-{seed}")
-            shell, _ = await engine.load(f"run-{seed}")
-            lab, _ = play(ready, PROBLEM, seed)
-            assert story(shell) == story(lab)
+            setup, request, filtered = make_setup(workflow, search, filter_options, seed)
+            engine = Engine(journal, filtered, TrioClock(), threads=False, environment={})
+            await engine.begin(request, run=f"run-{seed}")
+            real, _ = await engine.load(f"run-{seed}")
+            simulated, _ = simulate_run(setup, PROBLEM, seed)
+            assert summary(real) == summary(simulated)
 
 
-def test_the_same_trial_comes_out_the_same():
-    ready, *_ = bench("search", "depth_first", {}, 3)
-    assert play(ready, PROBLEM, 3) == play(ready, PROBLEM, 3)
+def test_a_simulated_run_is_repeatable():
+    setup, *_ = make_setup("search", "depth_first", {}, 3)
+    assert simulate_run(setup, PROBLEM, 3) == simulate_run(setup, PROBLEM, 3)
 
 
-def test_times_are_those_of_the_profile():
-    """Two steps that need nothing of each other are worked on side by side."""
-    ready, *_ = bench("option_b", None, {}, 1)
-    _, events = play(ready, PROBLEM, 1)
+def test_concurrent_steps_overlap_in_simulated_time():
+    """The analysis and the recon begin together; the plan begins after the slower one."""
+    setup, *_ = make_setup("option_b", None, {}, 1)
+    _, events = simulate_run(setup, PROBLEM, 1)
     elapsed = {event.node: (event.at, event.elapsed) for event in events if event.kind == "artifact_produced"}
     analysis, recon = elapsed["g_analysis/v1.a1"], elapsed["g_recon/v1.a1"]
     assert analysis[0] == analysis[1]

@@ -1,4 +1,4 @@
-"""The report is one static page, the same bytes for the same data, and every part of it can be read."""
+"""The report is a static page with tables and plots; the same results give the same bytes."""
 
 import csv
 import itertools
@@ -10,27 +10,27 @@ import pytest
 from replan.experiments.plots import Point, curves, points
 from replan.experiments.report import CAPTIONS, PAGE, PLOTS, to_csv, write_report
 from replan.experiments.results import Store
-from replan.experiments.running import run_simulated
+from replan.experiments.simulated_runner import run_simulated
 
 SVG = "{http://www.w3.org/2000/svg}"
 VOID = {"meta", "br", "link", "line", "circle", "polygon", "polyline"}
 
 
 class Page(HTMLParser):
-    """Checks that every element that is opened is closed, and remembers what was met."""
+    """Checks that every element that is opened is closed, and collects tags and links."""
 
     def __init__(self):
         super().__init__()
-        self.open, self.met, self.links = [], [], []
+        self.open, self.tags, self.links = [], [], []
 
     def handle_starttag(self, tag, attrs):
-        self.met.append(tag)
+        self.tags.append(tag)
         self.links += [value for name, value in attrs if name in ("src", "href")]
         if tag not in VOID:
             self.open.append(tag)
 
     def handle_startendtag(self, tag, attrs):
-        self.met.append(tag)
+        self.tags.append(tag)
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
@@ -39,10 +39,10 @@ class Page(HTMLParser):
 @pytest.fixture
 def reported(prepared, tmp_path):
     """Run the small experiment and write its report; return it with its folder."""
-    ready = prepared(description="Two <searches> & one problem.")
-    trials = run_simulated(ready, Store(tmp_path / "out", ready.header()), lambda done, of: None, 1)
-    write_report(ready.experiment, trials, len(trials), tmp_path / "out")
-    return ready.experiment, trials, tmp_path / "out"
+    experiment = prepared(description="Two <searches> & one problem.")
+    trials = run_simulated(experiment, Store(tmp_path / "out", experiment.header()), lambda done, of: None, 1)
+    write_report(experiment.experiment, trials, len(trials), tmp_path / "out")
+    return experiment.experiment, trials, tmp_path / "out"
 
 
 def test_the_same_data_give_the_same_bytes(reported, tmp_path):
@@ -55,27 +55,27 @@ def test_the_same_data_give_the_same_bytes(reported, tmp_path):
     assert all((again / name).read_bytes() == (folder / name).read_bytes() for name in names)
 
 
-def test_the_page_is_whole_and_needs_nothing_else(reported):
-    """No script, no font, no picture from elsewhere: it opens from a folder, and prints."""
+def test_the_page_is_complete_and_self_contained(reported):
+    """It has no script, font or picture from elsewhere, so it can be opened as a file and printed."""
     page = Page()
     page.feed((reported[2] / PAGE).read_text())
     assert page.open == []
     assert page.links == []
-    assert page.met.count("svg") == len(PLOTS)
-    assert page.met.count("table") == len(CAPTIONS)
-    assert page.met.count("figcaption") == page.met.count("figure") == len(PLOTS) + len(CAPTIONS)
-    assert "script" not in page.met
+    assert page.tags.count("svg") == len(PLOTS)
+    assert page.tags.count("table") == len(CAPTIONS)
+    assert page.tags.count("figcaption") == page.tags.count("figure") == len(PLOTS) + len(CAPTIONS)
+    assert "script" not in page.tags
     assert "@media print" in (reported[2] / PAGE).read_text()
 
 
-def test_names_from_a_file_are_text_on_the_page(reported):
+def test_names_from_a_file_are_escaped_on_the_page(reported):
     text = (reported[2] / PAGE).read_text()
     assert "Two &lt;searches&gt; &amp; one problem." in text
     assert "<searches>" not in text
 
 
-def test_an_interval_stands_in_the_cell_of_its_value(reported):
-    """Not in columns of its own: the widest table would not fit a screen or a sheet."""
+def test_an_interval_is_shown_in_the_cell_of_its_value(reported):
+    """Not in its own columns: the widest table would not fit a screen or a page."""
     experiment, trials, folder = reported
     card = write_report(experiment, trials, len(trials), folder)
     text = (folder / PAGE).read_text()
@@ -89,30 +89,30 @@ def test_an_interval_stands_in_the_cell_of_its_value(reported):
     assert f"<td>{row['success']:.3g} <small>{low} to {high}</small></td>" in text
 
 
-def test_each_model_has_plots_of_its_own(prepared, tmp_path):
-    """Arms are compared on the same model, and the lines of all at once cannot be told apart."""
-    ready = prepared(models=["simulated:base", "simulated:stepwise"], seeds={"first": 1000, "count": 1})
-    trials = run_simulated(ready, Store(tmp_path / "out", ready.header()), lambda done, of: None, 1)
-    write_report(ready.experiment, trials, len(trials), tmp_path / "out")
+def test_each_model_has_its_own_plots(prepared, tmp_path):
+    """Arms are compared on the same model, and a plot with the lines of all models is unreadable."""
+    experiment = prepared(models=["simulated:base", "simulated:stepwise"], seeds={"first": 1000, "count": 1})
+    trials = run_simulated(experiment, Store(tmp_path / "out", experiment.header()), lambda done, of: None, 1)
+    write_report(experiment.experiment, trials, len(trials), tmp_path / "out")
     for place, model in ((1, "simulated:base"), (2, "simulated:stepwise")):
-        drawn = [ET.fromstring((tmp_path / "out" / f"{name}_{place}.svg").read_text()) for name in PLOTS]
-        assert all(plot.findtext(f"{SVG}title").endswith(f", {model}") for plot in drawn)
-        assert {"search/depth_first", "search/blind"} <= {text.text for text in drawn[0].iter(f"{SVG}text")}
+        plots = [ET.fromstring((tmp_path / "out" / f"{name}_{place}.svg").read_text()) for name in PLOTS]
+        assert all(plot.findtext(f"{SVG}title").endswith(f", {model}") for plot in plots)
+        assert {"search/depth_first", "search/blind"} <= {text.text for text in plots[0].iter(f"{SVG}text")}
     assert len([*(tmp_path / "out").glob("*.svg")]) == 2 * len(PLOTS)
 
 
-def test_a_line_goes_on_to_its_name(reported):
-    """It stays level where no trial made more calls, so that every line ends at the same place."""
+def test_every_line_has_a_leader_to_its_name(reported):
+    """A line continues to the largest number of calls of any trial, so all lines end at the same x."""
     plot = ET.fromstring((reported[2] / "success.svg").read_text())
     lines = [line.get("points").split() for line in plot.iter(f"{SVG}polyline")]
-    drawn, keys = lines[: len(lines) // 2], lines[len(lines) // 2 :]
-    assert len({line[-1].split(",")[0] for line in drawn}) == 1
-    assert {key[0] for key in keys} == {line[-1] for line in drawn}
+    curve_lines, leaders = lines[: len(lines) // 2], lines[len(lines) // 2 :]
+    assert len({line[-1].split(",")[0] for line in curve_lines}) == 1
+    assert {leader[0] for leader in leaders} == {line[-1] for line in curve_lines}
 
 
 @pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("count", [2, 24, 60])
-def test_names_of_lines_neither_cover_each_other_nor_leave_the_plot(value, count):
+def test_names_of_lines_do_not_overlap_or_leave_the_plot(value, count):
     names = [f"arm_{n}" for n in range(count)]
     plot = ET.fromstring(curves("many", {name: [Point(value, value, value)] for name in names}, "x", "y"))
     places = sorted(float(text.get("y")) for text in plot.iter(f"{SVG}text") if text.text in names)
@@ -121,42 +121,42 @@ def test_names_of_lines_neither_cover_each_other_nor_leave_the_plot(value, count
 
 
 @pytest.mark.parametrize(("title", "name"), [("t", "a_long_name" * 8), ("Calls, a-model-of-a-certain-date" * 5, "n")])
-def test_a_long_name_and_a_long_title_have_room(title, name):
+def test_a_long_name_and_a_long_title_fit(title, name):
     for svg in (curves(title, {name: [Point(0.5, 0, 1)]}, "x", "y"), points(title, {name: Point(1, 0, 2)}, "x")):
         plot = ET.fromstring(svg)
-        for shown in (text for text in plot.iter(f"{SVG}text") if text.text in (title, name)):
-            x, width = float(shown.get("x")), float(plot.get("width"))
-            assert (x if shown.get("text-anchor") == "end" else width - x) > 6.9 * len(shown.text)
+        for element in (text for text in plot.iter(f"{SVG}text") if text.text in (title, name)):
+            x, width = float(element.get("x")), float(plot.get("width"))
+            assert (x if element.get("text-anchor") == "end" else width - x) > 6.9 * len(element.text)
 
 
-def test_an_interval_that_goes_on_beyond_the_plot_says_so():
+def test_an_interval_beyond_the_plot_has_an_arrow():
     assert "\u2192" in points("t", {"far": Point(2.0, 1.0, 1e6)}, "x")
     assert "\u2192" not in points("t", {"near": Point(2.0, 1.0, 3.0)}, "x")
 
 
-def test_lines_differ_without_their_colours():
-    """Print may be grey: neighbours have other dashes."""
+def test_lines_differ_in_their_dashes():
+    """For grey prints, neighbouring lines have different dashes."""
     plot = ET.fromstring(curves("t", {name: [Point(0.5, 0, 1)] for name in "abc"}, "x", "y"))
-    keys = [line.get("stroke-dasharray") for line in plot.iter(f"{SVG}polyline")]
-    assert len(set(keys[:3])) == 3
-    assert keys[:3] == keys[3:]
+    dashes = [line.get("stroke-dasharray") for line in plot.iter(f"{SVG}polyline")]
+    assert len(set(dashes[:3])) == 3
+    assert dashes[:3] == dashes[3:]
 
 
-def test_the_tables_are_csv_with_a_line_of_names(reported):
+def test_the_tables_are_csv_with_a_header(reported):
     with (reported[2] / "arms.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["arm"] for row in rows] == ["search/depth_first", "search/blind"]
     assert all(0 <= float(row["success_low"]) <= float(row["success"]) <= float(row["success_high"]) for row in rows)
 
 
-def test_every_plot_is_sound_svg_that_says_what_it_is(reported):
+def test_every_plot_is_valid_svg_with_a_title(reported):
     for name in ("success", "calls", "delta"):
         root = ET.fromstring((reported[2] / f"{name}.svg").read_text())
         assert root[0].tag.endswith("title")
         assert root[0].text
 
 
-def test_an_experiment_that_was_cut_short_says_so(reported, tmp_path):
+def test_the_report_of_an_incomplete_experiment_says_so(reported, tmp_path):
     experiment, trials, folder = reported
     write_report(experiment, trials[:3], 8, folder)
     assert "3 of 8: the budget is spent" in (folder / PAGE).read_text()
@@ -170,13 +170,13 @@ def test_an_empty_experiment_has_an_empty_report(reported):
     assert page.open == []
 
 
-def test_plots_take_what_no_measurement_should_bring():
+def test_plots_accept_extreme_values():
     ET.fromstring(curves("a < b", {"x": [Point(0.5, 0, 1)]}, "x", "y"))
     ET.fromstring(curves("nothing", {}, "x", "y"))
     ET.fromstring(points("nothing", {}, "x"))
     ET.fromstring(points("far", {"a": Point(1e9, 1.0, 1e12), "b": Point(0.0, -1.0, 0.0)}, "x"))
 
 
-def test_what_is_not_known_is_an_empty_field():
+def test_none_is_an_empty_field():
     assert to_csv([{"a": 1, "b": None}]) == "a,b\n1,\n"
     assert to_csv([]) == "\n"

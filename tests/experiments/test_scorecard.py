@@ -1,10 +1,10 @@
-"""The scorecard counts what it says, with intervals that hold."""
+"""The scorecard has the metrics of each arm, with their confidence intervals."""
 
 import math
 
 import pytest
 
-from replan.experiments.intervals import of_mean, of_ratio, wilson
+from replan.experiments.intervals import mean_interval, ratio_interval, wilson_interval
 from replan.experiments.results import StepUse, Trial
 from replan.experiments.scorecard import scorecard
 
@@ -33,7 +33,7 @@ def card(trials=TRIALS, budgets=(1, 5, 10, 20, 30)):
     return scorecard(trials, dict.fromkeys(["search", "base", "unused"], "base"), budgets).tables
 
 
-def test_the_arms_are_told_with_the_difference_to_the_named_baseline():
+def test_arms_have_the_difference_to_the_baseline():
     """S41: success, calls, backtrack rate, and the difference to a baseline."""
     search, base = card()["arms"]
     assert (search["arm"], search["trials"], search["success"]) == ("search", 10, 0.6)
@@ -47,14 +47,14 @@ def test_the_arms_are_told_with_the_difference_to_the_named_baseline():
     assert base["delta_success"] == 0
 
 
-def test_one_experiment_has_the_curve_of_success_by_budget():
+def test_success_is_shown_by_budget():
     """S42, S43: success within 1, 5, 10, 20 and 30 calls."""
     rows = [row for row in card()["budgets"] if row["arm"] == "search"]
     assert [row["calls"] for row in rows] == [1, 5, 10, 20, 30]
     assert [row["success"] for row in rows] == [0, 0.6, 0.6, 0.6, 0.6]
 
 
-def test_depth_is_told_by_category():
+def test_depths_are_shown_by_category():
     """S42, S44: how far back, for each group of problems."""
     rows = [row for row in card()["depths"] if row["arm"] == "search"]
     assert [(row["group"], row["depth"], row["steps_back"], row["share"]) for row in rows] == [
@@ -63,7 +63,7 @@ def test_depth_is_told_by_category():
     ]
 
 
-def test_groups_are_categories_where_no_cause_is_known():
+def test_groups_are_categories_if_no_cause_is_known():
     rows = card([trial(category="bug_fix"), trial(seed=1, category="feature"), trial(seed=2)])["causes"]
     assert [row["group"] for row in rows] == ["all", "bug_fix", "feature"]
 
@@ -78,12 +78,12 @@ def test_each_step_has_its_epsilon_calls_and_seconds():
     assert row["seconds_per_attempt"] == 1.5
 
 
-def test_what_a_guard_passes_and_what_is_right_are_told_apart_over_all_trials():
+def test_guard_pass_and_success_are_separate_columns():
     row = card([trial("search", n, solved=n < 2, passed=n < 5) for n in range(10)])["arms"][0]
     assert (row["guard_pass"], row["success"]) == (0.5, 0.2)
 
 
-def test_where_nobody_knows_what_is_right_the_guard_decides():
+def test_success_is_the_guards_verdict_if_correctness_is_unknown():
     row = card([trial(solved=None, passed=True), trial(seed=1, solved=None, passed=False)])["arms"][0]
     assert row["success"] == 0.5
 
@@ -102,15 +102,15 @@ def test_an_arm_without_a_success_has_no_calls_per_success():
     ("hits", "of", "low", "high"), [(0, 10, 0.0, 0.278), (5, 10, 0.237, 0.763), (10, 10, 0.722, 1.0)]
 )
 def test_wilsons_interval_has_its_published_values(hits, of, low, high):
-    assert wilson(hits, of) == pytest.approx((low, high), abs=0.001)
+    assert wilson_interval(hits, of) == pytest.approx((low, high), abs=0.001)
 
 
 def test_no_cases_leave_everything_open():
-    assert wilson(0, 0) == (0, 1)
-    assert of_mean([1.0]) == (-math.inf, math.inf)
-    assert of_ratio([1.0], [0.0]) == (0, math.inf)
+    assert wilson_interval(0, 0) == (0, 1)
+    assert mean_interval([1.0]) == (-math.inf, math.inf)
+    assert ratio_interval([1.0], [0.0]) == (0, math.inf)
 
 
 def test_the_interval_of_a_ratio_lies_around_it_and_narrows():
-    few, many = (of_ratio([4.0, 8.0] * n, [1.0, 1.0] * n) for n in (10, 1000))
+    few, many = (ratio_interval([4.0, 8.0] * n, [1.0, 1.0] * n) for n in (10, 1000))
     assert few[0] < many[0] < 6 < many[1] < few[1]

@@ -52,7 +52,6 @@ async def finished(guard, *, model=None, generators=None, **step):
             machine=PlanningMachine(),
             journal=journal,
             actors=actors_for(config, model or Author(), known, TrioClock(), threads=False),
-            clock=TrioClock(),
             lease=LeaseTerms("test"),
             on_record=lambda record, _: seen.append(record.event),
         )
@@ -165,7 +164,7 @@ async def test_calls_that_wait_in_a_mailbox_when_the_run_is_parked_are_not_sent_
 
     class Slow(Author):
         async def complete(self, request: ModelRequest) -> Reply:
-            stop.park.set()
+            stop.requested.set()
             await trio.sleep(1.0)
             return await super().complete(request)
 
@@ -179,7 +178,6 @@ async def test_calls_that_wait_in_a_mailbox_when_the_run_is_parked_are_not_sent_
             actors=actors_for(
                 config, author, Registry(guards={"toy": lambda _: prompt(GOOD)}), TrioClock(), threads=False
             ),
-            clock=TrioClock(),
             lease=LeaseTerms("test"),
             stop=stop,
         )

@@ -1,6 +1,7 @@
 """The stage of the host's tests: engines over one journal in memory, on trio's clock, and hosts that serve it."""
 
 from contextlib import asynccontextmanager
+from dataclasses import fields
 
 import trio
 
@@ -62,16 +63,17 @@ class Stage:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.serve, engine, stop, runs_max)
             yield stop
-            stop.park.set()
+            stop.requested.set()
 
     async def serve(self, engine, stop, runs_max=100):
         """Serve the home until the stop."""
 
-        def tell(*told):
-            self.told.append(told)
+        def report(notice):
+            details = [getattr(notice, field.name) for field in fields(notice) if field.name != "run"]
+            self.told.append((notice.event, getattr(notice, "run", ""), *(details or [""])))
             self.told_at.append(trio.current_time())
 
-        await host(engine, runs_max=runs_max, stop=stop, tell=tell)
+        await host(engine, runs_max=runs_max, stop=stop, report=report)
 
     def events(self, run):
         """Return what was told of a run."""

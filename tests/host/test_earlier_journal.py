@@ -53,7 +53,7 @@ async def begun(engine, stage):
         stage.reject.append("requirements.missing")
         await engine.begin(job("a", "b"), run=run)
     await engine.answer("asks/q1", "the version is 3.12")
-    await interrupted(engine, "parked", lambda stop, _: stop.park.set())
+    await interrupted(engine, "parked", lambda stop, _: stop.requested.set())
     await interrupted(engine, "going", lambda _, scope: scope.cancel())
     await engine.admit(job("a", "b"), run="admitted")
 

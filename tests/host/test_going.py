@@ -17,7 +17,7 @@ async def test_what_others_wrote_while_the_user_thought_is_told_before_the_run_g
         going = RunSession(engine, "first", lambda record, _: told.append((record, trio.current_time())))
         assert (await going.begin(job("a"), Stop())).status == "waiting"
         left = Stop()
-        left.park.set()
+        left.requested.set()
         await engine.resume("first", DriveOptions(left))
         await engine.answer("first/q1", "it is this")
         assert (await going.drive(Stop())).succeeded
@@ -49,5 +49,5 @@ async def test_whoever_follows_a_run_that_its_host_leaves_lying_is_told_after_a_
             await trio.sleep(TAKEN_UP_SECONDS - 1)
             assert notes == []
             await trio.sleep(2)
-            stop.park.set()
+            stop.requested.set()
     assert notes == ["the host has not taken the run up yet: it is busy; Ctrl-C leaves the run to it"]

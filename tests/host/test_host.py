@@ -152,7 +152,7 @@ async def test_a_run_that_its_user_parked_is_left_alone(autojump_clock):
             @nursery.start_soon
             async def press():
                 await trio.sleep(1)
-                stop.park.set()
+                stop.requested.set()
 
             await engine.begin(job("a", "b"), DriveOptions(stop), run="first")
         async with stage.hosting(engine):
@@ -169,8 +169,8 @@ async def test_a_second_wish_to_stop_waits_for_nothing(autojump_clock):
         async with stage.hosting(engine) as stop:
             await trio.sleep(1)
             before = trio.current_time()
-            stop.park.set()
-            stop.now.set()
+            stop.requested.set()
+            stop.forced.set()
         assert trio.current_time() - before < 1.0
     assert stage.events("first")[-1] == ("parked", "")
 
@@ -182,7 +182,7 @@ async def test_a_bug_of_the_driver_ends_its_own_run_and_no_other(autojump_clock)
 
         class Buggy(type(machine)):
             def outstanding(self, state):
-                if state.run == "bad":
+                if state.run is not None and state.run.run_id == "bad":
                     raise ZeroDivisionError("a bug")
                 return super().outstanding(state)
 
@@ -264,7 +264,7 @@ async def test_a_host_that_hears_too_late_of_a_run_that_rests_again_leaves_it_as
         await engine.admit(job("a"), run="first")
         if parked:
             stop = Stop()
-            stop.park.set()
+            stop.requested.set()
             await engine.resume("first", DriveOptions(stop))
         else:
             async with stage.hosting(engine):

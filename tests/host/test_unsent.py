@@ -83,7 +83,7 @@ async def test_a_call_that_was_not_sent_before_a_stop_is_given_back_at_once(
     async with stage.engine(turns=turns) as engine, trio.open_nursery() as nursery:
         nursery.start_soon(partial(engine.begin, work, DriveOptions(stop, hear), run="a"))
         await trio.sleep(5)
-        stop.park.set()
+        stop.requested.set()
     assert given_back == [(5, 1), (5, 0)][:back]
     assert trio.current_time() == until
 

@@ -253,7 +253,7 @@ async def test_a_second_stop_cancels_a_generator(generated, log):
         async with replan.start(PROBLEM, **generated(generator)) as run:
             await log.started.wait()
             run.park()
-            run.stop.now.set()
+            run.stop.forced.set()
             assert (await run.result()).status == "parked"
     assert log.events == ["cancelled"]
 

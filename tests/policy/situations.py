@@ -1,4 +1,4 @@
-"""Situations to decide in: the seeds' workflow, and how far a search in it has come."""
+"""Situations for `decide`: by default in the seeds' workflow, with any progress of the search."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ ROLES = {step: step for step in SEEDS.steps}
 
 
 def progress(graph, failed, *, attempt=1, visits=None):
-    """Return the progress at a step's rejection: all above accepted, in their first visit unless told otherwise."""
+    """Return the progress when a step is rejected: all steps above are accepted, with one visit or as in `visits`."""
     slots = {}
     for step in graph.steps:
         above = step in graph.above[failed]
@@ -34,7 +34,7 @@ def progress(graph, failed, *, attempt=1, visits=None):
 
 
 def situation(failed="plan", *, graph=SEEDS, attempt=1, visits=None, **changes):
-    """Return a situation with everything still allowed, but for the changes."""
+    """Return a situation in which every move is allowed, except for the changes."""
     return Situation(
         **{
             "graph": graph,
@@ -60,5 +60,5 @@ def failure(*codes, step="plan", where="", tags=(), fatal=False, severity="error
 
 
 def past(failed, up):
-    """Return an earlier failure that found the same."""
+    """Return an earlier failure with the same signature."""
     return Past(failed.step, signature(failed.verdict), up)

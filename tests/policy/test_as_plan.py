@@ -1,4 +1,4 @@
-"""The search policy as a contingent plan, proved by the plan guards, and compared with the search it stands for."""
+"""The search policy as a contingent plan: proved by the plan guards, and compared with the decisions of the policy."""
 
 import json
 
@@ -33,7 +33,7 @@ def judged(plan, **config):
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_the_policy_of_a_shipped_workflow_is_a_plan_that_the_strictest_guard_accepts(name):
-    """S46: no dead end, the invariants hold, and the goal or a person is in reach from everywhere."""
+    """S46: no dead end, the invariants hold, and the goal or a person is reachable from everywhere."""
     plan = as_plan(shipped(name))
     verdict = judged(plan)
     assert verdict.passed, verdict.findings
@@ -42,7 +42,7 @@ def test_the_policy_of_a_shipped_workflow_is_a_plan_that_the_strictest_guard_acc
 
 
 def test_the_plan_names_the_rows_that_lead_back():
-    """S46: the ways back of the seeds' plan step are those of the table."""
+    """S46: the backtracking steps of the seeds' plan step are those of the table."""
     names = {step["step_id"]: step["name"] for step in as_plan(pinned(SEEDS))["steps"]}
     assert "wrong_strategy" in names["g_plan.to.g_strategy"]
     assert "wrong_facts" in names["g_plan.to.g_recon"]
@@ -53,15 +53,15 @@ def test_the_plan_names_the_rows_that_lead_back():
 
 def test_attempts_are_retry_budgets_and_visits_are_steps():
     """S23: a non-leaf has a plan step per visit, a leaf has one."""
-    made = {step["step_id"]: step for step in as_plan(pinned(SEEDS))["steps"] if ".to." not in step["step_id"]}
+    steps = {step["step_id"]: step for step in as_plan(pinned(SEEDS))["steps"] if ".to." not in step["step_id"]}
     for step, settings in SEEDS.items():
-        visits = [name for name in made if name == step or (name.startswith(f"{step}.") and name[-1].isdigit())]
+        visits = [name for name in steps if name == step or (name.startswith(f"{step}.") and name[-1].isdigit())]
         assert len(visits) == 1 + settings.get("backtrack_budget", 0)
-        assert all(made[visit]["retry_budget"] == settings["rmax"] for visit in visits)
+        assert all(steps[visit]["retry_budget"] == settings["rmax"] for visit in visits)
 
 
 def test_a_policy_that_forgets_to_clear_what_builds_on_a_step_is_rejected():
-    """S5: the proof is worth something; the invariants notice an accepted plan on a strategy that is gone."""
+    """S5: the guard can reject: an invariant forbids an accepted plan whose strategy is unset."""
     plan = as_plan(pinned(SEEDS | {"g_late": {"requires": ["g_strategy"]}}))
     for step in plan["steps"]:
         if step["step_id"] == "g_plan.to.g_strategy":
@@ -77,7 +77,7 @@ def test_a_policy_that_asks_nobody_has_dead_ends():
 
 
 def test_every_decision_of_the_table_is_a_step_of_the_plan():
-    """S46: whatever the table decides about a rejection in the seeds' workflow, the plan has a step that does it."""
+    """S46: for each decision of the table in the seeds' workflow, the plan has a step that carries it out."""
     config = pinned(SEEDS)
     known = {step["step_id"] for step in as_plan(config)["steps"]}
     for step in SEEDS:
@@ -97,6 +97,6 @@ def test_steps_that_are_redone_together_are_one_way_back():
         "c": {"requires": ["a", "b"], "escalate_to": ["a", "b"]},
     }
     plan = as_plan(pinned(steps))
-    (together,) = (step for step in plan["steps"] if step["step_id"] == "c.to.a+b")
-    assert set(together["effects"]) == {"a: wanted", "b: wanted", "c: wanted"}
+    (backtrack,) = (step for step in plan["steps"] if step["step_id"] == "c.to.a+b")
+    assert set(backtrack["effects"]) == {"a: wanted", "b: wanted", "c: wanted"}
     assert judged(plan).passed

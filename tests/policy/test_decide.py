@@ -1,4 +1,4 @@
-"""`decide`: each row of the shipped table, escalation limits, and that there is always a legal decision."""
+"""`decide`: each row of the shipped table, the limits of escalation, and that every decision is legal."""
 
 from dataclasses import replace
 
@@ -50,29 +50,30 @@ TAGS = [
 ]
 
 
-def what(decision):
+def gist(decision):
+    """Return the level, the targets and the rule of a decision."""
     return decision.level, *decision.targets, decision.rule
 
 
 @pytest.mark.parametrize(("code", "level", "target", "rule"), TABLE, ids=[row[0] for row in TABLE])
 def test_each_code_goes_where_the_table_says(code, level, target, rule):
     """S12 to S21, S111 to S115: the rows of docs/reference/policy.md, where everything is still allowed."""
-    assert what(decide(failure(code), situation())) == (level, target, rule)
+    assert gist(decide(failure(code), situation())) == (level, target, rule)
 
 
 @pytest.mark.parametrize(("tag", "level", "target", "rule"), TAGS, ids=[row[0] for row in TAGS])
 def test_each_reason_tag_goes_where_the_table_says(tag, level, target, rule):
     """S108 to S115: a finding of any code that carries the tag."""
-    assert what(decide(failure("plugin.x", tags=[tag]), situation())) == (level, target, rule)
+    assert gist(decide(failure("plugin.x", tags=[tag]), situation())) == (level, target, rule)
 
 
 def test_a_fatal_verdict_without_findings_asks_the_user():
-    assert what(decide(failure(fatal=True), situation())) == (CLARIFY, "plan", "ask_the_user")
+    assert gist(decide(failure(fatal=True), situation())) == (CLARIFY, "plan", "ask_the_user")
 
 
 def test_a_rejection_without_findings_is_retried_and_never_silent():
     """S110: no code and no tag is the table's last row, which the decision names."""
-    assert what(decide(failure(), situation())) == (RETRY, "plan", "otherwise")
+    assert gist(decide(failure(), situation())) == (RETRY, "plan", "otherwise")
 
 
 def test_a_warning_decides_nothing():
@@ -95,18 +96,18 @@ def test_a_tool_is_retried_after_a_pause_that_doubles_and_ends():
 def test_a_retry_without_attempts_left_goes_one_up():
     """S7: the attempts of the deepest step are used up before an ancestor is redone."""
     decision = decide(failure("plan.cycle"), situation(attempt=3))
-    assert what(decision) == (PARTIAL, "strategy", "structure")
+    assert gist(decision) == (PARTIAL, "strategy", "structure")
     assert decision.wanted == ("plan",)
 
 
 def test_stagnation_goes_one_step_further_each_time_up_to_analysis():
     """S20, S103: strategy, recon, analysis, and analysis again."""
-    failed, history, seen = failure("plan.orphan_step"), [], []
+    failed, history, targets = failure("plan.orphan_step"), [], []
     for _ in range(5):
         decision = decide(failed, situation(history=tuple(history)))
-        seen.append(decision.targets[0])
-        history.append(past(failed, ["plan", "strategy", "recon", "analysis"].index(seen[-1])))
-    assert seen == ["plan", "strategy", "recon", "analysis", "analysis"]
+        targets.append(decision.targets[0])
+        history.append(past(failed, ["plan", "strategy", "recon", "analysis"].index(targets[-1])))
+    assert targets == ["plan", "strategy", "recon", "analysis", "analysis"]
 
 
 def test_stagnation_goes_on_from_where_the_last_failure_went():
@@ -140,31 +141,31 @@ def test_a_malformed_reply_never_stagnates():
 def test_stagnation_goes_where_the_workflow_says():
     """S103: `escalate_to` for any guard, `escalate_by_guard` for one; several targets are redone together."""
     failed = failure("plan.orphan_step")
-    settings_ = Escalation(escalate_to=("analysis", "recon"), escalate_by_guard={"odd": ("strategy",)})
-    decision = decide(failed, situation(history=(past(failed, 0),), escalation=settings_))
-    assert what(decision) == (PARTIAL, "analysis", "recon", "stagnation")
+    escalation = Escalation(escalate_to=("analysis", "recon"), escalate_by_guard={"odd": ("strategy",)})
+    decision = decide(failed, situation(history=(past(failed, 0),), escalation=escalation))
+    assert gist(decision) == (PARTIAL, "analysis", "recon", "stagnation")
     failed = failure("plan.orphan_step", guard="odd")
-    assert decide(failed, situation(history=(past(failed, 0),), escalation=settings_)).targets == ("strategy",)
+    assert decide(failed, situation(history=(past(failed, 0),), escalation=escalation)).targets == ("strategy",)
 
 
 def test_used_up_escalations_end_with_a_person():
-    """S104: with the failure's summary."""
+    """S104: the question contains the summary of the failure."""
     failed = failure("plan.dead_end")
     decision = decide(failed, situation(history=(past(failed, 1),), escalation=Escalation(e_max=1)))
-    assert what(decision) == (CLARIFY, "plan", "e_max")
+    assert gist(decision) == (CLARIFY, "plan", "e_max")
     assert "plan.dead_end" in summary(decision, failed.verdict)
 
 
 @pytest.mark.parametrize("code", ["plan.cycle", "plan.dead_end"])
-def test_e_max_holds_for_every_escalation_also_for_want_of_attempts(code):
+def test_e_max_limits_every_escalation_also_one_without_attempts_left(code):
     decision = decide(failure(code), situation(attempt=3, escalation=Escalation(e_max=0)))
-    assert what(decision) == (CLARIFY, "plan", "e_max")
+    assert gist(decision) == (CLARIFY, "plan", "e_max")
 
 
 def test_e_max_without_a_question_left_stays_at_the_step_and_then_gives_up():
-    nobody = {"escalation": Escalation(e_max=0), "questions_left": 0}
-    assert what(decide(failure("plan.dead_end"), situation(**nobody))) == (RETRY, "plan", "e_max")
-    assert what(decide(failure("plan.dead_end"), situation(attempt=3, **nobody))) == ("give_up", "e_max")
+    no_questions = {"escalation": Escalation(e_max=0), "questions_left": 0}
+    assert gist(decide(failure("plan.dead_end"), situation(**no_questions))) == (RETRY, "plan", "e_max")
+    assert gist(decide(failure("plan.dead_end"), situation(attempt=3, **no_questions))) == ("give_up", "e_max")
 
 
 def test_without_questions_left_a_conflict_is_mended_here_and_a_fatal_one_further_up():
@@ -173,20 +174,20 @@ def test_without_questions_left_a_conflict_is_mended_here_and_a_fatal_one_furthe
 
 
 def test_candidates_come_in_the_order_of_the_design():
-    """The policy's target; upward; nearer; unused attempts; then nothing: as visits are used up."""
-    used, seen = {}, []
+    """As visits are used up: the policy's target, steps farther up, nearer steps, unused attempts, nothing."""
+    used, targets = {}, []
     for step in ("recon", "analysis", "strategy", None):
         decision = decide(failure("plan.dead_end"), situation(attempt=2, visits=used))
-        seen.append(decision.targets)
+        targets.append(decision.targets)
         if step:
             used[step] = SEEDS.budgets[step].backtrack_budget + 1
-    assert seen == [("recon",), ("analysis",), ("strategy",), ("plan",)]
+    assert targets == [("recon",), ("analysis",), ("strategy",), ("plan",)]
     assert decide(failure("plan.dead_end"), situation(attempt=3, visits=used)).level == "give_up"
 
 
 def test_a_target_is_allowed_only_if_all_that_would_be_redone_has_a_visit_left():
     decision = decide(failure("plan.dead_end"), situation(visits={"strategy": 4}))
-    assert what(decision) == (RETRY, "plan", "wrong_facts")
+    assert gist(decision) == (RETRY, "plan", "wrong_facts")
     assert decision.wanted == ("recon",)
 
 
@@ -197,12 +198,12 @@ def test_a_non_leaf_without_attempts_and_ancestors_gets_a_new_visit():
 
 
 def chain(*names, free=()):
-    requires = {name: names[:place][-1:] for place, name in enumerate(names)}
+    requires = {name: names[:index][-1:] for index, name in enumerate(names)}
     return Graph(requires, {name: StepBudget(3, 2, deterministic=name in free) for name in names})
 
 
 def test_a_role_that_a_workflow_lacks_is_looked_for_two_up():
-    """S19: recon is two up from a plan; without recon it is what stands there, or the farthest there is."""
+    """S19: recon is two up from a plan; without recon the target is the step two up, or the farthest one."""
     four, two, one = chain("a", "b", "c", "d"), chain("a", "d"), chain("d")
     assert decide(failure("plan.dead_end", step="d"), situation("d", graph=four)).targets == ("b",)
     assert decide(failure("plan.dead_end", step="d"), situation("d", graph=two)).targets == ("a",)
@@ -214,7 +215,7 @@ def test_the_nearest_step_of_a_role_is_meant_and_a_step_of_the_role_itself_retri
     roles = {"a": "recon", "b": "recon", "c": "", "d": ""}
     assert decide(failure("plan.dead_end", step="d"), situation("d", graph=graph, roles=roles)).targets == ("b",)
     missing = failure("recon.nothing_found", step="b", tags=["missing_evidence"])
-    assert what(decide(missing, situation("b", graph=graph, roles=roles))) == (RETRY, "b", "missing_evidence")
+    assert gist(decide(missing, situation("b", graph=graph, roles=roles))) == (RETRY, "b", "missing_evidence")
 
 
 def test_steps_without_a_model_call_are_never_targets_and_never_retried():
@@ -229,20 +230,20 @@ def test_blind_search_retries_and_then_goes_exactly_one_up_whatever_was_found():
     """S11: the uninformed baseline."""
     for code in ("plan.dead_end", "requirements.conflict", "plan.cycle"):
         blind = {"search": Search.BLIND}
-        assert what(decide(failure(code), situation(**blind))) == (RETRY, "plan", "blind")
-        assert what(decide(failure(code), situation(attempt=3, **blind))) == (PARTIAL, "strategy", "blind")
+        assert gist(decide(failure(code), situation(**blind))) == (RETRY, "plan", "blind")
+        assert gist(decide(failure(code), situation(attempt=3, **blind))) == (PARTIAL, "strategy", "blind")
 
 
 def test_linear_search_never_goes_back():
     """S38: the forward-only baseline."""
     linear = {"search": Search.LINEAR}
-    assert what(decide(failure("plan.dead_end"), situation(**linear))) == (RETRY, "plan", "linear")
-    assert what(decide(failure("plan.dead_end"), situation(attempt=3, **linear))) == ("give_up", "linear")
+    assert gist(decide(failure("plan.dead_end"), situation(**linear))) == (RETRY, "plan", "linear")
+    assert gist(decide(failure("plan.dead_end"), situation(attempt=3, **linear))) == ("give_up", "linear")
 
 
 def test_a_review_that_nobody_gave_ends_the_run():
-    """Nothing that a person was to approve passes unseen."""
-    assert what(decide(failure("review.unanswered"), situation())) == ("give_up", "unreviewed")
+    """An artifact that a person should approve never passes without the review."""
+    assert gist(decide(failure("review.unanswered"), situation())) == ("give_up", "unreviewed")
 
 
 def test_a_table_may_give_up():
@@ -252,7 +253,7 @@ def test_a_table_may_give_up():
         {"id": "rest", "why": "x", "level": RETRY},
     ]
     hopeless = situation(policy=Policy.model_validate({"name": "p", "rows": rows}))
-    assert what(decide(failure("plan.cycle"), hopeless)) == ("give_up", "hopeless")
+    assert gist(decide(failure("plan.cycle"), hopeless)) == ("give_up", "hopeless")
 
 
 codes = some.sampled_from([*Code, *ReplyCode, "x.y"])
@@ -278,8 +279,8 @@ verdicts = some.builds(
 def situations(draw):
     names = "abcde"[: draw(some.integers(1, 5))]
     requires = {}
-    for place, name in enumerate(names):
-        requires[name] = tuple(upper for upper in names[:place] if draw(some.booleans()))
+    for index, name in enumerate(names):
+        requires[name] = tuple(upper for upper in names[:index] if draw(some.booleans()))
     budgets = some.builds(StepBudget, some.integers(1, 3), some.integers(0, 2), some.booleans())
     graph = Graph(requires, {name: draw(budgets) for name in names})
     failed = draw(some.sampled_from(names))
@@ -313,23 +314,23 @@ def situations(draw):
 @given(situations())
 def test_there_is_always_a_decision_and_it_is_legal(pair):
     """S21, S39, S115: total over any verdict, history and progress; the same input gives the same decision."""
-    failed, where = pair
-    graph, progress = where.graph, where.progress
-    decision = decide(failed, where)
-    assert decision == decide(failed, where)
+    failed, current = pair
+    graph, progress = current.graph, current.progress
+    decision = decide(failed, current)
+    assert decision == decide(failed, current)
     match decision.level:
         case BacktrackLevel.LOCAL_RETRY:
             assert decision.targets == (failed.step,)
             assert can_retry(graph, progress, failed.step)
         case BacktrackLevel.CLARIFY:
-            assert where.questions_left > 0
+            assert current.questions_left > 0
         case BacktrackLevel.PARTIAL_REPLAN | BacktrackLevel.FULL_REPLAN:
             assert decision.targets
             assert {*decision.targets} <= {failed.step, *graph.above[failed.step]}
             assert all(can_redo(graph, progress, target) for target in decision.targets)
         case BacktrackLevel.GIVE_UP:
             assert not can_retry(graph, progress, failed.step)
-            free = where.search is Search.DEPTH_FIRST and decision.rule != "e_max"
+            free = current.search is Search.DEPTH_FIRST and decision.rule != "e_max"
             assert not (free and any(can_redo(graph, progress, upper) for upper in graph.above[failed.step]))
 
 

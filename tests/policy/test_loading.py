@@ -1,4 +1,4 @@
-"""Policies as files: what is accepted, and the one line that says what is wrong, with its place."""
+"""Policies as files: what is accepted, and the message for each error, one line with its position."""
 
 from pathlib import Path
 
@@ -38,7 +38,7 @@ def test_the_shipped_policy_loads_by_its_name():
     assert load_policy("default", data_root()).name == "default"
 
 
-def test_an_unknown_name_is_answered_with_the_nearest():
+def test_an_unknown_name_gets_the_nearest_name_as_a_hint():
     with pytest.raises(UsageProblem, match=r"unknown policy 'defalt' \(did you mean 'default'\?\)"):
         load_policy("defalt", data_root())
 
@@ -53,13 +53,13 @@ def test_a_missing_file_is_one_line():
         load_policy("nowhere.yaml", Path())
 
 
-@pytest.mark.parametrize("said", BAD)
-def test_a_mistake_is_told_with_its_line(tmp_path, said):
-    old, new, line = BAD[said]
+@pytest.mark.parametrize("message", BAD)
+def test_an_error_is_reported_with_its_line(tmp_path, message):
+    old, new, line = BAD[message]
     assert old in GOOD
     (tmp_path / "mine.yaml").write_text(GOOD.replace(old, new, 1))
     with pytest.raises(UsageProblem) as problem:
         load_policy(str(tmp_path / "mine.yaml"), data_root())
-    assert said in str(problem.value)
+    assert message in str(problem.value)
     assert f"mine.yaml:{line} " in str(problem.value)
     assert "\n" not in str(problem.value)

@@ -1,7 +1,8 @@
-"""An exhaustive enumeration of the search kernel: the most calls that any run of a workflow can make, found by looking.
+"""An exhaustive enumeration of the search: the most calls that any run of a workflow can make.
 
-Every order of replies, every verdict and every wish of a policy is tried. States are memoised up to what decides the
-future: of an artifact only whether it is the one that a leaf last built on, and of counts only those that bound a move.
+It tries every order of replies, every verdict and every proposal of a policy. States are memoised, reduced to what
+determines the future: of an artifact only whether a leaf's last visit was built on it, and only the counts that limit
+a move.
 """
 
 from dataclasses import replace
@@ -12,18 +13,18 @@ from actors.search.progress import Phase, accept, begin, mark, ready, redo, star
 
 
 class Enumeration:
-    """The moves of one workflow; `most()` is the answer and `states` how many states were looked at.
+    """The enumeration of one workflow; `most()` returns the result, and `states` is the number of visited states.
 
-    With `classifications` so many failures may be classified: each that some wish would send far back, whatever it does
-    then. Which wishes the answers stand for is left open, so this finds at least what any policy can do.
+    Up to `classifications` failures are classified: those for which some proposal is a costly move. The answers of the
+    classifier are not restricted to those of a real policy, so the result is at least the maximum of every policy.
     """
 
     def __init__(self, graph, classifications=0):
         self.graph, self.classifications = graph, classifications
-        self.wishes = {
+        self.proposals = {
             step: [
                 (step,),
-                *(chosen for size in range(len(above) + 1) for chosen in combinations(above, size)),
+                *(targets for size in range(len(above) + 1) for targets in combinations(above, size)),
             ]
             for step, above in graph.above.items()
         }
@@ -39,52 +40,52 @@ class Enumeration:
         return calls + self._left(first, self.classifications)
 
     def _left(self, progress, classifications):
-        """Return the most calls that may still follow from a quiet state."""
+        """Return the most calls that can still follow from a state in which no step is ready."""
         key = (*progress.values(), classifications)
         if key not in self.known:
-            following = [(asked, *self._begun(after)) for after, asked in self._after(progress)]
+            following = [(classified, *self._begun(after)) for after, classified in self._after(progress)]
             self.known[key] = max(
                 (
-                    min(asked, classifications)
+                    min(classified, classifications)
                     + calls
-                    + self._left(after, classifications - min(asked, classifications))
-                    for asked, calls, after in following
+                    + self._left(after, classifications - min(classified, classifications))
+                    for classified, calls, after in following
                 ),
                 default=0,
             )
         return self.known[key]
 
     def _after(self, progress):
-        """Yield what one verdict on one attempt under way can lead to, and whether it may have been classified."""
+        """Yield each state after one verdict on one open attempt, and whether the failure may be classified."""
         for step, slot in progress.items():
             if slot.phase is not Phase.BUSY:
                 continue
             yield accept(progress, step, "new"), 0
             failed = mark(progress, step, Phase.FAILED)
-            moves = {choose(self.graph, failed, step, wish) for wish in self.wishes[step]}
-            far = any(self._far(step, move) for move in moves) and len(moves) > 1
+            moves = {choose(self.graph, failed, step, targets) for targets in self.proposals[step]}
+            costly = any(self._is_costly(step, move) for move in moves) and len(moves) > 1
             for move in moves:
                 match move:
                     case Retry():
-                        yield mark(failed, step, Phase.AGAIN), far
+                        yield mark(failed, step, Phase.AGAIN), costly
                     case Redo(targets=targets):
-                        yield redo(self.graph, failed, targets), far
+                        yield redo(self.graph, failed, targets), costly
 
-    def _far(self, step, move):
-        """Whether a move is a costly one: more than one level up, or to a root."""
+    def _is_costly(self, step, move):
+        """Return whether a move backtracks more than one level, or to a root."""
         targets = move.targets if isinstance(move, Redo) else ()
         above = [target for target in targets if target != step]
         return any(not self.graph.requires[upper] or self.graph.distance(upper, step) > 1 for upper in above)
 
     def _begun(self, progress):
-        """Return how many model calls are asked for at once, and the state that follows, in its shortest form."""
+        """Begin an attempt at each ready step; return the number of model calls and the reduced state."""
         calls = 0
-        while waiting := ready(self.graph, progress):
-            progress = begin(self.graph, progress, waiting[0])
-            calls += not self.graph.budgets[waiting[0]].deterministic
-        return calls, {step: self._short(progress, step) for step in progress}
+        while steps := ready(self.graph, progress):
+            progress = begin(self.graph, progress, steps[0])
+            calls += not self.graph.budgets[steps[0]].deterministic
+        return calls, {step: self._reduced(progress, step) for step in progress}
 
-    def _short(self, progress, step):
+    def _reduced(self, progress, step):
         slot = replace(progress[step], number=0)
         accepted = "new" if slot.accepted else None
         if step not in self.graph.leaves:
@@ -97,5 +98,5 @@ class Enumeration:
         return replace(slot, visits=0, attempt=0, parents=("old",), accepted=accepted)
 
     def _on(self, step, slot):
-        """Pair the steps that a leaf requires with the artifacts that it last built on."""
+        """Pair the steps that a leaf requires with the artifacts that its last visit was built on."""
         return zip(self.graph.requires[step], slot.parents * len(self.graph.requires[step]), strict=False)

@@ -1,7 +1,7 @@
-"""Small random worlds for the search strategies: a workflow, an author and guards, all from one seed, played pure.
+"""Small random worlds for the search strategies: workflow, author and guards from one seed, run on the pure machine.
 
-Replies come in any order. Now and then the driver is killed and another takes over, a provider fails, or a withdrawn
-reply comes late; every limit is checked after every batch.
+Replies arrive in any order. At random times the driver is killed and another one takes over, a provider fails, or the
+reply to a withdrawn request arrives late; all limits are checked after every batch.
 """
 
 import json
@@ -23,7 +23,7 @@ from tests.support.worlds import World, passed, pinned, rejected, start_anywhere
 
 CODES = ("plan.dead_end", "plan.goal_unreachable") * 3 + ("plan.cycle", "plugin.odd", "requirements.missing")
 SHAPES = 40
-"""Workflows that the worlds of one search share: reading one takes longer than playing it."""
+"""The number of workflows that the worlds of one search share, because reading one takes longer than a run of it."""
 
 
 @cache
@@ -32,9 +32,9 @@ def configuration(search, number):
     dice = random.Random(number)
     names = "abcd"[: dice.choice((1, 2, 2, 3, 3, 4))]
     steps = {}
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         steps[name] = {
-            "requires": [upper for upper in names[:place] if dice.random() < 0.6],
+            "requires": [upper for upper in names[:index] if dice.random() < 0.6],
             "rmax": dice.choice((1, 2, 2, 3)),
             "backtrack_budget": dice.choice((0, 1, 2)),
             "deterministic": dice.random() < 0.05,
@@ -44,11 +44,11 @@ def configuration(search, number):
 
 
 class Play(World):
-    """One world, played to its end; `binary` guards score a rejection with 0."""
+    """One world and its run; `binary` guards give a rejection the score 0; a `calm` world has no disturbances."""
 
     def __init__(self, search, seed, *, binary=False, calm=False):
         self.dice, self.calm, self.epoch = random.Random(seed), calm, 1
-        self.heard = 0
+        self.posted = 0
         dice, self.binary = self.dice, binary
         config = configuration(search, seed % SHAPES)
         limits = Limits(calls=dice.choice((1, 4, 9, 20, 40)), tokens=dice.choice((None, None, None, 30_000)))
@@ -64,11 +64,11 @@ class Play(World):
     def write(self, request, _):
         if not self.calm and self.dice.random() < 0.03:
             return Fault(kind=self.dice.choice((FaultKind.CUT, FaultKind.RATE_LIMITED)), message="fault")
-        said = request.step if self.dice.random() < self.echo else request.request_id
-        return Reply(text=json.dumps({"said": said}), usage=Usage(input_tokens=10, output_tokens=5), model="toy")
+        text = request.step if self.dice.random() < self.echo else request.request_id
+        return Reply(text=json.dumps({"said": text}), usage=Usage(input_tokens=10, output_tokens=5), model="toy")
 
     def play(self):
-        """Play to the end; return the last state."""
+        """Run to the end and return the last state."""
         self.begin()
         while self.state.run.finished is None:
             self.check()
@@ -87,14 +87,14 @@ class Play(World):
         return self.state
 
     def say(self, kind, **body):
-        """Let the user say something."""
-        self.heard += 1
-        said = self.send(Mailed(self.heard, f"{kind}:{self.heard}", json.dumps({"kind": kind, **body}), self.now))
-        assert said[0].kind != "mail_refused"
+        """Post a message of the user."""
+        self.posted += 1
+        events = self.send(Mailed(self.posted, f"{kind}:{self.posted}", json.dumps({"kind": kind, **body}), self.now))
+        assert events[0].kind != "mail_refused"
 
     def disturb(self):
-        """Kill the driver, maybe while it writes, let a late reply come, or have the user change their mind."""
-        if self.heard < 5 and self.dice.random() < 0.2:
+        """Kill the driver, possibly during a write, deliver a late reply, or add a requirement of the user."""
+        if self.posted < 5 and self.dice.random() < 0.2:
             self.say("requirement", text="in green")
             return
         late = [name for name in self.state.run.ledger.forfeited if ".t" not in name]
@@ -104,32 +104,32 @@ class Play(World):
             assert event.kind == "settled"
         else:
             self.epoch += 1
-            torn = self.dice.randint(0, min(3, len(self.events) - 1))  # Written only in part, when the power went.
+            torn = self.dice.randint(0, min(3, len(self.events) - 1))  # The last batch may be written only in part.
             del self.events[len(self.events) - torn :]
             self.state = fold(self.machine, self.events)
             self.send(Resumed(self.epoch, self.now))
 
     def check(self):
-        """Check what must hold after every batch: limits, visits, and no work for what was pruned."""
+        """Check the invariants after every batch: limits, visits, and no open requests of pruned branches."""
         state, limits = self.state, self.limits
         assert state.run.ledger.committed.calls <= limits.calls
         assert limits.tokens is None or state.run.ledger.committed.tokens <= limits.tokens
-        every = state.branches
-        assert sum(branch.calls for branch in every) == state.run.ledger.committed.calls
-        for branch in every:
+        branches = state.branches
+        assert sum(branch.calls for branch in branches) == state.run.ledger.committed.calls
+        for branch in branches:
             if self.config.strategy is not None and len(self.events) % 8 == 0:
-                assert branch.standing == standing_of(state, branch), "what is kept is not what follows"
+                assert branch.standing == standing_of(state, branch), "stored and computed view differ"
             for step, slot in branch.progress.items():
                 budget, leaf = self.config.graph.budgets[step], step in self.config.graph.leaves
                 assert leaf or budget.deterministic or slot.visits <= 1 + budget.backtrack_budget
                 assert slot.attempt <= budget.rmax
-        gone = {number for number, branch in enumerate(every) if branch.pruned}
+        pruned = {number for number, branch in enumerate(branches) if branch.pruned}
         for work in self.machine.outstanding(state).values():
             if isinstance(work.request, GenerationRequested | JudgementRequested):
-                assert branch_of(work.request.node) not in gone
+                assert branch_of(work.request.node) not in pruned
 
-    def won(self):
-        """Check that the branch that won has a whole path, accepted artifact on accepted artifact."""
+    def check_winner(self):
+        """Check that the winning branch has an accepted artifact for each step, made from accepted artifacts."""
         for step, slot in self.state.latest.progress.items():
             assert slot.phase is Phase.ACCEPTED
             node = self.state.nodes[slot.accepted]
@@ -138,15 +138,15 @@ class Play(World):
                 self.state.latest.progress[up].accepted for up in self.config.graph.requires[step]
             )
 
-    def told(self):
-        """Return the events after the start, which names the search."""
+    def events_as_data(self):
+        """Return the events without the first one, which contains the name of the search."""
         return [event.model_dump() for event in self.events[1:]]
 
 
 class Alternatives(World):
-    """A world in which every step of a chain has `many` alternatives, drawn in turn for each choice of those above it.
+    """A chain of steps in which each step has `many` alternatives for each choice of the steps above, tried in turn.
 
-    Which prefixes of a path pass their guard is drawn; whoever tries every path finds a plan if there is one.
+    A random set of path prefixes passes the guards, so a search that tries every path finds a plan if there is one.
     """
 
     def __init__(self, search, seed, many=2):
@@ -169,24 +169,24 @@ class Alternatives(World):
         return passed() if self.passes(self.path(state, request.node)) else rejected("plugin.odd")
 
     def passes(self, path):
-        if path not in self.passing:  # By the path, not by the order in which paths are tried.
+        if path not in self.passing:  # Derived from the path, so that the order of attempts does not matter.
             self.passing[path] = random.Random(f"{self.key} {path}").random() < self.odds
         return self.passing[path]
 
     def solvable(self, path=()):
-        """Whether some path passes, by trying all."""
+        """Return whether some path passes, by trying all."""
         if len(path) == self.length:
             return True
         longer = [(*path, number) for number in range(self.many)]
-        return any(self.passes(one) and self.solvable(one) for one in longer)
+        return any(self.passes(extended) and self.solvable(extended) for extended in longer)
 
 
 @cache
 def chain(search, length, many):
-    steps = {f"s{place}": {"rmax": many, "requires": [f"s{place - 1}"] if place else []} for place in range(length)}
+    steps = {f"s{index}": {"rmax": many, "requires": [f"s{index - 1}"] if index else []} for index in range(length)}
     return pinned(steps, search=search, feedback_window=1)
 
 
 def in_order(world, dice):
-    """Play a world with replies in an order drawn from `dice`."""
+    """Run a world with its replies in an order drawn from `dice`."""
     return world.run(dice.choice)

@@ -1,4 +1,4 @@
-"""All small workflows, as graphs: every shape and every budget."""
+"""All small workflows as graphs: every combination of requirements and budgets."""
 
 from itertools import combinations, product
 
@@ -9,15 +9,15 @@ BUDGETS = tuple(product((1, 2), (0, 1)))
 
 
 def shapes(size):
-    """Return every `requires` of so many steps; a step requires only earlier ones, which leaves no shape out."""
+    """Return every `requires` mapping of `size` steps. A step requires only earlier ones, which loses no generality."""
     names = "abcd"[:size]
     above = [
-        [chosen for count in range(place + 1) for chosen in combinations(names[:place], count)] for place in range(size)
+        [subset for count in range(index + 1) for subset in combinations(names[:index], count)] for index in range(size)
     ]
     return [dict(zip(names, choice, strict=True)) for choice in product(*above)]
 
 
 def graph(requires, budgets):
     """Return a graph; `budgets` are (rmax, backtrack_budget) or StepBudget, in the order of the steps."""
-    made = [budget if isinstance(budget, StepBudget) else StepBudget(*budget) for budget in budgets]
-    return Graph(requires, dict(zip(requires, made, strict=True)))
+    step_budgets = [budget if isinstance(budget, StepBudget) else StepBudget(*budget) for budget in budgets]
+    return Graph(requires, dict(zip(requires, step_budgets, strict=True)))

@@ -1,4 +1,4 @@
-"""The operators and the moves: what may be asked for, what going back clears, and in which order steps are tried."""
+"""The operators and the moves: what is allowed, what backtracking unsets, and in which order targets are tried."""
 
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Redo, Retry, Stuck, choose, one_up, stay
@@ -72,8 +72,8 @@ def test_attempts_count_within_a_visit_and_visits_within_a_round():
     assert (again["analysis"].visits, again["analysis"].attempt) == (1, 2)
     back = begin(SEEDS, redo(SEEDS, again, ["analysis"]), "analysis")
     assert (back["analysis"].visits, back["analysis"].attempt, back["analysis"].number) == (2, 1, 2)
-    fresh = new_round(accept(back, "analysis", "x"))["analysis"]
-    assert (fresh.visits, fresh.number, fresh.accepted) == (1, 2, "x")
+    reset = new_round(accept(back, "analysis", "x"))["analysis"]
+    assert (reset.visits, reset.number, reset.accepted) == (1, 2, "x")
 
 
 def test_a_leaf_has_fresh_attempts_for_each_set_of_parents_and_no_limit_of_visits():
@@ -94,14 +94,14 @@ def test_the_order_upward_is_by_distance_then_later_in_the_file_first():
     assert SEEDS.distance("analysis", "plan") == 2, "the longest path counts"
 
 
-def test_a_wish_that_cannot_be_had_goes_up_then_down_then_stays():
+def test_a_target_that_is_not_allowed_is_replaced_upward_then_downward_then_by_a_retry():
     shape = graph({"a": (), "b": ("a",), "c": ("b",), "d": ("c",)}, [(1, 0), (1, 1), (1, 1), (2, 0)])
     progress = failed(shape, "d", "a", "b", "c")
     assert choose(shape, progress, "d", ["b"]) == Redo(("b",))
-    assert choose(shape, progress, "d", ["a"]) == Redo(("b",)), "a has one visit only, and nothing is above it"
+    assert choose(shape, progress, "d", ["a"]) == Redo(("b",)), "a has only one visit, and no step is above it"
     assert choose(shape, progress, "d", ["d"]) == Retry()
-    none = graph({"a": (), "d": ("a",)}, [(1, 0), (2, 0)])
-    assert choose(none, failed(none, "d", "a"), "d", ["a"]) == Retry()
+    without_targets = graph({"a": (), "d": ("a",)}, [(1, 0), (2, 0)])
+    assert choose(without_targets, failed(without_targets, "d", "a"), "d", ["a"]) == Retry()
 
 
 def test_of_several_targets_those_that_are_allowed_are_redone():
@@ -136,14 +136,14 @@ def test_steps_without_a_model_call_are_no_targets_and_hold_no_visit_up():
 
 
 def test_a_leaf_that_comes_back_to_the_same_parents_goes_on_counting():
-    """By artifact id: attempts belong to what a leaf builds on, not to the stay."""
+    """Attempts of a leaf count per set of parent artifacts (by id), not per visit."""
     shape = graph({"a": (), "b": ("a",)}, [(2, 1), (2, 0)])
     progress = mark(begin(shape, run(shape, "a"), "b"), "b", Phase.IDLE)
     assert begin(shape, progress, "b")["b"].attempt == 2
 
 
-def test_a_new_round_gives_visits_back_but_no_step_may_be_gone_back_to_more_often_than_it_says():
-    """S23, S24: a step that nobody may come back to is not gone back to in any round."""
+def test_a_new_round_resets_visits_but_never_exceeds_the_backtrack_budget():
+    """S23, S24: with a backtrack budget of 0, the search backtracks to a step in no round."""
     shape = graph({"a": (), "b": ("a",)}, [(3, 0), (3, 0)])
     asked = redo(shape, mark(failed(shape, "b", "a"), "b", Phase.ASKED), ["b"])
     again = mark(begin(shape, new_round(asked), "b"), "b", Phase.FAILED)

@@ -281,7 +281,7 @@ class Books:
                 self.holds(not (self.going() or self.judging or others), "left to wait beside open work")
             case "parked":
                 self.holds(self.parked, "left without parking")
-                self.holds(process.stop.park.is_set() or self.parked_why, "parked without being asked to")
+                self.holds(process.stop.requested.is_set() or self.parked_why, "parked without being asked to")
 
     def mail(self, items):
         """A message that was taken is one that was posted; an answer is the first that was posted for its question."""

@@ -76,6 +76,6 @@ async def post_over(journal, run, key, body):
 
 async def wake_early(clock, envelope):
     """Wake half-way."""
-    left = envelope.context.until - clock.now()
+    left = envelope.brief.until - clock.now()
     await trio.sleep(max(0.0, left / 2))
-    return Woken(envelope.context.request_id, clock.now())
+    return Woken(envelope.brief.request_id, clock.now())

@@ -7,9 +7,9 @@ import trio
 
 from runtime.core.machine import Refused, settle
 from runtime.core.messages import Crashed, Parking, Resumed
-from runtime.drive.actor import Delivery
+from runtime.drive.envelope import Delivery
 from runtime.drive.options import Ending
-from runtime.drive.run_log import History
+from runtime.drive.run_log import RunLog
 from runtime.drive.supervisor import GRACE_SECONDS, Supervisor
 from runtime.journal.port import Fact
 
@@ -19,19 +19,19 @@ async def nothing(*_, **__):
     await trio.lowlevel.checkpoint()
 
 
-class WithAnotherHistory(Supervisor):
+class WithAnotherRunLog(Supervisor):
     """A supervisor whose records are kept by its class's own `Records`, which know the supervisor."""
 
-    Records = History
+    Records = RunLog
 
     def __init__(self, run, **more):
-        with patch("runtime.drive.supervisor.History", self.Records):
+        with patch("runtime.drive.supervisor.RunLog", self.Records):
             super().__init__(run, **more)
-        self._history.supervisor = self
+        self._log.supervisor = self
 
 
-class ActsBeforeItWrites(WithAnotherHistory):
-    class Records(History):
+class ActsBeforeItWrites(WithAnotherRunLog):
+    class Records(RunLog):
         async def append(self, state, events, inbox=None, **more):
             before, self.state = self.state, state
             if not self.supervisor._finished():
@@ -49,8 +49,8 @@ class NeverCancelsWork(Supervisor):
         self._running.update(withdrawn)
 
 
-class ForgetsToMarkMail(WithAnotherHistory):
-    class Records(History):
+class ForgetsToMarkMail(WithAnotherRunLog):
+    class Records(RunLog):
         async def append(self, state, events, inbox=None, **more):
             await super().append(state, events, None, **more)
 
@@ -84,8 +84,8 @@ class ResumesWithoutSayingSo(Supervisor):
             await super()._step(message, inbox)
 
 
-class WritesAnOldRow(WithAnotherHistory):
-    class Records(History):
+class WritesAnOldRow(WithAnotherRunLog):
+    class Records(RunLog):
         async def append(self, state, events, inbox=None, **more):
             with patch.object(self._machine, "summary", lambda _: self.summary):
                 await super().append(state, events, inbox, **more)
@@ -98,7 +98,7 @@ class ResumesBeforeItReadsTheCancel(Supervisor):
 
 class NeverGivesTheLeaseBack(Supervisor):
     async def drive(self, first=None):
-        self._tenure.release = nothing
+        self._lease.release = nothing
         return await super().drive(first)
 
 
@@ -125,7 +125,7 @@ class ActsOnFirstEventOnly(Supervisor):
         accepted = self._machine.accept(self.state, message)
         if accepted is not None and not isinstance(accepted, Refused):
             _, events = settle(self._machine, self.state, accepted)
-            await self._history.append(self._machine.evolve(self.state, events[0]), events[:1], inbox)
+            await self._log.append(self._machine.evolve(self.state, events[0]), events[:1], inbox)
         self._reconcile()
 
 
@@ -135,8 +135,8 @@ class TakesMailTwice(Supervisor):
         return await super()._new_mail()
 
 
-class ForgetsWhereTheMailWas(WithAnotherHistory):
-    class Records(History):
+class ForgetsWhereTheMailWas(WithAnotherRunLog):
+    class Records(RunLog):
         async def load(self):
             await super().load()
             return 0
@@ -163,20 +163,20 @@ class _MarksTheLast:
         return await self.journal.append(run, facts=moved, **more)
 
 
-class MarksAnotherEventAsTheAnswer(WithAnotherHistory):
-    class Records(History):
-        def __init__(self, run, machine, journal, tenure, **more):
-            super().__init__(run, machine, _MarksTheLast(journal), tenure, **more)
+class MarksAnotherEventAsTheAnswer(WithAnotherRunLog):
+    class Records(RunLog):
+        def __init__(self, run, machine, journal, lease, **more):
+            super().__init__(run, machine, _MarksTheLast(journal), lease, **more)
 
 
-class WritesEventsInReverse(WithAnotherHistory):
-    class Records(History):
+class WritesEventsInReverse(WithAnotherRunLog):
+    class Records(RunLog):
         async def append(self, state, events, inbox=None, **more):
             await super().append(state, [*events[:1], *reversed(events[1:])], inbox, **more)
 
 
-class ReadsOneRecordTooFew(WithAnotherHistory):
-    class Records(History):
+class ReadsOneRecordTooFew(WithAnotherRunLog):
+    class Records(RunLog):
         async def load(self):
             records, mail = await self._journal.read(self._run), 0
             for record in records[:-1]:
@@ -189,7 +189,7 @@ class ReadsOneRecordTooFew(WithAnotherHistory):
 
 class IgnoresASecondStop(Supervisor):
     async def _watch_stop(self):
-        await self._stop.park.wait()
+        await self._stop.requested.wait()
         await self._pass_on(Delivery("", None))
 
 
@@ -197,14 +197,14 @@ class WaitsWithoutEndAtAStop(Supervisor):
     async def _drain(self):
         while self._running:
             await self._take(await self._inbox.receive())
-            self._patience.deadline = trio.current_time() + 100 * GRACE_SECONDS
+            self._grace.deadline = trio.current_time() + 100 * GRACE_SECONDS
 
 
 class AsksWhileItParks(Supervisor):
     async def _park(self):
         before, self._parked = self._parked, True
         if not before:
-            await self._step(Parking(self._clock.now()))
+            await self._step(Parking(self._now()))
         self._parked = False
         self._reconcile()
         self._parked = True
@@ -231,11 +231,11 @@ class ResumesUnderTheOldEpoch(Supervisor):
         await super()._step(message, inbox)
 
 
-class WritesBeforeItHasTheRun(WithAnotherHistory):
-    class Records(History):
+class WritesBeforeItHasTheRun(WithAnotherRunLog):
+    class Records(RunLog):
         async def load(self):
             mail = await super().load()
-            self._tenure.epoch -= 1
+            self._lease.epoch -= 1
             return mail
 
 

@@ -6,29 +6,30 @@ from dataclasses import replace
 import trio
 
 from runtime.core.daily_budget import HomeBudget
-from runtime.drive.changes import Bell
+from runtime.drive.changes import WakeSignal
 from runtime.drive.options import Stop
 from runtime.host.host import Host
+from runtime.host.notices import Failed, Trouble
 from runtime.journal.memory import _MemoryJournal
 
 DUE, SHORTFALL = _MemoryJournal.due, HomeBudget.shortfall
 
 
-class RingsForNobody(Host):
-    """Gives each run a bell of its own that nobody knows."""
+class WakesNoRun(Host):
+    """Gives each run a signal that nothing sets."""
 
     def __init__(self, *arguments, drive, **named):
-        super().__init__(*arguments, drive=lambda run, stop, _, take: drive(run, stop, Bell(), take), **named)
+        super().__init__(*arguments, drive=lambda run, stop, _, take: drive(run, stop, WakeSignal(), take), **named)
 
 
-class HearsNoBell(Host):
-    async def _watch(self):
+class IsNotWoken(Host):
+    async def _poll(self):
         await trio.sleep_forever()
 
-    def ring(self):
+    def wake(self):
         """Take no notice, but for the end."""
-        if self._stop.park.is_set():
-            super().ring()
+        if self._stop.requested.is_set():
+            super().wake()
 
 
 class IgnoresTheNextTime(Host):
@@ -43,15 +44,15 @@ class NeverLooksAfterAnError(Host):
         if self.blind:
             return None
 
-        def tell(word, run, detail, before=self._tell):
-            self.blind = self.blind or (word, run) == ("trouble", "")
-            before(word, run, detail)
+        def report(notice, before=self._report):
+            self.blind = self.blind or (isinstance(notice, Trouble) and not notice.run)
+            before(notice)
 
-        self._tell, before = tell, self._tell
+        self._report, before = report, self._report
         try:
             return await super()._look(nursery)
         finally:
-            self._tell = before
+            self._report = before
 
 
 class FallsOverAnError(Host):
@@ -63,16 +64,16 @@ class FallsOverAnError(Host):
 class NeverTriesAgain(Host):
     async def _host(self, run):
         await super()._host(run)
-        if run in self._unable:
-            self._unable[run] = float("inf")
+        if run in self._not_before:
+            self._not_before[run] = float("inf")
 
 
 class KeepsItsRunsForEver(Host):
     async def _host(self, run):
-        bell = self._active[run]
+        signal = self._active[run]
         await super()._host(run)
-        if not self._stop.park.is_set():
-            self._active[run] = bell
+        if not self._stop.requested.is_set():
+            self._active[run] = signal
 
 
 class TakesTooManyRuns(Host):
@@ -85,28 +86,28 @@ class StopsWithoutParking(Host):
     async def serve(self):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(super().serve)
-            await self._stop.park.wait()
+            await self._stop.requested.wait()
             nursery.cancel_scope.cancel()
 
 
 class KeepsTheStopToItself(Host):
     def __init__(self, *arguments, drive, **named):
-        super().__init__(*arguments, drive=lambda run, _, news, take: drive(run, Stop(), news, take), **named)
+        super().__init__(*arguments, drive=lambda run, _, changed, take: drive(run, Stop(), changed, take), **named)
 
 
 class TakesRunsUpWhileItStops(Host):
     async def serve(self):
         async with trio.open_nursery() as nursery:
             await super().serve()
-            park, self._stop.park = self._stop.park, trio.Event()
+            before, self._stop.requested = self._stop.requested, trio.Event()
             await self._look(nursery)
-            self._stop.park = park
+            self._stop.requested = before
 
 
-class BuriesNobody(Host):
+class RecordsNoCrash(Host):
     async def _fail(self, run, error):
-        self._tell("failed", run, f"{type(error).__name__}: {error}")
-        self._unable[run] = float("inf")
+        self._report(Failed(run, f"{type(error).__name__}: {error}"))
+        self._not_before[run] = float("inf")
 
 
 async def due_with_parked(journal, limit, *, dead, kinds=None):

@@ -9,7 +9,7 @@ import trio
 
 from runtime.core.crash_points import install
 from runtime.core.daily_budget import HomeBudget, day_of
-from runtime.drive.offline import record
+from runtime.drive.offline import append_one
 from runtime.drive.options import LeaseTerms
 from runtime.drive.supervisor import Supervisor
 from runtime.host.host import LOOK_SECONDS, Host
@@ -81,7 +81,7 @@ class Lodger(World):
         nursery.start_soon(self.people)
         if not self.alone:
             async with self.writing() as journal:
-                await record(self.machine, journal, self.run, LeaseTerms("the admission"), self.begin())
+                await append_one(self.machine, journal, self.run, LeaseTerms("the admission"), self.begin())
             self.home.ring()
             return
         while not self.books.records or self.held().summary.status == "parked":
@@ -167,7 +167,7 @@ class Home:
         """Ring for the hosts; a bell may be lost."""
         for process in self.hosts:
             if process.serving and self.dice.random() < self.hears:
-                process.host.ring()
+                process.host.wake()
 
     def tally(self):
         """Count what the runs have asked for, day by day, against the budget of the home.

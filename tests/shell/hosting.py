@@ -8,10 +8,11 @@ import trio
 
 from runtime.core.errors import Fenced, Held, JournalError
 from runtime.core.messages import Crashed
-from runtime.drive.offline import record
+from runtime.drive.offline import append_one
 from runtime.drive.options import Ending, LeaseTerms, Stop
 from runtime.drive.supervisor import GRACE_SECONDS
-from runtime.host.host import AGAIN_SECONDS, LOOK_SECONDS
+from runtime.host.host import LOOK_SECONDS, RETRY_SECONDS_MAX
+from runtime.host.notices import Failed, NotDrivable
 from runtime.journal.memory import open_memory
 from runtime.journal.port import nobody
 from runtime.models.limiter import CallLimiter
@@ -32,23 +33,25 @@ class Gate:
         self._journal, self._host, self._trouble = journal, host, trouble
 
     def __getattr__(self, name):
-        return partial(self._pass, name, getattr(self._journal, name))
+        operation = getattr(self._journal, name)
+        return operation if name == "now" else partial(self._pass, name, operation)
 
     async def _pass(self, name, operation, *arguments, **named):
         await self._host.awake()
-        self._trouble(name)
+        if name not in ("announce", "depart"):
+            self._trouble(name)
         return await operation(*arguments, **named)
 
 
 class Hosted(Process):
     """One run in the hands of a host: from the host's taking it up to its leaving it."""
 
-    def __init__(self, world, host, stop, news, take):
+    def __init__(self, world, host, stop, changed, take):
         super().__init__(world, len(world.processes), calm=host.calm)
         self.host, self.owner, self.stop, self.dead = host, host.owner, stop, host.dead
         self.asked_to_stop, self.asked_twice, self.frozen = host.asked_to_stop, host.asked_twice, host.freezes > 0
         self.patience = LOOK_SECONDS + host.freezes
-        self.more = {"news": news, "rest_after": REST_SECONDS}
+        self.more = {"changed": changed, "rest_after": REST_SECONDS}
         self.turn = host.turns.of_run("toy")
         self.take, self.error, self.calls = take, None, 0
 
@@ -120,7 +123,7 @@ class HostProcess:
         now = trio.current_time()
         awake = self.serving and not self.dead and self.asked_to_stop is None and self.thaws <= now
         room = run not in self.driving and len(self.driving) < self.runs_max
-        return awake and room and self.failed.get(run, -1e9) + AGAIN_SECONDS + 1 < now
+        return awake and room and self.failed.get(run, -1e9) + RETRY_SECONDS_MAX + 1 < now
 
     async def awake(self):
         """Return when the process is not frozen."""
@@ -140,11 +143,11 @@ class HostProcess:
         async with open_memory(home.codec, home.clock, store=home.store, budget=home.budget) as journal:
             self.host = home.host(
                 Gate(journal, self, self._trouble),
-                home.clock,
+                owner=self.owner,
                 drive=self._drive,
                 record_crash=self._bury,
                 dead=self.knows,
-                tell=self._tell,
+                report=self._report,
                 stop=self.stop,
                 runs_max=self.runs_max,
             )
@@ -177,7 +180,7 @@ class HostProcess:
             self.asked_twice = trio.current_time()
             for process in self.driving.values():
                 process.asked_twice = self.asked_twice
-            self.stop.now.set()
+            self.stop.forced.set()
 
     def wish_to_stop(self):
         """Ask the host to stop in good order."""
@@ -185,27 +188,27 @@ class HostProcess:
             self.asked_to_stop = trio.current_time()
             for process in self.driving.values():
                 process.asked_to_stop = self.asked_to_stop
-            self.stop.park.set()
+            self.stop.requested.set()
 
     def _trouble(self, name):
         if not self.calm and self.dice.random() < TROUBLE:
             self.troubled = trio.current_time()
             raise JournalError(f"the journal cannot be reached ({name})")
 
-    def _tell(self, word, run, detail):
-        if word == "not_here":
-            self.failed[run] = trio.current_time()
-        if word == "failed" and "a planned bug" not in detail:
-            self.home.holds(False, f"{run} was ended by a bug: {detail}")
+    def _report(self, notice):
+        if isinstance(notice, NotDrivable):
+            self.failed[notice.run] = trio.current_time()
+        if isinstance(notice, Failed) and "a planned bug" not in notice.error:
+            self.home.holds(False, f"{notice.run} was ended by a bug: {notice.error}")
 
-    async def _drive(self, run, stop, news, take):
+    async def _drive(self, run, stop, changed, take):
         home, world = self.home, self.home.by_name[run]
         home.holds(run not in self.driving, f"{self.owner} drives {run} twice")
         home.holds(len(self.driving) < self.runs_max, f"{self.owner} drives more than {self.runs_max} runs")
         late = self.asked_to_stop is not None and trio.current_time() > self.asked_to_stop
         home.holds(not late, f"{self.owner} takes {run} up after the wish to stop")
         home.holds(world.held().summary.status != "parked", f"{self.owner} takes {run} up, which a person has parked")
-        process = Hosted(world, self, stop, news, take)
+        process = Hosted(world, self, stop, changed, take)
         world.processes.append(process)
         self.drives.append(process)
         self.driving[run] = process
@@ -221,7 +224,7 @@ class HostProcess:
         world = self.home.by_name[run]
         async with world.writing() as journal:
             crashed = Crashed("", self.home.clock.now(), str(error))
-            await record(world.machine, journal, run, LeaseTerms(f"the grave digger of {self.owner}"), crashed)
+            await append_one(world.machine, journal, run, LeaseTerms(f"the grave digger of {self.owner}"), crashed)
 
     def _left(self):
         """Check what a host that has stopped leaves behind."""

@@ -37,7 +37,7 @@ class SlowJournal:
 
     def __getattr__(self, name):
         operation = getattr(self._journal, name)
-        return operation if name == "version" else partial(self._slowly, operation)
+        return operation if name in ("version", "now") else partial(self._slowly, operation)
 
     async def _slowly(self, operation, *arguments, **named):
         await trio.sleep(self._dice.random() * self._seconds)
@@ -194,7 +194,6 @@ class Process:
                 machine=world.machine,
                 journal=self.over(journal),
                 actors=actors_for(world.config, provider, registry, world.clock, threads=False, turn=self.turn),
-                clock=world.clock,
                 lease=LeaseTerms(
                     self.owner, ttl, poll, dead=world.is_dead if self.dice.random() < 0.5 else lambda _: False
                 ),
@@ -237,9 +236,9 @@ class Process:
         """Compare with the books what the driver believes at its end."""
         books = self.world.books
         books.left(self, how)
-        known = fold(self.world.machine, (record.event for record in books.records[: driver._history.seq]))
+        known = fold(self.world.machine, (record.event for record in books.records[: driver._log.seq]))
         books.holds(known == driver.state, "the journal gives another state than the driver's")
-        if driver._history.seq == len(books.records):
+        if driver._log.seq == len(books.records):
             owed = sum(books.charged.values(), Amount())
             books.holds(
                 driver.state.run.ledger.committed == owed,

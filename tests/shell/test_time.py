@@ -81,7 +81,6 @@ class Place:
                 machine=PlanningMachine(),
                 journal=journal,
                 actors=actors_for(self.config, self.model, registry, self.clock, threads=False),
-                clock=self.clock,
                 lease=LeaseTerms("driver"),
             )
             begin = Begin(self.clock.now(), "run", "the problem", self.config.model_dump_json(), self.limits)

@@ -197,11 +197,11 @@ class World:
         elif dice.random() < troubles.stop:
             await trio.sleep(dice.choice((0.0, dice.uniform(0, 10), dice.uniform(0, 60))))
             process.asked_to_stop = trio.current_time()
-            process.stop.park.set()
+            process.stop.requested.set()
             if dice.random() < 0.4:
                 await trio.sleep(dice.uniform(0, 6))
                 process.asked_twice = trio.current_time()
-                process.stop.now.set()
+                process.stop.forced.set()
 
     async def _disturb(self):
         """Set the clock, cancel the run, write odd messages."""

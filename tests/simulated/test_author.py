@@ -1,4 +1,4 @@
-"""The simulated author writes real artifacts, whose mistakes have causes, as a pure function of what it is shown."""
+"""The simulated author is a pure function of the request; its artifacts are valid, and their mistakes have causes."""
 
 import json
 from functools import cache
@@ -8,10 +8,10 @@ import pytest
 from actors.guards.built_in import BUILT_IN
 from actors.simulated.author import AUTHORS, answer
 from actors.simulated.model import load_profile
-from actors.simulated.plans import PLACES, plan_of
+from actors.simulated.plans import DEFECT_STEPS, simulated_plan
 from actors.simulated.profile import Cause, Defect
 from actors.simulated.seeded import beta_draw, draw, pick
-from actors.simulated.world import LEVELS, World, read_views, shown, strategy_for
+from actors.simulated.world import LEVELS, World, read_views, strategy_for, views_text
 from actors.values.artifacts import Artifact, Context
 from replan.setup.data_files import data_root
 from runtime.models.port import Fault, FaultKind
@@ -34,15 +34,15 @@ def profile(name="base", **changes):
     return loaded(name, data_root()).model_copy(update={"malformed": 0.0, **changes})
 
 
-def asked(role, node="g_x/v1.a1", dependencies=(), **more):
+def author_request(role, node="g_x/v1.a1", dependencies=(), **more):
     """Return a request with this material."""
     material = {"role": role, "specification": PROBLEM, "dependencies": dict(dependencies), **more}
     return request(node, material=material)
 
 
-def said(role, seed=0, world="base", **more):
-    """Return what the author writes, as a value."""
-    reply, _ = answer(profile(world), seed, asked(role, **more), "simulated:x")
+def written(role, seed=0, world="base", **more):
+    """Return the artifact that the author writes, as a JSON value."""
+    reply, _ = answer(profile(world), seed, author_request(role, **more), "simulated:x")
     return json.loads(reply.text)
 
 
@@ -52,107 +52,108 @@ def judged(value, guard):
 
 
 def right(world, *levels):
-    """Return artifacts that have the right views."""
-    return {str(level): {"rationale": shown({level: world.truth(level)})} for level in levels}
+    """Return artifacts with the right views at these levels."""
+    return {str(level): {"rationale": views_text({level: world.truth(level)})} for level in levels}
 
 
 @pytest.mark.parametrize("role", AUTHORS)
-def test_what_it_writes_is_a_function_of_what_it_is_shown(role):
+def test_a_reply_is_a_function_of_the_request(role):
     for seed in range(20):
-        first = answer(profile(), seed, asked(role), "m")
-        assert first == answer(profile(), seed, asked(role), "m")
+        first = answer(profile(), seed, author_request(role), "m")
+        assert first == answer(profile(), seed, author_request(role), "m")
         assert first[0].usage.input_tokens > 0
         assert first[0].usage.output_tokens > 0
         assert first[1] > 0
 
 
 @pytest.mark.parametrize("role", ["analysis", "recon", "strategy", "critique"])
-def test_what_is_silently_wrong_passes_its_guard(role):
-    """Guards check form and grounds; that a choice was the wrong one shows in the plan."""
-    assert all(judged(said(role, seed), f"{role}_valid").passed for seed in range(50))
+def test_a_wrong_artifact_above_the_plan_passes_its_guard(role):
+    """Guards check fields and quotes; a wrong choice shows only in the plan."""
+    assert all(judged(written(role, seed), f"{role}_valid").passed for seed in range(50))
 
 
 @pytest.mark.parametrize("defect", Defect)
-@pytest.mark.parametrize("place", PLACES)
-def test_every_defect_is_found_by_the_real_guard_under_its_code_and_names_the_clue(defect, place):
-    verdict = judged(plan_of("g", "n", defect, "clue_abc123", place), "plan_medium")
+@pytest.mark.parametrize("place", DEFECT_STEPS)
+def test_plan_medium_finds_every_defect_with_its_code_and_clue(defect, place):
+    verdict = judged(simulated_plan("g", "n", defect, "clue_abc123", place), "plan_medium")
     assert [finding.code for finding in verdict.errors] == [CODES[defect]]
     assert "clue_abc123" in verdict.errors[0].message
 
 
-def test_a_plan_without_a_defect_is_proved():
-    assert judged(plan_of("g", "n"), "plan_medium").passed
+def test_plan_medium_accepts_a_plan_without_a_defect():
+    assert judged(simulated_plan("g", "n"), "plan_medium").passed
 
 
 def test_a_plan_is_right_exactly_when_its_guard_passes_it():
-    """Without errors of the guard, what it says and what is true are the same."""
+    """The guard does not err unless a `VerdictFilter` makes it."""
     for seed in range(200):
-        plan = said("plan", seed)
+        plan = written("plan", seed)
         assert judged(plan, "plan_medium").passed == World(profile(), seed, PROBLEM).solved_by(plan)
 
 
-def test_a_mistake_above_spoils_every_plan_below():
+def test_a_wrong_artifact_above_makes_every_plan_below_wrong():
     for seed in range(100):
         world = World(profile("strategy_level"), seed, PROBLEM)
         above = right(world, Cause.ANALYSIS, Cause.RECON) | {"strategy": {"rationale": "view:strategy=000000"}}
-        plan = said("plan", seed, "strategy_level", dependencies=above)
+        plan = written("plan", seed, "strategy_level", dependencies=above)
         assert not judged(plan, "plan_medium").passed
         assert world.clue(Cause.STRATEGY) in json.dumps(plan)
 
 
-def test_telling_feedback_helps_at_the_level_that_it_is_about_and_only_there():
-    told, untold, beside = 0, 0, 0
+def test_feedback_with_a_clue_helps_at_its_level_only():
+    with_clue, without, with_other_clue = 0, 0, 0
     for seed in range(600):
         world = World(profile("strategy_level"), seed, PROBLEM)
         clue, other = world.clue(Cause.STRATEGY), World(profile(), seed + 1, PROBLEM).clue(Cause.STRATEGY)
         views = [
-            read_views(said("strategy", seed, "strategy_level", escalation=[text]))[Cause.STRATEGY]
+            read_views(written("strategy", seed, "strategy_level", escalation=[text]))[Cause.STRATEGY]
             for text in (f"- step_2: it needs {clue}", f"- step_2: it needs {other}")
         ]
-        told += views[0] == world.truth(Cause.STRATEGY)
-        beside += views[1] == world.truth(Cause.STRATEGY)
-        untold += read_views(said("strategy", seed, "strategy_level"))[Cause.STRATEGY] == world.truth(Cause.STRATEGY)
-    assert beside == untold
-    assert told > 2 * untold > 0
+        with_clue += views[0] == world.truth(Cause.STRATEGY)
+        with_other_clue += views[1] == world.truth(Cause.STRATEGY)
+        plain = read_views(written("strategy", seed, "strategy_level"))
+        without += plain[Cause.STRATEGY] == world.truth(Cause.STRATEGY)
+    assert with_other_clue == without
+    assert with_clue > 2 * without > 0
 
 
 def test_an_unsolvable_problem_has_no_right_plan_whatever_is_right_above():
     for seed in range(100):
         world = World(profile("unsolvable"), seed, PROBLEM)
-        plan = said("plan", seed, "unsolvable", dependencies=right(world, *LEVELS[:3]))
+        plan = written("plan", seed, "unsolvable", dependencies=right(world, *LEVELS[:3]))
         assert not judged(plan, "plan_medium").passed
         assert not world.solved_by(plan)
 
 
 def test_every_problem_has_its_own_difficulty():
-    """One error rate for all is what the recorded curves refute."""
+    """The published curves are not compatible with one error rate for all problems."""
     chances = {World(profile("plan_level"), seed, PROBLEM).chance(Cause.PLAN, 0) for seed in range(100)}
     assert len(chances) == 100
     assert max(chances) > 5 * min(chances)
 
 
-def test_causes_come_as_often_as_the_profile_says():
-    found = [World(profile(), seed, PROBLEM).cause for seed in range(4000)]
+def test_causes_have_the_shares_of_the_profile():
+    causes = [World(profile(), seed, PROBLEM).cause for seed in range(4000)]
     for cause, share in profile().causes.items():
-        assert abs(found.count(cause) / 4000 - share) < 0.03
+        assert abs(causes.count(cause) / 4000 - share) < 0.03
 
 
-def test_the_strategy_fits_the_type_that_the_analysis_says_when_it_is_right():
+def test_a_right_strategy_fits_the_problem_type_of_the_analysis():
     for seed in range(50):
-        value = said("strategy", seed, dependencies={"analysis": {"problem_type": "feature"}})
+        value = written("strategy", seed, dependencies={"analysis": {"problem_type": "feature"}})
         world = World(profile(), seed, PROBLEM)
         fits = read_views(value)[Cause.STRATEGY] == world.truth(Cause.STRATEGY)
         assert (value["strategy_id"] == strategy_for("feature")) == fits
 
 
-def test_a_draft_without_objection_is_kept_and_one_with_objections_is_thought_over():
+def test_a_draft_with_a_good_critique_is_kept_and_another_is_revised():
     kept = changed = 0
     for seed in range(100):
-        draft = said("plan", seed, node="g_plan_draft/v1.a1")
+        draft = written("plan", seed, node="g_plan_draft/v1.a1")
         views = read_views(draft)
         for assessment in ("good", "needs_revision"):
             above = {"plan": draft, "critique": {"overall_assessment": assessment}}
-            final = said("plan", seed, node="g_plan_final/v1.a1", dependencies=above)
+            final = written("plan", seed, node="g_plan_final/v1.a1", dependencies=above)
             if assessment == "good":
                 kept += read_views(final) == views
             else:
@@ -162,32 +163,32 @@ def test_a_draft_without_objection_is_kept_and_one_with_objections_is_thought_ov
     assert changed > 50
 
 
-def test_a_critic_objects_to_wrong_drafts_more_often_than_to_right_ones():
-    objected = {True: [], False: []}
+def test_a_critic_rejects_wrong_drafts_more_often_than_right_ones():
+    rejections = {True: [], False: []}
     for seed in range(600):
-        draft = said("plan", seed)
-        critique = said("critique", seed, dependencies={"plan": draft})
+        draft = written("plan", seed)
+        critique = written("critique", seed, dependencies={"plan": draft})
         solved = World(profile(), seed, PROBLEM).solved_by(draft)
-        objected[solved].append(critique["overall_assessment"] != "good")
-    wrong, fine = (sum(found) / len(found) for found in (objected[False], objected[True]))
+        rejections[solved].append(critique["overall_assessment"] != "good")
+    wrong, right_ones = (sum(flags) / len(flags) for flags in (rejections[False], rejections[True]))
     assert abs(wrong - profile().critic.detects) < 0.08
-    assert fine < wrong
+    assert right_ones < wrong
 
 
 def test_a_share_of_the_replies_is_cut_off():
-    replies = [answer(profile(malformed=0.2), seed, asked("plan"), "m")[0].text for seed in range(400)]
+    replies = [answer(profile(malformed=0.2), seed, author_request("plan"), "m")[0].text for seed in range(400)]
     cut = sum(1 for text in replies if not text.endswith("}"))
     assert abs(cut / 400 - 0.2) < 0.07
 
 
-def test_every_try_of_an_attempt_says_the_same():
-    first, _ = answer(profile(), 1, asked("plan", node="g_plan/v1.a1"), "m")
-    again, _ = answer(profile(), 1, asked("plan", node="g_plan/v1.a1.t2"), "m")
+def test_every_try_of_an_attempt_gets_the_same_reply():
+    first, _ = answer(profile(), 1, author_request("plan", node="g_plan/v1.a1"), "m")
+    again, _ = answer(profile(), 1, author_request("plan", node="g_plan/v1.a1.t2"), "m")
     assert first.text == again.text
 
 
 def test_an_unknown_role_is_a_final_fault():
-    fault, seconds = answer(profile(), 1, asked("poet"), "m")
+    fault, seconds = answer(profile(), 1, author_request("poet"), "m")
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.BAD_REQUEST
     assert seconds == 0

@@ -1,4 +1,4 @@
-"""Profiles are data: the shipped ones are sound, and what is not sound is told in one line."""
+"""The shipped profiles are valid, and an error in a profile is one line."""
 
 import pytest
 import yaml
@@ -37,7 +37,7 @@ def test_the_four_worlds_differ_from_the_base_in_their_causes_only():
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"causes": {"plan": 0.5, "strategy": 0.4}}, "the shares add up to 0.9, not to 1"),
         ({"findings": {"plan": {"goal": 1.0}}}, "there is no row for unsolvable"),
@@ -48,21 +48,21 @@ def test_the_four_worlds_differ_from_the_base_in_their_causes_only():
         ({"name": "other"}, "unknown profile"),
     ],
 )
-def test_what_is_wrong_with_a_profile_is_told_in_one_line(tmp_path, changes, said):
+def test_an_invalid_profile_is_reported_in_one_line(tmp_path, changes, message):
     root = own(tmp_path, **changes)
     with pytest.raises(UsageProblem) as caught:
         load_profile("own", root)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_a_row_that_does_not_add_up_is_named(tmp_path):
+def test_a_row_whose_shares_do_not_add_up_is_named(tmp_path):
     rows = {str(cause): {"goal": 1.0} for cause in Cause} | {"recon": {"goal": 0.9}}
     with pytest.raises(UsageProblem, match=r"findings\.recon.*0\.9"):
         load_profile("own", own(tmp_path, findings=rows))
 
 
-def test_a_profile_is_based_on_one_that_stands_for_itself(tmp_path):
+def test_a_profile_cannot_be_based_on_one_that_is_based_on_another(tmp_path):
     own(tmp_path)
     written(tmp_path, name="second", description="d", based_on="own", easy=0.5)
     written(tmp_path, name="third", description="d", based_on="second")
@@ -71,14 +71,14 @@ def test_a_profile_is_based_on_one_that_stands_for_itself(tmp_path):
         load_profile("third", tmp_path)
 
 
-def test_a_file_has_the_name_of_its_profile(tmp_path):
+def test_the_name_of_a_profile_is_that_of_its_file(tmp_path):
     own(tmp_path)
     (tmp_path / "configs" / "profiles" / "own.yaml").rename(tmp_path / "configs" / "profiles" / "mine.yaml")
     with pytest.raises(UsageProblem, match=r"its file is mine\.yaml"):
         load_profile("mine", tmp_path)
 
 
-def test_telling_rejections_lift_the_odds_by_stated_amounts():
+def test_rejections_with_a_clue_multiply_the_odds():
     odds = Odds(alpha=1, beta=1, first=4, further=0.5)
     assert [odds.lift(told) for told in (0, 1, 2, 3)] == [1, 4, 2, 1]
     assert odds.lift(5) == odds.lift(50)

@@ -9,14 +9,15 @@ import trio
 
 from runtime.core.clock import TrioClock
 from runtime.core.errors import JournalError
-from runtime.drive.actor import Actor, Envelope
+from runtime.drive.actor import Actor
+from runtime.drive.envelope import Envelope
 from runtime.drive.options import LeaseTerms, Stop
 from runtime.drive.supervisor import Supervisor
 from runtime.journal.memory import Fault, open_memory
 from runtime.journal.port import Journal
 from tests.support.negotiation import CODEC, Haggle, Negotiation, NegotiationEvent, Offer
 
-Player = Callable[[Envelope], Awaitable[Offer]]
+Player = Callable[[Envelope[Haggle]], Awaitable[Offer]]
 LEASE = LeaseTerms("test", ttl=30.0, poll=0.1)
 
 
@@ -44,14 +45,14 @@ def supervisor(
     """Return a driver of the run; `more` is what else `Supervisor` takes."""
     actors = [Actor("buyer", buyer), Actor("seller", seller)]
     given = {"lease": LEASE, "stop": stop, **more}
-    return Supervisor("run", machine=Negotiation(), journal=journal, actors=actors, clock=TrioClock(), **given)
+    return Supervisor("run", machine=Negotiation(), journal=journal, actors=actors, **given)
 
 
 def player(start: int, step: int, seconds: float = 1.0) -> Player:
     """Return a player who moves by `step` with each offer."""
     price = start - step
 
-    async def offer(envelope: Envelope) -> Offer:
+    async def offer(envelope: Envelope[Haggle]) -> Offer:
         nonlocal price
         await trio.sleep(seconds)
         price += step
@@ -63,10 +64,10 @@ def player(start: int, step: int, seconds: float = 1.0) -> Player:
 async def press(stop: Stop, seconds: float, again: float | None = None) -> None:
     """Wish for a stop after a time, and `again` seconds later for one that waits for nothing."""
     await trio.sleep(seconds)
-    stop.park.set()
+    stop.requested.set()
     if again is not None:
         await trio.sleep(again)
-        stop.now.set()
+        stop.forced.set()
 
 
 async def call_off(journal: Journal[NegotiationEvent], seconds: float) -> None:

@@ -3,8 +3,7 @@
 import pytest
 import trio
 
-from runtime.core.error_groups import root_cause
-from runtime.core.errors import Fenced, JournalDamaged, UsageProblem
+from runtime.core.errors import Fenced, JournalDamaged, UsageProblem, root_cause
 from tests.supervision.haggling import player, supervisor, table
 from tests.support.negotiation import Start
 

@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from runtime.core.errors import JournalDamaged, JournalError, StorageFull
-from runtime.drive.changes import Bell
+from runtime.drive.changes import WakeSignal
 from runtime.drive.options import Ending, LeaseTerms, Stop
 from runtime.journal.memory import Fault
 from runtime.journal.port import Journal
@@ -75,8 +75,8 @@ async def test_a_damaged_inbox_ends_its_driver(
 
 async def test_a_bell_tells_a_driver_of_its_mail_without_any_polling(autojump_clock: trio.testing.MockClock) -> None:
     async with table() as journal:
-        bell = Bell()
-        driver = supervisor(journal, player(10, 0, 1000.0), player(50, 0), news=bell)
+        signal = WakeSignal()
+        driver = supervisor(journal, player(10, 0, 1000.0), player(50, 0), changed=signal)
         async with trio.open_nursery() as nursery:
 
             @nursery.start_soon
@@ -84,7 +84,7 @@ async def test_a_bell_tells_a_driver_of_its_mail_without_any_polling(autojump_cl
                 await call_off(journal, 5.0)
                 await trio.sleep(5.0)
                 assert (await journal.row("run")).summary.status == "running"
-                bell.ring()
+                signal.wake()
 
             assert await driver.drive(Start(4)) is Ending.FINISHED
         assert (driver.state.ended, trio.current_time()) == ("called off", 10.0)

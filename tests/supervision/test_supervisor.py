@@ -5,15 +5,14 @@ from typing import Any
 import pytest
 import trio
 
-from runtime.core.clock import TrioClock
 from runtime.core.crash_points import install
 from runtime.core.errors import Fenced, Held, JournalDamaged, JournalError
-from runtime.drive.actor import Envelope
+from runtime.drive.envelope import Envelope
 from runtime.drive.options import Ending, Stop
 from runtime.drive.supervisor import Supervisor
 from runtime.journal.port import Journal
 from tests.supervision.haggling import LEASE, call_off, player, press, supervisor, table, trouble
-from tests.support.negotiation import Negotiation, NegotiationEvent, Offer, Offered, Start
+from tests.support.negotiation import Haggle, Negotiation, NegotiationEvent, Offer, Offered, Start
 
 
 async def kinds(journal: Journal[NegotiationEvent]) -> list[str]:
@@ -34,7 +33,7 @@ async def test_nothing_is_asked_before_the_request_is_in_the_journal(autojump_cl
     async with table() as journal:
         seen: list[tuple[str, str]] = []
 
-        async def watching(envelope: Envelope) -> Offer:
+        async def watching(envelope: Envelope[Haggle]) -> Offer:
             seen.append((envelope.work.request_id, (await journal.read("run"))[-1].event.request_id))
             return Offer(envelope.work.request_id, 500)
 
@@ -130,7 +129,7 @@ async def test_a_message_posted_while_nobody_drives_is_taken_first(autojump_cloc
 
 async def test_a_run_that_only_waits_for_people_is_left_alone(autojump_clock: trio.testing.MockClock) -> None:
     async with table() as journal:
-        lonely = Supervisor("run", machine=Negotiation(), journal=journal, actors=[], clock=TrioClock(), lease=LEASE)
+        lonely = Supervisor("run", machine=Negotiation(), journal=journal, actors=[], lease=LEASE)
         assert await lonely.drive(Start(4)) is Ending.WAITING
         assert (await journal.row("run")).owner is None
 
@@ -145,7 +144,7 @@ async def test_a_second_driver_is_told_who_drives(autojump_clock: trio.testing.M
 async def test_a_driver_that_lost_its_lease_writes_nothing_more(autojump_clock: trio.testing.MockClock) -> None:
     async with table() as journal:
 
-        async def stall(envelope: Envelope) -> Offer:
+        async def stall(envelope: Envelope[Haggle]) -> Offer:
             await trio.sleep(5.0)
             await journal.release("run", 1)
             await journal.claim("run", "other", 1000.0)
@@ -162,7 +161,7 @@ async def test_a_bug_in_an_actor_ends_the_run_once_and_is_not_tried_again(
     async with table() as journal:
         calls = 0
 
-        async def broken(envelope: Envelope) -> Offer:
+        async def broken(envelope: Envelope[Haggle]) -> Offer:
             nonlocal calls
             calls += 1
             raise ValueError("no money")
@@ -176,7 +175,7 @@ async def test_repeatable_work_is_tried_again_but_not_for_ever(autojump_clock: t
     async with table() as journal:
         calls = 0
 
-        async def shaky(envelope: Envelope) -> Offer:
+        async def shaky(envelope: Envelope[Haggle]) -> Offer:
             nonlocal calls
             calls += 1
             raise ValueError("again")
@@ -192,7 +191,7 @@ async def test_work_that_always_fails_late_is_not_restarted_for_ever(autojump_cl
     async with table() as journal:
         calls = 0
 
-        async def late(_: Envelope) -> Offer:
+        async def late(_: Envelope[Haggle]) -> Offer:
             nonlocal calls
             calls += 1
             await trio.sleep(100)
@@ -205,7 +204,7 @@ async def test_work_that_always_fails_late_is_not_restarted_for_ever(autojump_cl
 async def test_secrets_in_a_crash_reach_no_record(autojump_clock: trio.testing.MockClock) -> None:
     async with table() as journal:
 
-        async def leaky(_: Envelope) -> Offer:
+        async def leaky(_: Envelope[Haggle]) -> Offer:
             raise ValueError("401 for Bearer sk-proj-abcdefghijklmnopqrstuvwxyz0123456789")
 
         driver = supervisor(journal, leaky, player(50, -10))
@@ -220,7 +219,7 @@ async def test_an_error_with_work_in_flight_ends_the_supervisor_at_once(
 ) -> None:
     """An answer in hand must not wait, shielded, for a supervisor that has left."""
 
-    async def tenacious(envelope: Envelope) -> Offer:
+    async def tenacious(envelope: Envelope[Haggle]) -> Offer:
         try:
             await trio.sleep(1000)
         finally:
@@ -252,7 +251,7 @@ async def test_a_lease_that_cannot_be_renewed_for_a_while_ends_nothing(autojump_
     """The journal may be busy. What is in flight has been paid for, and others may take the run only when it lapses."""
     failures = ["busy", "busy"]
 
-    async def slow(envelope: Envelope) -> Offer:
+    async def slow(envelope: Envelope[Haggle]) -> Offer:
         await trio.sleep(1000)
         return Offer(envelope.work.request_id, 10)
 

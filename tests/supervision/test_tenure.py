@@ -9,7 +9,7 @@ import trio
 from runtime.core.clock import TrioClock
 from runtime.core.errors import Fenced, JournalDamaged, JournalError, StorageFull
 from runtime.drive.lease import LeaseKeeper
-from runtime.drive.offline import record
+from runtime.drive.offline import append_one
 from runtime.drive.options import Ending
 from runtime.journal.memory import Fault
 from runtime.journal.port import Journal
@@ -33,7 +33,7 @@ async def held(
     """Open a journal with a run, and hold that."""
     clock = clock or TrioClock()
     async with table(fault, clock) as journal:
-        tenure = LeaseKeeper(journal, "run", LEASE, clock)
+        tenure = LeaseKeeper(journal, "run", LEASE)
         await tenure.claim()
         yield journal, tenure
 
@@ -90,7 +90,7 @@ async def test_a_run_that_is_recorded_and_cannot_be_given_back_is_recorded(
 ) -> None:
     """Else a run that its hosts will drive would pass for one that could not be admitted."""
     async with table(trouble(JournalError("busy"), "release")) as journal:
-        assert await record(Negotiation(), journal, "run", LEASE, Start(20))
+        assert await append_one(Negotiation(), journal, "run", LEASE, Start(20))
 
 
 async def test_a_damaged_journal_is_said_also_when_a_run_is_given_back(autojump_clock: trio.testing.MockClock) -> None:

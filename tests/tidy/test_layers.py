@@ -10,6 +10,7 @@ OURS = {*PACKAGES, "tests", "benchmarks", "docs"}
 
 PURE = (
     "actors/planning/**/*.py",
+    "actors/run/**/*.py",
     "actors/search/**/*.py",
     "actors/policy/**/*.py",
     "actors/guards/**/*.py",

@@ -1,1 +1,1 @@
-"""The strategies that search in several branches: which branch to open, to prune, and which may ask next. Pure."""
+"""Search strategies over several branches: which branch to open or prune, and which one may make the next attempt."""

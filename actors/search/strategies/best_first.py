@@ -1,58 +1,64 @@
-"""Best-first: depth-first that keeps a promising end open when the policy goes back, and returns to it. Pure.
+"""Best-first search: depth-first, but before it backtracks it keeps a promising branch open, to return to it. Pure.
 
-When a decision would clear an artifact that the guard found partly good, the end stays open, and a new branch goes the
-way that the policy wants. Of all open ends the cheapest goes on: `f = calls so far + (1 - score) * least calls to the
-goal`, ties to the youngest. An end that was left is only mended where it stands, with the attempts that it has left;
-going back was the other branch's part, unless no other is left.
+If a decision to backtrack would clear an artifact to which the guard gave a score above 0, the branch stays open, and a
+new branch backtracks in its place. Of all open branches the one with the lowest estimate continues: `f = calls so far +
+(1 - score) * fewest calls to the goal`; of equal ones the newest. A branch that was kept open only uses the attempts
+that its rejected step has left. It does not backtrack itself, because the new branch has done so, unless no other
+branch is left.
 
-A verdict that says only yes or no scores a rejection with 0: then an end that is left promises no more than to begin
-anew, none is kept, and the search is depth-first, attempt for attempt (S10).
+With guards whose score is 0 or 1, a branch with a rejection is no better than a fresh start. No branch is kept open
+then, and the search makes exactly the attempts of depth-first search (S10).
 """
 
 from dataclasses import dataclass
 
 from actors.search.moves import Search
-from actors.search.strategies.tree import Change, Open, Prune, PruneCause, Standing, Tree, hopeless
+from actors.search.strategies.tree import Change, Open, Prune, PruneCause, Standing, Tree, prune_stuck
 
 
 @dataclass(frozen=True, slots=True)
 class BestFirst:
-    """At most `width` ends are kept open besides the newest."""
+    """Best-first search with a limited number of open branches."""
 
     width: int
+    """The most branches that are kept open besides the newest."""
     branches_max: int
+    """As in `Strategy`."""
     calls_worst: int
+    """As in `Strategy`."""
     moves: Search = Search.DEPTH_FIRST
+    """As in `Strategy`."""
     picks_best: bool = False
+    """As in `Strategy`."""
 
     def change(self, tree: Tree) -> Change | None:
-        """Keep or drop an end that a decision leads away from; drop the worst where there are too many."""
+        """Open a branch that backtracks in place of a promising one; prune the worst branch if too many are open."""
         front = tree.front
-        parents = {one.parent for one in tree.branches}
-        for one in front:
-            if one.back and one.branch in parents and len(front) > 1:
-                return Prune(one.branch, PruneCause.BACK, "the way back from here is another branch's")
-            kept = one.back and one.mendable and one.promise > 0 and not one.busy
-            if kept and len(tree.branches) < self.branches_max and tree.left > 0:
-                return Open(one.branch, "the way that the policy wants; the end that it leaves stays open")
-        left = [one for one in front if one.branch in parents and not one.busy]
-        if len(left) > self.width:
-            worst = max(left, key=estimate)
+        parents = {branch.parent for branch in tree.branches}
+        for branch in front:
+            if branch.back and branch.branch in parents and len(front) > 1:
+                return Prune(branch.branch, PruneCause.BACK, "the way back from here is another branch's")
+            promising = branch.back and branch.mendable and branch.promise > 0 and not branch.busy
+            if promising and len(tree.branches) < self.branches_max and tree.left > 0:
+                return Open(branch.branch, "the way that the policy wants; the end that it leaves stays open")
+        kept_open = [branch for branch in front if branch.branch in parents and not branch.busy]
+        if len(kept_open) > self.width:
+            worst = max(kept_open, key=estimate)
             return Prune(worst.branch, PruneCause.RANK, f"{self.width} other ends promise more")
-        return hopeless(tree)
+        return prune_stuck(tree)
 
-    def may_ask(self, tree: Tree, one: Standing, layer: int) -> bool:  # noqa: ARG002 -- the port's signature
-        """The most promising end goes on, once it is known what the last attempt has come to."""
-        if any(other.busy and other.branch != one.branch for other in tree.front):
+    def may_ask(self, tree: Tree, branch: Standing, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
+        """The branch with the lowest estimate continues, once the last attempt has been judged."""
+        if any(other.busy and other.branch != branch.branch for other in tree.front):
             return False
-        open_ends = tree.front or tree.live  # A branch that waits for a person may have other steps to go on with.
-        return one.branch == min(open_ends, key=lambda other: (estimate(other), -other.branch)).branch
+        candidates = tree.front or tree.live  # A branch that waits for a person may have other steps to continue with.
+        return branch.branch == min(candidates, key=lambda other: (estimate(other), -other.branch)).branch
 
-    def slice_of(self, calls: int) -> int | None:  # noqa: ARG002 -- the port's signature
-        """Only one end is worked on at a time."""
+    def slice_of(self, calls: int) -> int | None:  # noqa: ARG002 - the protocol's signature
+        """No slices: only one branch makes attempts at a time."""
         return None
 
 
-def estimate(one: Standing) -> float:
-    """Return f: what the path has cost, and the least that is missing, as far as the last verdict doubts the path."""
-    return one.path_calls + (1.0 - one.promise) * one.rest
+def estimate(branch: Standing) -> float:
+    """Return f: the calls of the path, plus the fewest calls to the goal weighted by 1 - the lowest score."""
+    return branch.path_calls + (1.0 - branch.promise) * branch.rest

@@ -1,7 +1,7 @@
-"""How a search is written down, and what it stands for: `NAME`, `NAME:NUMBER`, for a beam `NAME:WIDTHxBRANCHING`. Pure.
+"""The notation of a search, `NAME`, `NAME:NUMBER` or `NAME:WIDTHxBRANCHING`, and the strategy that it stands for. Pure.
 
-A workflow may also give a mapping, `{name: beam, width: 4}`. Both become one text with every number in it, so that a
-run which is pinned to it does not change when a later release chooses other defaults.
+A workflow may also use a mapping: `{name: beam, width: 4}`. Both forms are normalised to a text with all numbers, which
+the run records. So the search of a run does not change when a later release has other defaults.
 """
 
 import re
@@ -12,14 +12,14 @@ from typing import Any
 from actors.search.cost import happy_calls, linear_calls, worst_case_calls
 from actors.search.graph import Graph
 from actors.search.moves import Search
+from actors.search.strategies.beam import Beam
 from actors.search.strategies.best_first import BestFirst
-from actors.search.strategies.deepening import Deepening
-from actors.search.strategies.independent import BestOf, Restart
-from actors.search.strategies.layered import Layered
+from actors.search.strategies.iterative_deepening import IterativeDeepening
+from actors.search.strategies.sampling import BestOf, Restart
 from actors.search.strategies.tree import Strategy
 
 NUMBER_MAX = 256
-"""The largest width, branching or number of samples: no step serves more branches at once."""
+"""The largest width, branching or number of samples; also the most concurrent requests of one step."""
 
 NUMBERS: Mapping[str, Mapping[str, int | None]] = {
     "depth_first": {},
@@ -32,16 +32,19 @@ NUMBERS: Mapping[str, Mapping[str, int | None]] = {
     "restart": {"samples": 10},
     "best_of": {"samples": 4},
 }
-"""The searches, and what their numbers are called, in order, with the defaults; None is worked out from the steps."""
+"""For each search, the names of its numbers, in order, with their defaults; None: computed from the steps."""
 
 SINGLE_BRANCH = frozenset(name for name, numbers in NUMBERS.items() if not numbers)
-"""The searches with one branch: only searches among branches have numbers."""
+"""The searches with one branch; only searches with several branches have numbers."""
 
 _TEXT = re.compile(r"([a-z_]+)(?::([1-9]\d{0,5})(?:x([1-9]\d{0,5}))?)?")
 
 
 class UnknownSearch(ValueError):
-    """A search that cannot be; `hint` is what to write instead, `name` the name that nobody knows, if that is it."""
+    """An invalid search.
+
+    `hint`: what to write instead; `name`: the unknown name, if the name is the error.
+    """
 
     def __init__(self, cause: str, hint: str = "", name: str = "") -> None:
         super().__init__(cause)
@@ -50,53 +53,56 @@ class UnknownSearch(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SearchChoice:
-    """A search with its numbers, in the order of `NUMBERS`; None at the end is worked out from the steps."""
+    """A search with its numbers."""
 
     name: str
+    """The name of the search, a key of `NUMBERS`."""
     numbers: tuple[int | None, ...] = ()
+    """Its numbers, in the order of `NUMBERS`; None: computed from the steps."""
 
     def __str__(self) -> str:
-        """Return it as the command line takes it. A branching of 1 goes without saying."""
+        """Return the search in its notation, without a branching of 1."""
         width, *branching = self.numbers or (None,)
-        more = "".join(f"x{number}" for number in branching if number != 1)
-        return self.name if width is None else f"{self.name}:{width}{more}"
+        suffix = "".join(f"x{number}" for number in branching if number != 1)
+        return self.name if width is None else f"{self.name}:{width}{suffix}"
 
 
 def read_search(value: Any) -> SearchChoice:
-    """Return the search that a text or a mapping names. Raises `UnknownSearch`."""
+    """Return the search that a text or a mapping stands for. Raises `UnknownSearch` if it is invalid."""
     if isinstance(value, Mapping):
-        given = {str(key): number for key, number in value.items()}
-        name = given.pop("name", None)
+        numbers_by_name = {str(key): number for key, number in value.items()}
+        name = numbers_by_name.pop("name", None)
         if not isinstance(name, str):
             raise UnknownSearch("a search given as a mapping has a name", "such as {name: beam, width: 4}")
-        return _chosen(name, given)
+        return _choice(name, numbers_by_name)
     matched = _TEXT.fullmatch(value) if isinstance(value, str) else None
     if matched is None:
-        found = str(value).partition(":")[0]
-        if found in NUMBERS:
-            raise UnknownSearch(f"{value!r} is not how {found} is written", _forms(found))
-        raise _unknown(value, found)
+        name = str(value).partition(":")[0]
+        if name in NUMBERS:
+            raise UnknownSearch(f"{value!r} is not how {name} is written", _forms(name))
+        raise _unknown(value, name)
     name = matched[1]
     numbers = [int(number) for number in matched.groups()[1:] if number is not None]
     if name in NUMBERS and len(numbers) > len(NUMBERS[name]):
         raise UnknownSearch(f"{value!r} has a number too many", _forms(name))
-    return _chosen(name, dict(zip(NUMBERS.get(name, ()), numbers, strict=False)))
+    return _choice(name, dict(zip(NUMBERS.get(name, ()), numbers, strict=False)))
 
 
 def _unknown(value: Any, name: str) -> UnknownSearch:
     return UnknownSearch(f"should be a search such as beam:4, not {value!r}", name=name)
 
 
-def _chosen(name: str, given: Mapping[str, Any]) -> SearchChoice:
+def _choice(name: str, numbers: Mapping[str, Any]) -> SearchChoice:
+    """Return the search with these numbers and the defaults of the others. Raises `UnknownSearch`."""
     if name not in NUMBERS:
         raise _unknown(name, name)
-    for key, number in given.items():
+    for key, number in numbers.items():
         if key not in NUMBERS[name]:
             raise UnknownSearch(f"the search {name} has no {key!r}", _forms(name))
         most = 100_000 if key == "calls" else NUMBER_MAX
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= most:
             raise UnknownSearch(f"the {key} of {name} is a whole number from 1 to {most:,}, not {number!r}")
-    return SearchChoice(name, tuple(given.get(key, default) for key, default in NUMBERS[name].items()))
+    return SearchChoice(name, tuple(numbers.get(key, default) for key, default in NUMBERS[name].items()))
 
 
 def _forms(name: str) -> str:
@@ -106,12 +112,12 @@ def _forms(name: str) -> str:
 
 
 def moves_of(choice: SearchChoice, strategy: Strategy | None) -> Search:
-    """Return what happens inside a branch."""
+    """Return how each branch of the search is searched."""
     return Search(choice.name) if strategy is None else strategy.moves
 
 
 def strategy_of(choice: SearchChoice, graph: Graph) -> Strategy | None:
-    """Return the strategy among branches, or None for a search that has only one."""
+    """Return the strategy of a search with several branches, or None for a search with only one."""
     first = choice.numbers[0] if choice.numbers else None
     linear, worst, layers = linear_calls(graph), worst_case_calls(graph), graph.layers
     match choice.name:
@@ -120,18 +126,18 @@ def strategy_of(choice: SearchChoice, graph: Graph) -> Strategy | None:
             assert width is not None
             assert branching is not None
             most = 1 if width == branching == 1 else width * branching * len(layers)
-            return Layered(width, branching, Search.DEPTH_FIRST, most, most * worst)
+            return Beam(width, branching, Search.DEPTH_FIRST, most, most * worst)
         case "breadth_first":
             assert first is not None
-            each = [sum(_visit(graph, step) for step in layer) for layer in layers]
-            calls = sum(first ** (number + 1) * visit for number, visit in enumerate(each))
-            return Layered(None, first, Search.LINEAR, min(NUMBER_MAX, first ** len(layers)), calls)
+            layer_calls = [sum(_visit_calls(graph, step) for step in layer) for layer in layers]
+            calls = sum(first ** (number + 1) * visit for number, visit in enumerate(layer_calls))
+            return Beam(None, first, Search.LINEAR, min(NUMBER_MAX, first ** len(layers)), calls)
         case "best_first":
             assert first is not None
-            back = sum(one.backtrack_budget for step, one in graph.budgets.items() if not _free(graph, step))
+            back = sum(budget.backtrack_budget for budget in graph.budgets.values() if not budget.deterministic)
             return BestFirst(first, 1 + back, (1 + back) * worst)
         case "iterative_deepening":
-            return Deepening(first or happy_calls(graph), worst)
+            return IterativeDeepening(first or happy_calls(graph), worst)
         case "restart":
             assert first is not None
             return Restart(first, linear)
@@ -142,11 +148,7 @@ def strategy_of(choice: SearchChoice, graph: Graph) -> Strategy | None:
             return None
 
 
-def _visit(graph: Graph, step: str) -> int:
-    """Return the most calls of one visit."""
+def _visit_calls(graph: Graph, step: str) -> int:
+    """Return the most calls of one visit of a step."""
     budget = graph.budgets[step]
     return 0 if budget.deterministic else budget.rmax * budget.calls
-
-
-def _free(graph: Graph, step: str) -> bool:
-    return graph.budgets[step].deterministic

@@ -1,8 +1,8 @@
-"""What a strategy sees of the search tree and the ledger, and what it may decide. Pure values.
+"""The interface of a search strategy: what it sees of the search tree and of the ledger, and what it decides. Pure.
 
-A *branch* is one search of its own over the steps: its own slots, visits, stagnation and feedback. A strategy opens
-branches, prunes them, and says which of them may ask for an attempt; what happens inside a branch is a matter of moves
-and policy (`actors.search.moves`), as in a run that has only one.
+A *branch* is an independent search over the steps, with its own slots, visits, stagnation and feedback. A strategy
+opens branches, prunes branches, and decides which of them may make the next attempt. Inside a branch, the policy and
+`actors.search.moves` decide, as in a run with only one branch.
 """
 
 from dataclasses import dataclass, field
@@ -15,143 +15,157 @@ from actors.search.moves import Search
 class PruneCause(StrEnum):
     """Why a branch was pruned."""
 
-    STUCK = "stuck"  # nothing is left to try in it
+    STUCK = "stuck"  # it has nothing left to try
     DUPLICATE = "duplicate"  # another branch has the same artifacts
-    RANK = "rank"  # better ones fill the beam
-    BACK = "back"  # it would have to go back, where others have not
-    CALLS = "calls"  # its slice of the calls is used up
+    RANK = "rank"  # better branches fill the beam
+    BACK = "back"  # it would have to backtrack, and other branches need not
+    CALLS = "calls"  # it has used up its slice of the calls
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a branch stands.
-
-    `calls` are its own, tries included; `path_calls` also those of the path that it was opened on. `layer` counts the
-    layers of the workflow that are accepted as a whole, from the top; `begun` tells whether an attempt of the next one
-    has been made or is under way; `own` whether an artifact of the last accepted one was made in this branch. `rest`
-    is the least number of calls to the goal. `score` is the mean score of the verdicts that count now, `promise` the
-    worst of the rejections that are to be mended, 1 without any; `mendable` says that such a step has attempts left.
-    `made` are the texts of the accepted layers. `failed` says that a rejection is to be decided about, `halted`
-    that nothing is asked for because a step is stuck; `ready` are the steps that an attempt can be made at. A branch is
-    `stuck` when nothing is left to try in it, `spent` when its slice of the calls is used up, `back` when a decision
-    would send it back, `waiting` when a person has to answer.
-    """
+    """What a strategy knows about one branch."""
 
     branch: int
+    """The branch's number, in the order of opening."""
     parent: int | None = None
+    """The branch on whose accepted artifacts it was opened."""
     live: bool = True
+    """Whether it has not been pruned."""
     done: bool = False
+    """Whether every step has an accepted artifact."""
     stuck: bool = False
+    """Whether nothing is left to try in it."""
     spent: bool = False
+    """Whether it has used up its slice of the calls."""
     back: bool = False
+    """Whether the decision about a rejection is to backtrack, and this has not happened yet."""
     waiting: bool = False
+    """Whether it waits for a person's answer."""
     busy: bool = False
+    """Whether an attempt is being generated or judged."""
     begun: bool = False
+    """Whether an attempt at the layer after the accepted ones has been made or is under way."""
     own: bool = True
+    """Whether an artifact of the last accepted layer was made in this branch, not inherited."""
     mendable: bool = False
+    """Whether the step whose rejection caused that decision has attempts left."""
     calls: int = 0
+    """The calls that it has made itself, transport retries included."""
     path_calls: int = 0
+    """Those calls plus the calls of the path on which it was opened."""
     layer: int = 0
+    """The number of completely accepted layers of the workflow, from the top."""
     rest: int = 0
+    """The fewest calls with which the goal can be reached."""
     score: float = 0.0
+    """The mean score of the newest verdicts on the accepted and the rejected steps."""
     promise: float = 1.0
+    """The lowest score of a rejection that is still to be repaired; 1 if there is none."""
     made: tuple[str, ...] = ()
+    """The texts of the artifacts in the accepted layers; empty once the next layer has begun."""
     failed: bool = False
+    """Whether a rejection awaits a decision."""
     halted: bool = False
+    """Whether it makes no attempts because a step is stuck."""
     ready: tuple[str, ...] = ()
+    """The steps at which an attempt can begin."""
 
     @property
     def rank(self) -> tuple[int, float, int]:
-        """What branches are compared by: how far, how good, and the older first. Greater is better."""
+        """The order of branches: by accepted layers, then by score, then the older one first. Greater is better."""
         return self.layer, self.score, -self.branch
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """All branches in the order in which they were opened; `calls` is the limit of the run, `left` what is free.
-
-    `live` are the branches that are not pruned, and `front` those of them that could go on now: not done, and waiting
-    for nobody.
-    """
+    """What a strategy knows about the whole search."""
 
     branches: tuple[Standing, ...]
+    """All branches, in the order in which they were opened."""
     calls: int
+    """The limit of calls of the run."""
     left: int
+    """The calls that are neither made nor reserved."""
     live: list[Standing] = field(init=False, compare=False)
+    """The branches that are not pruned."""
     front: list[Standing] = field(init=False, compare=False)
+    """The live branches that can continue now: neither done nor waiting for a person."""
 
     def __post_init__(self) -> None:
-        """Sort the branches once: every question to the tree is about some of them."""
-        live = [one for one in self.branches if one.live]
+        """Compute `live` and `front` once, because every decision reads them."""
+        live = [branch for branch in self.branches if branch.live]
         object.__setattr__(self, "live", live)
-        object.__setattr__(self, "front", [one for one in live if not one.done and not one.waiting])
+        object.__setattr__(self, "front", [branch for branch in live if not branch.done and not branch.waiting])
 
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Open a branch: on the accepted artifacts of `parent`, or on nothing. `anew` gives all counts back."""
+    """Open a branch."""
 
     parent: int | None
+    """The branch whose accepted artifacts it starts with; None: it starts with none."""
     why: str
+    """The reason, for people."""
     anew: bool = False
+    """Whether all visits and attempts are reset."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prune:
-    """End a branch: its open work is withdrawn, and what it has not reserved of its slice is free."""
+    """End a branch: its open requests are withdrawn, and the unreserved part of its slice is free again."""
 
     branch: int
+    """The branch's number."""
     cause: PruneCause
+    """Why, as a code."""
     why: str
+    """Why, for people."""
 
 
 Change = Open | Prune
 
 
 class Strategy(Protocol):
-    """What to do next among branches. Total functions of the tree: the same tree gives the same answer.
-
-    `moves` is what happens inside a branch; `picks_best` says that a plan whose verdict is not the best possible is
-    held until no other branch can do better. `branches_max` is the most branches of a run, `calls_worst` the most calls
-    of a round; the run's limits cap both.
-    """
+    """Decides which branches there are and which may continue. All methods are pure total functions of the tree."""
 
     @property
     def moves(self) -> Search:
-        """What happens inside a branch."""
+        """How each branch is searched."""
         ...
 
     @property
     def picks_best(self) -> bool:
-        """Whether plans of several branches are compared."""
+        """Whether a plan with a score below 1 is held until no other branch can reach a better one."""
         ...
 
     @property
     def branches_max(self) -> int:
-        """The most branches that are opened."""
+        """The most branches that a run opens."""
         ...
 
     @property
     def calls_worst(self) -> int:
-        """The most calls in one round."""
+        """The most calls in one round; the limits of the run apply as well."""
         ...
 
     def change(self, tree: Tree) -> Change | None:
-        """Return the branch to open or to prune next, or None."""
+        """Return the next branch to open or to prune, or None."""
         ...
 
-    def may_ask(self, tree: Tree, one: Standing, layer: int) -> bool:
-        """Tell whether a branch may ask for an attempt at a step of a layer now."""
+    def may_ask(self, tree: Tree, branch: Standing, layer: int) -> bool:
+        """Return whether a branch may begin an attempt at a step of a layer now."""
         ...
 
     def slice_of(self, calls: int) -> int | None:
-        """Return the calls that each live branch is sure of, or None when no branch is."""
+        """Return the calls that are reserved for each live branch out of `calls`, or None if none are."""
         ...
 
 
-def hopeless(tree: Tree) -> Prune | None:
-    """Return the pruning of a branch in which nothing is left to try, as long as another can go on: the worst first."""
-    stuck = [one for one in tree.front if one.stuck]
+def prune_stuck(tree: Tree) -> Prune | None:
+    """Return the pruning of the worst branch with nothing left to try, provided that another branch can continue."""
+    stuck = [branch for branch in tree.front if branch.stuck]
     if not stuck or len(tree.front) == 1:
         return None
-    return Prune(min(stuck, key=lambda one: one.rank).branch, PruneCause.STUCK, "nothing is left to try in it")
+    worst = min(stuck, key=lambda branch: branch.rank)
+    return Prune(worst.branch, PruneCause.STUCK, "nothing is left to try in it")

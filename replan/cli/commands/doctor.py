@@ -30,15 +30,15 @@ from runtime.core.clock import SystemClock
 from runtime.core.cost import MICRO
 from runtime.core.errors import ReplanError, UsageProblem
 from runtime.core.ledger import ZERO
-from runtime.host.wakeup import WakeSockets
 from runtime.journal.port import RunFilter
 from runtime.journal.sqlite.journal import open_sqlite
 from runtime.journal.sqlite.schema import VERSION
 from runtime.models.base_url import OPENAI_URL, check_base_url
+from runtime.process.identity import is_dead
 
 REACH_SECONDS = 5.0
 
-_NEEDS = {"budget": {"config", "journal"}, "notify": {"config"}, "model": {"config"}}
+_NEEDS = {"budget": {"config", "journal"}, "hosts": {"journal"}, "notify": {"config"}, "model": {"config"}}
 """The checks that must succeed before another one is made."""
 
 
@@ -85,7 +85,7 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
         ("config", lambda: _config(environment)),
         ("journal", lambda: trio.run(_journal, environment)),
         ("budget", lambda: trio.run(_budget, environment)),
-        ("hosts", lambda: _hosts(environment)),
+        ("hosts", lambda: trio.run(_hosts, environment)),
         ("notify", lambda: _notify(environment)),
         ("model", lambda: _model(environment, model)),
         ("key", lambda: _key(environment)),
@@ -154,8 +154,11 @@ async def _budget(environment: Mapping[str, str]) -> str:
     return f"{calls} and {usd} committed today, UTC{limited}"
 
 
-def _hosts(environment: Mapping[str, str]) -> str:
-    count = WakeSockets(locate_home(environment).hosts).count()
+async def _hosts(environment: Mapping[str, str]) -> str:
+    path, count = locate_home(environment).journal, 0
+    if path.exists():
+        async with open_sqlite(path, CODEC, SystemClock()) as journal:
+            count = len(await journal.hosts(dead=is_dead))
     return f"{counted(count, 'host')} {'serves' if count == 1 else 'serve'} this home" if count else "none"
 
 

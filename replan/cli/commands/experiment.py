@@ -12,7 +12,7 @@ from actors.values.lines import columns, line
 from replan.cli.exits import Exit
 from replan.cli.terminal.console import err, notice, out, print_json, rich_text
 from replan.experiments.calibration import calibrate, load_calibration
-from replan.experiments.preparing import Place, Prepared, prepare
+from replan.experiments.preparation import Installation, PreparedExperiment, prepare
 from replan.experiments.report import PAGE, write_report
 from replan.experiments.results import Store, Trial
 from replan.experiments.scorecard import Cell
@@ -31,31 +31,31 @@ _SHOWN = ("arm", "trials", "guard_pass", "success", "success_low", "success_high
 def run_experiment(path: Path, folder: Path | None, jobs: int | None, *, skip_broken: bool, as_json: bool) -> int:
     """Run an experiment, or go on with it, and write its report. Return the exit code."""
     config = read_user_config(locate_home().config)
-    where = Place(registry(), data_root(), config, os.environ, SystemClock().now())
+    where = Installation(registry(), data_root(), config, os.environ, SystemClock().now())
     prepared = prepare(path, where, skip_broken=skip_broken)
     for text in prepared.notices:
         notice(text)
     store = Store(folder or Path("experiments") / prepared.experiment.name, prepared.header())
     trials = _run(prepared, store, jobs)
-    card = write_report(prepared.experiment, trials, len(prepared.order), store.folder)
+    card = write_report(prepared.experiment, trials, len(prepared.trials), store.folder)
     if as_json:
         print_json({"name": prepared.experiment.name, "folder": str(store.folder), **card.tables})
     else:
         _print_rows([{name: row[name] for name in _SHOWN} for row in card.tables["arms"]])
         out().print(rich_text(line(f"Report: {store.folder / PAGE}")))
-    return Exit.OK if len(trials) == len(prepared.order) else Exit.BUDGET
+    return Exit.OK if len(trials) == len(prepared.trials) else Exit.BUDGET
 
 
-def _run(prepared: Prepared, store: Store, jobs: int | None) -> list[Trial]:
+def _run(prepared: PreparedExperiment, store: Store, jobs: int | None) -> list[Trial]:
     ticker = _Ticker()
     try:
         if prepared.simulated:
-            from replan.experiments.running import run_simulated
+            from replan.experiments.simulated_runner import run_simulated
 
             return run_simulated(prepared, store, ticker.tick, jobs)
-        from replan.experiments.asking import run_asked
+        from replan.experiments.live_runner import run_live
 
-        return trio.run(partial(run_asked, prepared, store, ticker.tick, os.environ))
+        return trio.run(partial(run_live, prepared, store, ticker.tick, os.environ))
     except KeyboardInterrupt:
         ticker.close()
         err().print(rich_text(line(f"The trials that are done are in {store.folder}; the same command goes on.")))

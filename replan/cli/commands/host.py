@@ -6,7 +6,7 @@ import shlex
 import signal
 import sys
 import time
-from typing import IO, cast
+from typing import IO, assert_never, cast
 
 import click
 import trio
@@ -22,12 +22,27 @@ from replan.setup.home_folder import locate_home
 from replan.setup.settings import read_user_config
 from replan.views.format import clock, stamp
 from runtime.drive.options import Stop
-from runtime.host.host import Tell
+from runtime.host.notices import (
+    Changed,
+    Failed,
+    Finished,
+    Left,
+    NotDrivable,
+    Notice,
+    Parked,
+    Ready,
+    Report,
+    Resting,
+    Stopped,
+    Stopping,
+    TakenUp,
+    Trouble,
+    Waiting,
+)
 from runtime.logs.redact import Redactor, secrets_in
 from runtime.logs.terminal_text import clean
 
-_DETAILS = {"waiting": "question", "resting": "until", "finished": "outcome"}
-"""What the JSON calls the detail of an event; `text` for all others."""
+ELSEWHERE = "another process drives it"
 
 
 def serve(invocation: Invocation, *, as_json: bool) -> int:
@@ -40,76 +55,96 @@ async def _serve(invocation: Invocation, as_json: bool) -> int:
     stop, stdout = Stop(handover=True), cast("IO[str]", Lossy(sys.stdout))
     redactor = Redactor(secrets_in(os.environ))
 
-    def tell(event: str, run: str, detail: str) -> None:
-        detail = redactor.text(detail)  # It may be the text of an error of somebody's plug-in.
-        said = _as_json(event, run, detail) if as_json else _as_line(event, run, detail)
+    def report(notice: Notice) -> None:
+        said = _as_json(notice, redactor) if as_json else _as_line(notice, redactor)
         click.echo(said, file=stdout)
 
     async with opened(invocation, make=True) as engine:
         runs_max = read_user_config(locate_home().config).host.runs_max
         async with trio.open_nursery() as nursery:
-            await nursery.start(_heed, stop, tell)
-            await host(engine, runs_max=runs_max, stop=stop, tell=tell)
+            await nursery.start(_heed, stop, report)
+            await host(engine, runs_max=runs_max, stop=stop, report=report)
             nursery.cancel_scope.cancel()
-    tell("stopped", "", "")
+    report(Stopped())
     return Exit.OK
 
 
-async def _heed(stop: Stop, tell: Tell, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+async def _heed(stop: Stop, report: Report, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
     """Park all runs at the first signal, and wait for nothing at the next."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
         task_status.started()
         async for _ in received:
-            if stop.park.is_set():
-                stop.now.set()
+            if stop.requested.is_set():
+                stop.forced.set()
             else:
-                tell("stopping", "", "")
-                stop.park.set()
+                report(Stopping())
+                stop.requested.set()
 
 
-def _as_json(event: str, run: str, detail: str) -> str:
-    shown = {"at": stamp(time.time()), "event": event}
+def _as_json(notice: Notice, redactor: Redactor) -> str:
+    shown = {"at": stamp(time.time()), "event": notice.event}
+    run, (key, text) = _run_of(notice), _detail(notice)
     if run:
         shown["run_id"] = run
-    if detail:
-        shown[_DETAILS.get(event, "text")] = _detail(event, run, detail)
+    if text:
+        shown[key] = redactor.text(text)  # It may be the text of an error of somebody's plug-in.
     return json.dumps(shown)
 
 
-def _detail(event: str, run: str, detail: str) -> str:
-    match event:
-        case "waiting":
-            return f"{run}/{detail}"
-        case "resting":
-            return stamp(float(detail))
+def _detail(notice: Notice) -> tuple[str, str]:
+    """Return what the JSON calls the detail of a notice, and the detail; an empty one is left out."""
+    match notice:
+        case Waiting(run, question):
+            return "question", f"{run}/{question}"
+        case Resting(_, until):
+            return "until", "" if until is None else stamp(round(until))
+        case Finished(_, outcome):
+            return "outcome", outcome
+        case Left():
+            return "text", ELSEWHERE
+        case Parked(_, text) | NotDrivable(_, text) | Failed(_, text) | Changed(_, text) | Trouble(_, text):
+            return "text", text
+        case Ready() | TakenUp() | Stopping() | Stopped():
+            return "text", ""
         case _:
-            return detail
+            assert_never(notice)
 
 
-def _as_line(event: str, run: str, detail: str) -> str:
-    said = clean(_words(event, run, detail), one_line=True)
-    return f"{clock(time.time())} {run or 'host'}: {said}"
+def _run_of(notice: Notice) -> str:
+    """Return the run that a notice is about; empty where it is about the host."""
+    return "" if isinstance(notice, Ready | Stopping | Stopped) else notice.run
 
 
-def _words(event: str, run: str, detail: str) -> str:
-    match event:
-        case "ready":
+def _as_line(notice: Notice, redactor: Redactor) -> str:
+    said = clean(redactor.text(_words(notice)), one_line=True)
+    return f"{clock(time.time())} {_run_of(notice) or 'host'}: {said}"
+
+
+def _words(notice: Notice) -> str:
+    match notice:
+        case Ready():
             return f"serving {locate_home().folder}; Ctrl-C parks all runs"
-        case "taken_up":
+        case TakenUp():
             return "taken up"
-        case "waiting":
-            return f"waits for an answer: {program()} answer {shlex.quote(f'{run}/{detail}')} TEXT"
-        case "parked" if detail:
-            return f"parked; then go on with: {program()} resume {run}"
-        case "resting":
-            return f"waits until {stamp(float(detail))}" if detail else "waits"
-        case "finished":
-            return f"finished: {detail}"
-        case "not_here":
-            return f"cannot be driven here: {detail}"
-        case "failed":
-            return f"ended by a bug: {detail}"
-        case "stopping":
+        case Left():
+            return ELSEWHERE
+        case Waiting(run, question):
+            return f"waits for an answer: {program()} answer {shlex.quote(f'{run}/{question}')} TEXT"
+        case Resting(_, until):
+            return "waits" if until is None else f"waits until {stamp(round(until))}"
+        case Parked(run, reason):
+            return f"parked; then go on with: {program()} resume {run}" if reason else "parked"
+        case Finished(_, outcome):
+            return f"finished: {outcome}"
+        case NotDrivable(_, reason):
+            return f"cannot be driven here: {reason}"
+        case Failed(_, error):
+            return f"ended by a bug: {error}"
+        case Changed(_, text) | Trouble(_, text):
+            return text or notice.event
+        case Stopping():
             return "parking all runs: at most 10 s for replies in flight; once more to wait for nothing"
+        case Stopped():
+            return "stopped"
         case _:
-            return detail or event
+            assert_never(notice)

@@ -116,7 +116,7 @@ class Fixture:
 
         def tell(record):
             if until is not None and until(record):
-                stop.park.set()
+                stop.requested.set()
 
         async with self.opened(tell=tell, guards=guards, generators=generators) as engine:
             if begin:
@@ -237,7 +237,7 @@ async def next_day(home):
 
     def tell(record):
         if record.event.kind == "wait_requested":
-            stop.park.set()
+            stop.requested.set()
 
     async with home.opened() as engine:
         spent = await engine.journal.spent_today()

@@ -5,86 +5,91 @@ from multiprocessing import resource_tracker
 import pytest
 
 from replan.experiments.results import HEADER, RESULTS, Store, read_frame, read_results
-from replan.experiments.running import run_simulated
+from replan.experiments.simulated_runner import run_simulated
 from runtime.core.errors import UsageProblem
 
 
-def run(ready, folder, jobs=1):
-    return run_simulated(ready, Store(folder, ready.header()), lambda done, of: None, jobs)
+def run(experiment, folder, jobs=1):
+    return run_simulated(experiment, Store(folder, experiment.header()), lambda done, of: None, jobs)
 
 
 @pytest.fixture
 def whole(prepared, tmp_path):
-    """The bytes of the small experiment, run at one go."""
+    """The results of the small experiment, run without interruption."""
     run(prepared(), tmp_path / "whole")
     return (tmp_path / "whole" / RESULTS).read_bytes()
 
 
 @pytest.mark.parametrize("kept", [0, 1, 700, 3000])
 def test_an_experiment_that_was_killed_ends_with_the_same_bytes(prepared, tmp_path, whole, kept):
-    """Also when it was killed in the middle of a line."""
+    """Also if it was killed in the middle of a line."""
     folder = tmp_path / "torn"
     run(prepared(), folder)
     (folder / RESULTS).write_bytes(whole[:kept])
-    done = []
-    ready = prepared()
-    run_simulated(ready, Store(folder, ready.header()), lambda at, of: done.append((at, of)), 1)
+    progress = []
+    experiment = prepared()
+    run_simulated(
+        experiment,
+        Store(folder, experiment.header()),
+        lambda done, of: progress.append((done, of)),
+        1,
+    )
     assert (folder / RESULTS).read_bytes() == whole
-    assert done[0] == (whole[:kept].count(b"\n"), 8)
-    assert done[-1] == (8, 8)
+    assert progress[0] == (whole[:kept].count(b"\n"), 8)
+    assert progress[-1] == (8, 8)
 
 
 @pytest.fixture
 def no_tracker():
-    """End the process that multiprocessing starts beside its workers and keeps to the end of this one."""
+    """End the resource tracker, a process that multiprocessing would keep until this process ends."""
     yield
     resource_tracker._resource_tracker._stop()
 
 
 def test_several_processes_write_the_same_bytes_as_one(prepared, tmp_path, no_tracker):
-    ready = prepared(seeds={"first": 1000, "count": 12})
-    run(ready, tmp_path / "one", jobs=1)
-    run(ready, tmp_path / "two", jobs=2)
+    experiment = prepared(seeds={"first": 1000, "count": 12})
+    run(experiment, tmp_path / "one", jobs=1)
+    run(experiment, tmp_path / "two", jobs=2)
     assert (tmp_path / "one" / RESULTS).read_bytes() == (tmp_path / "two" / RESULTS).read_bytes()
 
 
 def test_a_finished_experiment_runs_nothing_again(prepared, tmp_path, whole, monkeypatch):
-    monkeypatch.setattr("replan.experiments.running._play", lambda place: pytest.fail("played again"))
+    monkeypatch.setattr("replan.experiments.simulated_runner._run_trial", lambda position: pytest.fail("ran again"))
     run(prepared(), tmp_path / "whole")
     assert (tmp_path / "whole" / RESULTS).read_bytes() == whole
 
 
-def test_the_budget_of_the_whole_experiment_is_never_passed(prepared, tmp_path, whole):
+def test_the_budget_of_an_experiment_is_never_exceeded(prepared, tmp_path, whole):
     trials = run(prepared(budget={"calls": 70}), tmp_path / "calls")
     assert sum(trial.calls for trial in trials) <= 70
     assert sum(trial.calls for trial in trials) + 30 > 70
     assert len(run(prepared(budget={"usd": 0.1}), tmp_path / "usd")) < 8
 
 
-def test_the_results_of_something_else_are_left_alone(prepared, tmp_path, whole):
+def test_the_results_of_another_experiment_are_not_changed(prepared, tmp_path, whole):
     for changes in ({"max_calls": 5}, {"seeds": {"first": 1, "count": 4}}):
         with pytest.raises(UsageProblem, match="the results of another definition are here"):
             run(prepared(**changes), tmp_path / "whole")
     assert (tmp_path / "whole" / RESULTS).read_bytes() == whole
 
 
-def test_a_folder_that_cannot_be_written_is_one_line(prepared, tmp_path):
+def test_a_folder_that_cannot_be_written_is_reported_in_one_line(prepared, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageProblem, match="file/out: cannot be written: Not a directory"):
         run(prepared(), tmp_path / "file" / "out")
 
 
-def test_results_of_another_release_are_named_as_such(prepared, tmp_path, whole):
-    ready = prepared()
-    other = ready.header().model_copy(update={"release": "0.0.1"})
+def test_results_of_another_release_are_refused(prepared, tmp_path, whole):
+    experiment = prepared()
+    other = experiment.header().model_copy(update={"release": "0.0.1"})
     with pytest.raises(UsageProblem, match="made by release"):
         Store(tmp_path / "whole", other).begin([])
     (tmp_path / "whole" / HEADER).write_text('{"schema_version": 2}')
     with pytest.raises(UsageProblem, match="not the results of this release"):
-        run(ready, tmp_path / "whole")
+        run(experiment, tmp_path / "whole")
 
 
-def test_a_line_of_another_shape_is_named(prepared, tmp_path, whole):
+def test_an_invalid_line_is_reported_with_its_number(prepared, tmp_path, whole):
     (tmp_path / "whole" / RESULTS).write_bytes(whole + b'{"arm": "x"}\n')
     with pytest.raises(UsageProblem, match=r"results\.jsonl:9: not a result of this release"):
         read_results(tmp_path / "whole")
@@ -112,9 +117,9 @@ def test_results_are_read_as_a_frame(prepared, tmp_path, whole):
     assert set(frame["arm"]) == {"search/depth_first", "search/blind"}
 
 
-def test_a_trial_says_what_became_of_it(prepared, tmp_path, whole):
+def test_a_trial_has_the_metrics_of_its_run(prepared, tmp_path, whole):
     for trial in read_results(tmp_path / "whole"):
-        assert trial.solved is trial.passed  # Without errors of the guard they are the same.
+        assert trial.solved is trial.passed  # They only differ if the guard errs.
         assert trial.calls == sum(use.calls for use in trial.steps.values())
         assert trial.micro_usd > 0
         assert trial.seconds > 0

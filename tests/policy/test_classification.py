@@ -1,4 +1,4 @@
-"""The optional classifier: when it is asked, what it may answer, and which row an answer selects (S22)."""
+"""The optional classifier: when it is called, what it may answer, and which row an answer selects (S22)."""
 
 import pytest
 from hypothesis import given
@@ -15,9 +15,10 @@ from tests.support.worlds import default_policy
 FAR = failure("plan.dead_end")
 
 
-def asked(fails, **changes):
-    now = situation(**changes)
-    return worth_classifying(fails, now, decide(fails, now))
+def is_called(failed, **changes):
+    """Return whether the classifier is called for a failure."""
+    current = situation(**changes)
+    return worth_classifying(failed, current, decide(failed, current))
 
 
 @pytest.mark.parametrize(
@@ -33,48 +34,48 @@ def asked(fails, **changes):
     ],
 )
 def test_a_code_selects_its_row(cause, rule, target):
-    made = decide(FAR, situation(), Cause(cause))
-    assert (made.rule, made.targets) == (rule, (target,))
-    assert made.classified == (None if cause == "unclear" else cause)
+    decision = decide(FAR, situation(), Cause(cause))
+    assert (decision.rule, decision.targets) == (rule, (target,))
+    assert decision.classified == (None if cause == "unclear" else cause)
 
 
 def test_the_tags_of_guards_are_codes_of_the_set():
-    """A classifier gives the same reasons as a guard, and two of its own."""
+    """The causes are the reason tags of guards and two more."""
     assert {str(tag) for tag in ReasonTag} == {str(cause) for cause in Cause} - {"own_mistake", "unclear"}
 
 
-def test_a_code_without_a_row_leaves_the_table_its_say():
-    small = default_policy().model_copy(update={"rows": default_policy().rows[-1:]})
-    assert row_for(Cause.MISSING_EVIDENCE, small) is None
-    assert decide(FAR, situation(policy=small), Cause.MISSING_EVIDENCE).classified is None
+def test_a_cause_without_a_row_leaves_the_decision_to_the_table():
+    without_tags = default_policy().model_copy(update={"rows": default_policy().rows[-1:]})
+    assert row_for(Cause.MISSING_EVIDENCE, without_tags) is None
+    assert decide(FAR, situation(policy=without_tags), Cause.MISSING_EVIDENCE).classified is None
 
 
 def test_only_a_costly_step_back_is_worth_a_call():
-    assert asked(FAR)
-    assert not asked(failure("plan.goal_unreachable")), "one level up is cheap"
-    assert not asked(failure("plan.cycle")), "a retry is cheaper still"
-    assert asked(failure("plan.cycle"), history=(past(failure("plan.cycle"), 1),)), "stagnation goes further"
+    assert is_called(FAR)
+    assert not is_called(failure("plan.goal_unreachable")), "one level up is cheap"
+    assert not is_called(failure("plan.cycle")), "a retry is cheaper still"
+    assert is_called(failure("plan.cycle"), history=(past(failure("plan.cycle"), 1),)), "stagnation goes further"
 
 
-def test_who_gave_the_reason_is_not_asked_again():
-    """A guard's tag is a classification, and what the requirements say is nobody's guess."""
-    assert not asked(failure("plan.dead_end", tags=["missing_evidence"]))
-    assert not asked(failure("requirements.changed"))
+def test_a_failure_that_has_its_reason_is_not_classified():
+    """A guard's tag is a classification, and only the user knows the requirements."""
+    assert not is_called(failure("plan.dead_end", tags=["missing_evidence"]))
+    assert not is_called(failure("requirements.changed"))
 
 
 def test_an_answer_that_could_change_nothing_is_not_paid_for():
     used_up = {"analysis": 2, "recon": 3, "strategy": 4}
-    assert not asked(FAR, visits=used_up, attempt=3)
-    assert not asked(FAR, search=Search.BLIND, attempt=3)
-    assert not asked(FAR, search=Search.LINEAR)
+    assert not is_called(FAR, visits=used_up, attempt=3)
+    assert not is_called(FAR, search=Search.BLIND, attempt=3)
+    assert not is_called(FAR, search=Search.LINEAR)
 
 
 def test_the_budgets_hold_whatever_is_answered():
-    """A code is a wish like any row's: without visits, attempts or escalations left it goes where those allow."""
-    at_last = situation(attempt=3, visits={"analysis": 2, "recon": 3, "strategy": 4})
-    assert {decide(FAR, at_last, cause).level for cause in Cause} == {"give_up"}
-    quiet = situation(escalation=Escalation(e_max=0), questions_left=0)
-    assert {decide(FAR, quiet, cause).targets for cause in Cause} == {("plan",)}
+    """A cause selects a proposal, as a finding does: visits, attempts and escalations limit it in the same way."""
+    exhausted = situation(attempt=3, visits={"analysis": 2, "recon": 3, "strategy": 4})
+    assert {decide(FAR, exhausted, cause).level for cause in Cause} == {"give_up"}
+    no_escalations = situation(escalation=Escalation(e_max=0), questions_left=0)
+    assert {decide(FAR, no_escalations, cause).targets for cause in Cause} == {("plan",)}
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,15 @@
-"""How a search is written: every form has one meaning, and every slip one line."""
+"""The notation of searches: each form is normalised, and each error is reported in one line."""
 
 import pytest
 
 from actors.config.workflow import Workflow
-from actors.search.strategies.notation import NUMBERS, UnknownSearch, read_search
+from actors.search.strategies.notation import NUMBERS, SINGLE_BRANCH, UnknownSearch, read_search
 from runtime.core.errors import UsageProblem
 from tests.support.worlds import SEEDS, pinned
 
 
 @pytest.mark.parametrize(
-    ("written", "meant"),
+    ("written", "normalised"),
     [
         ("depth_first", "depth_first"),
         ("beam", "beam:4"),
@@ -23,14 +23,14 @@ from tests.support.worlds import SEEDS, pinned
         ("restart:3", "restart:3"),
     ],
 )
-def test_every_form_of_a_search_becomes_one_text_with_all_its_numbers(written, meant):
-    """S9: a pinned run keeps its numbers, whatever a later release takes for granted."""
-    assert str(read_search(written)) == meant
-    assert pinned(SEEDS, search=written).workflow.search == meant
+def test_every_form_of_a_search_becomes_one_text_with_all_its_numbers(written, normalised):
+    """S9: a run keeps its numbers, whatever the defaults of a later release are."""
+    assert str(read_search(written)) == normalised
+    assert pinned(SEEDS, search=written).workflow.search == normalised
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "message"),
     [
         ("beem:4", "should be a search such as beam:4"),
         ("beam:0", "not how beam is written"),
@@ -46,10 +46,10 @@ def test_every_form_of_a_search_becomes_one_text_with_all_its_numbers(written, m
         (["beam"], "should be a search"),
     ],
 )
-def test_what_is_no_search_is_refused_in_one_line(written, said):
-    with pytest.raises(UnknownSearch, match=said):
+def test_an_invalid_search_is_refused_in_one_line(written, message):
+    with pytest.raises(UnknownSearch, match=message):
         read_search(written)
-    with pytest.raises(UsageProblem, match=said):
+    with pytest.raises(UsageProblem, match=message):
         Workflow.model_validate({"name": "w", "action_pairs": {"a": {"generator": "g", "guard": "h"}}}).changed(
             search=written
         )
@@ -58,7 +58,7 @@ def test_what_is_no_search_is_refused_in_one_line(written, said):
 @pytest.mark.parametrize("name", NUMBERS)
 def test_every_search_can_be_pinned_and_read_back(name):
     config = pinned(SEEDS, search=name)
-    again = type(config).model_validate_json(config.model_dump_json())
-    assert again.search is config.search
-    assert again.strategy == config.strategy
-    assert (config.strategy is None) == (name in ("depth_first", "blind", "linear"))
+    restored = type(config).model_validate_json(config.model_dump_json())
+    assert restored.search is config.search
+    assert restored.strategy == config.strategy
+    assert (config.strategy is None) == (name in SINGLE_BRANCH)

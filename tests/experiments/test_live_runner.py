@@ -1,10 +1,10 @@
-"""Experiments on models that are not simulated: in journals of their own, so that nothing is paid for twice."""
+"""Experiments on real models keep a journal of their runs, so that no call is paid for twice."""
 
 import json
 
 import pytest
 
-from replan.experiments.asking import RUNS, run_asked
+from replan.experiments.live_runner import RUNS, run_live
 from replan.experiments.results import RESULTS, Store
 from replan.runs.engine import Engine
 from runtime.core.errors import UsageProblem
@@ -35,66 +35,66 @@ ASKED = {
 }
 
 
-async def run(ready, folder, environment):
-    return await run_asked(ready, Store(folder, ready.header()), lambda done, of: None, environment)
+async def run(experiment, folder, environment):
+    return await run_live(experiment, Store(folder, experiment.header()), lambda done, of: None, environment)
 
 
-async def test_the_rules_are_tried_like_any_model(prepared, tmp_path):
-    ready = prepared(models=["rules"], **ASKED)
-    trials = await run(ready, tmp_path / "out", {})
+async def test_an_experiment_can_use_the_model_rules(prepared, tmp_path):
+    experiment = prepared(models=["rules"], **ASKED)
+    trials = await run(experiment, tmp_path / "out", {})
     assert [trial.outcome for trial in trials] == ["success"] * 3
     assert {trial.solved for trial in trials} == {None}
     assert len((tmp_path / "out" / RESULTS).read_bytes().splitlines()) == 3
 
 
-async def test_simulated_arms_stand_beside_others(prepared, tmp_path):
-    ready = prepared(models=["rules", "simulated:base"], **ASKED)
-    trials = await run(ready, tmp_path / "out", {})
+async def test_simulated_and_real_arms_can_be_mixed(prepared, tmp_path):
+    experiment = prepared(models=["rules", "simulated:base"], **ASKED)
+    trials = await run(experiment, tmp_path / "out", {})
     assert [trial.arm for trial in trials[:2]] == ["single@rules", "single@base"]
     assert trials[1].cause
 
 
-async def test_what_a_server_has_answered_is_not_asked_again(prepared, tmp_path):
+async def test_an_answered_call_is_not_repeated(prepared, tmp_path):
     with serve(lambda *_: Answer.say(json.dumps(PLAN))) as server:
         known = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": server.base_url}
-        ready = prepared(models=["test-model"], environment=known, **ASKED)
-        first = await run(ready, tmp_path / "out", known)
-        asked = len(server.seen)
+        experiment = prepared(models=["test-model"], environment=known, **ASKED)
+        first = await run(experiment, tmp_path / "out", known)
+        requests = len(server.seen)
         results = tmp_path / "out" / RESULTS
         whole = results.read_bytes()
         results.write_bytes(whole[: len(whole) // 2])
-        assert [trial.key for trial in await run(ready, tmp_path / "out", known)] == [trial.key for trial in first]
-        assert len(server.seen) == asked == 3
+        assert [trial.key for trial in await run(experiment, tmp_path / "out", known)] == [trial.key for trial in first]
+        assert len(server.seen) == requests == 3
     assert results.read_bytes() == whole
     assert (tmp_path / "out" / RUNS).is_dir()
 
 
-async def test_a_trial_that_was_killed_before_its_first_record_is_made_after_all(prepared, tmp_path, monkeypatch):
+async def test_a_trial_killed_before_its_first_record_is_run_again(prepared, tmp_path, monkeypatch):
     class Killed(BaseException):
         """Ends a process at once."""
 
     async def killed(*_):
         raise Killed
 
-    ready = prepared(models=["rules"], concurrency=1, **ASKED)
+    experiment = prepared(models=["rules"], concurrency=1, **ASKED)
     with monkeypatch.context() as patch:
         patch.setattr(Engine, "_drive", killed)
         with pytest.raises(BaseExceptionGroup):
-            await run(ready, tmp_path / "out", {})
-    assert [trial.outcome for trial in await run(ready, tmp_path / "out", {})] == ["success"] * 3
+            await run(experiment, tmp_path / "out", {})
+    assert [trial.outcome for trial in await run(experiment, tmp_path / "out", {})] == ["success"] * 3
 
 
-async def test_a_budget_ends_it_before_a_trial_that_might_need_more(prepared, tmp_path):
-    ready = prepared(models=["rules"], budget={"calls": 4}, **ASKED)
-    trials = await run(ready, tmp_path / "out", {})
+async def test_no_trial_begins_that_may_exceed_the_budget(prepared, tmp_path):
+    experiment = prepared(models=["rules"], budget={"calls": 4}, **ASKED)
+    trials = await run(experiment, tmp_path / "out", {})
     assert len(trials) < 3
     assert sum(trial.calls for trial in trials) <= 4
 
 
-async def test_a_provider_that_refuses_ends_it_with_one_line(prepared, tmp_path):
+async def test_a_provider_that_refuses_ends_the_experiment(prepared, tmp_path):
     with serve(lambda *_: Answer.fault(401, "no such key")) as server:
         known = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": server.base_url}
-        ready = prepared(models=["test-model"], environment=known, concurrency=1, **ASKED)
+        experiment = prepared(models=["test-model"], environment=known, concurrency=1, **ASKED)
         with pytest.raises(BaseExceptionGroup) as caught:
-            await run(ready, tmp_path / "out", known)
+            await run(experiment, tmp_path / "out", known)
     assert caught.group_contains(UsageProblem, match="the provider ended it")

@@ -1,0 +1,368 @@
+"""Calls of tools: what a run does to the world, recorded before it begins and after it has ended. Pure.
+
+A tool changes the world, so two rules differ from those of model calls. A tool that is not repeatable is never
+withdrawn and never called again by itself. Where a crash left open whether it ran, a person is asked, after whatever
+still runs of it has been ended or has ended.
+
+A call is requested, then recorded as started, with the name of its process and before it does anything, then finished.
+A driver that takes the run over first has the process of an earlier driver's call ended (`checking`); then it calls a
+repeatable tool again, or asks a person about another one. A call that was never recorded as started has done nothing.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import ClassVar, Literal
+
+from actors.run.clock import TimedEvent
+from actors.run.ids import try_id
+from actors.run.questions import ClarificationRequested, Questions, Status, new_id
+from actors.values.answers import choice
+from runtime.core.copies import without
+from runtime.core.events import Event, Seconds
+from runtime.core.machine import Work
+
+SUCCEEDED = "it ran and succeeded"
+FAILED = "it ran and failed"
+NOT_RUN = "it did not run"
+OUTCOME_SCHEMA = choice([SUCCEEDED, FAILED, NOT_RUN])
+"""What a person may answer about a call whose outcome is unknown."""
+
+
+class ToolRequested(Event):
+    """A tool was called."""
+
+    texts: ClassVar[tuple[str, ...]] = ("arguments",)
+    kind: Literal["tool_requested"] = "tool_requested"
+    node: str
+    """What the call is for, as the kind of agent names it."""
+    tool: str
+    """The tool's name."""
+    arguments: str
+    """Its arguments, a JSON object."""
+    repeatable: bool = False
+    """Whether calling it twice harms nothing, so that it may be called again after a crash."""
+    timeout_seconds: Seconds
+    """The time limit of one call."""
+    try_number: int = 1
+    """Counts the calls for this node, from 1."""
+
+    @property
+    def request_id(self) -> str:
+        """The request's name."""
+        return try_id(f"tool:{self.node}", self.try_number)
+
+
+class ToolStarted(TimedEvent):
+    """A call is about to begin; nothing has been done yet."""
+
+    kind: Literal["tool_started"] = "tool_started"
+    request_id: str
+    """The call."""
+    process: str = ""
+    """The name of the leader of its process group (`runtime.process.identity`); empty for code in the driver's own."""
+
+
+class ToolOutcome(StrEnum):
+    """How a call of a tool ended."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"  # the tool says so, or a person
+    TRANSIENT = "transient"  # it did not get to its end, for a reason that may pass: its time limit
+    PERMANENT = "permanent"  # it cannot be called: a missing program, no permission
+    UNKNOWN = "unknown"  # nobody knows whether it ran
+
+
+class ToolFinished(TimedEvent):
+    """A call ended."""
+
+    texts: ClassVar[tuple[str, ...]] = ("output",)
+    kind: Literal["tool_finished"] = "tool_finished"
+    request_id: str
+    """The call."""
+    elapsed: Seconds = 0.0
+    """How long it took, in seconds; 0 where a person reports it."""
+    outcome: ToolOutcome
+    """How it ended."""
+    output: str = ""
+    """What it brought, at most `runtime.process.group.OUTPUT_BYTES_MAX` bytes."""
+    reason: str = ""
+    """Why it did not succeed, one line."""
+    question_id: str | None = None
+    """The question by which a person reported the outcome; None for the tool's own report."""
+
+
+class ToolCheckRequested(Event):
+    """The process of an earlier driver's call is to be ended, if it still lives."""
+
+    kind: Literal["tool_check_requested"] = "tool_check_requested"
+    call: str
+    """The request id of the call."""
+    process: str
+    """The name of the leader of its process group."""
+
+    @property
+    def request_id(self) -> str:
+        """The request's name."""
+        return f"check:{self.call}"
+
+
+class ToolProcessEnded(TimedEvent):
+    """The process of an earlier driver's call was looked for."""
+
+    kind: Literal["tool_process_ended"] = "tool_process_ended"
+    call: str
+    """The request id of the call."""
+    certain: bool
+    """Whether nothing of it runs any more; False where it cannot be seen from here, as on another machine."""
+
+
+class ToolReissued(Event):
+    """An earlier driver's call is made again: it did nothing, or doing it twice harms nothing."""
+
+    kind: Literal["tool_reissued"] = "tool_reissued"
+    replaces: str
+    """The request id of the earlier call."""
+    again: ToolRequested
+    """The call that is made now."""
+
+
+ToolEvent = ToolRequested | ToolStarted | ToolFinished | ToolCheckRequested | ToolProcessEnded | ToolReissued
+TOOL_EVENTS: tuple[type[Event], ...] = (
+    ToolRequested,
+    ToolStarted,
+    ToolFinished,
+    ToolCheckRequested,
+    ToolProcessEnded,
+    ToolReissued,
+)
+"""The events of tools, for the codec of a kind that calls some."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The actor's message that a call is about to begin; it begins once this is recorded."""
+
+    request_id: str
+    """The call."""
+    at: float
+    """When, in UTC seconds since 1970."""
+    process: str = ""
+    """As in `ToolStarted`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The actor's message that a call ended."""
+
+    request_id: str
+    """The call."""
+    at: float
+    """When, in UTC seconds since 1970."""
+    elapsed: float
+    """How long it took, in seconds."""
+    outcome: ToolOutcome
+    """How it ended."""
+    output: str = ""
+    """What it brought."""
+    reason: str = ""
+    """Why it did not succeed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The actor's message about the process of an earlier driver's call."""
+
+    request_id: str
+    """The check."""
+    at: float
+    """When, in UTC seconds since 1970."""
+    certain: bool
+    """As in `ToolProcessEnded`."""
+
+
+ToolMessage = Begun | Ended | Checked
+
+
+Phase = Literal["running", "checking", "settled", "asked"]
+"""Where the taking over of an earlier driver's call stands; `settled` says that nothing of it runs any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTool:
+    """A call that has not ended."""
+
+    request: ToolRequested
+    """The call."""
+    epoch: int
+    """The epoch of the driver that makes it."""
+    started: ToolStarted | None = None
+    """Set once it may have done something."""
+    phase: Phase = "running"
+    """Where its taking over stands."""
+    certain: bool = True
+    """Whether it is certain that nothing of an earlier driver's call runs any more."""
+    question_id: str = ""
+    """The question to a person about its outcome, once it was asked."""
+
+
+Tools = Mapping[str, OpenTool]
+"""The open calls by request id."""
+
+
+def requested(tools: Tools, event: ToolRequested, epoch: int) -> Tools:
+    """Return the calls with one more."""
+    return {**tools, event.request_id: OpenTool(event, epoch)}
+
+
+def changed_by(tools: Tools, event: ToolEvent, epoch: int) -> Tools:
+    """Return the open calls after an event about them."""
+    match event:
+        case ToolRequested():
+            return requested(tools, event, epoch)
+        case ToolStarted():
+            return _with(tools, event.request_id, started=event)
+        case ToolFinished():
+            return without(tools, (event.request_id,))
+        case ToolCheckRequested():
+            return _with(tools, event.call, phase="checking")
+        case ToolProcessEnded():
+            return _with(tools, event.call, phase="settled", certain=event.certain)
+        case ToolReissued():
+            return requested(without(tools, (event.replaces,)), event.again, epoch)
+
+
+def asked(tools: Tools, event: ClarificationRequested) -> Tools:
+    """Return the open calls after a question that may be about one of them."""
+    return _with(tools, event.node, phase="asked", question_id=event.question_id) if event.node in tools else tools
+
+
+def withdrawn(tools: Tools, nodes: Collection[str]) -> Tools:
+    """Return the open calls without the repeatable ones for some nodes; others run to their end."""
+    return {name: tool for name, tool in tools.items() if not (tool.request.repeatable and tool.request.node in nodes)}
+
+
+def _with(
+    tools: Tools,
+    request_id: str,
+    *,
+    phase: Phase | None = None,
+    started: ToolStarted | None = None,
+    certain: bool = True,
+    question_id: str = "",
+) -> Tools:
+    tool = tools[request_id]
+    after = replace(
+        tool,
+        phase=phase or tool.phase,
+        started=started or tool.started,
+        certain=tool.certain and certain,
+        question_id=question_id or tool.question_id,
+    )
+    return {**tools, request_id: after}
+
+
+def busy(tools: Tools) -> bool:
+    """Tell whether a tool works, or a process of one is being ended: whether something other than a person is due."""
+    return any(tool.phase in ("running", "checking") for tool in tools.values())
+
+
+def accept(tools: Tools, message: ToolMessage) -> ToolEvent | None:
+    """Return the fact that an actor's message is; None for one that nobody waits for."""
+    match message:
+        case Begun():
+            tool = tools.get(message.request_id)
+            if tool is None or tool.started is not None:
+                return None
+            return ToolStarted(request_id=message.request_id, at=message.at, process=message.process)
+        case Ended():
+            if message.request_id not in tools:
+                return None
+            return ToolFinished(
+                request_id=message.request_id,
+                at=message.at,
+                elapsed=message.elapsed,
+                outcome=message.outcome,
+                output=message.output,
+                reason=message.reason,
+            )
+        case Checked():
+            call = message.request_id.removeprefix("check:")
+            waits = call in tools and tools[call].phase == "checking"
+            return ToolProcessEnded(call=call, at=message.at, certain=message.certain) if waits else None
+
+
+def take_over(
+    tools: Tools, questions: Questions, epoch: int, now: float
+) -> ToolCheckRequested | ToolReissued | ClarificationRequested | ToolFinished | None:
+    """Return what follows from the calls that an earlier driver left open, one decision at a time."""
+    for request_id, tool in tools.items():
+        if tool.epoch == epoch and tool.phase == "running":
+            continue
+        decision = _take_over(request_id, tool, questions, now)
+        if decision is not None:
+            return decision
+    return None
+
+
+def _take_over(
+    request_id: str, tool: OpenTool, questions: Questions, now: float
+) -> ToolCheckRequested | ToolReissued | ClarificationRequested | ToolFinished | None:
+    match tool.phase:
+        case "running" if tool.started is None:
+            return _again(tool)
+        case "running" if tool.started is not None and tool.started.process:
+            return ToolCheckRequested(call=request_id, process=tool.started.process)
+        case "running" | "settled":
+            if tool.request.repeatable and tool.certain:
+                return _again(tool)
+            return _ask(tool, request_id, new_id(questions))
+        case "checking":
+            return None
+        case "asked":
+            return _answered(request_id, tool, questions, now)
+
+
+def _again(tool: OpenTool) -> ToolReissued:
+    again = tool.request.model_copy(update={"try_number": tool.request.try_number + 1})
+    return ToolReissued(replaces=tool.request.request_id, again=again)
+
+
+def _ask(tool: OpenTool, request_id: str, question_id: str) -> ClarificationRequested:
+    lives = "" if tool.certain else " It may still be running where it was started; end it there first."
+    return ClarificationRequested(
+        question_id=question_id,
+        node=request_id,
+        text=f"The tool {tool.request.tool!r} was called, and the process that drove the run was killed.{lives} "
+        "What became of the call?",
+        why=f"{tool.request.node}: the outcome is unknown",
+        blocks=(tool.request.node,),
+        answer_schema=OUTCOME_SCHEMA,
+    )
+
+
+def _answered(request_id: str, tool: OpenTool, questions: Questions, now: float) -> ToolReissued | ToolFinished | None:
+    question = questions[tool.question_id]
+    if question.open:
+        return None
+    if question.status is Status.ANSWERED and question.answer == NOT_RUN:
+        return _again(tool)
+    outcome, reason = ToolOutcome.UNKNOWN, "nobody has said what became of the call"
+    if question.status is Status.ANSWERED:
+        ran = question.answer == SUCCEEDED
+        outcome = ToolOutcome.SUCCEEDED if ran else ToolOutcome.FAILED
+        reason = "" if ran else "a person reported that it failed"
+    return ToolFinished(request_id=request_id, at=now, outcome=outcome, reason=reason, question_id=tool.question_id)
+
+
+def work_of(tools: Tools, epoch: int) -> dict[str, Work]:
+    """Return the open calls, and the checks of an earlier driver's calls, as work for the tools' actors."""
+    work: dict[str, Work] = {}
+    for request_id, tool in tools.items():
+        if tool.phase == "checking" and tool.started is not None:
+            check = ToolCheckRequested(call=request_id, process=tool.started.process)
+            work[check.request_id] = Work(check.request_id, f"tool:{tool.request.tool}", check, repeatable=True)
+        elif tool.phase == "running" and tool.epoch == epoch:
+            address = f"tool:{tool.request.tool}"
+            work[request_id] = Work(request_id, address, tool.request, repeatable=tool.request.repeatable)
+    return work

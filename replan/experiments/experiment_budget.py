@@ -1,0 +1,33 @@
+"""The budget of an experiment: whether its next trial may begin."""
+
+from dataclasses import dataclass
+
+from replan.experiments.preparation import PreparedExperiment
+from replan.experiments.results import Trial
+from runtime.core.cost import MICRO
+
+
+@dataclass
+class ExperimentBudget:
+    """What the trials so far have used of the budget.
+
+    Trials are counted in their order, not as they end, so an experiment always ends at the same trial.
+    """
+
+    prepared: PreparedExperiment
+    calls: int = 0
+    """Calls used so far."""
+    micro_usd: int = 0
+    """Money used so far, in millionths of a dollar."""
+
+    def add(self, trial: Trial) -> None:
+        """Count a finished trial."""
+        self.calls += trial.calls
+        self.micro_usd += trial.micro_usd or 0
+
+    def allows(self, position: int, open_calls: int = 0) -> bool:
+        """Return whether the trial at this position may begin; `open_calls` is the limit of the trials under way."""
+        budget = self.prepared.experiment.budget
+        most = self.prepared.trials[position][0].calls_max
+        enough = budget.calls is None or self.calls + open_calls + most <= budget.calls
+        return enough and (budget.usd is None or self.micro_usd < budget.usd * MICRO)

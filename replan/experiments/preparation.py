@@ -1,0 +1,270 @@
+"""Prepares an experiment: finds and checks everything that its file names, before the first trial begins."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from actors.config.model_spec import Simulated, parse_model_spec
+from actors.config.policy_loader import load_policy
+from actors.files.suggestions import nearest
+from actors.files.yaml_document import Document
+from actors.handlers.actors import Registry
+from actors.planning.config import RunConfig
+from actors.policy.table import Policy
+from actors.search.strategies.notation import NUMBERS, UnknownSearch, read_search
+from actors.simulated.model import load_profile
+from actors.simulated.profile import Profile
+from actors.simulated.verdict_filter import VerdictFilter
+from actors.simulated.world import World
+from replan.experiments.definition import Arm, Experiment, load_experiment
+from replan.experiments.lab import LabSetup, simulate_run
+from replan.experiments.problems import Problem, read_problems
+from replan.experiments.results import Header, Trial
+from replan.experiments.trial_metrics import TrialKey, trial_from
+from replan.runs.models import check_model
+from replan.runs.prepare import RunOptions, RunRequest, prepare_run, title_of
+from replan.setup.settings import Choice, UserConfig
+from replan.setup.version import release
+from runtime.core.errors import UsageProblem
+from runtime.core.events import text_hash
+
+
+@dataclass(frozen=True)
+class PreparedArm:
+    """An arm, checked and ready for its trials."""
+
+    arm: Arm
+    """Its definition."""
+    request: RunRequest
+    """The request for its runs, with one of the problems."""
+    profile: Profile | None
+    """The profile of the simulated author; None for a real model."""
+    registry: Registry
+    """The known guards and generators."""
+
+    def __reduce__(self) -> tuple[type["PreparedArm"], tuple[object, ...]]:
+        """Pickle the fields only: `lab_setup` has functions, and the other process builds its own."""
+        return PreparedArm, (self.arm, self.request, self.profile, self.registry)
+
+    @property
+    def name(self) -> str:
+        """The arm's name."""
+        return self.arm.name
+
+    @cached_property
+    def lab_setup(self) -> LabSetup:
+        """The setup for simulated trials."""
+        assert self.profile is not None
+        pipeline, verdict_filter = self.arm.pipeline, None
+        if pipeline.filters_verdicts:
+            verdict_filter = VerdictFilter(
+                self.profile, 0, pipeline.feedback, pipeline.false_accept, pipeline.false_reject
+            )
+        return LabSetup(self.request.pinned, self.request.limits, self.profile, self.registry, verdict_filter)
+
+    @property
+    def calls_max(self) -> int:
+        """The limit of the calls of one trial."""
+        return self.request.limits.calls
+
+    def request_for(self, problem: Problem) -> RunRequest:
+        """Return the request for the run of a trial with a real model."""
+        return replace(self.request, problem=problem.text, title=title_of(problem.text))
+
+    def lab_trial(self, problem: Problem, seed: int) -> Trial:
+        """Simulate a trial, and return its result."""
+        assert self.profile is not None
+        state, events = simulate_run(self.lab_setup, problem.text, seed)
+        world = World(self.profile, seed, problem.text)
+        key = TrialKey(self.name, problem.name, problem.category, seed)
+        return trial_from(key, state, events, world)
+
+
+@dataclass(frozen=True)
+class PreparedExperiment:
+    """An experiment, checked and ready to run."""
+
+    experiment: Experiment
+    """Its definition."""
+    problems: list[Problem]
+    """Its problems."""
+    arms: list[PreparedArm]
+    """Its arms."""
+    notices: tuple[str, ...] = ()
+    """Lines for the user, one for each problem that was left out."""
+
+    @cached_property
+    def trials(self) -> list[tuple[PreparedArm, Problem, int]]:
+        """The trials (arm, problem, seed) in their order: by seed, then by problem, then by arm."""
+        return [
+            (arm, problem, seed) for seed in self.experiment.seeds.all for problem in self.problems for arm in self.arms
+        ]
+
+    def trial_keys(self) -> Iterator[tuple[str, str, int]]:
+        """Yield (arm, problem, seed) by name for every trial, in their order."""
+        return ((arm.name, problem.name, seed) for arm, problem, seed in self.trials)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether all models are simulated."""
+        return all(arm.profile is not None for arm in self.arms)
+
+    def header(self) -> Header:
+        """Return the header of the results, with a hash of everything that the trials depend on."""
+        definition = {
+            "experiment": self.experiment.model_dump(mode="json"),
+            "problems": [(problem.name, text_hash(problem.text), problem.category) for problem in self.problems],
+            "arms": [(arm.name, arm.request.pinned.workflow_ref, _profile_ref(arm.profile)) for arm in self.arms],
+        }
+        return Header(
+            release=release(),
+            name=self.experiment.name,
+            definition=text_hash(json.dumps(definition, sort_keys=True)),
+            trials=len(self.trials),
+        )
+
+
+def _profile_ref(profile: Profile | None) -> str:
+    return "" if profile is None else text_hash(profile.model_dump_json())
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What an experiment depends on beside its file."""
+
+    registry: Registry
+    """The known guards and generators."""
+    root: Path
+    """The folder of the shipped configuration."""
+    config: UserConfig
+    """The user's configuration."""
+    environment: Mapping[str, str]
+    """The environment variables."""
+    now: float
+    """The current time, in UTC seconds."""
+
+
+def prepare(path: Path, installation: Installation, *, skip_broken: bool = False) -> PreparedExperiment:
+    """Return the experiment in a file; `skip_broken` leaves out problems that cannot be read.
+
+    Raises:
+        UsageProblem: the first thing that is wrong, with its place.
+    """
+    experiment, document = load_experiment(path)
+    problems, notices = read_problems(experiment.problems, document, skip_broken=skip_broken)
+    models = {model: _model(model, number, document, installation) for number, model in enumerate(experiment.models)}
+    arms = []
+    for arm in experiment.arms():
+        place = ("pipelines", experiment.pipelines.index(arm.pipeline))
+        _check_search(arm, experiment, document)
+        try:
+            arms.append(
+                _prepared_arm(
+                    arm,
+                    models[arm.model],
+                    experiment,
+                    problems[0],
+                    installation=installation,
+                    folder=path.parent,
+                )
+            )
+        except UsageProblem as problem:
+            raise document.problem(f"{arm.name}: {_text(problem)}", place, problem.hint) from None
+    return PreparedExperiment(experiment, problems, arms, tuple(notices))
+
+
+def _text(problem: UsageProblem) -> str:
+    """Return an error without its hint."""
+    return f"{problem.place}: {problem.cause}" if problem.place else problem.cause
+
+
+def _model(model: str, number: int, document: Document, installation: Installation) -> tuple[Choice, Profile | None]:
+    """Return the model with this number, and its profile if it is simulated. Raises `UsageProblem` with its line."""
+    try:
+        spec = parse_model_spec(model, place="")
+        if isinstance(spec, Simulated):
+            return Choice(model, spec), load_profile(spec.profile, installation.root, place="")
+        check_model(spec, installation.environment)
+    except UsageProblem as problem:
+        raise document.problem(_text(problem), ("models", number), problem.hint) from None
+    return Choice(model, spec), None
+
+
+def _check_search(arm: Arm, experiment: Experiment, document: Document) -> None:
+    try:
+        if arm.search is not None:
+            read_search(arm.search)
+    except UnknownSearch as problem:
+        place: tuple[str | int, ...] = ("pipelines", experiment.pipelines.index(arm.pipeline), "search")
+        if arm.search in experiment.searches:
+            place = ("searches", experiment.searches.index(arm.search))
+        hint = nearest(problem.name, NUMBERS, kind="searches") if problem.name else problem.hint
+        raise document.problem(str(problem), place, hint) from None
+
+
+def _prepared_arm(
+    arm: Arm,
+    model: tuple[Choice, Profile | None],
+    experiment: Experiment,
+    problem: Problem,
+    *,
+    installation: Installation,
+    folder: Path,
+) -> PreparedArm:
+    choice, profile = model
+    if arm.pipeline.filters_verdicts and profile is None:
+        hint = "a real guard shows what it finds"
+        raise UsageProblem("feedback and guard errors are set for a simulated author only", hint=hint)
+    options = RunOptions(
+        workflow=_workflow_path(folder, arm.pipeline.workflow), search=arm.search, max_calls=experiment.max_calls
+    )
+    request = prepare_run(
+        problem.text,
+        options,
+        choice,
+        config=installation.config,
+        registry=installation.registry,
+        root=installation.root,
+        environment=installation.environment,
+        now=installation.now,
+    )
+    policy = request.pinned.policy
+    if arm.pipeline.policy is not None:
+        policy = load_policy(arm.pipeline.policy, installation.root, folder)
+    pinned = _with_changes(request.pinned, arm, policy)
+    calls = min(request.limits.calls, pinned.workflow.max_total_calls)
+    request = replace(request, pinned=pinned, limits=request.limits.model_copy(update={"calls": calls}))
+    return PreparedArm(arm, request, profile, installation.registry)
+
+
+def _workflow_path(folder: Path, workflow: str) -> str:
+    """Return a workflow's path, relative to the experiment's folder; a shipped name is returned unchanged."""
+    return str(folder / workflow) if "/" in workflow or Path(workflow).suffix else workflow
+
+
+def _with_changes(pinned: RunConfig, arm: Arm, policy: Policy) -> RunConfig:
+    """Return the configuration with the pipeline's changes. Raises `UsageProblem` for a change that is invalid."""
+    pipeline, workflow = arm.pipeline, pinned.workflow
+    for step in pipeline.steps:
+        if step not in workflow.action_pairs:
+            raise UsageProblem(f"there is no step {step!r}", hint=nearest(step, workflow.action_pairs, kind="steps"))
+    keys = dict(pipeline.search_config)
+    if pipeline.steps:
+        pairs = {step: pair.model_dump() for step, pair in workflow.action_pairs.items()}
+        keys["action_pairs"] = {step: pair | dict(pipeline.steps.get(step, {})) for step, pair in pairs.items()}
+    if keys:
+        workflow = workflow.changed(**keys)
+    return RunConfig.model_validate(
+        {**dict(pinned), "workflow": workflow, "policy": _without_rows(policy, pipeline.without_rows)}
+    )
+
+
+def _without_rows(policy: Policy, rows: tuple[str, ...]) -> Policy:
+    """Return the policy without some rows; the last row cannot be removed, since it matches every other failure."""
+    known = [row.id for row in policy.rows[:-1]]
+    for row in rows:
+        if row not in known:
+            raise UsageProblem(f"the policy has no row {row!r} to take out", hint=nearest(row, known, kind="rows"))
+    return policy.model_copy(update={"rows": tuple(row for row in policy.rows if row.id not in rows)})

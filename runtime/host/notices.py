@@ -1,0 +1,142 @@
+"""What a host reports while it serves: a closed union of frozen values.
+
+`event` is the name that machine-readable reports use; it never changes.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The host serves the journal from now on."""
+
+    event: ClassVar[str] = "ready"
+
+
+@dataclass(frozen=True, slots=True)
+class TakenUp:
+    """The host drives a run from now on."""
+
+    event: ClassVar[str] = "taken_up"
+    run: str
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Another process drives a run that the host has driven."""
+
+    event: ClassVar[str] = "left"
+    run: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A run waits for a person."""
+
+    event: ClassVar[str] = "waiting"
+    run: str
+    question: str
+    """The id of the open question within the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resting:
+    """A run waits for a time."""
+
+    event: ClassVar[str] = "resting"
+    run: str
+    until: float | None
+    """When it goes on (UTC seconds since 1970), where that is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """A run was parked."""
+
+    event: ClassVar[str] = "parked"
+    run: str
+    reason: str
+    """Why, where no person asked for it; else empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A run has finished."""
+
+    event: ClassVar[str] = "finished"
+    run: str
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotDrivable:
+    """A run cannot be driven here, at least for a while."""
+
+    event: ClassVar[str] = "not_here"
+    run: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A bug has ended a run."""
+
+    event: ClassVar[str] = "failed"
+    run: str
+    error: str
+    """The exception's type and message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What a run was configured with has changed since the run began."""
+
+    event: ClassVar[str] = "edited"
+    run: str
+    change: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something outside holds a run up, or the whole host."""
+
+    event: ClassVar[str] = "trouble"
+    run: str
+    """The run's id; empty where it is not about one run."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping:
+    """A stop was requested: all runs are being parked."""
+
+    event: ClassVar[str] = "stopping"
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The host has ended."""
+
+    event: ClassVar[str] = "stopped"
+
+
+Notice = (
+    Ready
+    | TakenUp
+    | Left
+    | Waiting
+    | Resting
+    | Parked
+    | Finished
+    | NotDrivable
+    | Failed
+    | Changed
+    | Trouble
+    | Stopping
+    | Stopped
+)
+
+Report = Callable[[Notice], None]
+"""Takes each notice of a host."""

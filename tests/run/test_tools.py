@@ -1,0 +1,210 @@
+"""Calls of tools: recorded before they begin, never repeated by themselves where that could do harm."""
+
+import pytest
+
+from actors.run import tools
+from actors.run.accept import accept_control
+from actors.run.ending import RunFinished
+from actors.run.evolve import evolve_run
+from actors.run.rules import take_over_tools
+from actors.run.state import RunState
+from actors.run.tools import (
+    FAILED,
+    NOT_RUN,
+    SUCCEEDED,
+    TOOL_EVENTS,
+    Begun,
+    Checked,
+    Ended,
+    ToolOutcome,
+    ToolRequested,
+)
+from runtime.core.events import Codec
+from runtime.core.machine import settle
+from runtime.core.messages import Mailed, Parking, Resumed
+
+PROCESS = "host/1/77/boot.5"
+
+
+class Toy:
+    """A machine of the common part alone, as far as `settle` needs one."""
+
+    def evolve(self, state, event):
+        return evolve_run(state, event)
+
+    def advance(self, state):
+        return None if state.finished else take_over_tools(state)
+
+
+class Story:
+    """A run that calls one tool; it keeps the kinds of the events that follow from each message."""
+
+    def __init__(self, *, repeatable=False):
+        self.state = RunState(run_id="r", epoch=1)
+        self.kinds = []
+        self.request = ToolRequested(
+            node="pay", tool="bank", arguments='{"sum": 5}', repeatable=repeatable, timeout_seconds=60.0
+        )
+        self._step(self.request)
+
+    def _step(self, event):
+        self.state, events = settle(Toy(), self.state, event)
+        self.kinds = [event.kind for event in events]
+        self.events = events
+        return self.kinds
+
+    def hear(self, message):
+        accept = tools.accept if isinstance(message, Begun | Ended | Checked) else None
+        event = accept(self.state.tools, message) if accept else accept_control(self.state, message)
+        return [] if event is None else self._step(event)
+
+    def crash(self, epoch=2):
+        """The driver is killed; another takes over."""
+        return self.hear(Resumed(epoch, 10.0))
+
+    @property
+    def work(self):
+        return tools.work_of(self.state.tools, self.state.epoch)
+
+    @property
+    def outcome(self):
+        [finished] = [event for event in self.events if event.kind == "tool_finished"]
+        return finished.outcome
+
+
+def begun(request_id="tool:pay", process=PROCESS):
+    return Begun(request_id, 1.0, process)
+
+
+def ended(request_id="tool:pay", outcome=ToolOutcome.SUCCEEDED):
+    return Ended(request_id, 2.0, 1.0, outcome, "receipt 7")
+
+
+def answer(text):
+    body = f'{{"kind": "answer", "question": "q1", "answer": "{text}"}}'
+    return Mailed(1, "answer:q1", body, 20.0)
+
+
+def test_a_call_is_requested_started_and_finished():
+    story = Story()
+    [work] = story.work.values()
+    assert (work.request_id, work.address, work.repeatable) == ("tool:pay", "tool:bank", False)
+    assert story.hear(begun()) == ["tool_started"]
+    assert story.hear(ended()) == ["tool_finished"]
+    assert story.events[0].output == "receipt 7"
+    assert story.state.tools == {}
+
+
+def test_messages_that_come_twice_or_for_no_call_are_duplicates():
+    story = Story()
+    story.hear(begun())
+    assert story.hear(begun()) == []
+    story.hear(ended())
+    assert story.hear(ended()) == []
+    assert story.hear(Checked("check:tool:pay", 3.0, certain=True)) == []
+
+
+@pytest.mark.parametrize("repeatable", [True, False])
+def test_a_call_that_was_never_recorded_as_started_is_made_again_since_it_has_done_nothing(repeatable):
+    story = Story(repeatable=repeatable)
+    assert story.crash() == ["run_resumed", "tool_reissued"]
+    assert list(story.work) == ["tool:pay.t2"]
+
+
+def test_the_process_of_an_earlier_driver_is_ended_before_anything_else():
+    story = Story(repeatable=True)
+    story.hear(begun())
+    assert story.crash() == ["run_resumed", "tool_check_requested"]
+    [work] = story.work.values()
+    assert (work.address, work.request.process, work.repeatable) == ("tool:bank", PROCESS, True)
+    assert story.hear(Checked("check:tool:pay", 11.0, certain=True)) == ["tool_process_ended", "tool_reissued"]
+
+
+@pytest.mark.parametrize("process", [PROCESS, ""])
+@pytest.mark.parametrize(
+    ("text", "outcome"), [(SUCCEEDED, ToolOutcome.SUCCEEDED), (FAILED, ToolOutcome.FAILED), (NOT_RUN, None)]
+)
+def test_a_call_with_an_unknown_outcome_is_a_question_to_a_person_and_never_repeated_by_itself(process, text, outcome):
+    story = Story()
+    story.hear(begun(process=process))
+    kinds = story.crash()
+    if process:
+        assert list(story.work) == ["check:tool:pay"]
+        kinds += story.hear(Checked("check:tool:pay", 11.0, certain=True))
+    assert kinds[-1] == "clarification_requested"
+    assert story.work == {}
+    assert story.hear(answer("perhaps")) == ["mail_refused"]
+    kinds = story.hear(answer(text))
+    if outcome is None:
+        assert kinds == ["clarification_answered", "tool_reissued"]
+        assert list(story.work) == ["tool:pay.t2"]
+    else:
+        assert kinds == ["clarification_answered", "tool_finished"]
+        assert story.outcome is outcome
+
+
+def test_a_declined_question_leaves_the_outcome_unknown():
+    story = Story()
+    story.hear(begun(process=""))
+    story.crash()
+    body = '{"kind": "decline", "question": "q1"}'
+    assert story.hear(Mailed(1, "answer:q1", body, 20.0)) == ["clarification_declined", "tool_finished"]
+    assert story.outcome is ToolOutcome.UNKNOWN
+
+
+def test_a_repeatable_tool_is_not_called_again_while_its_process_may_still_run():
+    """It was started on another machine, which cannot be seen from here: a person has to look."""
+    story = Story(repeatable=True)
+    story.hear(begun())
+    story.crash()
+    kinds = story.hear(Checked("check:tool:pay", 11.0, certain=False))
+    assert kinds == ["tool_process_ended", "clarification_requested"]
+    assert "may still be running" in story.events[-1].text
+
+
+def test_a_second_crash_while_the_process_is_being_ended_only_asks_again_for_that():
+    story = Story()
+    story.hear(begun())
+    story.crash()
+    assert story.crash(epoch=3) == ["run_resumed"]
+    assert list(story.work) == ["check:tool:pay"]
+
+
+def test_a_parked_run_takes_nothing_over():
+    story = Story()
+    story.hear(begun())
+    story.hear(Parking(3.0))
+    assert story.kinds == ["run_parked"]
+    assert story.hear(ended()) == ["tool_finished"]
+
+
+def test_only_repeatable_calls_are_withdrawn():
+    assert tools.withdrawn(Story().state.tools, ["pay"]) != {}
+    assert tools.withdrawn(Story(repeatable=True).state.tools, ["pay"]) == {}
+
+
+def test_nobody_waits_for_a_tool_of_a_run_that_has_ended():
+    story = Story()
+    story._step(RunFinished(outcome="cancelled", why="cancelled by the user", at=3.0))
+    assert story.work == {}
+    assert story.hear(ended()) == []
+
+
+def test_every_event_of_tools_is_written_and_read_back():
+    codec = Codec(TOOL_EVENTS)
+    story, events = Story(), []
+    events += [story.request]
+    story.hear(begun())
+    events += story.events
+    story.crash()
+    events += story.events[1:]
+    story.hear(Checked("check:tool:pay", 11.0, certain=True))
+    events += story.events[:1]
+    story.hear(answer(NOT_RUN))
+    events += story.events[1:]
+    story.hear(ended("tool:pay.t2"))
+    events += story.events
+    assert {type(event) for event in events} == set(TOOL_EVENTS)
+    for event in events:
+        stored = codec.encode(event)
+        assert codec.decode(stored.body, stored.texts) == event

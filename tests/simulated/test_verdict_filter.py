@@ -1,0 +1,72 @@
+"""The filter of plan guards' verdicts: which findings it hides or replaces, and its error rates."""
+
+import json
+
+import pytest
+
+from actors.guards.built_in import BUILT_IN
+from actors.simulated.plans import simulated_plan
+from actors.simulated.profile import Defect
+from actors.simulated.verdict_filter import VerdictFilter
+from actors.values.artifacts import Artifact, Context
+from tests.simulated.test_author import PROBLEM, profile
+
+SOUND, BROKEN = simulated_plan("g", "n"), simulated_plan("g", "n", Defect.GOAL, "clue_abc123")
+
+
+def judged(verdict_filter, plan, node="g_plan/v1.a1"):
+    artifact = Artifact(artifact_id=node, step="g_plan", content=json.dumps(plan), node=node)
+    return verdict_filter.apply(BUILT_IN)["plan_medium"]({})(artifact, Context(specification=PROBLEM))
+
+
+def test_a_filter_without_changes_returns_the_same_guards():
+    assert VerdictFilter(profile(), 1).apply(BUILT_IN) == dict(BUILT_IN)
+
+
+def test_only_plan_guards_are_filtered():
+    seen = VerdictFilter(profile(), 1, feedback="shuffled").apply(BUILT_IN)
+    assert {name for name in seen if seen[name] is not BUILT_IN[name]} == {
+        "plan_minimal",
+        "plan_medium",
+        "plan_expansive",
+    }
+
+
+def test_verdict_only_feedback_is_a_rejection_without_findings():
+    verdict = judged(VerdictFilter(profile(), 1, feedback="verdict_only"), BROKEN)
+    assert not verdict.passed
+    assert [finding.code for finding in verdict.findings] == ["guard.rejected"]
+    assert "clue" not in verdict.model_dump_json()
+    assert verdict.score == 0
+
+
+def test_shuffled_findings_are_those_of_another_problem():
+    codes = set()
+    for attempt in range(60):
+        verdict = judged(VerdictFilter(profile(), 1, feedback="shuffled"), BROKEN, f"g_plan/v1.a{attempt}")
+        assert not verdict.passed
+        assert "clue_abc123" not in verdict.model_dump_json()
+        codes |= {finding.code for finding in verdict.errors}
+    assert len(codes) >= 4
+
+
+@pytest.mark.parametrize("feedback", ["full", "shuffled", "verdict_only"])
+def test_feedback_does_not_change_an_acceptance(feedback):
+    assert judged(VerdictFilter(profile(), 1, feedback=feedback), SOUND).passed
+
+
+def test_a_guard_errs_at_the_given_rates():
+    verdict_filter = VerdictFilter(profile(), 1, false_accept=0.3, false_reject=0.1)
+    accepted = sum(judged(verdict_filter, BROKEN, f"g_plan/v{n}.a1").passed for n in range(1000))
+    rejected = sum(not judged(verdict_filter, SOUND, f"g_plan/v{n}.a1").passed for n in range(1000))
+    assert abs(accepted / 1000 - 0.3) < 0.05
+    assert abs(rejected / 1000 - 0.1) < 0.03
+
+
+def test_a_filtered_verdict_is_repeatable():
+    verdict_filter = {"feedback": "shuffled", "false_accept": 0.3, "false_reject": 0.3}
+    for attempt in range(20):
+        verdicts = [
+            judged(VerdictFilter(profile(), 1, **verdict_filter), BROKEN, f"g_plan/v1.a{attempt}") for _ in range(2)
+        ]
+        assert verdicts[0] == verdicts[1]
