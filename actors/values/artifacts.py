@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +30,10 @@ class Artifact:
     """The ids of the artifacts that it was made from."""
     usage: Usage | None = None
     """The tokens that it cost, if known."""
+
+    def with_content(self, content: str) -> "Artifact":
+        """Return the same artifact with other content."""
+        return replace(self, content=content)
 
     @cached_property
     def value(self) -> Parsed | Unreadable:
