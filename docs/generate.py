@@ -1,7 +1,7 @@
-"""Regenerates the parts of the documentation that the program itself can say, between two marks on a page.
+"""Regenerates the parts of the documentation that follow from the program, between two marks on a page.
 
-`python docs/generate.py` rewrites what stands between `<!-- generated: NAME -->` and `<!-- end -->` on every page; a
-test compares, so that no page drifts. Meanings that code cannot say stand in `docs/reference/meanings.yaml`.
+`python docs/generate.py` rewrites the text between `<!-- generated: NAME -->` and `<!-- end -->` on every page; a test
+compares it, so that no page is out of date. `docs/reference/meanings.yaml` has the meanings that are not in the code.
 """
 # ruff: noqa: INP001, T201 -- a script, not a package
 
@@ -45,9 +45,9 @@ from runtime.models.replies import ReplyCode  # noqa: E402
 MARKED = re.compile(r"(?P<open><!-- generated: (?P<name>[a-z-]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
 NUMBER = re.compile(r"\bS(\d{1,3})\b(?: to S(\d{1,3})\b)?")
 GENERAL = "tests/histories/test_histories.py::test_a_history_happens_as_it_says"
-"""The test behind all histories; the histories themselves say more, so it stands last."""
+"""The test that runs all histories. It is listed last, since the histories are more specific."""
 SHOWN_MAX = 5
-"""Tests that are named for one requirement; more would say no more."""
+"""The largest number of tests that a row of the requirements lists."""
 
 
 def read(name: str) -> Any:
@@ -74,11 +74,11 @@ def code(values: Iterable[object]) -> str:
 def findings() -> str:
     """Return one table of finding codes per family."""
     meanings, parts = read("meanings.yaml")["findings"], []
-    known = [str(one) for one in (*ReplyCode, *Code)]
-    for family in dict.fromkeys(name.split(".")[0] for name in known):
+    codes = [str(member) for member in (*ReplyCode, *Code)]
+    for family in dict.fromkeys(name.split(".")[0] for name in codes):
         rows = [
             (f"`{name}`", meanings[name]["by"], meanings[name]["means"])
-            for name in known
+            for name in codes
             if name.split(".")[0] == family
         ]
         parts.append(f"### {family}\n\n{table(('Code', 'From', 'Meaning'), rows)}")
@@ -86,8 +86,8 @@ def findings() -> str:
 
 
 def _meanings(section: str, values: Iterable[object], head: str) -> str:
-    said = read("meanings.yaml")[section]
-    return table((head, "Meaning"), ((f"`{value}`", said[str(value)]) for value in values))
+    meanings = read("meanings.yaml")[section]
+    return table((head, "Meaning"), ((f"`{value}`", meanings[str(value)]) for value in values))
 
 
 def policy() -> str:
@@ -103,12 +103,12 @@ def policy() -> str:
 
 
 def _fires(row: Row) -> str:
-    said = ["a fatal verdict"] if row.fatal else []
-    said += [code(row.codes)] if row.codes else []
-    said += [f"tag {code(row.tags)}"] if row.tags else []
-    said += ["the same failure `r_patience` times in a row"] if row.repeated else []
+    causes = ["a fatal verdict"] if row.fatal else []
+    causes += [code(row.codes)] if row.codes else []
+    causes += [f"tag {code(row.tags)}"] if row.tags else []
+    causes += ["the same failure `r_patience` times in a row"] if row.repeated else []
     delay = f" (first delay {row.backoff_seconds:g} s, doubling)" if row.backoff_seconds else ""
-    return ("; ".join(said) or "anything else") + delay
+    return ("; ".join(causes) or "anything else") + delay
 
 
 def keys(model: type[BaseModel]) -> str:
@@ -132,7 +132,7 @@ def _type(shape: Mapping[str, Any], others: Mapping[str, Any]) -> str:
         return code(shape["enum"])
     either = shape.get("anyOf") or shape.get("oneOf")
     if either:
-        return " or ".join(dict.fromkeys(_type(one, others) for one in either if one.get("type") != "null"))
+        return " or ".join(dict.fromkeys(_type(item, others) for item in either if item.get("type") != "null"))
     kind = {"array": "list", "object": "mapping", "integer": "whole number", "string": "text"}
     name = str(shape.get("type"))
     low, high = shape.get("minimum"), shape.get("maximum")
@@ -158,13 +158,13 @@ def events() -> str:
     """Return every event: its kind, its first sentence and its fields."""
     parts = []
     for event in EVENTS:
-        said = " ".join((event.__doc__ or "").split())
+        meaning = " ".join((event.__doc__ or "").split())
         fields = [
             f"`{name}`{' (text by hash)' if name in event.texts else ''}"
             for name in event.model_fields
             if name != "kind"
         ]
-        parts.append((f"`{event.model_fields['kind'].default}`", said, ", ".join(fields)))
+        parts.append((f"`{event.model_fields['kind'].default}`", meaning, ", ".join(fields)))
     return table(("Kind", "Meaning", "Fields"), parts)
 
 
@@ -232,11 +232,11 @@ def by_budget(experiment: str) -> str:
     """Return success by budget of calls, a column per budget."""
     rows = results(experiment, "budgets")
     budgets = list(dict.fromkeys(row["calls"] for row in rows))
-    found = {(row["arm"], row["calls"]): f"{float(row['success']):.1%}" for row in rows}
+    shares = {(row["arm"], row["calls"]): f"{float(row['success']):.1%}" for row in rows}
     arms = dict.fromkeys(row["arm"] for row in rows)
     return table(
         ("Arm", *(f"{calls} calls" for calls in budgets)),
-        ((arm, *(found[arm, calls] for calls in budgets)) for arm in arms),
+        ((arm, *(shares[arm, calls] for calls in budgets)) for arm in arms),
     )
 
 
@@ -251,9 +251,9 @@ def by_cause(experiment: str) -> str:
     """Return success by where the problem is hard, a column each."""
     rows = results(experiment, "causes")
     groups = sorted({row["group"] for row in rows})
-    found = {(row["arm"], row["group"]): share(row, "success") for row in rows}
+    shares = {(row["arm"], row["group"]): share(row, "success") for row in rows}
     arms = dict.fromkeys(row["arm"] for row in rows)
-    return table(("Arm", *groups), ((arm, *(found[arm, group] for group in groups)) for arm in arms))
+    return table(("Arm", *groups), ((arm, *(shares[arm, group] for group in groups)) for arm in arms))
 
 
 def requirements() -> str:
@@ -289,29 +289,32 @@ def requirement_counts() -> str:
 @cache
 def named_tests() -> dict[str, list[str]]:
     """Return the tests and histories that name a number in their docstring or first line, by number."""
-    found: dict[str, list[str]] = {}
+    tests: dict[str, list[str]] = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        for test, said in tests_in(path):
-            for number in numbers(said):
-                found.setdefault(number, []).append(f"{path.relative_to(ROOT)}::{test}")
+        for test, docstring in tests_in(path):
+            for number in numbers(docstring):
+                tests.setdefault(number, []).append(f"{path.relative_to(ROOT)}::{test}")
     for path in sorted((ROOT / "tests" / "histories").glob("*.txt")):
         for number in numbers(path.read_text(encoding="utf-8").partition("\n")[0]):
-            found.setdefault(number, []).append(str(path.relative_to(ROOT)))
-    return found
+            tests.setdefault(number, []).append(str(path.relative_to(ROOT)))
+    return tests
 
 
 def numbers(text: str) -> list[str]:
     """Return the requirement numbers in a text; `S12 to S21` means all of them."""
-    found: list[str] = []
+    names: list[str] = []
     for low, high in NUMBER.findall(text):
-        found += [f"S{number}" for number in range(int(low), int(high or low) + 1)]
-    return found
+        names += [f"S{number}" for number in range(int(low), int(high or low) + 1)]
+    return names
 
 
 def tests_in(path: Path) -> list[tuple[str, str]]:
     """Return the tests of a file with their docstrings; a method as `Class::test`."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    holders = [("", tree.body), *((f"{one.name}::", one.body) for one in tree.body if isinstance(one, ast.ClassDef))]
+    holders = [
+        ("", tree.body),
+        *((f"{node.name}::", node.body) for node in tree.body if isinstance(node, ast.ClassDef)),
+    ]
     return [
         (f"{prefix}{node.name}", ast.get_docstring(node) or "")
         for prefix, body in holders
@@ -322,8 +325,11 @@ def tests_in(path: Path) -> list[tuple[str, str]]:
 
 def faults() -> str:
     """Return every fault of a model's transport and what follows from it."""
-    said = read("meanings.yaml")["faults"]
-    rows = ((f"`{one}`", said[one], "no" if one.final else "yes", "no" if one.refunded else "yes") for one in FaultKind)
+    meanings = read("meanings.yaml")["faults"]
+    rows = (
+        (f"`{fault}`", meanings[fault], "no" if fault.final else "yes", "no" if fault.refunded else "yes")
+        for fault in FaultKind
+    )
     return table(("Fault", "Meaning", "Tried again", "Charged"), rows)
 
 
@@ -357,7 +363,9 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "composite-keys": lambda: keys(Composite),
     "crash-points": lambda: _meanings("crash_points", LABELS, "Label"),
     "events": events,
-    "exit-codes": lambda: table(("Code", "Meaning"), ((int(one), said) for one, said in MEANING.items())),
+    "exit-codes": lambda: table(
+        ("Code", "Meaning"), ((int(exit_code), meaning) for exit_code, meaning in MEANING.items())
+    ),
     "faults": faults,
     "findings": findings,
     "guard-names": lambda: code(sorted(GUARD_CATALOG)),

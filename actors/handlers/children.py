@@ -1,4 +1,4 @@
-"""Steps that are runs of their own: what such a run brings, as a message to the run above, and how it is judged."""
+"""Child runs: the result of one as a message to its parent run, and how it is judged."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -28,12 +28,12 @@ UNSUCCESSFUL = "unsuccessful_run"
 
 
 class ChildFailed(Exception):
-    """A run below ended by a bug, so the run above does too: no call is made to answer a bug."""
+    """A child run ended with a bug, so its parent does too: no call is made to answer a bug."""
 
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A step's own run: `drive` goes on where its journal ends, so asking twice costs nothing."""
+    """A child run: `drive` continues it from its last record, so asking twice costs nothing."""
 
     drive: Drive
     clock: Clock
@@ -41,7 +41,7 @@ class Child:
     async def generate(self, envelope: Envelope[ChildBrief]) -> Generated | Faulted | None:
         """Return what the run has brought and what it has cost, or None when it was parked or never begun.
 
-        A provider that the run below has given up is given up by the run above as well: it would be asked the same way.
+        If the child run has given its provider up, so does its parent, which would ask the same provider.
         """
         if envelope.withdrawn:  # While it lay in the mailbox. What an earlier driver has used of it nobody looks up.
             return None

@@ -12,10 +12,10 @@ from actors.config.plan_files import PLAN, TEMPLATES, read_settings
 from actors.config.workflow import TEMPLATE_SELECTOR
 from actors.handlers.generators import material
 from actors.planning.machine import GenerationBrief
-from actors.rules.data import load_templates, rules_of
+from actors.rules.parsed_request import ParsedRequest, kind_of, parse_request
 from actors.rules.plan import template_plan
-from actors.rules.reading import Reading, kind_of, read_request
 from actors.rules.tables import Rules
+from actors.rules.template_files import build_rules, load_templates
 from runtime.core.cost import Usage
 from runtime.core.errors import UsageProblem
 from runtime.models.port import Fault, Reply
@@ -48,23 +48,23 @@ class TemplateSelectorGenerator:
 
     def reply(self, brief: GenerationBrief) -> Reply:
         """Return the plan as a reply, at once."""
-        plan = self.plan(read_request(material(brief.context), self._rules))
+        plan = self.plan(parse_request(material(brief.context), self._rules))
         text = orjson.dumps(plan, option=orjson.OPT_INDENT_2).decode()
         return Reply(text=text, usage=Usage(), model=TEMPLATE_SELECTOR)
 
-    def plan(self, reading: Reading) -> Mapping[str, Any]:
+    def plan(self, request: ParsedRequest) -> Mapping[str, Any]:
         """Return the plan for a request that was read."""
-        said = reading.dependency("analysis").get("problem_type")
+        said = request.dependency("analysis").get("problem_type")
         if not isinstance(said, str) or (said not in self._own and self._rest is None):
-            said = kind_of(reading, self._rules)
+            said = kind_of(request, self._rules)
         own = self._own.get(said, self._rest)
-        return own if own is not None else template_plan(self._rules.templates[said], reading, self._rules)
+        return own if own is not None else template_plan(self._rules.templates[said], request, self._rules)
 
 
 @cache
 def _rules(folder: Path) -> Rules:
     """Return the shipped rules; they do not change under a running process, and one process may drive many runs."""
-    return rules_of(load_templates(folder))
+    return build_rules(load_templates(folder))
 
 
 def _problem(cause: str, keys: tuple[str | int, ...], hint: str) -> UsageProblem:

@@ -154,10 +154,10 @@ def _branch_of(state: State, node: str) -> Branch:
 
 
 def child_brief(state: State, branch: Branch, request: GenerationRequested) -> ChildBrief:
-    """Return what a step's own run starts with.
+    """Return what a child run starts with.
 
     Its problem is the run's; with whatever the step has to build on or to mend it is the step's whole prompt, so that
-    the run below reads what a model would.
+    the child reads what a model would.
     """
     pinned = state.config.child_of(request.step)
     assert pinned is not None

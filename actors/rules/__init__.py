@@ -1,1 +1,1 @@
-"""The built-in author: it reads a problem's text with rules, and writes from templates. It uses no language model."""
+"""The built-in model `rules`: patterns and templates instead of a language model."""

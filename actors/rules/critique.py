@@ -1,25 +1,27 @@
-"""A critique of a draft plan: what the text asks for and the draft leaves out, and what does not hold together."""
+"""Writes the critique of a draft plan: facts of the text that the draft omits, and errors in its structure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from actors.guards.fields import folded
-from actors.rules.reading import Reading, facts_of, kind_of
+from actors.rules.parsed_request import ParsedRequest, facts_of, kind_of
 from actors.rules.slots import lists_of, sources
 from actors.rules.tables import Rules
 from actors.rules.text import lower, words
 
 TEST_GUARDS = frozenset({"dynamic_test", "all_tests_pass"})
 PERSON_GUARDS = frozenset({"human", "merge_ready"})
-NAMED_MAX = 5  # files and tests of the text that a plan is expected to name
-POINTS_MAX = 12  # points of one list
+NAMED_MAX = 5
+"""Files, and tests, of the text that a plan should name."""
+POINTS_MAX = 12
+"""Items of one list of the critique."""
 
 
-def critique_artifact(reading: Reading, rules: Rules) -> dict[str, Any]:
+def critique_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
     """Return the critique of the draft among the request's dependencies."""
     phrases = rules.phrases.critique
-    kind = kind_of(reading, rules)
-    draft = reading.dependency("plan")
+    kind = kind_of(request, rules)
+    draft = request.dependency("plan")
     raw = draft.get("steps")
     steps = [step for step in raw if isinstance(step, Mapping)] if isinstance(raw, list) else []
     if not steps:
@@ -27,10 +29,10 @@ def critique_artifact(reading: Reading, rules: Rules) -> dict[str, Any]:
         return _artifact("fundamentally_flawed", match, suggestions=[phrases["not_a_plan"]])
     matches = _matches(steps, kind, rules)
     lists = {
-        "missing": list(_missing(reading, steps, rules)),
+        "missing": list(_missing(request, steps, rules)),
         "unnecessary": list(_orphans(draft, steps, phrases)),
         "ordering": list(_ordering(steps, phrases)),
-        "guards": list(_guards(reading, steps, phrases)),
+        "guards": list(_guards(request, steps, phrases)),
         "suggestions": list(_suggestions(draft, steps, phrases)),
     }
     if not matches:
@@ -58,27 +60,27 @@ def _artifact(assessment: str, match: str, **lists: list[str]) -> dict[str, Any]
 
 
 def _matches(steps: list[Mapping[str, Any]], kind: str, rules: Rules) -> bool:
-    """Whether a step speaks of something that only templates of this kind have steps for."""
+    """Return whether some step fits this kind of problem: it has a word that only this kind's template uses."""
     vocabulary = {
         name: {word for step in template.steps for word in step.step_id.split("_")}
         for name, template in rules.templates.items()
     }
-    elsewhere = {word for name, said in vocabulary.items() if name != kind for word in said}
-    seen = {part for step in steps for word in words(f"{_id(step)} {step.get('name')}") for part in word.split("_")}
-    return bool(seen & (vocabulary[kind] - elsewhere)) or any(lower(kind) in _id(step) for step in steps)
+    others = {word for name, vocabulary_words in vocabulary.items() if name != kind for word in vocabulary_words}
+    used = {part for step in steps for word in words(f"{_id(step)} {step.get('name')}") for part in word.split("_")}
+    return bool(used & (vocabulary[kind] - others)) or any(lower(kind) in _id(step) for step in steps)
 
 
-def _missing(reading: Reading, steps: list[Mapping[str, Any]], rules: Rules) -> Iterator[str]:
+def _missing(request: ParsedRequest, steps: list[Mapping[str, Any]], rules: Rules) -> Iterator[str]:
     phrases = rules.phrases.critique
-    facts = facts_of(reading)
-    said = folded(" ".join(f"{_id(step)} {step.get('name')} {step.get('description')}" for step in steps))
-    named = {"file": sources(facts, rules)[:NAMED_MAX], "test": facts.tests[:NAMED_MAX]}
-    for what, items in named.items():
+    facts = facts_of(request)
+    plan_text = folded(" ".join(f"{_id(step)} {step.get('name')} {step.get('description')}" for step in steps))
+    expected = {"file": sources(facts, rules)[:NAMED_MAX], "test": facts.tests[:NAMED_MAX]}
+    for what, items in expected.items():
         for item in items:
-            if item not in said:
+            if item not in plan_text:
                 yield phrases["unnamed"].replace("{what}", what).replace("{item}", item)
     for item in lists_of(facts, rules)["constraints"]:
-        if item not in said:
+        if item not in plan_text:
             yield phrases["no_constraint_step"].replace("{item}", item)
     guards = {step.get("guard") for step in steps if isinstance(step.get("guard"), str)}
     if not guards & TEST_GUARDS:
@@ -88,10 +90,10 @@ def _missing(reading: Reading, steps: list[Mapping[str, Any]], rules: Rules) -> 
 
 
 def _orphans(draft: Mapping[str, Any], steps: list[Mapping[str, Any]], phrases: Mapping[str, str]) -> Iterator[str]:
-    used = {token for step in steps for token in _texts(step.get("preconditions"))} | _texts(draft.get("goal_state"))
-    depended = {name for step in steps for name in _texts(step.get("dependencies"))}
+    tokens = {token for step in steps for token in _texts(step.get("preconditions"))} | _texts(draft.get("goal_state"))
+    dependencies = {name for step in steps for name in _texts(step.get("dependencies"))}
     for step in steps:
-        if not _texts(step.get("effects")) & used and _id(step) not in depended:
+        if not _texts(step.get("effects")) & tokens and _id(step) not in dependencies:
             yield phrases["orphan"].replace("{step}", _id(step))
 
 
@@ -106,18 +108,18 @@ def _ordering(steps: list[Mapping[str, Any]], phrases: Mapping[str, str]) -> Ite
             yield phrases["unknown_dependency"].replace("{step}", _id(step)).replace("{item}", name)
 
 
-def _guards(reading: Reading, steps: list[Mapping[str, Any]], phrases: Mapping[str, str]) -> Iterator[str]:
+def _guards(request: ParsedRequest, steps: list[Mapping[str, Any]], phrases: Mapping[str, str]) -> Iterator[str]:
     for step in steps:
         guard = step.get("guard")
-        if reading.catalogue and isinstance(guard, str) and guard not in reading.catalogue:
+        if request.catalogue and isinstance(guard, str) and guard not in request.catalogue:
             yield phrases["unknown_guard"].replace("{step}", _id(step)).replace("{item}", guard)
 
 
 def _suggestions(draft: Mapping[str, Any], steps: list[Mapping[str, Any]], phrases: Mapping[str, str]) -> Iterator[str]:
     budgets = [step.get("retry_budget") for step in steps]
-    total, spent = draft.get("total_retry_budget"), sum(budget for budget in budgets if isinstance(budget, int))
-    if isinstance(total, int) and spent > total:
-        yield phrases["budget_over"].replace("{sum}", str(spent)).replace("{total}", str(total))
+    total, budget_sum = draft.get("total_retry_budget"), sum(budget for budget in budgets if isinstance(budget, int))
+    if isinstance(total, int) and budget_sum > total:
+        yield phrases["budget_over"].replace("{sum}", str(budget_sum)).replace("{total}", str(total))
     if all(step.get("on_failure", "escalate") == "escalate" for step in steps):
         yield phrases["no_recovery"].replace("{step}", _id(steps[0]))
 

@@ -1,7 +1,7 @@
-"""The model `rules`: it answers a request by reading its material with rules and writing from templates.
+"""The model `rules`: it answers requests with phrases, patterns and templates, deterministically and offline.
 
-It is deterministic, works offline and costs nothing. It understands no language: it knows the phrases, patterns and
-templates of `configs/templates/`, quotes only what stands in the text, and asks when a text is too thin to plan from.
+It does not understand language: it searches for the phrases of `configs/templates/`, quotes the text literally, and
+asks a question if the text is too short to plan from.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,29 +12,27 @@ import trio
 
 from actors.policy.cause import CLASSIFIER, Cause
 from actors.rules.critique import critique_artifact
-from actors.rules.data import rules_of
+from actors.rules.parsed_request import ParsedRequest, constraints_of, parse_request
 from actors.rules.plan import plan_artifact
-from actors.rules.reading import Reading, constraints_of, read_request
 from actors.rules.slots import area_of, first, names
 from actors.rules.strategy import strategy_artifact
 from actors.rules.tables import Rules
+from actors.rules.template_files import build_rules
 from runtime.core.cost import Usage
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 
 class RulesModel:
-    """A model without a model: `templates` is what `load_templates` gave.
+    """The model `rules`.
 
-    A request's `material` names the `role` (a key of `AUTHORS`), the `specification`,
-    `clarifications`, `requirements`, `notes`, accepted `dependencies` by role, `retry` and `escalation` feedback, and
-    `settings` (`r_max`, `guard_catalog`, `assurance`, `escalations`). An unknown role is the fault `BAD_REQUEST`.
-
-    Raises:
-        UsageProblem: on templates that cannot be used.
+    It uses a request's `material`: the `role` (a key of `AUTHORS`), the `specification`, `clarifications`,
+    `requirements`, `notes`, accepted `dependencies` by role, `retry` and `escalation` feedback, and the `settings`
+    `r_max`, `guard_catalog`, `assurance` and `escalations`. An unknown role is the fault `BAD_REQUEST`.
     """
 
     def __init__(self, templates: Mapping[str, Any]) -> None:
-        self._rules = rules_of(templates)
+        """Take the data from `load_templates`. Raises `UsageProblem` if it cannot be used."""
+        self._rules = build_rules(templates)
 
     @property
     def name(self) -> str:
@@ -54,58 +52,57 @@ class RulesModel:
         return Reply(text=text, usage=Usage(), model=self.name)
 
     async def aclose(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: the model holds no resources."""
         await trio.lowlevel.checkpoint()
 
 
 def write(role: str, material: Mapping[str, Any], rules: Rules) -> str:
     """Return the JSON text of a role's artifact. Raises `KeyError` for an unknown role."""
-    artifact = AUTHORS[role](read_request(material, rules), rules)
+    artifact = AUTHORS[role](parse_request(material, rules), rules)
     return orjson.dumps(artifact, option=orjson.OPT_INDENT_2).decode()
 
 
-def analysis_artifact(reading: Reading, rules: Rules) -> dict[str, Any]:
-    """Return the analysis; for each escalation, that of the next best kind."""
-    found = reading.classification
-    kind = found.kind(reading.escalations)
-    backed = [other for other in found.ranking if other != kind and found.scores[other] > 0]
-    quoted = names([f'"{signal}"' for signal in found.signals[kind][:3]])
+def analysis_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
+    """Return the analysis; each escalation moves it to the next kind in the ranking."""
+    classification = request.classification
+    kind = classification.kind(request.escalations)
+    others = [other for other in classification.ranking if other != kind and classification.scores[other] > 0]
     slots = {
         "kind": rules.phrases.kind(kind),
-        "second": rules.phrases.kind(backed[0]) if backed else "",
-        "signals": quoted,
+        "second": rules.phrases.kind(others[0]) if others else "",
+        "signals": names([f'"{signal}"' for signal in classification.signals[kind][:3]]),
     }
     return {
         "problem_type": kind,
-        "language": reading.language,
-        "severity": found.severity,
-        "key_signals": list(found.signals[kind] or (reading.facts.title or rules.phrases.nameless,)),
-        "affected_area": area_of(reading.facts, rules) or reading.facts.title or rules.phrases.nameless,
+        "language": request.language,
+        "severity": classification.severity,
+        "key_signals": list(classification.signals[kind] or (request.facts.title or rules.phrases.nameless,)),
+        "affected_area": area_of(request.facts, rules) or request.facts.title or rules.phrases.nameless,
         "rationale": first(rules.phrases.rationale, slots),
-        "open_questions": reading.questions(rules),
+        "open_questions": request.questions(rules),
     }
 
 
-def recon_artifact(reading: Reading, _: Rules) -> dict[str, Any]:
-    """Return what stands in the text."""
-    facts = reading.facts
+def recon_artifact(request: ParsedRequest, _: Rules) -> dict[str, Any]:
+    """Return the facts in the text."""
+    facts = request.facts
     return {
         "mentioned_files": list(facts.files),
         "stack_traces": [trace.text for trace in facts.traces],
         "apis_involved": list(facts.apis),
         "test_references": list(facts.tests),
         "reproduction_steps": list(facts.steps),
-        "constraints_mentioned": list(constraints_of(reading, facts.constraints)),
+        "constraints_mentioned": list(constraints_of(request, facts.constraints)),
         "open_questions": [],
     }
 
 
-def unclear(_: Reading, __: Rules) -> dict[str, Any]:
-    """Return that a cause cannot be told: what rules know of failures is in the policy's table already."""
+def unclear(_: ParsedRequest, __: Rules) -> dict[str, Any]:
+    """Return the cause `unclear`: what rules can know of failures is in the policy's table already."""
     return {"cause": str(Cause.UNCLEAR)}
 
 
-AUTHORS: Mapping[str, Callable[[Reading, Rules], dict[str, Any]]] = {
+AUTHORS: Mapping[str, Callable[[ParsedRequest, Rules], dict[str, Any]]] = {
     "analysis": analysis_artifact,
     "recon": recon_artifact,
     "strategy": strategy_artifact,

@@ -1,42 +1,46 @@
-"""The slots of templates: what a problem's facts put in place of `{name}`, each value short enough to read."""
+"""The values of templates' slots (`{name}`), and the lists that steps are repeated for, from a problem's facts."""
 
 from collections.abc import Mapping, Sequence
 
 from actors.guards.fields import folded
-from actors.rules.extract import Facts
-from actors.rules.reading import Reading
+from actors.rules.facts import Facts
+from actors.rules.parsed_request import ParsedRequest
 from actors.rules.tables import SLOT, Rules
 from actors.rules.text import shorten
 
-NAMES_MAX = 4  # names in one slot
+NAMES_MAX = 4
+"""Names, or sentences, in one slot."""
 NAME_LENGTH_MAX = 120
+"""Characters of one of them."""
 ITEM_LENGTH_MAX = 200
+"""Characters of an item of a list."""
 BRIEF_LENGTH_MAX = 60
+"""Characters of an item in a step's name."""
 
 LIMITS: Mapping[str, int] = {"constraints": 5, "moves": 5, "suspects": 3, "targets": 3}
-"""How often a step is repeated at most: more would make a plan that nobody reads."""
+"""The largest number of repetitions, for each list; a longer plan would be hard to read."""
 
 
 def fill(sentence: str, slots: Mapping[str, str]) -> str | None:
-    """Return the sentence with its slots replaced once, literally; None if one of them has nothing to show."""
+    """Return the sentence with its slots replaced once, literally; None if one of them is empty."""
     if not all(slots.get(name) for name in SLOT.findall(sentence)):
         return None
     return SLOT.sub(lambda match: slots[match[1]], sentence)
 
 
 def first(alternatives: Sequence[str], slots: Mapping[str, str]) -> str:
-    """Return the first alternative that can be shown, or an empty text."""
-    return next((said for sentence in alternatives if (said := fill(sentence, slots)) is not None), "")
+    """Return the first alternative whose slots all have values, filled in; an empty text if there is none."""
+    return next((text for sentence in alternatives if (text := fill(sentence, slots)) is not None), "")
 
 
-def slots_of(reading: Reading, facts: Facts, rules: Rules) -> dict[str, str]:
-    """Return the slots that every sentence may use."""
+def slots_of(request: ParsedRequest, facts: Facts, rules: Rules) -> dict[str, str]:
+    """Return the values of the slots that every sentence may use."""
     title = facts.title or rules.phrases.nameless
     error = facts.traces[0].error if facts.traces else ""
-    area = area_of(facts, rules) or _nowhere(facts, rules)
+    area = area_of(facts, rules) or _unknown_area(facts, rules)
     return {
         "title": title,
-        "language": reading.language,
+        "language": request.language,
         "files": names(sources(facts, rules)),
         "apis": names(_distinct(facts.apis)),
         "tests": names(_distinct(facts.tests)),
@@ -52,8 +56,11 @@ def slots_of(reading: Reading, facts: Facts, rules: Rules) -> dict[str, str]:
 
 
 def lists_of(facts: Facts, rules: Rules, more: int = 0) -> dict[str, tuple[str, ...]]:
-    """Return the lists that a step may be repeated for, `more` items than usual; only `constraints` may be empty."""
-    targets = sources(facts, rules) or _distinct(facts.apis) or (_nowhere(facts, rules),)
+    """Return the lists that a step may be repeated for; only `constraints` may be empty.
+
+    `more` is added to the limits of their lengths, which are at least 1.
+    """
+    targets = sources(facts, rules) or _distinct(facts.apis) or (_unknown_area(facts, rules),)
     lists = {
         "constraints": facts.constraints,
         "moves": facts.wishes or targets,
@@ -67,12 +74,12 @@ def lists_of(facts: Facts, rules: Rules, more: int = 0) -> dict[str, tuple[str, 
 
 
 def item_slots(item: str, number: int) -> dict[str, str]:
-    """Return the slots that a repeated step may use beside the others."""
+    """Return the values of the additional slots of a repeated step."""
     return {"item": item, "brief": _short(item, BRIEF_LENGTH_MAX), "n": str(number)}
 
 
 def area_of(facts: Facts, rules: Rules) -> str:
-    """Return the part of the program that the text names first; empty if it names none."""
+    """Return the first file or interface that the text names, that of a stack trace first; empty if there is none."""
     for trace in facts.traces:
         if (own := trace.own_frame(rules.languages.library_paths)) is not None:
             return own.file
@@ -80,29 +87,29 @@ def area_of(facts: Facts, rules: Rules) -> str:
 
 
 def names(items: Sequence[str]) -> str:
-    """Return the first names, joined."""
+    """Return the first names as one text."""
     return ", ".join(_short(item, NAME_LENGTH_MAX) for item in items[:NAMES_MAX])
 
 
 def numbered(items: Sequence[str]) -> str:
-    """Return the first sentences, numbered."""
-    shown = (_short(item, NAME_LENGTH_MAX).rstrip(".;") for item in items[:NAMES_MAX])
-    return "; ".join(f"({place}) {item}" for place, item in enumerate(shown, 1))
+    """Return the first sentences as one text, numbered."""
+    texts = (_short(item, NAME_LENGTH_MAX).rstrip(".;") for item in items[:NAMES_MAX])
+    return "; ".join(f"({place}) {item}" for place, item in enumerate(texts, 1))
 
 
 def sources(facts: Facts, rules: Rules) -> tuple[str, ...]:
-    """Return the named files that are the program's own and no tests; of a path and its tail, the one named first."""
+    """Return the files without tests, benchmarks and libraries; of a path and a suffix of it, only the first."""
     kept: list[str] = []
     for file in facts.files:
         library = any(part in f"/{file}" for part in rules.languages.library_paths)
-        again = any(f"/{one}".endswith(f"/{file}") or f"/{file}".endswith(f"/{one}") for one in kept)
-        if not (file in facts.tests or library or again or _is_benchmark(file, rules)):
+        repeated = any(f"/{other}".endswith(f"/{file}") or f"/{file}".endswith(f"/{other}") for other in kept)
+        if not (file in facts.tests or library or repeated or _is_benchmark(file, rules)):
             kept.append(file)
     return tuple(kept)
 
 
 def _places(facts: Facts, rules: Rules) -> tuple[str, ...]:
-    """Where each stack trace leaves the program's own code."""
+    """Return the innermost frame of each stack trace in the program's own code, as text."""
     places: dict[str, None] = {}
     for trace in facts.traces:
         if (own := trace.own_frame(rules.languages.library_paths)) is not None:
@@ -112,9 +119,9 @@ def _places(facts: Facts, rules: Rules) -> tuple[str, ...]:
 
 
 def _unplaced(facts: Facts, rules: Rules) -> tuple[str, ...]:
-    """The named files in which no trace ends."""
-    placed = _places(facts, rules)
-    return tuple(file for file in sources(facts, rules) if not any(place.startswith(file) for place in placed))
+    """Return the source files that are in none of the places of stack traces."""
+    places = _places(facts, rules)
+    return tuple(file for file in sources(facts, rules) if not any(place.startswith(file) for place in places))
 
 
 def _is_benchmark(file: str, rules: Rules) -> bool:
@@ -122,20 +129,21 @@ def _is_benchmark(file: str, rules: Rules) -> bool:
 
 
 def _distinct(items: Sequence[str]) -> tuple[str, ...]:
-    """The names without those that another one says in full: `charge` beside `Bill.charge`, a file beside its tests."""
-    fuller = [(f"::{item}", f".{item}", f"{item}::") for item in items]
+    """Return the names without those that another one contains: `charge` in `Bill.charge`, a file in `FILE::TEST`."""
+    affixes = [(f"::{item}", f".{item}", f"{item}::") for item in items]
     return tuple(
         item
-        for item, (scoped, dotted, opened) in zip(items, fuller, strict=True)
-        if not any(other.endswith((scoped, dotted)) or other.startswith(opened) for other in items)
+        for item, (scoped, dotted, prefix) in zip(items, affixes, strict=True)
+        if not any(other.endswith((scoped, dotted)) or other.startswith(prefix) for other in items)
     )
 
 
 def _short(text: str, length: int) -> str:
+    """Return the folded text, cut to `length` characters and an ellipsis."""
     whole = folded(text)
     cut = shorten(whole, length)
     return cut if cut == whole else f"{cut} …"
 
 
-def _nowhere(facts: Facts, rules: Rules) -> str:
+def _unknown_area(facts: Facts, rules: Rules) -> str:
     return rules.phrases.nowhere.replace("{title}", facts.title or rules.phrases.nameless)

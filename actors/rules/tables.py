@@ -1,4 +1,4 @@
-"""The tables and templates of the rules: what the files of `configs/templates/` may hold."""
+"""The models of the files in `configs/templates/`: the tables and plan templates of the rules."""
 
 import re
 from collections.abc import Mapping
@@ -8,140 +8,239 @@ from typing import Annotated
 from pydantic import Field
 
 from actors.files.config_model import Config
+from actors.rules.requirements import RequirementPatterns
 from actors.rules.subject import SubjectTable
 
 KINDS = ("bug_fix", "feature", "refactoring", "performance")
+"""The kinds of problem."""
 LISTS = ("constraints", "moves", "suspects", "targets")
-"""What `for_each` may go over; `actors.rules.slots` fills them, and the slots."""
-SLOTS_SURE = frozenset(("area", "language", "location", "title"))
-SLOTS_MAYBE = frozenset(("apis", "benchmarks", "constraints", "error", "files", "place", "steps", "tests", "wishes"))
-"""Slots that have nothing to show when the text names no such thing."""
+"""The lists that a step may be repeated for (`for_each`); `actors.rules.slots` fills them."""
+FILLED_SLOTS = frozenset(("area", "language", "location", "title"))
+"""Slots that always have a value."""
+OPTIONAL_SLOTS = frozenset(("apis", "benchmarks", "constraints", "error", "files", "place", "steps", "tests", "wishes"))
+"""Slots that are empty if the text has no such facts."""
 SLOT = re.compile(r"\{([a-z]+)\}")
 RESERVED = frozenset({"escalate", "continue", "never"})
+"""The values of `on_failure` that are not step ids."""
 Phrase = Annotated[str, Field(pattern=r"^[^A-Z*]+\*?$")]
-"""Lower-case text to look for; a final `*` lets the last word go on."""
-STEP_ID = r"^[a-z][a-z0-9_]{0,59}$"  # the house's step ids, less four characters for the number of a repeated step
+"""Lower-case text to search for; a final `*` matches any continuation of the last word."""
+STEP_ID = r"^[a-z][a-z0-9_]{0,59}$"
+"""The pattern of step ids: four characters shorter than that of plans, for the number of a repeated step."""
 
 
 class Headings(Config):
-    """Names of sections, lower case: where steps and constraints stand, what is skipped, what is no title."""
+    """Names of sections, in lower case."""
 
     reproduction: tuple[str, ...]
+    """Sections with steps to reproduce the problem."""
     constraints: tuple[str, ...]
+    """Sections with constraints."""
     ignored: tuple[str, ...]
+    """Sections that are not read."""
     generic: tuple[str, ...]
+    """Headings that are not used as the title."""
 
 
 class Thin(Config):
-    """Below these numbers of content words a text is too thin to plan from."""
+    """The numbers of content words below which a text is too short to plan from."""
 
     words: int = Field(ge=0)
+    """For a text with a signal of some kind of problem."""
     words_without_signal: int = Field(ge=0)
+    """For a text without any signal."""
 
 
 class Firm(Config):
-    """From which score on, and with which lead over the next kind, a classification is firm."""
+    """The conditions under which a classification is firm."""
 
     score: float = Field(ge=0)
+    """The least score of the best kind."""
     lead: float = Field(ge=0, le=1)
+    """Its least lead over the next kind, as a share of its score."""
 
 
 class Severity(Config):
-    """What speaks for a high and for a low severity."""
+    """The phrases that indicate a severity."""
 
     high: tuple[Phrase, ...]
+    """Phrases of a high severity."""
     low: tuple[Phrase, ...]
+    """Phrases of a low severity."""
+
+
+class Certainty(Config):
+    """How surely a kind holds, and from when on it is planned for."""
+
+    prior: float = Field(gt=0)
+    """What is added to the scores of both kinds, so that little evidence is no certainty."""
+    ask_below: float = Field(ge=0, le=1)
+    """The share of the evidence below which the user is asked."""
+    least: float = Field(ge=0)
+    """The score below which the user is asked."""
 
 
 class Signals(Config):
-    """What tells the kinds of problem apart, and what else to look for. The file explains each table."""
+    """The tables for the classification of a text; the file explains each."""
 
     types: dict[str, dict[Phrase, float]]
+    """The phrases of each kind of problem, with their weights."""
     structure: dict[str, dict[str, float]]
+    """The weights of stack traces, error names and steps to reproduce, for each kind."""
     title_weight: float
+    """The additional factor of a phrase in the title."""
+    opening_weight: float
+    """The weight of a title that begins as the titles of a kind do."""
+    lead_in: str
+    """What may stand before the beginning."""
+    openings: dict[str, tuple[str, ...]]
+    """How titles of each kind begin, as regular expressions."""
+    patterns: dict[str, dict[str, float]]
+    """The regular expressions of each kind of problem, with their weights."""
+    noun_phrase: dict[str, float]
+    """The weight of a title that only names a thing, for each kind."""
+    certainty: Certainty
+    """How surely a kind must hold."""
     severity: Severity
+    """The phrases of each severity."""
     cues: dict[str, tuple[Phrase, ...]]
+    """The phrases of each cue, on which steps of a template may depend."""
     headings: Headings
+    """The names of sections."""
     constraints: tuple[Phrase, ...]
+    """The phrases of a sentence that states a constraint."""
     thin: Thin
+    """When a text is too short to plan from."""
     firm: Firm
+    """When a classification is firm."""
     stop_words: frozenset[str]
+    """Words that are not content words."""
+
+    @cached_property
+    def compiled_openings(self) -> Mapping[str, re.Pattern[str]]:
+        """One expression for the beginnings of each kind."""
+        return {kind: re.compile("|".join(map("(?:{})".format, items))) for kind, items in self.openings.items()}
+
+    @cached_property
+    def compiled_lead_in(self) -> re.Pattern[str]:
+        """The expression for what may stand before a beginning, repeated."""
+        return re.compile(f"(?:{self.lead_in}){{0,4}}")
+
+    @cached_property
+    def compiled_patterns(self) -> Mapping[str, tuple[tuple[re.Pattern[str], float], ...]]:
+        """The expressions of each kind with their weights."""
+        return {
+            kind: tuple((re.compile(pattern), weight) for pattern, weight in patterns.items())
+            for kind, patterns in self.patterns.items()
+        }
 
 
 class Language(Config):
-    """How one language shows."""
+    """The signs of one programming language."""
 
     extensions: tuple[str, ...]
+    """The extensions of its files."""
     words: tuple[str, ...]
+    """Words that indicate it."""
 
 
 class Weights(Config):
-    """How much one sign of a language counts."""
+    """The weights of the signs of a language."""
 
     trace: int
+    """Of a stack trace."""
     file: int
+    """Of a file."""
     fence: int
+    """Of a fenced code block."""
     word: int
+    """Of a word."""
 
 
 class Languages(Config):
-    """How languages, files and names show in a text."""
+    """The tables for languages, files and names in a text."""
 
     languages: dict[str, Language]
+    """The languages by name."""
     fences: dict[str, str]
+    """The languages of the info strings of fenced code blocks."""
     weights: Weights
+    """The weights of signs."""
     other_extensions: tuple[str, ...]
+    """Extensions of files that belong to no language."""
     bare_files: frozenset[str]
+    """Names of files without an extension."""
     not_files: frozenset[str]
+    """Names that look like files but are none, in lower case."""
     roots: frozenset[str]
+    """The usual names of top-level folders."""
     library_paths: tuple[str, ...]
+    """Parts of paths, and prefixes of functions, that belong to libraries."""
     benchmark_paths: tuple[str, ...]
+    """Parts of paths that belong to benchmarks."""
     names: frozenset[str]
+    """Names that look like interfaces but are none."""
 
     @cached_property
     def extensions(self) -> Mapping[str, str]:
-        """The language of each file name extension; empty for one that belongs to no language."""
+        """The language of each file extension; empty if it belongs to no language."""
         known = dict.fromkeys(self.other_extensions, "")
         known.update({ext: name for name, language in self.languages.items() for ext in language.extensions})
         return known
 
 
 class Phrases(Config):
-    """Every sentence that the model says beside its plans."""
+    """The sentences of artifacts other than plans; in a list, the first whose slots have values is used."""
 
     rationale: tuple[str, ...] = Field(min_length=1)
+    """The rationale of an analysis."""
     questions: tuple[str, ...] = Field(min_length=1)
+    """The questions about a text that is too short, in their order."""
     nameless: str
+    """The title of a problem without one."""
     nowhere: str
+    """The area of a problem that names no file or interface."""
     kinds: dict[str, str]
+    """The kinds of problem as words."""
     strategy_rationale: tuple[str, ...] = Field(min_length=1)
+    """The rationale of a strategy."""
     strategy_changed: str
+    """The start of the rationale after a rejection."""
     critique_point: str
+    """The sentence with the points of a critique, in the final plan."""
     critique: dict[str, str]
+    """The sentences of a critique, by key."""
 
     def kind(self, kind: str) -> str:
-        """Return how sentences call a kind."""
+        """Return a kind of problem as words."""
         return self.kinds.get(kind, kind.replace("_", " "))
 
 
 class Strategy(Config):
-    """One way to go about a problem. `template` is a kind, or null for the plan of whatever kind the problem is."""
+    """A strategy for problems of some kinds."""
 
     name: str
+    """Its name, for people."""
     kinds: tuple[str, ...]
+    """The kinds of problem that it fits."""
     template: str | None
+    """The kind whose plan template it uses; null is the kind of the problem."""
     why: str
+    """The reason for it, as part of the rationale."""
     key_steps: tuple[str, ...]
+    """Its main steps; those with an empty slot are left out."""
     expected_guards: tuple[str, ...]
+    """The guards that its plan uses."""
     risk_factors: tuple[str, ...]
+    """Its risks; those with an empty slot are left out."""
 
 
 class TemplateStep(Config):
-    """A plan's step with slots; `configs/templates/bug_fix.yaml` explains what goes beyond a plan's own keys."""
+    """A step of a plan template; keys without a description here are those of a plan's step."""
 
     step_id: str = Field(pattern=STEP_ID)
     name: str
     description: tuple[str | tuple[str, ...], ...]
+    """Sentences; of a list of alternatives, the first whose slots have values is used."""
     generator: str
     guard: str
     retry_budget: int = Field(ge=1)
@@ -153,27 +252,44 @@ class TemplateStep(Config):
     failure_effects: tuple[str, ...] = ()
     failure_delete_effects: tuple[str, ...] = ()
     only_if: str | None = None
+    """The cue that the text must contain; null is no condition."""
     for_each: str | None = None
+    """The list for whose items the step is repeated; null is no repetition."""
     in_order: bool = False
+    """Whether each repetition depends on the one before."""
     optional: bool = False
+    """Whether the step is left out after a rejection."""
 
 
 class Template(Config):
-    """A plan with slots, for one kind of problem."""
+    """A plan template, for one kind of problem."""
 
     kind: str
+    """The kind."""
     goal: str
+    """The plan's goal; it may have slots."""
     initial_state: tuple[str, ...]
+    """The tokens that hold at the start."""
     goal_state: tuple[str, ...]
+    """The tokens that should hold at the end."""
     steps: tuple[TemplateStep, ...] = Field(min_length=1)
+    """The steps, in order."""
 
 
 class Rules(Config):
-    """All tables and templates together."""
+    """All tables and templates."""
 
     signals: Signals
+    """`signals.yaml`."""
     languages: Languages
+    """`languages.yaml`."""
     subject: SubjectTable
+    """`subject.yaml`."""
+    requirements: RequirementPatterns
+    """`requirements.yaml`."""
     phrases: Phrases
+    """`phrases.yaml`."""
     strategies: dict[str, Strategy]
+    """`strategies.yaml`, by strategy id."""
     templates: dict[str, Template]
+    """The plan templates, by kind."""

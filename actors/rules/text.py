@@ -1,62 +1,72 @@
-"""The problem's text, cut up once: lines of prose and of code, sections, sentences, words.
+"""Splits a problem's text into lines of prose and of code, sections, passages, sentences and words.
 
-Everything here is linear in the length of the text: lines are read one by one, and patterns are only tried on lines and
-tokens of bounded length.
+The time is linear in the length of the text: patterns are matched only against lines and tokens of bounded length.
 """
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from actors.guards.fields import folded
 
-LINE_LENGTH_MAX = 2000  # patterns are tried on the first so many characters of a line
+LINE_LENGTH_MAX = 2000
+"""Characters of a line that patterns are matched against."""
 SENTENCE_LENGTH_MAX = 240
+"""Characters of a quoted sentence."""
+HEAD_LENGTH_MAX = 20_000
+"""Characters at the start of each part by which a text is classified."""
 TITLE_LENGTH_MAX = 80
+"""Characters of a title."""
 
 _FENCE = re.compile(r" {0,3}(```+|~~~+)\s{0,20}([\w#+.-]*)")
 _HEADING = re.compile(r"#{1,6} (.*)")
 _ITEM = re.compile(r"[ \t]{0,12}(?:[-*+]|\d{1,3}[.)]) +(?=\S)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')`*]{0,3} (?=[\"'(`*]{0,3}[A-Z0-9])")
 _WORD = re.compile(r"[a-z0-9][a-z0-9_+#-]*")
-_UNPRINTED = re.compile(r"[\x00\ud800-\udfff]")  # no JSON text, journal or terminal can hold these
+_UNPRINTED = re.compile(r"[\x00\ud800-\udfff]")  # JSON, the journal and terminals cannot represent these.
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 
 
 def lower(text: str) -> str:
-    """Return the text with ASCII letters in lower case: places stay the same, unlike with `str.lower`."""
+    """Return the text with ASCII letters in lower case; unlike `str.lower` it keeps the positions of characters."""
     return text.translate(_LOWER)
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line: as written, whether it is code, and the heading it stands under (lower case, folded)."""
+    """A line of the text."""
 
     text: str
+    """The line without its line end."""
     code: bool
+    """Whether it is in a fenced code block."""
     section: str
+    """The heading of its section, folded and in lower case."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Prose that belongs together: a paragraph, or one item of a list. White space is folded."""
+    """A paragraph, or an item of a list."""
 
     text: str
+    """Its text, folded."""
     item: bool
+    """Whether it is an item of a list."""
     section: str
+    """The heading of its section, or the line that introduces its list."""
 
 
 @dataclass(frozen=True)
 class Text:
-    """A problem's text: the specification first, then the user's answers. `headings` are names of sections, lower case.
-
-    A line that is nothing but one of these names is a heading even without markup. Sections in `ignored` are not read.
-    """
+    """A problem's text."""
 
     parts: tuple[str, ...]
+    """The specification, and then the user's answers, requirements and notes."""
     headings: frozenset[str] = frozenset()
+    """Names of sections, in lower case: a line that consists of such a name is a heading, also without markup."""
     ignored: frozenset[str] = frozenset()
+    """Names of sections that are skipped."""
 
     @cached_property
     def lines(self) -> Sequence[Line]:
@@ -72,34 +82,40 @@ class Text:
 
     @cached_property
     def fences(self) -> Sequence[str]:
-        """The info string of each code block, lower case."""
-        found = (_FENCE.match(line.text[:LINE_LENGTH_MAX]) for line in self.written if line.code)
-        return tuple(match[2].lower() for match in found if match and match[2])
+        """The info strings of the code blocks, in lower case."""
+        matches = (_FENCE.match(line.text[:LINE_LENGTH_MAX]) for line in self.written if line.code)
+        return tuple(match[2].lower() for match in matches if match and match[2])
 
     @cached_property
     def passages(self) -> Sequence[Passage]:
-        """The prose, passage by passage."""
+        """The passages of prose."""
         return tuple(_passages(self.lines))
 
     @cached_property
     def prose(self) -> str:
-        """All prose, folded, one passage after the other, headings included."""
+        """The whole prose, headings included, folded."""
         return folded("\n".join(line.text for line in self.written if not line.code))
 
     @cached_property
-    def _parts_folded(self) -> tuple[str, ...]:
+    def head(self) -> str:
+        """The prose of the first pages of each part, folded: what a text is about is said there."""
+        return replace(self, parts=tuple(part[:HEAD_LENGTH_MAX] for part in self.parts)).prose
+
+    @cached_property
+    def folded_parts(self) -> tuple[str, ...]:
+        """The parts, folded."""
         return tuple(folded(part) for part in self.parts)
 
     def holds(self, quote: str) -> bool:
-        """Whether the quote stands in the text literally, white space folded."""
-        sought = folded(quote)
-        return bool(sought) and any(sought in part for part in self._parts_folded)
+        """Return whether the text contains the quote literally, with white space folded."""
+        folded_quote = folded(quote)
+        return bool(folded_quote) and any(folded_quote in part for part in self.folded_parts)
 
-    def quotes(self, found: Iterable[str], *, limit: int) -> tuple[str, ...]:
-        """Return the first `limit` different ones that stand in the text: nothing else is ever quoted."""
+    def quotes(self, candidates: Iterable[str], *, limit: int) -> tuple[str, ...]:
+        """Return the first `limit` different candidates that the text contains."""
         seen: set[str] = set()
         kept: list[str] = []
-        for quote in found:
+        for quote in candidates:
             if quote not in seen and self.holds(quote):
                 kept.append(quote)
                 if len(kept) == limit:
@@ -108,7 +124,7 @@ class Text:
         return tuple(kept)
 
     def title(self, generic: Iterable[str]) -> str:
-        """Return the first heading that says something, else the first line of prose, cut to a readable length."""
+        """Return the first heading that is not in `generic`, else the first line of prose, shortened."""
         names = frozenset(generic)
         prose = [folded(line.text[:LINE_LENGTH_MAX]) for line in self.written[:200] if not line.code][:40]
         marked = (match[1] for line in prose[:6] if (match := _HEADING.match(line)))
@@ -130,7 +146,7 @@ def words(text: str) -> list[str]:
 
 
 def shorten(text: str, length: int) -> str:
-    """Return the text, or as many of its first words as fit: what stays is still literal."""
+    """Return the text, or as many of its first words as fit; the result is a literal prefix of it."""
     if len(text) <= length:
         return text
     head, blank, _ = text[: length + 1].rpartition(" ")
@@ -138,27 +154,27 @@ def shorten(text: str, length: int) -> str:
 
 
 def find(text: str, phrase: str) -> list[tuple[int, int]]:
-    """Return the first three places (start, end) at which a phrase stands in a lower-case text, at word boundaries.
+    """Return (start, end) of the first three occurrences of a phrase in a lower-case text, at word boundaries.
 
-    A final `*` lets the last word go on, and the place covers the whole word.
+    A final `*` matches any continuation of the last word; the occurrence covers the whole word.
     """
     stem, open_end = phrase.removesuffix("*"), phrase.endswith("*")
-    found: list[tuple[int, int]] = []
+    occurrences: list[tuple[int, int]] = []
     start = text.find(stem)
-    while start >= 0 and len(found) < 3:
+    while start >= 0 and len(occurrences) < 3:
         end = start + len(stem)
         begins = start == 0 or not (stem[0].isalnum() and text[start - 1].isalnum())
         ends = open_end or end == len(text) or not (stem[-1].isalnum() and text[end].isalnum())
         if begins and ends:
             while open_end and end < len(text) and end - start < 60 and (text[end].isalnum() or text[end] == "-"):
                 end += 1
-            found.append((start, end))
+            occurrences.append((start, end))
         start = text.find(stem, end)
-    return found
+    return occurrences
 
 
 def _lines(part: str, headings: frozenset[str]) -> Iterable[Line]:
-    """Yield the lines of one part; a fence that is never closed runs to the part's end."""
+    """Yield the lines of one part; a code block that is not closed extends to the part's end."""
     fence, section = "", ""
     for text in part.splitlines():
         head = text[:LINE_LENGTH_MAX]
@@ -175,7 +191,7 @@ def _lines(part: str, headings: frozenset[str]) -> Iterable[Line]:
 
 
 def _heading(line: str, headings: frozenset[str]) -> str | None:
-    """Return the heading that a line is. A known name with a colon only names the list after it, as a label."""
+    """Return the heading of a heading line, else None. A known name with a colon introduces a list, so it is none."""
     match = _HEADING.match(line)
     name = folded(match[1] if match else line).strip(" #*_=:").lower()
     return name if match or (name in headings and ":" not in line) else None
@@ -205,7 +221,7 @@ def _passages(lines: Sequence[Line]) -> Iterable[Passage]:
             item = False
         elif bullet:
             yield from close()
-            # "To reproduce:" before a list names the list, as a heading would.
+            # "To reproduce:" before a list is used like a heading of the list.
             item, label = True, announced or label
             gathered.append(line.text[bullet.end() :])
         else:

@@ -122,7 +122,7 @@ class CallFailed(TimedEvent):
     fault: Fault
     """What happened."""
     used: Amount | None = None
-    """What a run below had taken when it gave its provider up: it has made all tries, so none follows."""
+    """What a child run had used when it gave its provider up. It has made all tries, so none follows."""
 
     @property
     def call(self) -> str:
@@ -193,12 +193,12 @@ class Calls(Generic[C]):
     """The calls that have failed at least once and are not answered, by call."""
 
 
-Books = tuple[Calls[Any], Ledger]
+CallsAndLedger = tuple[Calls[Any], Ledger]
 """The calls and the ledger: an event about a call changes both."""
 
 
-def requested(calls: Calls[R], ledger: Ledger, request: R, epoch: int) -> Books:
-    """Return the books after a call was asked for: it is reserved."""
+def requested(calls: Calls[R], ledger: Ledger, request: R, epoch: int) -> CallsAndLedger:
+    """Return calls and ledger after a call was asked for: it is reserved."""
     name, call = request.request_id, request.call
     opened: dict[str, Any] = {"open": {**calls.open, name: OpenCall(request, epoch)}}
     if call in calls.tries:  # A further try of the same call.
@@ -206,22 +206,22 @@ def requested(calls: Calls[R], ledger: Ledger, request: R, epoch: int) -> Books:
     return changed(calls, **opened), ledger.reserve(name, request.reserve)
 
 
-def reissued(calls: Calls[C], ledger: Ledger, event: CallReissued, epoch: int) -> Books:
-    """Return the books after an earlier driver's call was asked for again."""
+def reissued(calls: Calls[C], ledger: Ledger, event: CallReissued, epoch: int) -> CallsAndLedger:
+    """Return calls and ledger after an earlier driver's call was asked for again."""
     again = event.again
     open_calls = {**without(calls.open, (event.replaces,)), again.request_id: OpenCall(again, epoch)}
     return changed(calls, open=open_calls), ledger.forfeit(event.replaces).reserve(again.request_id, again.reserve)
 
 
-def answered(calls: Calls[C], ledger: Ledger, event: Replied) -> Books:
-    """Return the books after a reply: its call is over, and settled at what it used."""
+def answered(calls: Calls[C], ledger: Ledger, event: Replied) -> CallsAndLedger:
+    """Return calls and ledger after a reply: its call is over, and settled at what it used."""
     name, call = event.request_id, call_of(event.request_id)
     tries = without(calls.tries, (call,)) if call in calls.tries else calls.tries
     return changed(calls, open=without(calls.open, (name,)), tries=tries), ledger.settle(name, event.used)
 
 
-def failed(calls: Calls[C], ledger: Ledger, event: CallFailed, *, parked: bool) -> Books:
-    """Return the books after a try brought no reply: charged as it deserves, and counted as a try."""
+def failed(calls: Calls[C], ledger: Ledger, event: CallFailed, *, parked: bool) -> CallsAndLedger:
+    """Return calls and ledger after a try brought no reply: charged as it deserves, and counted as a try."""
     name, earlier = event.request_id, calls.tries.get(event.call)
     refunded = event.used is None and event.fault.kind.refunded
     unsent = refunded and parked  # It was held back for the parking, which is no try of the provider's.
@@ -239,7 +239,7 @@ def failed(calls: Calls[C], ledger: Ledger, event: CallFailed, *, parked: bool) 
 
 
 def charged(calls: Calls[C], event: CallFailed) -> int:
-    """Return how many calls a failed try is charged, from the books before it."""
+    """Return how many calls a failed try is charged, from the calls before it."""
     if event.used is not None:
         return event.used.calls
     return 0 if event.fault.kind.refunded else calls.open[event.request_id].request.calls
@@ -261,8 +261,8 @@ def rested(calls: Calls[C], wait: WaitRequested) -> Calls[C]:
     return changed(calls, tries={**calls.tries, wait.call: tries})
 
 
-def withdrawn(calls: Calls[C], ledger: Ledger, nodes: Collection[str]) -> Books:
-    """Return the books without any calls about some nodes; what they had reserved is unknown from now on."""
+def withdrawn(calls: Calls[C], ledger: Ledger, nodes: Collection[str]) -> CallsAndLedger:
+    """Return calls and ledger without any calls about some nodes; what they had reserved is unknown from now on."""
     gone = [name for name, opened in calls.open.items() if opened.request.node in nodes]
     for name in gone:
         ledger = ledger.forfeit(name)
@@ -270,8 +270,8 @@ def withdrawn(calls: Calls[C], ledger: Ledger, nodes: Collection[str]) -> Books:
     return changed(calls, open=without(calls.open, gone), tries=tries), ledger
 
 
-def ended(calls: Calls[C], ledger: Ledger) -> Books:
-    """Return the books after the run's end: replies to open calls come late."""
+def ended(calls: Calls[C], ledger: Ledger) -> CallsAndLedger:
+    """Return calls and ledger after the run's end: replies to open calls come late."""
     for name in calls.open:
         ledger = ledger.forfeit(name)
     return changed(calls, open={}), ledger

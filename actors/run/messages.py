@@ -35,7 +35,7 @@ class Faulted:
     fault: Fault
     """What happened."""
     cost: Amount | None = None
-    """What a run below had taken when its provider was given up."""
+    """What a child run had used when it gave its provider up."""
 
 
 CallMessage = Generated | Faulted

@@ -1,6 +1,7 @@
-"""Text for people as data: lines of styled spans, and trees of lines. Views make them; only faces write them anywhere.
+"""Text for people as data: lines of styled spans, and trees of lines. Views return them, and the faces print them.
 
-Text from models and users is made safe for a terminal when a line is made (`runtime.logs.terminal_text`).
+A line is safe to print on a terminal: text from models and users is sanitised when the line is created
+(`runtime.logs.terminal_text`).
 """
 
 from collections.abc import Iterable
@@ -10,7 +11,7 @@ from typing import Literal, NamedTuple
 from runtime.logs.terminal_text import clean
 
 Style = Literal["", "bold", "dim", "red", "bold red", "green", "yellow", "cyan"]
-"""How a span is emphasized, where the face can show it."""
+"""The emphasis of a span, for faces that support it."""
 
 
 class Span(NamedTuple):
@@ -27,7 +28,7 @@ class Line:
     spans: tuple[Span, ...] = ()
     """The parts, from left to right."""
     hang: int = 0
-    """The column at which the line continues where a terminal folds it."""
+    """The indentation of continuation lines when a terminal wraps the line, in columns."""
 
     @property
     def plain(self) -> str:
@@ -47,28 +48,28 @@ class LineTree:
     """A line, and the trees under it."""
 
     line: Line
-    """What stands at this place."""
+    """The line of this node."""
     children: tuple["LineTree", ...] = ()
-    """What hangs under it, in order."""
+    """Its subtrees, in order."""
 
 
 def line(text: str, style: Style = "", *, hang: int = 0) -> Line:
-    """Return one line of any text, safe to show; runs of white space become one space."""
+    """Return a line of any text, safe to print; each run of white space becomes one space."""
     return Line((Span(clean(text, one_line=True), style),), hang)
 
 
 def verbatim(text: str, style: Style = "") -> Line:
-    """Return one line of any text with its own white space, as in a program or JSON, safe to show."""
+    """Return a line of any text, safe to print, with its white space unchanged, for programs or JSON."""
     return Line((Span(clean(text), style),))
 
 
 def indented(text: str, style: Style = "", *, columns: int = 3) -> Line:
-    """Return one line of any text, safe to show, indented also where it is folded."""
+    """Return an indented line of any text, safe to print; its continuation lines are indented, too."""
     return Line((Span(" " * columns), *line(text, style).spans), columns)
 
 
 def columns(*parts: Line | str, hang: int = 0) -> Line:
-    """Return the parts side by side, two spaces apart. A string is our own text, padded already."""
+    """Return the parts side by side, two spaces apart. A string must be safe to print and already padded."""
     spans: list[Span] = []
     for number, part in enumerate(parts):
         spans += [Span("  ")] if number else []
@@ -78,4 +79,4 @@ def columns(*parts: Line | str, hang: int = 0) -> Line:
 
 def plain_text(lines: Iterable[Line]) -> str:
     """Return lines as text without styles, each ended by a line feed."""
-    return "".join(f"{each.plain.rstrip()}\n" for each in lines)
+    return "".join(f"{item.plain.rstrip()}\n" for item in lines)

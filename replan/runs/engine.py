@@ -82,7 +82,7 @@ class DriveOptions:
     notice: Notice = ignore
     """Gets a line when something outside holds the run up."""
     changed: ChangeSignal | None = None
-    """Wakes the driver when there may be mail; None polls the journal."""
+    """Wakes the driver when there may be a message in the inbox; None polls the journal."""
     rest_after: float | None = None
     """The seconds of waiting for a clock after which a host takes the run back; None in the foreground."""
     differs: Notice | None = None

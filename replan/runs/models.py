@@ -51,8 +51,8 @@ async def open_model(
     check_model(spec, environment)
     match spec:
         case Rules():
-            from actors.rules.data import load_templates  # noqa: PLC0415 - as below
             from actors.rules.model import RulesModel  # noqa: PLC0415 - not needed by real models
+            from actors.rules.template_files import load_templates  # noqa: PLC0415 - as below
 
             yield RulesModel(load_templates(root / "configs" / "templates"))
         case Scripted(path):

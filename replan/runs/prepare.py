@@ -196,7 +196,7 @@ def _below(loaded: LoadedWorkflow) -> Iterator[LoadedWorkflow]:
 
 
 def pin(loaded: LoadedWorkflow, policy: Policy, model: str, price: Price | None) -> RunConfig:
-    """Return what a run is pinned to, with the runs that its steps start. Those ask nobody: the run above does."""
+    """Return what a run is pinned to, with the runs that its steps start. Those ask nobody: the parent run does."""
     children = {
         name: pin(replace(child, workflow=child.workflow.changed(questions_max=0)), its_policy, model, price)
         for name, (child, its_policy) in loaded.children.items()

@@ -5,7 +5,7 @@ may or may not have been charged (a cut connection, a killed process, withdrawn 
 amount as `unknown`. So no reservation takes `spent + unknown + reserved` past a limit, at any concurrency and across
 crashes.
 
-What a reply used is booked as its provider reports it, even when that is more than was reserved: the books tell the
+What a reply used is booked as its provider reports it, even when that is more than was reserved: the ledger tells the
 truth, and the truth can pass a limit of tokens or money, by as much as one reply was underestimated, for each reply
 then in flight. How much that is at most, is not in our hands; the prompt's bytes, the schema's and the output cap are
 reserved so that it does not happen with providers that keep to what they were asked. The run stops there: the next
@@ -67,7 +67,7 @@ class Limits(Value):
 
 @dataclass(frozen=True)
 class Ledger:
-    """The books of one run.
+    """The ledger of one run.
 
     `reserved` and `forfeited` are by request id: open requests, and withdrawn ones whose late reply may still come.
     `active` are the seconds in which any work was open, up to the latest time that the run has heard of.
@@ -113,11 +113,11 @@ class Ledger:
         return None
 
     def reserve(self, request: str, amount: Amount) -> "Ledger":
-        """Return the books with a reservation."""
+        """Return the ledger with a reservation."""
         return changed(self, reserved={**self.reserved, request: amount})
 
     def settle(self, request: str, used: Amount) -> "Ledger":
-        """Return the books with an open or forfeited reservation replaced by what was used."""
+        """Return the ledger with an open or forfeited reservation replaced by what was used."""
         if request in self.forfeited:
             return changed(
                 self,
@@ -128,11 +128,11 @@ class Ledger:
         return changed(self, reserved=without(self.reserved, (request,)), spent=self.spent + used)
 
     def refund(self, request: str) -> "Ledger":
-        """Return the books without a reservation that certainly cost nothing."""
+        """Return the ledger without a reservation that certainly cost nothing."""
         return changed(self, reserved=without(self.reserved, (request,)))
 
     def forfeit(self, request: str) -> "Ledger":
-        """Return the books with a reservation charged as unknown. A late reply may still settle it."""
+        """Return the ledger with a reservation charged as unknown. A late reply may still settle it."""
         amount = self.reserved.get(request)
         if amount is None:
             return self
@@ -144,7 +144,7 @@ class Ledger:
         )
 
     def worked(self, seconds: float) -> "Ledger":
-        """Return the books after seconds in which work was open."""
+        """Return the ledger after seconds in which work was open."""
         return changed(self, active=self.active + seconds)
 
 

@@ -14,6 +14,12 @@ B = TypeVar("B")
 M = TypeVar("M")
 
 
+async def _recorded(_: object) -> bool:
+    """Take a message where there is no supervisor, as in a test of a handler."""
+    await trio.lowlevel.checkpoint()
+    return True
+
+
 @dataclass(slots=True, eq=False)
 class Envelope(Generic[B]):
     """One piece of work on its way to an actor."""
@@ -26,6 +32,8 @@ class Envelope(Generic[B]):
     """The ids that log lines are bound to: channels do not carry context variables."""
     ensure_held: Callable[[], Awaitable[None]] = checkpoint_if_cancelled
     """To be awaited before each paid call. Raises `Fenced` if another driver took over."""
+    record: Callable[[Any], Awaitable[bool]] = _recorded
+    """Has a message about work that goes on appended, before it goes on; returns whether anything was appended."""
     withdrawn: bool = False
     """Whether the run does not want the work any more."""
     parked: bool = False
@@ -62,6 +70,18 @@ class Delivery(NamedTuple, Generic[M]):
 
     request_id: str
     message: M | Crashed | None
+
+
+@dataclass(slots=True, eq=False)
+class Report:
+    """A message of an actor about work that goes on; the actor waits until it has been taken."""
+
+    message: Any
+    """The message, as the machine's `accept` takes it."""
+    taken: trio.Event = field(default_factory=trio.Event)
+    """Set when the supervisor has appended what follows from it."""
+    appended: bool = False
+    """Whether anything followed from it."""
 
 
 Handler = Callable[[Envelope[B]], Awaitable[M] | M]

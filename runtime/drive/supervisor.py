@@ -20,7 +20,7 @@ from runtime.core.machine import Machine, Refused, Work, settle
 from runtime.core.messages import Mailed, Parking, Resumed
 from runtime.drive.actor import Actor
 from runtime.drive.changes import ChangeSignal, Polling
-from runtime.drive.envelope import Delivery, Envelope
+from runtime.drive.envelope import Delivery, Envelope, Report
 from runtime.drive.lease import LeaseKeeper
 from runtime.drive.mailbox import Mailbox
 from runtime.drive.options import Ending, LeaseTerms, Stop
@@ -82,7 +82,7 @@ class Supervisor(Generic[S, E, M]):
         self._changed, self._rest_after = changed or Polling(journal, lease.poll), rest_after
         self._mailboxes: dict[str, Mailbox[Any, M]] = {}
         self._running: dict[str, Envelope[Any]] = {}
-        self._send, self._inbox = trio.open_memory_channel[Delivery[Any] | Mailed](0)
+        self._send, self._inbox = trio.open_memory_channel[Delivery[Any] | Report | Mailed](0)
         self._mail_seen = 0
         self._early: list[Mailed] = []
         self._grace = trio.CancelScope()
@@ -209,13 +209,19 @@ class Supervisor(Generic[S, E, M]):
         """Tell whether work is outstanding that no actor here does: a person does it."""
         return any(work.address not in self._mailboxes for work in self._machine.outstanding(self.state).values())
 
-    async def _take(self, delivery: Delivery[Any] | Mailed) -> None:
+    async def _take(self, delivery: Delivery[Any] | Report | Mailed) -> None:
         if self._stop.requested.is_set():
             await self._park()  # First, so that no decision about the message asks for new work.
         if isinstance(delivery, Mailed):
             if delivery.inbox > self._mail_seen:
                 self._mail_seen = delivery.inbox
                 await self._step(delivery, inbox=delivery.inbox)
+            return
+        if isinstance(delivery, Report):
+            before = self._log.seq
+            await self._step(delivery.message)
+            delivery.appended = self._log.seq > before
+            delivery.taken.set()
             return
         self._running.pop(delivery.request_id, None)
         if delivery.message is not None:
@@ -262,7 +268,9 @@ class Supervisor(Generic[S, E, M]):
         for request_id, work in outstanding.items():
             if request_id not in self._running and work.address in self._mailboxes:
                 trace = {"run_id": self.run, **self._trace(work.request, state)}
-                envelope = Envelope(work, self._machine.brief(state, work), trace, self._lease.ensure_held)
+                envelope = Envelope(
+                    work, self._machine.brief(state, work), trace, self._lease.ensure_held, self._record
+                )
                 self._running[request_id] = envelope
                 self._mailboxes[work.address].put(envelope)
 
@@ -289,11 +297,21 @@ class Supervisor(Generic[S, E, M]):
         except trio.BrokenResourceError:
             return  # As in `_pass_on`.
 
-    async def _pass_on(self, delivery: Delivery[Any] | Mailed) -> None:
+    async def _record(self, message: Any) -> bool:
+        """Append what follows from a message about work that goes on (`Envelope.record`)."""
+        report = Report(message)
+        if not await self._pass_on(report):
+            return False
+        await report.taken.wait()
+        return report.appended
+
+    async def _pass_on(self, delivery: Delivery[Any] | Report | Mailed) -> bool:
+        """Hand something to the loop; return whether the loop still took it."""
         try:
             await self._send.send(delivery)
         except trio.BrokenResourceError:
-            return  # The supervisor has left: nothing may be appended any more, and the next driver asks again.
+            return False  # The supervisor has left: nothing may be appended any more, and the next driver asks again.
+        return True
 
     async def _watch_stop(self) -> None:
         await self._stop.requested.wait()

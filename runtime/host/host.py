@@ -153,7 +153,7 @@ class Host:
         self.wake()
 
     async def _look(self, nursery: trio.Nursery) -> float | None:
-        """Take up runs that no process drives, as far as there is room, and wake those with mail.
+        """Take up runs that no process drives, as far as there is room, and wake those with unread messages.
 
         Return when the next run is due, by the journal's clock, if that is known.
         """

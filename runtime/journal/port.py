@@ -204,10 +204,11 @@ class Journal(Protocol[E]):
         ...
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
-        """Return what nobody looks after, of these kinds and formats: at most `limit` runs, and all that have mail.
+        """Return the runs of these kinds and formats that no process drives, and those with unread messages.
 
-        A run whose lease has ended or whose driver `dead` proves to be gone is driven by nobody. Costs nothing for runs
-        that wait. A run that has no record yet, or was parked by a person, is left alone.
+        Of the first there are at most `limit`. No process drives a run whose lease has ended, or whose driver `dead`
+        proves to be gone. A run that has no record yet, or was parked by a person, is not returned. Costs nothing for
+        runs that wait.
         """
         ...
 

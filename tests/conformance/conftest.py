@@ -1,4 +1,4 @@
-"""Without the outside cases there is nothing to agree with: one visible skip stands for all of them."""
+"""Without the external cases their tests are not collected; `test_presence` skips visibly in place of all of them."""
 
 from tests.support.external import FOLDER
 

@@ -1,4 +1,4 @@
-"""The simulated author against success curves that others have recorded: every row within its tolerance."""
+"""The simulated author compared with published success curves: every row is within its tolerance."""
 
 from functools import cache
 
@@ -9,14 +9,18 @@ from replan.experiments.calibration import calibrate, load_calibration
 from replan.setup.data_files import data_root
 from tests.support.external import FOLDER
 
-GIVEN = load_calibration(data_root())
-ROWS = [row.name for rows in (GIVEN.best_of, GIVEN.dialogues, GIVEN.trials, GIVEN.pruning) for row in rows]
+CALIBRATION = load_calibration(data_root())
+ROWS = [
+    row.name
+    for rows in (CALIBRATION.best_of, CALIBRATION.dialogues, CALIBRATION.trials, CALIBRATION.pruning)
+    for row in rows
+]
 
 
 @cache
 def lines():
-    """Return all comparisons; they take some seconds, so they are made once."""
-    return list(calibrate(GIVEN, FOLDER / "curves"))
+    """Return all comparisons. Cached, because they take some seconds."""
+    return list(calibrate(CALIBRATION, FOLDER / "curves"))
 
 
 def test_all_recorded_curves_are_compared():
@@ -32,16 +36,16 @@ def test_a_row_of_the_calibration_holds(row):
 
 
 def test_a_row_can_fail():
-    """Equal odds for all problems, which the records refute, are outside the tolerances."""
-    odds = GIVEN.best_of[0].odds.model_copy(update={"alpha": 73.0, "beta": 927.0})
-    row = GIVEN.best_of[0].model_copy(update={"odds": odds})
-    found = calibrate(GIVEN.model_copy(update={"best_of": (row,), "instances": 500}), FOLDER / "curves")
-    missed = [line.what for line in found if line.row == row.name and not line.holds]
+    """With equal odds for all problems, which the records contradict, the curves are outside the tolerances."""
+    odds = CALIBRATION.best_of[0].odds.model_copy(update={"alpha": 73.0, "beta": 927.0})
+    row = CALIBRATION.best_of[0].model_copy(update={"odds": odds})
+    comparisons = calibrate(CALIBRATION.model_copy(update={"best_of": (row,), "instances": 500}), FOLDER / "curves")
+    missed = [line.what for line in comparisons if line.row == row.name and not line.holds]
     assert {"best of 10, generated", "best of 100, generated"} <= set(missed)
 
 
 def test_the_base_profile_has_the_odds_of_the_row_that_it_names():
-    rows = {row.name: row for row in GIVEN.dialogues}
+    rows = {row.name: row for row in CALIBRATION.dialogues}
     base = load_profile("base", data_root())
     assert base.odds == rows["gpt4_blocksworld"].odds
-    assert base.critic == GIVEN.pruning[0].critic
+    assert base.critic == CALIBRATION.pruning[0].critic

@@ -1,4 +1,4 @@
-"""The plan guards agree with verdicts that others have recorded about plans that others have written."""
+"""The plan guards agree with published verdicts on plans that were written outside of this project."""
 
 import json
 
@@ -13,7 +13,7 @@ from tests.support.external import cases
 
 
 def judge(module, plan, **config):
-    """Return a guard's verdict about a plan, as a model would have written it."""
+    """Return a guard's verdict on a plan, given as the text of a model."""
     artifact = Artifact(artifact_id="a1", step="g_plan", content=json.dumps(plan))
     return module.make(config)(artifact, Context(specification=""))
 
@@ -23,14 +23,14 @@ def sequential(name, count):
     different = []
     rows = cases(name)
     for row in rows:
-        expected, found = row["expected"], judge(plan_medium, row["plan"], r_max=1000)
-        same = found.passed == expected["valid"]
+        expected, verdict = row["expected"], judge(plan_medium, row["plan"], r_max=1000)
+        same = verdict.passed == expected["valid"]
         if not expected["valid"]:
-            same = same and found.facts["first_failing_step"] == expected["first_failing_step"]
+            same = same and verdict.facts["first_failing_step"] == expected["first_failing_step"]
             if expected["failure_kind"] != "malformed":
-                same = same and found.facts["unmet"] == sorted(expected["unmet"])
+                same = same and verdict.facts["unmet"] == sorted(expected["unmet"])
         if not same:
-            different.append((row["case_id"], expected, found.facts))
+            different.append((row["case_id"], expected, verdict.facts))
     assert different == []
     assert len(rows) == count
 
@@ -56,7 +56,7 @@ FOND = cases("fond.jsonl")
 
 
 def test_there_are_116_policies():
-    """The file is whole."""
+    """The file is complete."""
     assert len(FOND) == 116
 
 
@@ -74,20 +74,20 @@ def test_fond_policies_pass_iff_they_have_the_assurance_required(required):
 def test_fond_policies_report_the_strongest_assurance_they_have():
     """The fact `assurance` names the strongest one that holds."""
     for row in FOND:
-        strongest = next((one for one in ("strong", "strong_cyclic", "weak") if row["expected"][one]), "none")
+        strongest = next((name for name in ("strong", "strong_cyclic", "weak") if row["expected"][name]), "none")
         assert judge(plan_expansive, row["plan"], r_max=1000).facts["assurance"] == strongest, row["case_id"]
 
 
 def test_fond_rejections_carry_a_trace_that_replays_to_a_dead_end():
-    """Each rejected policy has a dead end that the replayer reaches too."""
+    """Each rejected policy has a dead end that the replay of its trace reaches, too."""
     rejected = 0
     for row in FOND:
-        found = judge(plan_expansive, row["plan"], r_max=1000)
-        if found.passed:
+        verdict = judge(plan_expansive, row["plan"], r_max=1000)
+        if verdict.passed:
             continue
         rejected += 1
         plan, _ = read_plan(row["plan"])
-        traces = [one.trace for one in found.errors if one.code == Code.DEAD_END]
+        traces = [finding.trace for finding in verdict.errors if finding.code == Code.DEAD_END]
         assert traces, row["case_id"]
         assert all(replay(plan, trace).end == "dead_end" for trace in traces), row["case_id"]
     assert rejected == sum(not row["expected"]["strong_cyclic"] for row in FOND)
@@ -113,7 +113,7 @@ BASES = ["sdlc_v2", "simple"]
 
 @pytest.mark.parametrize("base", BASES)
 def test_atomicguard_clean_plans_pass_every_guard_without_a_finding(base):
-    """Nothing is wrong with the two base plans."""
+    """The two base plans have no defects."""
     for module in (plan_minimal, plan_medium, plan_expansive):
         assert judge(module, ATOMICGUARD[base, None]).findings == ()
 
@@ -123,17 +123,19 @@ def test_atomicguard_clean_plans_pass_every_guard_without_a_finding(base):
 def test_atomicguard_defects_are_rejected_for_the_right_reason(base, defect):
     """Seven defects on both bases: each is rejected by medium and expansive, with its own code."""
     for module in (plan_medium, plan_expansive):
-        found = judge(module, ATOMICGUARD[base, defect])
-        assert DEFECT_CODES[defect] in {one.code for one in found.errors}
+        verdict = judge(module, ATOMICGUARD[base, defect])
+        assert DEFECT_CODES[defect] in {finding.code for finding in verdict.errors}
 
 
 @pytest.mark.parametrize("base", BASES)
 def test_atomicguard_orphans_are_named_as_a_warning(base):
-    """The injected step is found for being an orphan; `sdlc_v2`, which has no slack, is also over its budget."""
+    """The injected step is reported as an orphan; it also exceeds the budget of `sdlc_v2`, which has none to spare."""
     for module in (plan_medium, plan_expansive):
-        found = judge(module, ATOMICGUARD[base, "orphan_step"])
-        assert [one.where for one in found.findings if one.code == Code.ORPHAN_STEP] == ["orphan"]
-        assert {one.code for one in found.errors} == ({Code.BUDGET_OVER_TOTAL} if base == "sdlc_v2" else set())
+        verdict = judge(module, ATOMICGUARD[base, "orphan_step"])
+        assert [finding.where for finding in verdict.findings if finding.code == Code.ORPHAN_STEP] == ["orphan"]
+        assert {finding.code for finding in verdict.errors} == (
+            {Code.BUDGET_OVER_TOTAL} if base == "sdlc_v2" else set()
+        )
 
 
 def test_there_are_18_atomicguard_plans():

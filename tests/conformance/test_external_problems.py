@@ -1,4 +1,4 @@
-"""The rules read problem statements that others have written as their authors meant them."""
+"""The built-in rules read published problem statements as their authors meant them."""
 
 import pytest
 
@@ -16,9 +16,9 @@ CASES = cases("problems.jsonl")
 
 
 def test_the_kind_agrees_with_the_label_in_nine_of_ten():
-    """The labels are soft: one of them calls a proposal for new methods a refactoring."""
-    found = {case["problem_id"]: ask("analysis", case["statement"])["problem_type"] for case in CASES}
-    different = [case["problem_id"] for case in CASES if found[case["problem_id"]] != case["type_hint"]]
+    """The labels are not exact: one of them calls a proposal for new methods a refactoring."""
+    types = {case["problem_id"]: ask("analysis", case["statement"])["problem_type"] for case in CASES}
+    different = [case["problem_id"] for case in CASES if types[case["problem_id"]] != case["type_hint"]]
     assert len(CASES) == 10
     assert len(different) <= 1, different
 
@@ -30,12 +30,12 @@ def test_a_language_is_named_right_or_not_at_all():
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["problem_id"])
 def test_every_artifact_is_accepted(case):
-    """All roles in a row, each with what came before; nothing is asked, since each of these texts says enough."""
-    made = pipeline(case["statement"])
-    for role, value in made.items():
+    """The whole pipeline is accepted, and no question is asked, since each of these texts is detailed enough."""
+    artifacts = pipeline(case["statement"])
+    for role, value in artifacts.items():
         for name, verdict in judged(role, value, case["statement"]).items():
             assert verdict.passed, (name, verdict.errors)
-    assert made["analysis"]["open_questions"] == []
+    assert artifacts["analysis"]["open_questions"] == []
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["problem_id"])

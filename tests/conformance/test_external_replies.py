@@ -1,4 +1,4 @@
-"""Replies that nobody here wrote: recorded model outputs and the cases of other parsers."""
+"""Replies from outside of this project: recorded model outputs, and the test cases of other parsers."""
 
 import pytest
 
@@ -9,8 +9,8 @@ LINES = cases("llm_json.jsonl")
 REPAIRED = "what json_repair returns"
 
 
-def named(chosen):
-    return [pytest.param(case, id=case["case_id"]) for case in chosen]
+def parameters(selected):
+    return [pytest.param(case, id=case["case_id"]) for case in selected]
 
 
 def source(case):
@@ -18,7 +18,7 @@ def source(case):
 
 
 def test_the_file_holds_every_kind_of_case():
-    """A file that lost its cases would let all the others pass."""
+    """With an incomplete file, the other tests would pass without testing."""
     assert len(LINES) == 50
     assert {source(case).split(" (")[0] for case in LINES} == {
         "",
@@ -30,28 +30,28 @@ def test_the_file_holds_every_kind_of_case():
     }
 
 
-@pytest.mark.parametrize("case", named(c for c in LINES if source(c) and not source(c).startswith(REPAIRED)))
+@pytest.mark.parametrize("case", parameters(c for c in LINES if source(c) and not source(c).startswith(REPAIRED)))
 def test_a_stated_value_is_read(case):
     """Strict JSON, a fence, one value in prose and a Python literal have one right answer each."""
     assert read_reply(case["text"]) == Parsed(case["expected"])
 
 
-@pytest.mark.parametrize("case", named(c for c in LINES if not source(c)))
+@pytest.mark.parametrize("case", parameters(c for c in LINES if not source(c)))
 def test_prose_has_no_value(case):
-    """A reply without JSON says so."""
-    found = read_reply(case["text"])
-    assert isinstance(found, Unreadable)
-    assert found.code is ReplyCode.NOT_JSON
+    """The finding says that the reply is not JSON."""
+    value = read_reply(case["text"])
+    assert isinstance(value, Unreadable)
+    assert value.code is ReplyCode.NOT_JSON
 
 
-@pytest.mark.parametrize("case", named(c for c in LINES if source(c).startswith(REPAIRED)))
+@pytest.mark.parametrize("case", parameters(c for c in LINES if source(c).startswith(REPAIRED)))
 def test_what_needs_a_guess_is_never_guessed(case):
-    """Where a repairer would guess, the reader gives the value that stands there, or none: never a third one."""
-    found = read_reply(case["text"])
+    """For a text that a repairing parser would guess at, the result is the value in the text or none, never a guess."""
+    value = read_reply(case["text"])
     exact = {"jsonrepair-177", "jsonrepair-184", "jsonrepair-185"}
     if case["case_id"] in exact:
-        assert found == Parsed(case["expected"])
-    elif isinstance(found, Parsed):
-        assert not isinstance(found.value, dict | list)
+        assert value == Parsed(case["expected"])
+    elif isinstance(value, Parsed):
+        assert not isinstance(value.value, dict | list)
     else:
-        assert found.code is ReplyCode.NOT_JSON
+        assert value.code is ReplyCode.NOT_JSON

@@ -1,12 +1,12 @@
-"""The fenced blocks of a page, and what their info strings say is to be done with them.
+"""The fenced blocks of a page, and how their info strings say that a test uses them.
 
     ```sh test            run by bash in the page's own folder; must end with exit code 0
     ```sh exit=6          the same with another exit code
-    ```text output        lines that the block before has printed one after the other; `...` stands for others
+    ```text output        lines that the block before printed, in this order; `...` stands for lines left out
     ```yaml file=NAME     written into the folder; so for any language
-    ```python test        executed in the folder; must raise nothing
+    ```python test        executed in the folder; must not raise
 
-Blocks without such words are for reading only.
+Tests do not run blocks without such words.
 """
 
 import re
@@ -28,12 +28,12 @@ class Block:
 
     @property
     def file(self):
-        """The file that it is to be written to, if any."""
+        """The name of the file to write the block to, or None."""
         return next((word.removeprefix("file=") for word in self.words if word.startswith("file=")), None)
 
     @property
     def exit(self):
-        """The exit code that it must end with; None if it is not to be run."""
+        """The exit code that the block must end with; None if it is not run."""
         code = next((word.removeprefix("exit=") for word in self.words if word.startswith("exit=")), None)
         return int(code) if code is not None else 0 if "test" in self.words else None
 
@@ -41,11 +41,11 @@ class Block:
 def blocks(page: Path) -> list[Block]:
     """Return a page's blocks in order."""
     text = page.read_text(encoding="utf-8")
-    found = []
+    result = []
     for match in FENCE.finditer(text):
         language, *words = match["info"].split() or [""]
-        found.append(Block(language, tuple(words), match["body"], text.count("\n", 0, match.start()) + 1))
-    return found
+        result.append(Block(language, tuple(words), match["body"], text.count("\n", 0, match.start()) + 1))
+    return result
 
 
 def pages() -> list[Path]:

@@ -15,43 +15,43 @@ from tests.docs.blocks import ROOT, Block, blocks, pages
 from tests.docs.warm import warm_commands
 
 RUN_ID = "k7m2x9qa"
-"""The run id that examples show; in its place stands the newest run's."""
+"""The run id that examples show; tests replace it by the id of the newest run."""
 VARIES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|\d\d:\d\d:\d\d|[\d,]+(?= tokens at most)")
-"""What differs from run to run, points in time, and with every word of a prompt: what is reserved for it."""
+"""Parts of a line that differ between runs: points in time, and reserved tokens, which depend on the prompt."""
 
 WITH_EXAMPLES = [page for page in pages() if any(block.exit is not None for block in blocks(page))]
 
 
 @pytest.fixture(scope="module")
 def commands():
-    """The folder that holds the command `replan`. Its path is short, since a socket's name may not be long."""
+    """The folder with the command `replan`. Its path is short, since the name of a socket has a limit."""
     with tempfile.TemporaryDirectory(prefix="rp") as folder, warm_commands(Path(folder)) as path:
         yield path
 
 
 REST = "..."
-"""On a line of its own, lines that are left out; at the end of one, words."""
+"""On a line of its own: lines that are left out. At the end of a line: words that are left out."""
 
 
 def same(line):
-    """Return a line without what varies; how columns are aligned does not count."""
+    """Return a line without the parts that vary and without the alignment of its columns."""
     return " ".join(VARIES.sub("*", line).split())
 
 
 def matches(shown, printed):
-    """Tell whether lines of a page are these lines of the output; the order of steps that run at once is not fixed."""
-    left = list(printed)
+    """Tell whether the lines of a page are these lines of the output, in any order: concurrent steps have none."""
+    unmatched = list(printed)
     for line in sorted(shown, key=lambda line: line.endswith(REST)):
         start = line.removesuffix(REST)
-        found = next((one for one in left if one == line or (start != line and one.startswith(start))), None)
-        if found is None:
+        match = next((text for text in unmatched if text == line or (start != line and text.startswith(start))), None)
+        if match is None:
             return False
-        left.remove(found)
+        unmatched.remove(match)
     return True
 
 
 class Reader:
-    """Somebody who follows one page from top to bottom."""
+    """Follows one page from top to bottom."""
 
     def __init__(self, folder, commands):
         self.folder = folder / "work"
@@ -64,14 +64,14 @@ class Reader:
             "NO_COLOR": "1",
         }
         self.output = ""
-        self.known = None
+        self.newest_id = None
 
     def newest(self):
-        """The id of the newest run, or the placeholder while there is none; asked once per run."""
-        if self.known is None:
+        """The id of the newest run, or the placeholder while there is none; it is queried once per run."""
+        if self.newest_id is None:
             runs = json.loads(self.bash("replan runs --json").stdout)["runs"]
-            self.known = runs[0]["run_id"] if runs else RUN_ID
-        return self.known
+            self.newest_id = runs[0]["run_id"] if runs else RUN_ID
+        return self.newest_id
 
     def bash(self, script):
         """Run a script in the page's folder."""
@@ -87,7 +87,7 @@ class Reader:
         )
 
     def follow(self, block: Block):
-        """Do what a block says."""
+        """Write, run or compare a block, as its info string says."""
         if block.file is not None:
             (self.folder / block.file).write_text(block.body)
         if block.exit is None:
@@ -97,11 +97,11 @@ class Reader:
         if block.language == "sh":
             script = block.body.replace(RUN_ID, self.newest()) if RUN_ID in block.body else block.body
             done = self.bash(script)
-            self.known = None if "replan run " in script else self.known
+            self.newest_id = None if "replan run " in script else self.newest_id
             self.output = done.stdout + done.stderr
             assert done.returncode == block.exit, f"line {block.line}: exit {done.returncode}\n{self.output}"
         else:
-            assert block.language == "python", f"line {block.line}: nobody runs {block.language}"
+            assert block.language == "python", f"line {block.line}: no test runs {block.language}"
             self.python(block)
 
     def python(self, block):
@@ -115,15 +115,15 @@ class Reader:
             self.output = out.read()
 
     def compare(self, block):
-        """What the page shows was printed so, and nothing between its lines; only `...` leaves something out."""
+        """Check that the output has the lines of the block one after the other; `...` stands for any lines."""
         output = self.output.replace(self.newest(), RUN_ID) if RUN_ID in block.body else self.output
         printed = [same(line) for line in output.splitlines() if line.strip()]
         shown = [same(line) for line in block.body.splitlines() if line.strip()]
         for rest, lines in groupby(shown, key=REST.__eq__):
             part = list(lines)
             starts = range(len(printed) - len(part) + 1)
-            there = rest or any(matches(part, printed[start : start + len(part)]) for start in starts)
-            assert there, f"line {block.line}: not printed one after the other: {part}\n{self.output}"
+            printed_so = rest or any(matches(part, printed[start : start + len(part)]) for start in starts)
+            assert printed_so, f"line {block.line}: not printed one after the other: {part}\n{self.output}"
 
 
 @pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -46,9 +46,9 @@ def test_every_link_leads_somewhere(page):
         target, _, anchor = match["target"].partition("#")
         if "://" in target:
             continue
-        found = (page.parent / target).resolve() if target else page
-        assert found.exists(), f"{target} does not exist"
-        assert not anchor or anchor in anchors(found), f"{target} has no heading {anchor}"
+        file = (page.parent / target).resolve() if target else page
+        assert file.exists(), f"{target} does not exist"
+        assert not anchor or anchor in anchors(file), f"{target} has no heading {anchor}"
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -59,7 +59,7 @@ def test_generated_parts_are_current(page):
 
 
 def test_every_page_can_be_reached_from_the_front_page():
-    """A page that nothing links to is not found by anybody."""
+    """Readers do not find a page without a link."""
     seen, waiting = set(), [ROOT / "README.md"]
     while waiting:
         page = waiting.pop()
@@ -73,9 +73,9 @@ def test_every_page_can_be_reached_from_the_front_page():
 
 def test_every_meaning_is_of_something_and_everything_has_a_meaning():
     """`docs/reference/meanings.yaml` has the codes of the program, no more and no fewer."""
-    said = GENERATE.read("meanings.yaml")
-    codes = {str(one) for one in (*GENERATE.ReplyCode, *GENERATE.Code)}
-    assert set(said["findings"]) == codes
+    meanings = GENERATE.read("meanings.yaml")
+    codes = {str(member) for member in (*GENERATE.ReplyCode, *GENERATE.Code)}
+    assert set(meanings["findings"]) == codes
     for section, values in (
         ("tags", GENERATE.ReasonTag),
         ("levels", GENERATE.BacktrackLevel),
@@ -83,7 +83,7 @@ def test_every_meaning_is_of_something_and_everything_has_a_meaning():
         ("faults", GENERATE.FaultKind),
         ("crash_points", GENERATE.LABELS),
     ):
-        assert set(said[section]) == {str(one) for one in values}, section
+        assert set(meanings[section]) == {str(value) for value in values}, section
 
 
 def test_the_pages_name_the_planted_bugs_of_the_tests():
@@ -120,4 +120,4 @@ def test_every_test_that_a_requirement_names_exists():
         for name in entry.get("tests", ()):
             file, _, test = name.partition("::")
             assert (ROOT / file).is_file(), f"{number}: {file}"
-            assert test in {found for found, _ in GENERATE.tests_in(Path(ROOT / file))}, f"{number}: {name}"
+            assert test in {name for name, _ in GENERATE.tests_in(Path(ROOT / file))}, f"{number}: {name}"

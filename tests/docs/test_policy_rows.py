@@ -21,8 +21,8 @@ def _named(package):
 def test_no_shipped_guard_reports_a_failed_tool_or_sets_a_reason_tag():
     """S108, S109: six rows of the default policy need guards of the user's own."""
     absent = {f"Code.{code.name}" for code in NEVER_REPORTED} | {f"ReasonTag.{tag.name}" for tag in ReasonTag}
-    found = [(path.name, name) for package in REPORTERS for path, name in _named(package) if name in absent]
-    assert found == []
+    reported = [(path.name, name) for package in REPORTERS for path, name in _named(package) if name in absent]
+    assert reported == []
     assert any(name.startswith("Code.") for _, name in _named("guards")), "the guards name no code at all"
 
 

@@ -25,7 +25,7 @@ def test_a_result_without_a_plan_has_the_best_path_that_was_validated(tmp_path):
 
 def test_an_object_of_a_result_has_the_keys_of_the_contract():
     """What `--json` prints can be written as JSON and has every key that scripts were promised."""
-    shown = json.loads(json.dumps(replan.solve(PROBLEM, model="rules", home=replan.MEMORY).to_json()))
+    result = json.loads(json.dumps(replan.solve(PROBLEM, model="rules", home=replan.MEMORY).to_json()))
     promised = ("run_id", "status", "outcome", "calls", "tokens", "cost_usd", "revision", "plan", "path", "findings")
-    assert set(promised) <= set(shown)
-    assert all(set(step) == {"step", "node", "value", "score"} for step in shown["path"])
+    assert set(promised) <= set(result)
+    assert all(set(step) == {"step", "node", "value", "score"} for step in result["path"])

@@ -1,4 +1,4 @@
-"""Short ways to write plans in tests, and to have them judged."""
+"""Short forms for plans in tests, and for calling the guards."""
 
 import json
 
@@ -24,7 +24,7 @@ def step(step_id, needs=(), makes=(), after=(), **fields):
 
 
 def words(value):
-    """Return a list of names."""
+    """Return the names in a string of space-separated names, or in a sequence."""
     return value.split() if isinstance(value, str) else list(value)
 
 
@@ -41,7 +41,7 @@ def plan(*steps, start="start", goal="goal", **fields):
 
 
 def judge(level, value, **config):
-    """Return a guard's verdict; anything but a string is written as JSON first."""
+    """Return a guard's verdict on a string, or on any other value as JSON."""
     content = value if isinstance(value, str) else json.dumps(value)
     artifact = Artifact(artifact_id="a1", step="g_plan", content=content)
     return GUARDS[level].make(config)(artifact, Context(specification=""))
@@ -49,9 +49,9 @@ def judge(level, value, **config):
 
 def errors(verdict):
     """Return the errors as (code, where), in order."""
-    return [(str(one.code), one.where) for one in verdict.errors]
+    return [(str(finding.code), finding.where) for finding in verdict.errors]
 
 
 def warnings(verdict):
     """Return the warnings as (code, where), in order."""
-    return [(str(one.code), one.where) for one in verdict.findings if one.severity == "warning"]
+    return [(str(finding.code), finding.where) for finding in verdict.findings if finding.severity == "warning"]

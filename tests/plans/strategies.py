@@ -1,4 +1,4 @@
-"""Random small plans, shaped so that most of them do something."""
+"""Random small plans, drawn so that most of them have a non-trivial execution."""
 
 from itertools import combinations
 
@@ -10,9 +10,9 @@ TOKENS = ("a", "b", "c", "d")
 
 
 def subsets(items, most, least=0):
-    """Sets of up to `most` items. One draw each: a plan has dozens of sets, and draws are what costs."""
+    """Sets of up to `most` items, with one draw per set, because a plan has dozens of sets and draws are slow."""
     sizes = range(least, min(most, len(items)) + 1)
-    return st.sampled_from([frozenset(one) for size in sizes for one in combinations(items, size)])
+    return st.sampled_from([frozenset(subset) for size in sizes for subset in combinations(items, size)])
 
 
 PAIRS, SINGLES, SOME = subsets(TOKENS, 2), subsets(TOKENS, 1), subsets(TOKENS, 2, 1)
@@ -26,9 +26,9 @@ def plans(draw, steps_max=5, failures=True, invariants=True):
     ids = [f"s{number}" for number in draw(st.permutations(range(count)))]
     steps = []
     ancestors = {}
-    for place, step_id in enumerate(ids):
-        before = draw(subsets(ids[:place], 2))
-        ancestors[step_id] = before.union(*(ancestors[one] for one in before))
+    for index, step_id in enumerate(ids):
+        before = draw(subsets(ids[:index], 2))
+        ancestors[step_id] = before.union(*(ancestors[dependency] for dependency in before))
         words = ["escalate", "continue", "continue", "never", step_id, *sorted(ancestors[step_id])]
         steps.append(
             Step(
@@ -69,7 +69,7 @@ def policies(draw, steps_max=4):
 
 
 def going_back_plan(chance):
-    """Return a plan made from a seeded source, in which most steps that can go back do so; up to six steps."""
+    """Return a plan of up to six steps, drawn from a seeded source, in which most failures go back."""
 
     def some(most, likely):
         return frozenset(token for token in chance.sample(TOKENS, most) if chance.random() < likely)
@@ -77,9 +77,9 @@ def going_back_plan(chance):
     count = chance.randint(3, 6)
     ids = [f"s{number}" for number in chance.sample(range(count), count)]
     steps, ancestors = [], {}
-    for place, step_id in enumerate(ids):
-        before = frozenset(chance.sample(ids[:place], min(place, chance.choice((0, 1, 1, 2)))))
-        ancestors[step_id] = before.union(*(ancestors[one] for one in before))
+    for index, step_id in enumerate(ids):
+        before = frozenset(chance.sample(ids[:index], min(index, chance.choice((0, 1, 1, 2)))))
+        ancestors[step_id] = before.union(*(ancestors[dependency] for dependency in before))
         words = ["never", "continue"] + [chance.choice(sorted(ancestors[step_id]))] * 4 if before else ["continue"]
         steps.append(
             Step(

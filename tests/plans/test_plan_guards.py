@@ -1,4 +1,4 @@
-"""What holds for all three plan guards: they are total, and blind to what carries no meaning."""
+"""What holds for all three plan guards: they are total, and independent of listing order and token names."""
 
 import json
 import random
@@ -26,42 +26,44 @@ def verdicts(value):
         yield module.make({"max_explorations": 500})(artifact, Context(""))
 
 
-def consistent(found):
-    """Check what the port promises about a verdict."""
-    assert found.passed == (not found.errors)
-    assert (found.score == 1.0) == found.passed
-    assert Verdict.model_validate_json(found.model_dump_json()).errors == found.errors
+def consistent(verdict):
+    """Check that a verdict is consistent and survives serialisation."""
+    assert verdict.passed == (not verdict.errors)
+    assert (verdict.score == 1.0) == verdict.passed
+    assert Verdict.model_validate_json(verdict.model_dump_json()).errors == verdict.errors
 
 
 @settings(max_examples=60)
 @given(JSON)
 def test_any_json_value_gets_a_verdict(value):
     """Nothing is raised."""
-    for found in verdicts(value):
-        consistent(found)
+    for verdict in verdicts(value):
+        consistent(verdict)
 
 
 @settings(max_examples=60)
 @given(st.dictionaries(st.sampled_from(sorted({*plan(), *step("a"), "invariants", "on_failure"})), JSON), JSON)
 def test_any_value_in_any_field_gets_a_verdict(fields, other):
-    """The same with values in the right places."""
+    """The same with the values as fields of plans and steps."""
     for value in (fields, plan(step("a") | fields, other), plan(step("a"), step("b")) | fields):
-        for found in verdicts(value):
-            consistent(found)
+        for verdict in verdicts(value):
+            consistent(verdict)
 
 
 @settings(max_examples=40)
 @given(st.text())
 def test_any_text_gets_a_verdict(text):
-    """Whatever a model writes."""
+    """Also for text that is not JSON."""
     for level in LEVELS:
         consistent(judge(level, text))
 
 
-def gist(found):
-    """Return all of a verdict but its words."""
-    findings = [(one.code, one.where, one.severity, one.tokens, one.trace) for one in found.findings]
-    return found.passed, found.score, findings, dict(found.facts)
+def gist(verdict):
+    """Return everything in a verdict except the messages."""
+    findings = [
+        (finding.code, finding.where, finding.severity, finding.tokens, finding.trace) for finding in verdict.findings
+    ]
+    return verdict.passed, verdict.score, findings, dict(verdict.facts)
 
 
 @settings(max_examples=60, deadline=None)
@@ -71,8 +73,8 @@ def test_the_order_of_steps_and_of_tokens_changes_nothing(value, chance: random.
     written = plan_to_json(value)
     mixed = json.loads(json.dumps(written))
     chance.shuffle(mixed["steps"])
-    for one in (mixed, *mixed["steps"]):
-        for field in one.values():
+    for container in (mixed, *mixed["steps"]):
+        for field in container.values():
             if isinstance(field, list):
                 chance.shuffle(field)
     mixed["invariants"] = written.get("invariants", [])
@@ -85,12 +87,12 @@ def renamed(value, names):
     keys = {"preconditions", "effects", "delete_effects", "failure_effects", "failure_delete_effects"}
     keys |= {"initial_state", "goal_state", "when", "must", "must_not"}
 
-    def visit(one, key=None):
-        if isinstance(one, dict):
-            return {name: visit(field, name) for name, field in one.items()}
-        if isinstance(one, list):
-            return [names[item] if key in keys else visit(item) for item in one]
-        return one
+    def visit(node, key=None):
+        if isinstance(node, dict):
+            return {name: visit(field, name) for name, field in node.items()}
+        if isinstance(node, list):
+            return [names[item] if key in keys else visit(item) for item in node]
+        return node
 
     return visit(value)
 
@@ -104,15 +106,17 @@ def test_the_names_of_tokens_change_nothing(value, names):
     for level in LEVELS:
         before, after = judge(level, written), judge(level, renamed(written, table))
         assert (after.passed, after.score) == (before.passed, before.score)
-        assert {(one.code, one.where) for one in after.findings} == {(one.code, one.where) for one in before.findings}
+        assert {(finding.code, finding.where) for finding in after.findings} == {
+            (finding.code, finding.where) for finding in before.findings
+        }
         assert after.facts | {"unmet": []} == before.facts | {"unmet": []}
-        assert set(after.facts.get("unmet", ())) == {table[one] for one in before.facts.get("unmet", ())}
+        assert set(after.facts.get("unmet", ())) == {table[token] for token in before.facts.get("unmet", ())}
 
 
 @settings(max_examples=40, deadline=None)
 @given(plans() | policies())
 def test_unused_tokens_in_the_initial_state_change_nothing(value):
-    """Nobody asks for them."""
+    """No step needs them."""
     written = plan_to_json(value)
     more = written | {"initial_state": [*written["initial_state"], "unused1", "unused2"]}
     for level in LEVELS:
@@ -126,16 +130,16 @@ def test_each_level_accepts_no_more_than_the_one_below(value):
     minimal, medium, expansive = (judge(level, plan_to_json(value)) for level in LEVELS)
     assert minimal.passed >= medium.passed >= expansive.passed
     assert minimal.score >= medium.score >= expansive.score
-    for found in (minimal, medium, expansive):
-        consistent(found)
+    for verdict in (minimal, medium, expansive):
+        consistent(verdict)
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_long_and_strange_names_make_short_and_printable_messages(level):
     """A message is one line, whatever a plan's names are."""
     name = "x\n\x1b[31m{brace}" + "é" * 5000
-    found = judge(level, plan(step(name, name, name, after=name, on_failure=name), start=name, goal=name + "2"))
-    assert found.findings
-    for one in found.findings:
-        assert one.message.isprintable()
-        assert len(one.message) < 1500
+    verdict = judge(level, plan(step(name, name, name, after=name, on_failure=name), start=name, goal=name + "2"))
+    assert verdict.findings
+    for finding in verdict.findings:
+        assert finding.message.isprintable()
+        assert len(finding.message) < 1500

@@ -1,4 +1,4 @@
-"""plan_medium: the nominal run, budgets, and steps that are good for nothing."""
+"""`plan_medium`: the nominal run, budgets, and steps without a purpose."""
 
 import pytest
 
@@ -7,18 +7,18 @@ from tests.plans.build import errors, judge, plan, step, warnings
 
 def first(value, **config):
     """Return the first error of medium, its step, its tokens and its message."""
-    one = judge("medium", value, **config).errors[0]
-    return str(one.code), one.where, one.tokens, one.message
+    finding = judge("medium", value, **config).errors[0]
+    return str(finding.code), finding.where, finding.tokens, finding.message
 
 
-def test_a_token_that_nobody_makes_is_told_apart():
-    """Not even a later step."""
+def test_a_token_that_no_step_makes_has_its_own_code():
+    """No step makes it, not even a later one."""
     code, where, tokens, message = first(plan(step("a", "start magic", "goal")))
     assert (code, where, tokens) == ("plan.precondition_unsatisfied", "a", ("magic",))
     assert "'magic'" in message
 
 
-def test_a_token_whose_maker_is_not_ordered_before_is_told_apart():
+def test_a_token_whose_maker_is_not_ordered_before_has_its_own_code():
     """The message names the maker."""
     code, where, tokens, message = first(plan(step("a", "start", "x"), step("b", "x", "goal")))
     assert (code, where, tokens) == ("plan.precondition_unordered", "b", ("x",))
@@ -34,7 +34,7 @@ def test_a_maker_that_waits_for_its_user_is_not_proposed_as_a_dependency():
     assert "wait for b themselves" in message
 
 
-def test_a_token_that_may_be_deleted_in_between_is_told_apart():
+def test_a_token_that_may_be_deleted_in_between_has_its_own_code():
     """The message names the deleter."""
     value = plan(
         step("a", "start", "x"),
@@ -58,7 +58,7 @@ def test_a_step_in_between_that_makes_it_again_mends_a_deletion():
 
 
 def test_the_goal_is_judged_at_the_end():
-    """Unreachable and deleted are two things."""
+    """An unreachable goal and a deleted goal have different codes."""
     assert first(plan(step("a", "start", "x")))[:3] == ("plan.goal_unreachable", "goal_state", ("goal",))
     value = plan(step("a", "start", "goal"), step("b", "goal", "y", after="a", delete_effects="goal"))
     assert first(value)[:3] == ("plan.goal_deleted", "goal_state", ("goal",))
@@ -78,8 +78,8 @@ def test_the_first_failing_step_and_its_unmet_tokens_are_facts():
     assert early.score < late.score < 1
 
 
-def test_the_goal_fails_after_all_steps():
-    """Then there is no failing step."""
+def test_a_plan_that_only_misses_the_goal_has_no_failing_step():
+    """The fact `unmet` has the goal tokens."""
     facts = judge("medium", plan(step("a", "start", "x"))).facts
     assert (facts["first_failing_step"], facts["unmet"], facts["assurance"]) == (None, ["goal"], None)
 
@@ -96,7 +96,7 @@ def test_the_goal_fails_after_all_steps():
 def test_states_and_budgets_must_make_sense(fields, code):
     """Each has its code."""
     value = plan(step("a", "", "x"), step("b", "x", "goal", after="a"), **fields)
-    assert [one for one, _ in errors(judge("medium", value))] == [code]
+    assert [reported for reported, _ in errors(judge("medium", value))] == [code]
 
 
 def test_r_max_can_be_raised():
@@ -122,9 +122,9 @@ def test_a_contingent_step_must_be_reachable_by_some_failure(word):
     value = plan(
         step("a", "start", "x", on_failure=word, failure_effects="broken"), RECOVERY, step("b", "x", "goal", after="a")
     )
-    found = judge("medium", value)
-    assert errors(found) == [("plan.failure_unreachable", "mend")]
-    assert "set on_failure of a to continue" in found.errors[0].message
+    verdict = judge("medium", value)
+    assert errors(verdict) == [("plan.failure_unreachable", "mend")]
+    assert "set on_failure of a to continue" in verdict.errors[0].message
 
 
 def test_a_token_that_only_a_failure_makes_cannot_be_the_goal():
@@ -156,40 +156,40 @@ def test_contingent_is_a_least_fixpoint():
 
 
 def test_an_orphan_is_a_warning():
-    """Whole chains of them, too."""
+    """A chain of orphans has one warning per step."""
     value = plan(step("a", "start", "goal"), step("b", "start", "x"), step("c", "x", "y", after="b"))
-    found = judge("medium", value)
-    assert found.passed
-    assert warnings(found) == [("plan.orphan_step", "b"), ("plan.orphan_step", "c")]
+    verdict = judge("medium", value)
+    assert verdict.passed
+    assert warnings(verdict) == [("plan.orphan_step", "b"), ("plan.orphan_step", "c")]
 
 
 def test_a_redundant_step_is_a_warning():
-    """All that it makes is there already."""
+    """All its effects hold before it."""
     value = plan(step("a", "start", "x"), step("b", "x", "x", after="a"), step("c", "x", "goal", after="b"))
-    found = judge("medium", value)
-    assert found.passed
-    assert warnings(found) == [("plan.redundant_step", "b")]
+    verdict = judge("medium", value)
+    assert verdict.passed
+    assert warnings(verdict) == [("plan.redundant_step", "b")]
 
 
 def test_a_policy_needs_some_trace_to_the_goal():
-    """Its steps have no order, so the nominal run says nothing."""
+    """Its steps have no order, so there is no nominal run."""
     good = plan(step("a", "start", "goal", delete_effects="start", repeatable=True, on_failure="continue"))
     assert judge("medium", good).passed
     bad = plan(step("a", "start", "x", delete_effects="start", repeatable=True))
-    found = judge("medium", bad)
-    assert errors(found) == [("plan.goal_unreachable", "goal_state")]
-    assert found.facts["unmet"] == ["goal"]
+    verdict = judge("medium", bad)
+    assert errors(verdict) == [("plan.goal_unreachable", "goal_state")]
+    assert verdict.facts["unmet"] == ["goal"]
 
 
 def test_a_policy_that_stays_ready_for_ever_never_succeeds():
     """A trace ends when nothing is ready."""
-    found = judge("medium", plan(step("a", "start", "goal", repeatable=True)))
-    assert errors(found) == [("plan.goal_unreachable", "goal_state")]
-    assert "ready for ever" in found.errors[0].message
+    verdict = judge("medium", plan(step("a", "start", "goal", repeatable=True)))
+    assert errors(verdict) == [("plan.goal_unreachable", "goal_state")]
+    assert "ready for ever" in verdict.errors[0].message
 
 
 def test_a_policy_that_is_too_large_is_not_verified():
-    """At the cap it is never valid."""
+    """At the cap it is rejected."""
     value = plan(
         step("a", "start", "x", delete_effects="start", repeatable=True),
         step("b", "x", "goal", delete_effects="x", repeatable=True),

@@ -1,4 +1,4 @@
-"""plan_minimal: reading, and how the steps fit together."""
+"""`plan_minimal`: the fields, and how the steps fit together."""
 
 import pytest
 
@@ -12,9 +12,9 @@ GOOD = plan(step("a", "start", "x"), step("b", "x", "goal", after="a"))
 
 
 def test_a_plan_that_fits_together_passes_with_full_score():
-    """There is nothing to say about it."""
-    found = judge("minimal", GOOD)
-    assert (found.passed, found.score, found.findings, found.guard) == (True, 1.0, (), "plan_minimal")
+    """It has no findings."""
+    verdict = judge("minimal", GOOD)
+    assert (verdict.passed, verdict.score, verdict.findings, verdict.guard) == (True, 1.0, (), "plan_minimal")
 
 
 @pytest.mark.parametrize(
@@ -41,14 +41,14 @@ def test_a_plan_that_fits_together_passes_with_full_score():
 )
 def test_each_structural_problem_has_its_code_and_names_its_step(value, expected):
     """`where` is the step's id."""
-    found = judge("minimal", value)
-    assert errors(found) == expected
-    assert found.passed == (not expected)
-    assert found.score < 1 or found.passed
+    verdict = judge("minimal", value)
+    assert errors(verdict) == expected
+    assert verdict.passed == (not expected)
+    assert verdict.score < 1 or verdict.passed
 
 
 def test_a_budget_of_thousands_of_digits_is_only_too_large():
-    """It is not printed, which Python would refuse."""
+    """The message does not print the number, which Python would refuse."""
     artifact = Artifact("a1", "g_plan", "")
     artifact.__dict__["value"] = Parsed(plan(step("a", retry_budget=10**5000)))
     assert errors(plan_minimal.make({})(artifact, Context(""))) == [("plan.bad_budget", "a")]
@@ -63,38 +63,38 @@ def test_problems_of_fields_and_of_the_graph_are_reported_together():
 def test_separate_cycles_are_all_reported():
     """Each with its own steps."""
     value = plan(step("a", after="b"), step("b", after="a"), step("c", after="d"), step("d", after="c"))
-    found = judge("minimal", value)
-    assert errors(found) == [("plan.cycle", "a"), ("plan.cycle", "c")]
-    assert "a needs b needs a" in found.findings[0].message
+    verdict = judge("minimal", value)
+    assert errors(verdict) == [("plan.cycle", "a"), ("plan.cycle", "c")]
+    assert "a needs b needs a" in verdict.findings[0].message
 
 
 def test_a_reply_without_json_is_rejected_with_the_replys_own_code():
-    """The reason is why it cannot be read, not that it has no steps."""
+    """The code says why the reply cannot be read, not that the plan has no steps."""
     assert [code for code, _ in errors(judge("minimal", "I cannot do that."))] == ["reply.not_json"]
     assert [code for code, _ in errors(judge("expansive", ""))] == ["reply.empty"]
 
 
 def test_a_step_without_a_guard_is_a_warning():
-    """It may be wanted; it is worth saying."""
-    one = step("a")
-    del one["guard"]
-    found = judge("minimal", plan(one))
-    assert found.passed
-    assert warnings(found) == [("plan.unknown_guard", "a")]
+    """It may be intended."""
+    unguarded = step("a")
+    del unguarded["guard"]
+    verdict = judge("minimal", plan(unguarded))
+    assert verdict.passed
+    assert warnings(verdict) == [("plan.unknown_guard", "a")]
 
 
 def test_a_misspelt_dependency_is_shown_the_nearest_name():
-    """The model can copy the right one."""
-    found = judge("minimal", plan(step("compile"), step("link", after="compiel")))
-    assert "did you mean 'compile'" in found.findings[0].message
+    """The model can copy the right name from the message."""
+    verdict = judge("minimal", plan(step("compile"), step("link", after="compiel")))
+    assert "did you mean 'compile'" in verdict.findings[0].message
 
 
 def test_a_workflow_adds_guards_or_replaces_them():
     """A list adds, `only` replaces."""
-    odd, usual = plan(step("a", guard="odd")), plan(step("a", guard="syntax"))
-    assert judge("minimal", odd, guard_catalog=["odd"]).passed
-    assert judge("minimal", usual, guard_catalog=["odd"]).passed
-    assert not judge("minimal", usual, guard_catalog={"only": ["odd"]}).passed
+    custom, usual = plan(step("a", guard="custom")), plan(step("a", guard="syntax"))
+    assert judge("minimal", custom, guard_catalog=["custom"]).passed
+    assert judge("minimal", usual, guard_catalog=["custom"]).passed
+    assert not judge("minimal", usual, guard_catalog={"only": ["custom"]}).passed
 
 
 @pytest.mark.parametrize(
@@ -120,13 +120,13 @@ def test_settings_that_make_no_sense_are_usage_problems(level, config, cause):
 @pytest.mark.parametrize("value", [GOOD, {"plan_id": "p", "steps": []}, {}])
 def test_a_question_in_a_plan_is_an_error_like_in_every_other_artifact(level, value):
     """The policy asks the user; blanks and other values are no questions."""
-    found = judge(level, {**value, "open_questions": ["Which database?", " ", 3]})
-    assert not found.passed
-    assert errors(found)[0] == ("requirements.open_question", "open_questions[0]")
-    assert sum(code == "requirements.open_question" for code, _ in errors(found)) == 1
+    verdict = judge(level, {**value, "open_questions": ["Which database?", " ", 3]})
+    assert not verdict.passed
+    assert errors(verdict)[0] == ("requirements.open_question", "open_questions[0]")
+    assert sum(code == "requirements.open_question" for code, _ in errors(verdict)) == 1
 
 
 def test_a_question_of_an_unknown_kind_is_not_lost():
-    """It asks something, so the author is told how to ask it."""
-    found = judge("minimal", {**GOOD, "open_questions": [{"question": "Which?", "choices": ["only"]}]})
-    assert errors(found) == [("field.choice", "open_questions[0]")]
+    """The finding says how the question must be written."""
+    verdict = judge("minimal", {**GOOD, "open_questions": [{"question": "Which?", "choices": ["only"]}]})
+    assert errors(verdict) == [("field.choice", "open_questions[0]")]

@@ -1,4 +1,4 @@
-"""Reading a plan: defaults, complete findings, and no JSON value that it cannot take."""
+"""Reading a plan: defaults, complete findings, and that it accepts any JSON value."""
 
 import json
 
@@ -21,28 +21,28 @@ JSON = st.recursive(
 )
 
 
-def broken_in(value):
-    """Return the findings' codes and places."""
-    return [(str(one.code), one.where) for one in read_plan(value)[1]]
+def findings_of(value):
+    """Return the findings as (code, where)."""
+    return [(str(finding.code), finding.where) for finding in read_plan(value)[1]]
 
 
 def test_the_oldest_plans_load_with_defaults():
-    """Only a step_id is needed; all else has the default that it always had."""
+    """Only `step_id` is required; the defaults of all other fields never change."""
     read, findings = read_plan({"plan_id": "old", "steps": [{"step_id": "a"}]})
     assert findings == ()
     assert read == Plan("old", (Step("a", name="a", retry_budget=3),), total_retry_budget=10)
 
 
 def test_a_missing_plan_id_is_only_a_warning():
-    """The plan is called `unknown`, as it always was."""
+    """The default name `unknown` never changes."""
     read, findings = read_plan({"steps": [{"step_id": "a"}]})
     assert read.plan_id == "unknown"
-    assert [(one.code, one.severity) for one in findings] == [(Code.MISSING, "warning")]
+    assert [(finding.code, finding.severity) for finding in findings] == [(Code.MISSING, "warning")]
 
 
 @settings(max_examples=40)
 @given(plans() | policies())
-def test_a_plan_survives_being_written_and_read(value):
+def test_writing_and_reading_a_plan_gives_an_equal_plan(value):
     """Reading what was written gives the same plan, through text too."""
     read, findings = read_plan(json.loads(json.dumps(plan_to_json(value))))
     assert findings == ()
@@ -91,17 +91,17 @@ def test_a_plan_survives_being_written_and_read(value):
         (plan(step("a\ud800")), [("field.type", "steps[0].step_id"), ("field.type", "steps[0].name")]),
     ],
 )
-def test_what_is_wrong_is_named_with_its_place(value, expected):
-    """Each structural problem is an error with a path, and there is no plan then."""
+def test_each_error_is_reported_with_its_path(value, expected):
+    """Each structural problem is an error with a path, and then no plan is returned."""
     read, findings = read_plan(value)
     assert read is None
-    assert [(str(one.code), one.where) for one in findings if one.severity == "error"] == expected
+    assert [(str(finding.code), finding.where) for finding in findings if finding.severity == "error"] == expected
 
 
 def test_every_problem_is_reported_at_once():
     """One bad field does not hide the next."""
     value = plan(step("a", retry_budget="1", preconditions="x"), step("b", effects=[1]), goal_state=3)
-    assert [where for _, where in broken_in(value)] == [
+    assert [where for _, where in findings_of(value)] == [
         "goal_state",
         "steps[0].retry_budget",
         "steps[0].preconditions",
@@ -113,13 +113,13 @@ def test_unknown_keys_are_ignored_with_a_warning():
     """A misspelt field is named, and rejects nothing."""
     read, findings = read_plan(plan(step("a", precondition=["x"])))
     assert read is not None
-    assert [(one.code, one.where, one.severity) for one in findings] == [
+    assert [(finding.code, finding.where, finding.severity) for finding in findings] == [
         (Code.UNKNOWN, "steps[0].precondition", "warning")
     ]
 
 
 def test_a_string_is_never_taken_apart():
-    """The message shows the list that was meant."""
+    """The message shows the list that is required."""
     _, findings = read_plan(plan(step("a", preconditions="start")))
     assert 'write ["start"]' in findings[0].message
 
@@ -129,16 +129,16 @@ def test_a_string_is_never_taken_apart():
 def test_any_json_value_can_be_read(value):
     """There is a plan or an error, never an exception."""
     read, findings = read_plan(value)
-    assert (read is None) == any(one.severity == "error" for one in findings)
+    assert (read is None) == any(finding.severity == "error" for finding in findings)
 
 
 @settings(max_examples=40)
 @given(st.dictionaries(st.sampled_from(sorted({*plan(), *step("a"), "invariants", "goal"})), JSON), JSON)
 def test_anything_in_any_field_can_be_read(fields, other):
-    """The same with values in the right places."""
+    """The same with the values as fields of plans and steps."""
     for value in (fields, plan(fields, other), plan(step("a") | fields, invariants=[other, fields]) | fields):
         read, findings = read_plan(value)
-        assert (read is None) == any(one.severity == "error" for one in findings)
+        assert (read is None) == any(finding.severity == "error" for finding in findings)
 
 
 @settings(max_examples=40)
@@ -148,7 +148,7 @@ def test_the_schema_describes_whole_plans(value):
     whole = plan_to_json(value) | {"goal": "", "invariants": [], "open_questions": []}
     blank = {"description": "", "delete_effects": [], "failure_effects": [], "failure_delete_effects": []}
     blank |= {"on_failure": "escalate", "repeatable": False}
-    whole["steps"] = [blank | one for one in whole["steps"]]
+    whole["steps"] = [blank | fields for fields in whole["steps"]]
     jsonschema.validate(whole, plan_schema())
     assert read_plan(whole)[1] == ()
 
@@ -163,14 +163,16 @@ def closed_objects(schema):
 
 def test_the_schema_is_fit_for_strict_output():
     """Every object is closed and requires all its keys: the fields of the values, and the questions of a plan."""
-    found = list(closed_objects(plan_schema()))
-    assert all(one["additionalProperties"] is False and one["required"] == list(one["properties"]) for one in found)
+    objects = list(closed_objects(plan_schema()))
+    assert all(
+        item["additionalProperties"] is False and item["required"] == list(item["properties"]) for item in objects
+    )
     fields = [set(kind.__match_args__) for kind in (Plan, Invariant)] + [set(Step._fields)]
     fields[0].add("open_questions")
-    assert [set(one["properties"]) for one in found] == [*fields, {"question", "type", "choices"}]
+    assert [set(item["properties"]) for item in objects] == [*fields, {"question", "type", "choices"}]
 
 
 def test_values_are_frozen():
-    """Nobody changes a plan that others hold."""
+    """A plan cannot change after it was read."""
     with pytest.raises(AttributeError):
         Step("a").name = "b"

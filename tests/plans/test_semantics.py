@@ -1,4 +1,4 @@
-"""What executing a plan means, outcome by outcome."""
+"""The execution semantics of a plan, outcome by outcome."""
 
 import pytest
 
@@ -20,49 +20,49 @@ RECOVERED = plan(
 
 
 def test_a_step_is_ready_when_its_dependencies_are_settled_and_its_preconditions_hold():
-    """At the start only the first one is."""
+    """At the start only the first step is ready."""
     assert run(RECOVERED, "").ready == ("build",)
     assert run(RECOVERED, "").end == "open"
 
 
 def test_a_failure_that_continues_settles_the_step_and_leaves_its_mark():
-    """The dependant still waits for the token that the failure did not make."""
-    then = run(RECOVERED, "build:fail")
-    assert then.settled == {"build"}
-    assert then.tokens == {"start", "broken"}
-    assert then.ready == ("mend",)
+    """The step that depends on it still waits for the token that the failure did not add."""
+    result = run(RECOVERED, "build:fail")
+    assert result.settled == {"build"}
+    assert result.tokens == {"start", "broken"}
+    assert result.ready == ("mend",)
 
 
 def test_a_recovery_is_joined_by_tokens():
-    """After it the plan goes on as if nothing had happened."""
+    """After a recovery the plan continues as after a success."""
     assert run(RECOVERED, "build:fail mend:ok ship:ok").end == "goal"
     assert run(RECOVERED, "build:ok ship:ok").end == "goal"
 
 
 def test_a_failure_escalates_by_default():
-    """The trace ends with somebody in charge, after the failure's effects."""
-    then = run(plan(step("a", "start", "goal", failure_effects="oops")), "a:fail")
-    assert then.end == "escalated"
-    assert then.tokens == {"start", "oops"}
+    """The trace ends, with the effects of the failure, and a person or the replanner takes over."""
+    result = run(plan(step("a", "start", "goal", failure_effects="oops")), "a:fail")
+    assert result.end == "escalated"
+    assert result.tokens == {"start", "oops"}
 
 
 def test_nothing_ready_without_the_goal_is_a_dead_end():
-    """Nobody notices: that is what makes it bad."""
+    """No step is ready, and nothing escalates."""
     assert run(plan(step("a", "start", "goal", on_failure="continue")), "a:fail").end == "dead_end"
 
 
 def test_going_back_makes_all_that_depends_on_the_target_pending_again():
-    """Steps beside it stay settled, and tokens stay."""
+    """Other steps stay settled, and all tokens stay."""
     value = plan(
         step("a", "start", "x"),
         step("b", "x", "y", after="a"),
         step("beside", "start", "z"),
         step("c", "y", "goal", after="b", on_failure="a", failure_effects="seen"),
     )
-    then = run(value, "a:ok beside:ok b:ok c:fail")
-    assert then.settled == {"beside"}
-    assert then.tokens == {"start", "x", "y", "z", "seen"}
-    assert then.ready == ("a",)
+    result = run(value, "a:ok beside:ok b:ok c:fail")
+    assert result.settled == {"beside"}
+    assert result.tokens == {"start", "x", "y", "z", "seen"}
+    assert result.ready == ("a",)
 
 
 def test_a_step_that_deletes_and_adds_a_token_adds_it():
@@ -71,7 +71,7 @@ def test_a_step_that_deletes_and_adds_a_token_adds_it():
 
 
 def test_a_repeatable_step_is_ready_again_as_long_as_its_preconditions_hold():
-    """Only tokens stop it."""
+    """It stops only when a precondition is deleted."""
     value = plan(
         step("try", "start", "goal", repeatable=True, delete_effects="start", on_failure="continue"), goal="goal"
     )
@@ -80,7 +80,7 @@ def test_a_repeatable_step_is_ready_again_as_long_as_its_preconditions_hold():
 
 
 def test_tokens_that_no_step_names_stay():
-    """They are part of the state that is reported."""
+    """The reported state includes them."""
     assert "unused" in run(plan(step("a", "start", "goal"), start="start unused"), "a:ok").tokens
 
 
@@ -95,7 +95,7 @@ def test_tokens_that_no_step_names_stay():
     ],
 )
 def test_a_trace_that_the_plan_does_not_allow_is_refused(trace, cause):
-    """The replayer says at which outcome."""
+    """The error names the outcome at which the trace is invalid."""
     with pytest.raises(ValueError, match=cause):
         run(RECOVERED, trace)
 

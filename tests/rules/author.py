@@ -4,14 +4,14 @@ import json
 from pathlib import Path
 
 from actors.guards import analysis, critique, plan_expansive, plan_medium, plan_minimal, recon, strategy
-from actors.rules.data import load_templates, rules_of
 from actors.rules.model import write
-from actors.rules.reading import read_request
+from actors.rules.parsed_request import parse_request
+from actors.rules.template_files import build_rules, load_templates
 from actors.values.artifacts import Artifact, Clarified, Context
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = load_templates(ROOT / "configs" / "templates")
-RULES = rules_of(TEMPLATES)
+RULES = build_rules(TEMPLATES)
 PROBLEMS = {
     path.stem: path.read_text(encoding="utf-8") for path in sorted((ROOT / "configs" / "problems").glob("*.md"))
 }
@@ -30,8 +30,8 @@ def ask(role, specification, **material):
 
 
 def read(specification, **material):
-    """Return the reading of a text."""
-    return read_request({"specification": specification, **material}, RULES)
+    """Return the request of a text."""
+    return parse_request({"specification": specification, **material}, RULES)
 
 
 def judged(role, value, specification, answers=()):

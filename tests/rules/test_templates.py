@@ -6,10 +6,10 @@ import shutil
 import pytest
 import yaml
 
-from actors.rules.data import load_templates
-from actors.rules.reading import facts_of
+from actors.rules.parsed_request import facts_of
 from actors.rules.slots import slots_of
-from actors.rules.tables import SLOTS_MAYBE, SLOTS_SURE
+from actors.rules.tables import FILLED_SLOTS, OPTIONAL_SLOTS
+from actors.rules.template_files import load_templates
 from runtime.core.errors import UsageProblem
 
 from .author import PROBLEMS, RULES, TEMPLATES, read
@@ -125,10 +125,10 @@ def test_an_empty_folder_says_what_is_needed(tmp_path):
 
 @pytest.mark.parametrize("text", ["", *PROBLEMS.values()])
 def test_slots_are_the_ones_that_templates_may_use(text):
-    reading = read(text)
-    slots = slots_of(reading, facts_of(reading), RULES)
-    assert set(slots) == SLOTS_SURE | SLOTS_MAYBE
-    assert [name for name in SLOTS_SURE if not slots[name]] == []
+    request = read(text)
+    slots = slots_of(request, facts_of(request), RULES)
+    assert set(slots) == FILLED_SLOTS | OPTIONAL_SLOTS
+    assert [name for name in FILLED_SLOTS if not slots[name]] == []
 
 
 def test_every_kind_of_step_and_cue_is_used():

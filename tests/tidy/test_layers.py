@@ -31,7 +31,7 @@ PURE = (
 
 ADAPTERS = {
     "actors/rules/model.py": "the `Model` that wraps the rules, whose methods are `async`",
-    "actors/rules/data.py": "reads the shipped templates once",
+    "actors/rules/template_files.py": "reads the shipped templates once",
 }
 """Modules that stand beside the pure code which they serve."""
 

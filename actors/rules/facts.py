@@ -1,12 +1,13 @@
-"""What a problem's text names: files, stack traces, interfaces, tests, steps to reproduce, constraints and wishes.
+"""Extracts from a problem's text its files, stack traces, interfaces, tests, reproduction steps, constraints, wishes.
 
-Everything found is a quote: it stands in the text literally, white space folded (`Text.quotes` keeps nothing else).
+Every fact is a literal quote from the text, with white space folded; `Text.quotes` drops everything else.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from actors.rules.stack_traces import Trace, find_traces, functions
 from actors.rules.tables import Rules
 from actors.rules.text import (
     LINE_LENGTH_MAX,
@@ -19,12 +20,15 @@ from actors.rules.text import (
     shorten,
     words,
 )
-from actors.rules.traces import Trace, find_traces, functions
 
-ITEMS_MAX = 20  # items of one list
+ITEMS_MAX = 20
+"""Items of one list of facts."""
 TOKEN_LENGTH_MAX = 200
-TITLE_WITHIN = 5000  # characters of a part in which its title is looked for
+"""Characters of a token that may be a file."""
+TITLE_WITHIN = 5000
+"""Characters at the start of a part in which its title is searched."""
 END = ".;,"
+"""Punctuation that is removed from the end of a sentence."""
 
 _TOKEN = re.compile(r"[^\s\"'`()\[\]{}<>,;|=*!?]+")
 _PLACE = re.compile(r"(?::\d{1,7}){1,2}:?$")
@@ -48,56 +52,64 @@ _LINK = re.compile(r"https?://|\]\(")
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a text names, each list in the order of the text. `wishes` are list items that say what should be."""
+    """The facts in a text; each list is in the order of the text unless stated otherwise."""
 
     title: str
+    """The title; may be empty."""
     files: tuple[str, ...]
+    """Files and folders; those of stack traces first."""
     traces: tuple[Trace, ...]
+    """Stack traces."""
     apis: tuple[str, ...]
+    """Names of functions, types and end points; those that are certainly code first."""
     tests: tuple[str, ...]
+    """Test files and test functions."""
     steps: tuple[str, ...]
+    """Steps to reproduce the problem."""
     constraints: tuple[str, ...]
+    """Sentences that state a constraint."""
     wishes: tuple[str, ...]
+    """List items and sentences that state what is wanted."""
 
     @property
     def anchored(self) -> bool:
-        """Whether the text names anything that the code could be searched for."""
+        """Whether the text names something that can be searched for in the code."""
         return bool(self.files or self.traces or self.apis or self.tests)
 
 
 def extract(text: Text, rules: Rules) -> Facts:
-    """Return what the text names."""
+    """Return the facts in a text."""
     traces = tuple(trace for trace in find_traces([line.text for line in text.lines]) if text.holds(trace.text))
     paths = list(_paths(text, traces, rules))
     tests = text.quotes((*(path for path in paths if _TEST_FILE.search(path)), *_test_names(text)), limit=ITEMS_MAX)
     files = text.quotes(paths, limit=ITEMS_MAX)
-    # Names that can be nothing but code come first; a plain word in backquotes may be anything.
+    # Names that are certainly code come first; a plain word in backquotes may be anything.
     apis = sorted(_apis(text, traces, rules, {*files, *tests}), key=lambda name: not _looks_like_code(name))
-    apis_kept = text.quotes(apis, limit=ITEMS_MAX)
+    quoted_apis = text.quotes(apis, limit=ITEMS_MAX)
     steps = text.quotes(_steps(text, rules), limit=ITEMS_MAX)
     constraints = text.quotes((quote for quote in _constraints(text, rules) if quote not in steps), limit=ITEMS_MAX)
-    taken = {said.rstrip(END) for said in (*steps, *constraints)}
-    wishes = text.quotes((wish for wish in _wishes(text) if wish not in taken), limit=ITEMS_MAX)
-    return Facts(_title(text, rules), files, traces, apis_kept, tests, steps, constraints, wishes)
+    other_facts = {fact.rstrip(END) for fact in (*steps, *constraints)}
+    wishes = text.quotes((wish for wish in _wishes(text) if wish not in other_facts), limit=ITEMS_MAX)
+    return Facts(_title(text, rules), files, traces, quoted_apis, tests, steps, constraints, wishes)
 
 
 def _title(text: Text, rules: Rules) -> str:
-    """The title of the first part that says enough: an answer may say what a thin specification does not."""
+    """Return the title of the first part with enough content: an answer may have more than a short specification."""
     names = rules.signals.headings
-    untold = (*names.generic, *names.reproduction, *names.constraints)
+    not_titles = (*names.generic, *names.reproduction, *names.constraints)
     parts = [part[:TITLE_WITHIN] for part in text.parts]
-    full = [part for part in parts if len(content_words(part, rules)) >= rules.signals.thin.words]
-    titles = (replace(text, parts=(part,)).title(untold) for part in (*full, *parts))
+    long_parts = [part for part in parts if len(content_words(part, rules)) >= rules.signals.thin.words]
+    titles = (replace(text, parts=(part,)).title(not_titles) for part in (*long_parts, *parts))
     return next((title for title in titles if title), "")
 
 
 def content_words(text: str, rules: Rules) -> set[str]:
-    """Return the words of a text that say something."""
+    """Return the words of a text without stop words."""
     return {word for word in words(text) if word not in rules.signals.stop_words}
 
 
 def is_file(token: str, rules: Rules) -> bool:
-    """Whether a token names a file or, under a usual root, a folder."""
+    """Return whether a token names a file or, below a usual top-level folder, a folder."""
     table = rules.languages
     base = token.rpartition("/")[2].rpartition("\\")[2]
     if "://" in token or token.startswith(("@", "#", "//", "www.")) or base.lower() in table.not_files:
@@ -111,7 +123,7 @@ def is_file(token: str, rules: Rules) -> bool:
         and extension[:1].islower()
         and any(sign.isalnum() for sign in stem)
     ):
-        # A single letter is rather a variable's field ("x.c") than a file, unless a folder stands before it.
+        # After a single letter it is rather a field of a variable ("x.c") than an extension, unless there is a folder.
         return len(stem.strip(".")) > 1 or "/" in token
     root = token.lstrip("./").split("/")[0]
     return token.count("/") >= 1 and root in table.roots and len(token) > len(root) + 1
@@ -125,7 +137,7 @@ def _tokens(text: Text) -> Iterator[str]:
 
 
 def _paths(text: Text, traces: Sequence[Trace], rules: Rules) -> Iterator[str]:
-    # A trace may name files with blanks in them, and its innermost files matter most.
+    # The files of traces first: they matter most, and their names may contain spaces.
     for trace in traces:
         if (own := trace.own_frame(rules.languages.library_paths)) is not None:
             yield own.file
@@ -143,25 +155,28 @@ def _test_names(text: Text) -> Iterator[str]:
 
 
 def _apis(text: Text, traces: Sequence[Trace], rules: Rules, taken: set[str]) -> Iterator[str]:
-    """Yield names of interfaces: marked as code first, then what looks like one in prose, definitions, frames."""
-    known = rules.languages.names
+    """Yield names of interfaces: end points, names that are or look like code, definitions, functions of frames.
 
-    def good(name: str) -> bool:
+    `taken` are names of files and tests, which are not interfaces.
+    """
+    excluded = rules.languages.names
+
+    def is_api(name: str) -> bool:
         plain = name.removesuffix("()").removesuffix("!")
-        return len(plain) > 1 and name not in taken and plain not in known and not is_file(plain, rules)
+        return len(plain) > 1 and name not in taken and plain not in excluded and not is_file(plain, rules)
 
     for line in text.written:
         head = line.text[:LINE_LENGTH_MAX]
         if line.code:
             if match := _DEFINITION.match(head):
-                yield from (name for name in (match[1],) if good(name))
+                yield from (name for name in (match[1],) if is_api(name))
             continue
         yield from _ENDPOINT.findall(head)
         marked = (match[2].strip() for match in _INLINE.finditer(head))
-        yield from (name for name in marked if _NAME.match(name) and good(name))
+        yield from (name for name in marked if _NAME.match(name) and is_api(name))
         plain = _INLINE.sub(" ", head)
-        yield from (name for name in _WORD.findall(plain) if _looks_like_code(name) and good(name))
-    yield from (name for name in functions(traces, rules.languages.library_paths) if good(name))
+        yield from (name for name in _WORD.findall(plain) if _looks_like_code(name) and is_api(name))
+    yield from (name for name in functions(traces, rules.languages.library_paths) if is_api(name))
     for trace in traces:
         if match := re.search(r"[\w.]{0,200}(?:Error|Exception|Timeout)\b", trace.error[:LINE_LENGTH_MAX]):
             yield match[0]
@@ -186,25 +201,25 @@ def _steps(text: Text, rules: Rules) -> Iterator[str]:
         if passage.section in names or (passage.item and "reproduc" in passage.section):
             yield from (shorten(part, SENTENCE_LENGTH_MAX) for part in _parts(passage) if not part.endswith(":"))
         elif not passage.item:
-            said = (part for part in sentences(passage.text) if find(lower(part), "to reproduce"))
-            yield from (shorten(part, SENTENCE_LENGTH_MAX) for part in said if not part.endswith(":"))
+            matches = (part for part in sentences(passage.text) if find(lower(part), "to reproduce"))
+            yield from (shorten(part, SENTENCE_LENGTH_MAX) for part in matches if not part.endswith(":"))
 
 
 def _constraints(text: Text, rules: Rules) -> Iterator[str]:
     table = rules.signals
-    small = lower(text.prose)
-    phrases = [phrase for phrase in table.constraints if find(small, phrase)]  # few texts hold more than two or three
+    lowered = lower(text.prose)
+    phrases = [phrase for phrase in table.constraints if find(lowered, phrase)]  # Few texts contain more than three.
     for passage in text.passages:
-        named = passage.section in table.headings.constraints
+        in_section = passage.section in table.headings.constraints
         if passage.text.startswith("#") or passage.section in table.headings.reproduction:
             continue
         for part in _parts(passage):
-            if named or any(find(lower(part), phrase) for phrase in phrases):
+            if in_section or any(find(lower(part), phrase) for phrase in phrases):
                 yield shorten(part, SENTENCE_LENGTH_MAX)
 
 
 def _wishes(text: Text) -> Iterator[str]:
-    """Yield list items that are plain sentences, and what somebody says that they want."""
+    """Yield list items without links, and sentences with "I want"."""
     for passage in text.passages:
         if passage.item and len(passage.text) <= SENTENCE_LENGTH_MAX and passage.text.count(" ") >= 1:
             if not _LINK.search(passage.text):

@@ -1,7 +1,4 @@
-"""Stack traces: found in the text line by line, in the forms of Python, Java, JavaScript, Rust and Go.
-
-A trace is quoted as a run of whole lines. Its `frames` go from the innermost call outwards.
-"""
+"""Finds stack traces of Python, Java, JavaScript, Rust and Go in a text."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -9,9 +6,12 @@ from dataclasses import dataclass
 
 from actors.rules.text import LINE_LENGTH_MAX
 
-LINES_MAX = 14  # lines of a trace that are quoted
+LINES_MAX = 14
+"""Lines of a trace that are quoted."""
 TRACES_MAX = 20
-LOOK_AHEAD_MAX = 8  # lines between the start of a trace and its first frame, so that reading stays linear
+"""Traces of one text."""
+LOOK_AHEAD_MAX = 8
+"""Lines between the start of a trace and its first frame; the limit keeps the time linear."""
 
 _PYTHON_FRAME = re.compile(r'File "([^"]{1,300})", line (\d{1,7})(?:, in (\S{1,200}))?')
 _ERROR = re.compile(r"([A-Za-z_][\w.]{0,200})(?::|$)")
@@ -34,21 +34,28 @@ _GO_AT = re.compile(r"(\S{1,300}\.go):(\d{1,7})(?: \+0x[0-9a-f]{1,16})?$")
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One call: file, line (0 where none is given) and function, each as written; empty where the trace has none."""
+    """A frame of a stack trace, as written in the text."""
 
     file: str
+    """The file; may be empty."""
     line: int
+    """The line number; 0 if there is none."""
     function: str
+    """The function; may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One stack trace: its language, the line that states the error, its frames (innermost first), its quoted lines."""
+    """A stack trace."""
 
     language: str
+    """The programming language."""
     error: str
+    """The line with the error message; may be empty."""
     frames: tuple[Frame, ...]
+    """The frames, innermost first."""
     text: str
+    """The quoted lines."""
 
     def own_frames(self, library_paths: Sequence[str]) -> list[Frame]:
         """Return the frames in the program's own code, innermost first."""
@@ -64,33 +71,31 @@ class Trace:
 
 
 def find_traces(lines: Sequence[str]) -> list[Trace]:
-    """Return the first `TRACES_MAX` stack traces in these lines. A line belongs to one trace at most."""
-    found: list[Trace] = []
-    # Only the part that patterns may see, without the marks of quoting and of code.
+    """Return the first `TRACES_MAX` stack traces in these lines; a line belongs to one trace at most."""
+    traces: list[Trace] = []
+    # The part of each line that patterns are matched against, without indentation and quote marks.
     heads = [line[:LINE_LENGTH_MAX].lstrip("> \t").rstrip() for line in lines]
     indents = [len(line[:LINE_LENGTH_MAX]) - len(line[:LINE_LENGTH_MAX].lstrip("> \t")) for line in lines]
     at = 0
-    while at < len(lines) and len(found) < TRACES_MAX:
-        for read in _READERS if heads[at] else ():
-            if (result := read(heads, indents, at)) is not None:
+    while at < len(lines) and len(traces) < TRACES_MAX:
+        for parse in _PARSERS if heads[at] else ():
+            if (result := parse(heads, indents, at)) is not None:
                 language, error, frames, start, end, tail = result
                 first, last = (max(start, end - LINES_MAX), end) if tail else (start, min(end, start + LINES_MAX))
-                found.append(
-                    Trace(language, error, tuple(frames), "\n".join(line.strip() for line in lines[first:last]))
-                )
+                quote = "\n".join(line.strip() for line in lines[first:last])
+                traces.append(Trace(language, error, tuple(frames), quote))
                 at = end
                 break
         else:
             at += 1
-    return found
+    return traces
 
 
-_Found = tuple[
-    str, str, list[Frame], int, int, bool
-]  # language, error, frames, first line, end, whether the end tells most
+_Match = tuple[str, str, list[Frame], int, int, bool]
+"""Language, error, frames, first line, end, and whether the quote is taken from the end of the trace."""
 
 
-def _python(heads: Sequence[str], indents: Sequence[int], at: int) -> _Found | None:
+def _python(heads: Sequence[str], indents: Sequence[int], at: int) -> _Match | None:
     if not heads[at].endswith("Traceback (most recent call last):"):
         return None
     frames: list[Frame] = []
@@ -105,7 +110,7 @@ def _python(heads: Sequence[str], indents: Sequence[int], at: int) -> _Found | N
     return ("python", heads[end] if closed else "", frames[::-1], at, end + closed, True)
 
 
-def _java(heads: Sequence[str], _: Sequence[int], at: int) -> _Found | None:
+def _java(heads: Sequence[str], _: Sequence[int], at: int) -> _Match | None:
     if at + 1 >= len(heads) or not _JAVA_HEAD.match(heads[at]):
         return None
     frames: list[Frame] = []
@@ -115,7 +120,7 @@ def _java(heads: Sequence[str], _: Sequence[int], at: int) -> _Found | None:
         if match := _JAVA_FRAME.match(heads[end]):
             root.append(Frame(match[2], int(match[3] or 0), match[1]))
         elif heads[end].startswith("Caused by: ") and (root or end - at < LOOK_AHEAD_MAX):
-            # The last cause is the innermost: its frames come first.
+            # The last cause is the innermost, so its frames come first.
             frames, root, error = root + frames, [], heads[end]
         elif not heads[end].startswith(("... ", "Suppressed: ")) or not (root or frames):
             break
@@ -123,7 +128,7 @@ def _java(heads: Sequence[str], _: Sequence[int], at: int) -> _Found | None:
     return ("java", error, root + frames, at, end, False) if root or frames else None
 
 
-def _javascript(heads: Sequence[str], _: Sequence[int], at: int) -> _Found | None:
+def _javascript(heads: Sequence[str], _: Sequence[int], at: int) -> _Match | None:
     if at + 1 >= len(heads) or not heads[at] or heads[at].startswith("at ") or not _js_frame(heads[at + 1]):
         return None
     frames: list[Frame] = []
@@ -140,13 +145,13 @@ def _js_frame(head: str) -> Frame | None:
     return Frame(match[2], int(match[3]), match[1] or "")
 
 
-def _rust(heads: Sequence[str], _: Sequence[int], at: int) -> _Found | None:
+def _rust(heads: Sequence[str], _: Sequence[int], at: int) -> _Match | None:
     if (match := _RUST_HEAD.match(heads[at])) is None:
         return None
     first = Frame(match[1], int(match[2]), "")
     frames: list[Frame] = []
     end = at + 1
-    # The newer form states the message on the line after the place.
+    # In the newer format the message is on the line after the location.
     message = heads[at]
     if heads[at].endswith(":") and end < len(heads) and heads[end]:
         message, end = heads[end], end + 1
@@ -162,7 +167,7 @@ def _rust(heads: Sequence[str], _: Sequence[int], at: int) -> _Found | None:
     return ("rust", message, [first, *frames], at, end, False)
 
 
-def _go(heads: Sequence[str], _: Sequence[int], at: int) -> _Found | None:
+def _go(heads: Sequence[str], _: Sequence[int], at: int) -> _Match | None:
     goroutine = heads[at].startswith("goroutine ") and heads[at].endswith(":")
     if not goroutine and not _GO_HEAD.match(heads[at]):
         return None
@@ -183,7 +188,7 @@ def _go(heads: Sequence[str], _: Sequence[int], at: int) -> _Found | None:
     return ("go", heads[at], frames, at, end, False) if frames else None
 
 
-_READERS: tuple[Callable[[Sequence[str], Sequence[int], int], _Found | None], ...] = (
+_PARSERS: tuple[Callable[[Sequence[str], Sequence[int], int], _Match | None], ...] = (
     _python,
     _rust,
     _go,

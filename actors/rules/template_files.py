@@ -1,6 +1,6 @@
-"""Reads the files of `configs/templates/`, and finds every reference in them that leads nowhere.
+"""Loads the files of `configs/templates/` and checks that everything they refer to exists.
 
-`load_templates` gives plain data, which a run may pin and hash; `rules_of` gives the typed form that the modules use.
+`load_templates` returns plain data, which a run can pin and hash; `build_rules` returns the typed form of it.
 """
 
 import difflib
@@ -13,14 +13,15 @@ from pydantic import TypeAdapter, ValidationError
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import Document, KeyPath, read_document
 from actors.guards.plan_settings import GUARD_CATALOG
+from actors.rules.requirements import RequirementPatterns
 from actors.rules.subject import SubjectTable
 from actors.rules.tables import (
+    FILLED_SLOTS,
     KINDS,
     LISTS,
+    OPTIONAL_SLOTS,
     RESERVED,
     SLOT,
-    SLOTS_MAYBE,
-    SLOTS_SURE,
     Languages,
     Phrases,
     Rules,
@@ -49,11 +50,12 @@ PHRASES = frozenset(
         "fine",
     ]
 )
-"""The sentences that a critique needs."""
+"""The keys of the sentences that a critique uses."""
 _TABLES: Mapping[str, TypeAdapter[Any]] = {
     "signals": TypeAdapter(Signals),
     "languages": TypeAdapter(Languages),
     "subject": TypeAdapter(SubjectTable),
+    "requirements": TypeAdapter(RequirementPatterns),
     "phrases": TypeAdapter(Phrases),
     "strategies": TypeAdapter(dict[str, Strategy]),
 }
@@ -61,52 +63,53 @@ _TEMPLATE: TypeAdapter[Any] = TypeAdapter(Template)
 
 
 def load_templates(folder: Path) -> dict[str, Any]:
-    """Return the content of every `*.yaml` file in `folder` by its stem, checked.
+    """Return the checked content of every `*.yaml` file in `folder`, by the file's stem.
 
-    Raises `UsageProblem` with file, line and key for a folder, file or value that cannot be used.
+    Raises:
+        UsageProblem: a folder, file or value cannot be used; with file, line and key.
     """
     documents = {path.stem: read_document(path) for path in sorted(folder.glob("*.yaml"))}
-    _checked(documents, folder)
+    _check_rules(documents, folder)
     return {stem: dict(document.value) for stem, document in documents.items()}
 
 
-def rules_of(templates: Mapping[str, Any]) -> Rules:
-    """Return the typed rules of what `load_templates` gave."""
-    return _checked({stem: Document(f"{stem}.yaml", content) for stem, content in templates.items()}, Path())
+def build_rules(templates: Mapping[str, Any]) -> Rules:
+    """Return the typed form of the data from `load_templates`."""
+    return _check_rules({stem: Document(f"{stem}.yaml", content) for stem, content in templates.items()}, Path())
 
 
-def _checked(documents: Mapping[str, Document], folder: Path) -> Rules:
-    """Return the rules in the documents. Raises `UsageProblem` for the first that cannot be used."""
+def _check_rules(documents: Mapping[str, Document], folder: Path) -> Rules:
+    """Return the rules in the documents. Raises `UsageProblem` for the first document that cannot be used."""
     for stem in (*_TABLES, *KINDS):
         if stem not in documents:
             place = str(folder / f"{stem}.yaml")
             raise UsageProblem("is missing", place=place, hint="every built-in table is needed")
-    read = {stem: _read(_TABLES.get(stem, _TEMPLATE), document) for stem, document in documents.items()}
-    plans = {stem: content for stem, content in read.items() if stem not in _TABLES}
-    rules = Rules(**{stem: read[stem] for stem in _TABLES}, templates=plans)
-    for stem, path, cause in _all_faults(rules):
+    values = {stem: _validated(_TABLES.get(stem, _TEMPLATE), document) for stem, document in documents.items()}
+    plans = {stem: content for stem, content in values.items() if stem not in _TABLES}
+    rules = Rules(**{stem: values[stem] for stem in _TABLES}, templates=plans)
+    for stem, path, cause in _reference_errors(rules):
         raise documents[stem].problem(cause, path)
     return rules
 
 
-def _read(model: TypeAdapter[Any], document: Document) -> Any:
+def _validated(model: TypeAdapter[Any], document: Document) -> Any:
     try:
         return model.validate_python(document.value)
     except ValidationError as error:
         raise usage_problem(error, document) from None
 
 
-def _all_faults(rules: Rules) -> Iterator[tuple[str, KeyPath, str]]:
-    """Yield (file's stem, keys, cause) for everything that one value alone cannot tell."""
+def _reference_errors(rules: Rules) -> Iterator[tuple[str, KeyPath, str]]:
+    """Yield (file's stem, keys, cause) for every reference to something that does not exist."""
     for kind in KINDS:
         if kind not in rules.signals.types:
             yield "signals", ("types",), f"has no signals for {kind!r}"
-    for said in sorted(PHRASES - rules.phrases.critique.keys()):
-        yield "phrases", ("critique",), f"has no sentence {said!r}"
+    for key in sorted(PHRASES - rules.phrases.critique.keys()):
+        yield "phrases", ("critique",), f"has no sentence {key!r}"
     for stem, template in rules.templates.items():
         if template.kind != stem:
             yield stem, ("kind",), f"must be {stem!r}, as the file is called"
-        for path, cause in _faults(rules, template):
+        for path, cause in _template_errors(rules, template):
             yield stem, path, cause
     for name, strategy in rules.strategies.items():
         for kind in (*strategy.kinds, *([strategy.template] if strategy.template else [])):
@@ -114,22 +117,22 @@ def _all_faults(rules: Rules) -> Iterator[tuple[str, KeyPath, str]]:
                 yield "strategies", (name,), f"{kind!r} has no template"
 
 
-def _faults(rules: Rules, template: Template) -> Iterator[tuple[KeyPath, str]]:
-    """Yield (keys, cause) for every reference in a template that leads nowhere."""
-    made = {token for step in template.steps for token in (*step.effects, *step.failure_effects)}
-    known = made | set(template.initial_state)
+def _template_errors(rules: Rules, template: Template) -> Iterator[tuple[KeyPath, str]]:
+    """Yield (keys, cause) for every reference of a template to something that does not exist."""
+    effects = {token for step in template.steps for token in (*step.effects, *step.failure_effects)}
+    known = effects | set(template.initial_state)
     for token in template.goal_state:
         if token not in known:
             yield ("goal_state",), f"nobody makes {token!r}{_nearest(token, known)}"
     for number, step in enumerate(template.steps):
-        for keys, cause in _step_faults(rules, template, number, known):
+        for keys, cause in _step_errors(rules, template, number, known):
             yield ("steps", number, *keys), f"{step.step_id}: {cause}"
 
 
-def _step_faults(
+def _step_errors(
     rules: Rules, template: Template, number: int, known: Collection[str]
 ) -> Iterator[tuple[KeyPath, str]]:
-    """Yield (keys, cause) for every reference of a step that leads nowhere; `known` are the tokens that there are."""
+    """Yield (keys, cause) for every reference of a step to something that does not exist; `known` are the tokens."""
     step, ids = template.steps[number], [step.step_id for step in template.steps]
     if ids.index(step.step_id) != number or step.step_id in RESERVED:
         yield ("step_id",), "the step id is taken"
@@ -140,7 +143,7 @@ def _step_faults(
     for name in step.dependencies:
         if name.removesuffix("_{n}") not in ids[:number]:
             yield ("dependencies",), f"{name!r} is no earlier step{_nearest(name, ids)}"
-    yield from _slot_faults(step)
+    yield from _slot_errors(step)
     if step.on_failure not in RESERVED:
         if step.on_failure not in ids[: number + 1]:
             yield ("on_failure",), f"{step.on_failure!r} is no earlier step{_nearest(step.on_failure, ids)}"
@@ -154,13 +157,13 @@ def _step_faults(
         yield ("for_each",), f"{step.for_each!r} is no list{_nearest(str(step.for_each), LISTS)}"
 
 
-def _slot_faults(step: TemplateStep) -> Iterator[tuple[KeyPath, str]]:
-    """Yield (keys, cause) for every slot that does not exist, or that may be empty where a text is needed."""
+def _slot_errors(step: TemplateStep) -> Iterator[tuple[KeyPath, str]]:
+    """Yield (keys, cause) for every slot that does not exist, and for a slot in a name that may be empty."""
     item = frozenset(("brief", "item", "n")) if step.for_each else frozenset[str]()
     for name in SLOT.findall(step.name):
-        if name not in SLOTS_SURE | item:
-            yield ("name",), f"the slot {{{name}}} may be empty; a name takes {', '.join(sorted(SLOTS_SURE | item))}"
-    known = SLOTS_SURE | SLOTS_MAYBE | item
+        if name not in FILLED_SLOTS | item:
+            yield ("name",), f"the slot {{{name}}} may be empty; a name takes {', '.join(sorted(FILLED_SLOTS | item))}"
+    known = FILLED_SLOTS | OPTIONAL_SLOTS | item
     for number, part in enumerate(step.description):
         for name in SLOT.findall(part if isinstance(part, str) else " ".join(part)):
             if name not in known:

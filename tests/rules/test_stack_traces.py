@@ -1,6 +1,6 @@
 """Stack traces in five languages: where they begin and end, their error, and the innermost frame of one's own code."""
 
-from actors.rules.traces import find_traces
+from actors.rules.stack_traces import find_traces
 
 from .author import RULES, ask
 
@@ -31,7 +31,7 @@ Caused by: java.lang.NullPointerException
 Please help.
 """
 JAVASCRIPT = """
-TypeError: Cannot read properties of undefined (reading 'id')
+TypeError: Cannot read properties of undefined (request 'id')
     at process (/srv/node_modules/lib/index.js:10:3)
     at async Cart.total (/srv/src/cart.ts:20:11)
     at /srv/src/server.ts:5:1

@@ -1,0 +1,192 @@
+"""Handlers of tools: a call is recorded as started, with the name of its process, before it does anything.
+
+A tool is a `Tool`: a function that prepares a call and yields it before it begins. `command_tool` runs a program in a
+process group of its own; `function_tool` runs a Python function, sync or async, written against anyio.
+"""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from inspect import iscoroutinefunction
+from pathlib import Path
+from typing import Any, Protocol
+
+import anyio.to_thread
+import trio
+
+from actors.run.tools import Begun, Checked, Ended, ToolCheckRequested, ToolOutcome, ToolRequested
+from runtime.core.crash_points import reached
+from runtime.drive.actor import Actor
+from runtime.drive.envelope import Envelope
+from runtime.process.group import CommandNotStarted, GatedProcess, end_group, start_gated
+
+OUTPUT_CHARACTERS_MAX = 1024 * 1024
+"""Characters of a function's result that are kept."""
+TOOLS_SIDE_BY_SIDE = 16
+"""Calls of one tool that one run makes at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a call brought."""
+
+    outcome: ToolOutcome
+    """How it ended."""
+    output: str = ""
+    """What it brought."""
+    reason: str = ""
+    """Why it did not succeed, one line."""
+
+
+class PreparedCall(Protocol):
+    """A call that has not begun."""
+
+    @property
+    def process(self) -> str:
+        """The name of the leader of its process group; empty for code in this process."""
+        ...
+
+    async def run(self) -> ToolResult:
+        """Let it begin, and return what it brought. Cancellation ends all of it before it is raised."""
+        ...
+
+
+Prepare = Callable[[Mapping[str, Any]], AbstractAsyncContextManager[PreparedCall]]
+"""Prepares a call with the arguments given; leaving the context ends whatever is left of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that a kind of agent may call by name."""
+
+    name: str
+    """Its name, as in `ToolRequested.tool`."""
+    prepare: Prepare
+    """Prepares one call."""
+
+
+ToolActor = Actor[ToolRequested | ToolCheckRequested, Ended | Checked | None]
+"""The actor of one tool."""
+
+
+def tool_actor(tool: Tool, now: Callable[[], float]) -> ToolActor:
+    """Return the actor that makes a tool's calls. `now` is the journal's clock."""
+
+    async def handle(envelope: Envelope[ToolRequested | ToolCheckRequested]) -> Ended | Checked | None:
+        request = envelope.brief
+        match request:
+            case ToolCheckRequested():
+                return Checked(request.request_id, now(), certain=await end_group(request.process))
+            case ToolRequested():
+                return await _call(tool, request, envelope, now)
+
+    return Actor(f"tool:{tool.name}", handle, concurrency=TOOLS_SIDE_BY_SIDE)
+
+
+async def _call(tool: Tool, request: ToolRequested, envelope: Envelope[Any], now: Callable[[], float]) -> Ended | None:
+    """Make a call; None where it has not begun, because its run is being stopped or does not want it any more."""
+    if envelope.parked or envelope.withdrawn:
+        return None
+    await envelope.ensure_held()
+    async with tool.prepare(json.loads(request.arguments)) as call:
+        reached("tool.prepared")
+        begins = now()
+        if not await envelope.record(Begun(request.request_id, begins, call.process)):
+            return None
+        reached("tool.started")
+        result = None
+        with trio.move_on_after(request.timeout_seconds):
+            result = await call.run()
+    reached("tool.after")
+    ended = now()
+    if result is None:
+        result = ToolResult(ToolOutcome.TRANSIENT, reason=f"it took longer than {request.timeout_seconds:g} s")
+    return Ended(request.request_id, ended, ended - begins, result.outcome, result.output, result.reason)
+
+
+def command_tool(
+    name: str,
+    arguments_of: Callable[[Mapping[str, Any]], Sequence[str]],
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+) -> Tool:
+    """Return a tool that runs a program.
+
+    `arguments_of` makes the program and its arguments from a call's arguments: no shell reads them. It runs in
+    `folder`, and `environment` is all that it sees. Exit code 0 is a success; another one is a failure; a program that
+    cannot be executed is a permanent failure.
+    """
+
+    @asynccontextmanager
+    async def prepare(arguments: Mapping[str, Any]) -> AsyncIterator[PreparedCall]:
+        async with start_gated(arguments_of(arguments), folder=folder, environment=environment) as process:
+            yield _CommandCall(process)
+
+    return Tool(name, prepare)
+
+
+@dataclass(frozen=True, slots=True)
+class _CommandCall:
+    """A program behind its gate."""
+
+    gated: GatedProcess
+    """Its process."""
+
+    @property
+    def process(self) -> str:
+        """The name of the leader of its process group."""
+        return self.gated.name
+
+    async def run(self) -> ToolResult:
+        """Run it to its end."""
+        try:
+            done = await self.gated.run()
+        except CommandNotStarted as error:
+            return ToolResult(ToolOutcome.PERMANENT, reason=str(error))
+        output = done.output.decode(errors="replace")
+        if done.code == 0:
+            return ToolResult(ToolOutcome.SUCCEEDED, output)
+        how = f"exit code {done.code}" if done.code > 0 else f"ended by signal {-done.code}"
+        return ToolResult(ToolOutcome.FAILED, output, how)
+
+
+def function_tool(name: str, function: Callable[[Mapping[str, Any]], str | Awaitable[str]]) -> Tool:
+    """Return a tool that calls a function with a call's arguments; the text that it returns is the output.
+
+    An async function runs in the driver's event loop; a sync one runs in a worker thread, which is abandoned when the
+    call is cancelled. An exception is a failure.
+    """
+
+    @asynccontextmanager
+    async def prepare(arguments: Mapping[str, Any]) -> AsyncIterator[PreparedCall]:
+        yield _FunctionCall(function, arguments)
+
+    return Tool(name, prepare)
+
+
+@dataclass(frozen=True, slots=True)
+class _FunctionCall:
+    """A call of a Python function."""
+
+    function: Callable[[Mapping[str, Any]], str | Awaitable[str]]
+    """The function."""
+    arguments: Mapping[str, Any]
+    """What it is called with."""
+
+    @property
+    def process(self) -> str:
+        """Empty: it runs in this process."""
+        return ""
+
+    async def run(self) -> ToolResult:
+        """Call the function."""
+        try:
+            if iscoroutinefunction(self.function):
+                output = await self.function(self.arguments)
+            else:
+                output = await anyio.to_thread.run_sync(self.function, self.arguments, abandon_on_cancel=True)
+        except Exception as error:  # noqa: BLE001 - what a user's function raises is the outcome of the call
+            return ToolResult(ToolOutcome.FAILED, reason=f"{type(error).__name__}: {error}".splitlines()[0])
+        return ToolResult(ToolOutcome.SUCCEEDED, str(output)[:OUTPUT_CHARACTERS_MAX])

@@ -1,0 +1,171 @@
+"""Classifies a problem's text by weighted signals: its kind, its severity, and whether it is too short to plan."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from actors.rules.facts import Facts, content_words
+from actors.rules.tables import KINDS, Rules
+from actors.rules.text import Text, find, lower, shorten
+
+SIGNALS_MAX = 8
+"""Signals quoted for one kind."""
+ERROR_LENGTH_MAX = 120
+"""Characters of an error message in a signal."""
+
+SIGNAL_LENGTH_MAX = 60
+"""Characters of any other signal."""
+
+_VERB = re.compile(
+    r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|can|could|should|shall|will|would|must|may|might|gets?|got|"
+    r"goes|went|shows?|makes?|takes?|needs?|wants?|keeps?|stays?|runs?|comes?|ends?|i|we|you|they|it|not|n't)\b"
+)
+_ERROR_NAME = re.compile(r"[A-Za-z0-9](?:Error|Exception)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """The classification of a text."""
+
+    ranking: tuple[str, ...]
+    """The kinds of problem, by descending score."""
+    scores: Mapping[str, float]
+    """The score of each kind."""
+    signals: Mapping[str, tuple[str, ...]]
+    """The quotes that support each kind."""
+    certainty: float
+    """The share of the evidence that is for the best kind, 0 to 1."""
+    severity: str
+    """`low`, `medium` or `high`."""
+    cues: frozenset[str]
+    """The names of the cue tables with a phrase that the text contains."""
+    firm: bool
+    """Whether the best kind has a high score and a clear lead."""
+    thin: bool
+    """Whether the text has too little content to plan from."""
+
+    def kind(self, choice: int = 0) -> str:
+        """Return the kind at place `choice` of the ranking, or the last one, among those with a signal."""
+        supported = [kind for kind in self.ranking if self.scores[kind] > 0] or [self.ranking[0]]
+        return supported[min(choice, len(supported) - 1)]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Hit:
+    """A sign of a kind; hits are sorted by weight, the heaviest first, and then by place."""
+
+    minus_score: float
+    place: int
+    quote: str
+
+
+def classify(text: Text, facts: Facts, rules: Rules) -> Classification:
+    """Return the classification of a text, by the first pages of its parts."""
+    table = rules.signals
+    prose = text.head
+    lowered = lower(prose)
+    opening = _opening(facts.title, rules)
+    scores: dict[str, float] = {}
+    signals: dict[str, tuple[str, ...]] = {}
+    for kind in KINDS:
+        # What a title plainly asks for outweighs the symptoms that it names.
+        title = "" if kind == "bug_fix" and opening.keys() - {kind} else lower(facts.title)
+        hits = [*_phrases(prose, lowered, title, kind, rules), *_patterns(prose, lowered, title, kind, rules)]
+        hits += _structure(facts, kind, rules)
+        if kind in opening:
+            hits.append(_Hit(-table.opening_weight, 0, opening[kind]))
+        hits = sorted(hit for hit in hits if hit.minus_score < 0)
+        scores[kind] = -sum(hit.minus_score for hit in hits)
+        signals[kind] = text.quotes((hit.quote for hit in hits), limit=SIGNALS_MAX)
+    if max(scores.values()) < table.certainty.least and _names_a_thing(facts.title, lowered):
+        for kind, weight in table.noun_phrase.items():
+            scores[kind] += weight
+            signals[kind] = text.quotes((facts.title, *signals[kind]), limit=SIGNALS_MAX)
+    return _summed_up(text, facts, rules, scores, signals)
+
+
+def _summed_up(
+    text: Text, facts: Facts, rules: Rules, scores: dict[str, float], signals: dict[str, tuple[str, ...]]
+) -> Classification:
+    """Return the classification with these scores."""
+    table = rules.signals
+    lowered = lower(text.head)
+    ranking = (
+        tuple(sorted(KINDS, key=lambda kind: -scores[kind]))
+        if any(scores.values())
+        else ("feature", *_others("feature"))
+    )
+    best, second = scores[ranking[0]], scores[ranking[1]]
+    enough = table.thin.words if best > 0 else table.thin.words_without_signal
+    prior = table.certainty.prior
+    return Classification(
+        ranking=ranking,
+        scores=scores,
+        signals=signals,
+        certainty=(best + prior) / (best + second + 2 * prior),
+        severity=_severity(lowered, rules),
+        cues=frozenset(cue for cue, phrases in table.cues.items() if any(find(lowered, phrase) for phrase in phrases)),
+        firm=best >= table.firm.score and best - second >= table.firm.lead * best,
+        thin=len(content_words(text.head, rules)) < enough and not facts.anchored,
+    )
+
+
+def _phrases(prose: str, lowered: str, title: str, kind: str, rules: Rules) -> Iterator[_Hit]:
+    """Yield the phrases of a kind that the text contains; further hits of one phrase count half."""
+    table = rules.signals
+    for phrase, weight in table.types[kind].items():
+        if places := find(lowered, phrase):
+            start, end = places[0]
+            score = weight * (1 + (len(places) - 1) / 2) + weight * table.title_weight * bool(find(title, phrase))
+            yield _Hit(-score, start, prose[start:end])
+
+
+def _patterns(prose: str, lowered: str, title: str, kind: str, rules: Rules) -> Iterator[_Hit]:
+    """Yield the patterns of a kind that the text matches."""
+    for pattern, weight in rules.signals.compiled_patterns[kind]:
+        if match := pattern.search(lowered):
+            factor = 1 + rules.signals.title_weight * bool(title and pattern.search(title))
+            yield _Hit(-weight * factor, match.start(), shorten(prose[match.start() : match.end()], SIGNAL_LENGTH_MAX))
+
+
+def _structure(facts: Facts, kind: str, rules: Rules) -> Iterator[_Hit]:
+    """Yield what the shape of the text says about a kind."""
+    weights = rules.signals.structure.get(kind, {})
+    if facts.traces:
+        yield _Hit(-weights.get("stack_traces", 0.0), 0, shorten(facts.traces[0].error, ERROR_LENGTH_MAX))
+    error_name = next((name for name in facts.apis if _ERROR_NAME.search(name)), None)
+    if error_name:
+        yield _Hit(-weights.get("error_names", 0.0), 0, error_name)
+    if facts.steps:  # The steps are too long to be quoted as a signal.
+        yield _Hit(-weights.get("reproduction_steps", 0.0), 0, "")
+
+
+def _opening(title: str, rules: Rules) -> dict[str, str]:
+    """Return the kinds as whose titles this one begins, each with the words that it begins with."""
+    small = lower(title)
+    lead_in = rules.signals.compiled_lead_in.match(small)
+    start = lead_in.end() if lead_in else 0
+    found = {kind: pattern.match(small, start) for kind, pattern in rules.signals.compiled_openings.items()}
+    return {kind: title[match.start() : match.end()] for kind, match in found.items() if match}
+
+
+def _names_a_thing(title: str, lowered: str) -> bool:
+    """Return whether the text is a title alone, and the title has no verb that can be recognised as one."""
+    return bool(title) and len(lowered) <= len(title) + 2 and not _VERB.search(lower(title))
+
+
+def _others(kind: str) -> tuple[str, ...]:
+    return tuple(other for other in KINDS if other != kind)
+
+
+def _severity(lowered: str, rules: Rules) -> str:
+    """Return the severity of a lower-case text: the one that it states, else the highest with a phrase in the text."""
+    table = rules.signals.severity
+    levels = {"low": table.low, "high": table.high}
+    for level, phrases in levels.items():
+        if any(find(lowered, phrase) for phrase in phrases if "severity" in phrase):
+            return level
+    for level, phrases in reversed(levels.items()):
+        if any(find(lowered, phrase) for phrase in phrases):
+            return level
+    return "medium"

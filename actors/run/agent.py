@@ -1,0 +1,259 @@
+"""What an agent brings to `actors.run.machine.AgentMachine`: a few pure functions over data of its own. Pure.
+
+Such an agent has no events of its own. What happens to it are the events below and those that every kind has; from them
+it works out its data (`apply`), and from its data what it wants now (`decide`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
+
+from pydantic import Field, field_serializer
+
+from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied, Settled
+from actors.run.clock import TimedEvent
+from actors.run.ending import Outcome, RunFinished
+from actors.run.inbox import MailRefused, NoteTold, RequirementTold
+from actors.run.messages import CallMessage
+from actors.run.parking import RunParked, RunResumed
+from actors.run.questions import (
+    ClarificationAnswered,
+    ClarificationDeclined,
+    ClarificationExpired,
+    ClarificationRequested,
+    ClarificationWithdrawn,
+)
+from actors.run.state import RunState
+from actors.run.tools import TOOL_EVENTS, ToolEvent, ToolMessage
+from actors.run.waits import WaitEnded, WaitRequested
+from actors.values.answers import TEXT
+from runtime.core.cost import Price
+from runtime.core.events import Event, Value
+from runtime.core.ledger import Limits
+from runtime.core.messages import Control
+
+
+class AgentSettings(Value):
+    """What a run of such an agent is pinned to."""
+
+    model: str = ""
+    """The model's name."""
+    price: Price | None = None
+    """The model's price; None when it is unknown."""
+    output_tokens_max: int = Field(default=4_096, ge=1)
+    """The most tokens of one reply."""
+    timeout_seconds: float = Field(default=120.0, gt=0)
+    """The time limit of one call."""
+    question_expires_seconds: float | None = None
+    """How long a question may stay open; None for ever."""
+
+
+class AgentStarted(TimedEvent):
+    """The run began."""
+
+    texts: ClassVar[tuple[str, ...]] = ("task",)
+    kind: Literal["agent_started"] = "agent_started"
+    run: str
+    """The run's id."""
+    task: str
+    """What the user wants, as the agent reads it: text or JSON."""
+    limits: Limits
+    """What the run may use."""
+    settings: AgentSettings
+    """What it is pinned to."""
+    child: bool = False
+    """Whether it is a step of another run."""
+
+    @field_serializer("limits", "settings")
+    def _in_full(self, value: Value) -> dict[str, Any]:
+        """Write every key: what a run was started with holds, whatever a later release defaults to."""
+        return value.model_dump(mode="json")
+
+
+class AgentCallRequested(CallRequested):
+    """The model was asked for a reply about a step; the node is `STEP/vNUMBER`."""
+
+    kind: Literal["call_requested"] = "call_requested"
+
+
+class AgentCallReissued(CallReissued):
+    """An open call of an earlier driver is asked for again."""
+
+    kind: Literal["call_reissued"] = "call_reissued"
+    again: AgentCallRequested
+    """The request that takes its place."""
+
+
+class CallAnswered(Replied):
+    """The model replied."""
+
+    kind: Literal["call_answered"] = "call_answered"
+
+
+AgentEvent = (
+    AgentStarted
+    | AgentCallRequested
+    | AgentCallReissued
+    | CallAnswered
+    | CallFailed
+    | Settled
+    | ToolEvent
+    | ClarificationRequested
+    | ClarificationAnswered
+    | ClarificationDeclined
+    | ClarificationWithdrawn
+    | ClarificationExpired
+    | NoteTold
+    | RequirementTold
+    | MailRefused
+    | WaitRequested
+    | WaitEnded
+    | RunResumed
+    | RunParked
+    | RunFinished
+)
+AGENT_EVENTS: tuple[type[Event], ...] = (
+    AgentStarted,
+    AgentCallRequested,
+    AgentCallReissued,
+    CallAnswered,
+    CallFailed,
+    Settled,
+    *TOOL_EVENTS,
+    ClarificationRequested,
+    ClarificationAnswered,
+    ClarificationDeclined,
+    ClarificationWithdrawn,
+    ClarificationExpired,
+    NoteTold,
+    RequirementTold,
+    MailRefused,
+    WaitRequested,
+    WaitEnded,
+    RunResumed,
+    RunParked,
+    RunFinished,
+)
+"""The events of a run of such an agent, for its codec: `Codec(AGENT_EVENTS)`."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartAgent:
+    """A user starts the run; `AgentStarted` has the same fields."""
+
+    at: float
+    """When, in UTC seconds since 1970."""
+    run: str
+    """The run's id."""
+    task: str
+    """What the user wants."""
+    limits: Limits
+    """What the run may use."""
+    settings: AgentSettings = field(default_factory=AgentSettings)
+    """What it is pinned to."""
+    child: bool = False
+    """Whether it is a step of another run."""
+
+
+AgentMessage = StartAgent | CallMessage | ToolMessage | Control
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The agent wants a reply of the model. `Agent.prompt` says what is asked."""
+
+    step: str
+    """What the call is about: `[a-z][a-z0-9_]*`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """The agent wants an answer of a person."""
+
+    step: str
+    """What the question is about."""
+    text: str
+    """The question."""
+    schema: Mapping[str, Any] = field(default_factory=lambda: TEXT)
+    """A JSON Schema for the answer (`actors.values.answers`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class UseTool:
+    """The agent wants a tool to be called."""
+
+    step: str
+    """What the call is for."""
+    tool: str
+    """The tool's name."""
+    arguments: str = "{}"
+    """Its arguments, a JSON object."""
+    repeatable: bool = False
+    """Whether calling it twice harms nothing."""
+    timeout_seconds: float = 60.0
+    """The time limit of the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The agent ends the run."""
+
+    outcome: str = Outcome.SUCCESS
+    """One of `actors.run.ending.Outcome`, or an outcome of the agent's own."""
+    why: str = ""
+    """One line for people."""
+
+
+Wish = Call | Ask | UseTool | End
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a call says to the model."""
+
+    user: str
+    """The user's part."""
+    system: str = ""
+    """The system's part."""
+    schema: Mapping[str, Any] | None = None
+    """A JSON Schema for the reply."""
+
+
+D = TypeVar("D")
+
+
+@dataclass(frozen=True)
+class AgentState(Generic[D]):
+    """The state of a run of such an agent."""
+
+    run: RunState[AgentCallRequested]
+    """What every run has."""
+    start: AgentStarted
+    """The run's first event: the task and the settings."""
+    data: D
+    """The agent's own part."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """How many calls, of the model or of tools, each step has made."""
+
+
+class Agent(Protocol[D]):
+    """A small agent: total, pure functions. The same state gives the same wishes, and the same prompt."""
+
+    def start(self, task: str) -> D:
+        """Return the data of a run that begins."""
+        ...
+
+    def apply(self, data: D, step: str, event: AgentEvent) -> D:
+        """Return the data after an event; most events change nothing. Never fails, whatever a reply says.
+
+        `step` is what the event is about: a call, a question or a tool of that step; empty for the rest.
+        """
+        ...
+
+    def decide(self, state: AgentState[D]) -> Sequence[Wish]:
+        """Return what is wanted now, the most urgent first. What is under way may be wanted still: nothing follows."""
+        ...
+
+    def prompt(self, state: AgentState[D], step: str) -> Prompt:
+        """Return what the model is asked about a step."""
+        ...

@@ -1,0 +1,206 @@
+"""The slices of the common run one by one: calls and their books, waits, questions, the inbox, and parking."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from actors.run import calls, inbox, parking, questions, waits
+from actors.run.accept import accept_control
+from actors.run.agent import AgentCallReissued, AgentCallRequested, CallAnswered
+from actors.run.calls import BACKOFF_TOTAL_MAX, TRIES_MAX, CallFailed
+from actors.run.ending import RunFinished
+from actors.run.evolve import evolve_run, timed
+from actors.run.ids import backoff_id, call_of, expiry_id, node_of, step_of, try_id
+from actors.run.messages import Faulted, Generated
+from actors.run.parking import REASONS_MAX, RunParked, RunResumed
+from actors.run.questions import ClarificationAnswered, ClarificationRequested, ClarificationWithdrawn, Status
+from actors.run.state import RunState
+from actors.run.waits import WaitEnded, WaitRequested
+from runtime.core.ledger import Ledger, Limits
+from runtime.core.messages import Mailed, Overdrawn, Parking, Resumed, Woken
+from runtime.models.port import Fault, FaultKind, Reply
+
+BEGUN = RunState(run_id="r", ledger=Ledger(Limits(calls=1_000)))
+
+
+def asked(number, try_number=1):
+    return AgentCallRequested(node=f"step/v{number}", prompt_hash="", tokens_max=7, try_number=try_number)
+
+
+def failed(request_id, kind=FaultKind.CUT, at=0.0, **fault):
+    fault = Fault(kind=kind, message="fault", **fault)
+    return CallFailed(request_id=request_id, at=at, elapsed=1.0, fault=fault)
+
+
+def after(*events, run=BEGUN):
+    for event in events:
+        run = evolve_run(run, event)
+    return run
+
+
+@given(
+    some.lists(
+        some.tuples(some.sampled_from(("ask", "answer", "cut", "refuse", "withdraw", "reissue")), some.integers(0, 9))
+    )
+)
+def test_what_is_charged_follows_from_what_became_of_each_call(story):
+    """Reserved while open; as used when answered; all of it when cut or withdrawn; nothing when certainly refused."""
+    run, charged, count = BEGUN, {}, 0
+    for action, choice in story:
+        names = list(run.calls.open)
+        name = names[choice % len(names)] if names else ""
+        match action:
+            case "ask":
+                count += 1
+                run = after(asked(count), run=run)
+                charged[f"step/v{count}"] = 1
+            case "answer" if name:
+                run = after(CallAnswered(request_id=name, at=0.0, elapsed=1.0, content="", calls=2), run=run)
+                charged[name] = 2
+            case "cut" | "refuse" if name:
+                kind = FaultKind.CUT if action == "cut" else FaultKind.RATE_LIMITED
+                run = after(failed(name, kind), run=run)
+                charged[name] = action == "cut"
+            case "withdraw" if name:
+                left, ledger = calls.withdrawn(run.calls, run.ledger, {node_of(name)})
+                run = RunState(run_id="r", ledger=ledger, calls=left)
+            case "reissue" if name:
+                request = run.calls.open[name].request
+                again = asked(request.node.removeprefix("step/v"), request.try_number + 1)
+                run = after(AgentCallReissued(replaces=name, again=again), run=run)
+                charged[again.request_id] = 1
+        assert run.ledger.committed.calls == sum(charged.values())
+        assert run.ledger.reserved.keys() == run.calls.open.keys()
+
+
+def test_the_pause_doubles_and_a_call_is_given_up_after_so_many_tries():
+    run, pauses = after(asked(1)), []
+    while True:
+        [name] = run.calls.open
+        run = after(failed(name), run=run)
+        event = calls.after_fault(run.calls, parked=False)
+        if isinstance(event, RunFinished):
+            break
+        pauses.append(event.until)
+        run = after(event, WaitEnded(request_id=event.request_id, at=event.until), run=run)
+        [tries] = run.calls.tries.values()
+        assert tries.phase == "rested"
+        run = after(asked(1, tries.request.try_number + 1), run=run)
+    assert len(pauses) == TRIES_MAX - 1
+    assert all(0.5 <= pause / 2**place <= 1.5 for place, pause in enumerate(pauses))
+    assert (event.outcome, event.cause) == ("failed", "provider")
+    assert calls.given_up(run.calls).kind is FaultKind.CUT
+
+
+def test_a_server_that_asks_for_too_long_a_pause_is_given_up_at_once():
+    run = after(asked(1), failed("step/v1", retry_after=BACKOFF_TOTAL_MAX + 1))
+    assert isinstance(calls.after_fault(run.calls, parked=False), RunFinished)
+
+
+def test_a_fault_while_parking_counts_no_try_and_waits_for_the_next_driver():
+    run = after(asked(1), RunParked(at=1.0), failed("step/v1", FaultKind.REFUSED_CONNECTION))
+    assert run.calls.tries["step/v1"].count == 0
+    assert calls.after_fault(run.calls, parked=True) is None
+
+
+def test_a_reply_is_taken_once_and_a_late_one_is_settled():
+    run = after(asked(1))
+    message = Generated("step/v1", 1.0, 1.0, Reply("half a \ud800 pair", None, "toy"))
+    received = calls.accept_reply(run.calls, run.ledger, message, None)
+    assert (received.request.request_id, received.fields["content"]) == ("step/v1", "half a ? pair")
+    assert received.fields["tokens"] == 7, "without a report all that was reserved is charged"
+    done = after(CallAnswered(**received.fields), run=run)
+    assert calls.accept_reply(done.calls, done.ledger, message, None) is None
+    gone = after(RunFinished(outcome="cancelled", why=""), run=run)
+    assert calls.accept_reply(gone.calls, gone.ledger, message, None).kind == "settled"
+    refused = Faulted("step/v1", 1.0, 1.0, Fault(kind=FaultKind.AUTH, message=""))
+    assert calls.accept_fault(gone.calls, gone.ledger, refused).used.calls == 0
+
+
+@pytest.mark.parametrize("number", [1, 2, 13])
+def test_names_can_be_read_back(number):
+    request_id = try_id("step/v1", number)
+    assert (call_of(request_id), node_of(request_id), step_of(request_id)) == ("step/v1", "step/v1", "step")
+    wait = WaitRequested(request_id=backoff_id(request_id), until=1.0, why="", node="step/v1")
+    assert wait.call == "step/v1"
+
+
+def test_the_clock_waits_for_the_deadline_once_and_then_the_run_ends():
+    wait = waits.keep_deadline({}, 9.0, 1.0)
+    assert waits.keep_deadline({wait.request_id: wait}, 9.0, 8.0) is None
+    assert waits.keep_deadline({wait.request_id: wait}, 9.0, 9.0).outcome == "budget_exhausted"
+    assert waits.work_of({wait.request_id: wait})["deadline"].keeps_no_process
+    assert waits.woken({}, Woken("deadline", 9.0)) is None
+
+
+def test_the_time_never_goes_back_and_work_counts_only_while_somebody_drives():
+    run = timed(BEGUN, RunResumed(at=50.0, epoch=2), working=True)
+    assert (run.now, run.ledger.active) == (50.0, 0.0)
+    run = timed(run, RunParked(at=60.0), working=True)
+    run = timed(run, RunParked(at=20.0), working=True)
+    assert (run.now, run.wall, run.ledger.active) == (60.0, 20.0, 10.0)
+
+
+def question(name="q1", **fields):
+    return ClarificationRequested(question_id=name, node="step/v1", text="Which?", why="", blocks=(), **fields)
+
+
+def test_a_question_expires_when_its_time_is_over_and_its_wait_goes_with_it():
+    run = after(question())
+    wait = questions.expire(run.questions, run.waits, 0.0, 60.0)
+    assert (wait.request_id, wait.until) == (expiry_id("q1"), 60.0)
+    run = after(wait, run=run)
+    assert questions.expire(run.questions, run.waits, 59.0, 60.0) is None
+    run = after(questions.expire(run.questions, run.waits, 60.0, 60.0), run=run)
+    assert (run.questions["q1"].status, run.waits, run.open_questions) == (Status.EXPIRED, {}, {})
+
+
+def test_a_late_answer_is_known_and_a_review_that_is_gone_takes_none():
+    gone = after(question(), ClarificationWithdrawn(question_id="q1"))
+    assert inbox.fitting_answer(gone.questions, "q1", " blue ") == "blue"
+    known = after(ClarificationAnswered(question_id="q1", at=1.0, answer="blue"), run=gone)
+    assert [clarified.answer for clarified in known.clarifications] == ["blue"]
+    review = after(question(review=True), ClarificationWithdrawn(question_id="q1"))
+    with pytest.raises(Exception, match="closed"):
+        inbox.fitting_answer(review.questions, "q1", "blue")
+
+
+@pytest.mark.parametrize("body", ["", "[]", "[" * 100_000, '{"kind": "odd"}', '{"kind": "answer", "question": []}'])
+def test_a_message_that_nobody_understands_is_refused_as_a_fact(body):
+    event = accept_control(BEGUN, Mailed(1, "key \ud800", body, 1.0))
+    assert (event.kind, event.key) == ("mail_refused", "key ?")
+
+
+def test_a_finished_run_takes_no_message():
+    done = after(RunFinished(outcome="success", why=""))
+    body = json.dumps({"kind": "note", "text": "hello"})
+    for message in (
+        Mailed(1, "k", body, 1.0),
+        Parking(1.0),
+        Resumed(2, 1.0),
+        Overdrawn(1.0, None, ""),
+        Woken("w", 1.0),
+    ):
+        assert accept_control(done, message) is None
+
+
+def test_each_reason_why_no_host_can_drive_a_run_is_recorded_once_and_not_for_ever():
+    run = BEGUN
+    for number in range(2 * REASONS_MAX):
+        for _ in range(2):
+            event = parking.accept_parking(run, Parking(1.0, handover=True, why=f"reason {number}"))
+            run = run if event is None else after(event, run=run)
+    assert run.parked_reasons == tuple(f"reason {number}" for number in range(REASONS_MAX))
+    assert after(RunResumed(at=2.0, epoch=2), run=run).parked_reason == ""
+
+
+def test_a_day_without_budget_is_waited_for_once_and_a_new_driver_asks_anew():
+    wait = parking.accept_overdrawn(BEGUN, Overdrawn(1.0, 99.0, "used up"))
+    run = after(wait)
+    assert run.saving
+    assert parking.accept_overdrawn(run, Overdrawn(1.0, 99.0, "used up")) is None
+    assert not after(RunResumed(at=2.0, epoch=2), run=run).saving
+    assert parking.accept_overdrawn(run, Overdrawn(1.0, None, "used up")).cause == "home_budget"
+    assert parking.accept_overdrawn(run, Overdrawn(1.0, 99.0, "never", never=True)).kind == "run_parked"
