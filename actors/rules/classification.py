@@ -18,7 +18,8 @@ SIGNAL_LENGTH_MAX = 60
 
 _VERB = re.compile(
     r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|can|could|should|shall|will|would|must|may|might|gets?|got|"
-    r"goes|went|shows?|makes?|takes?|needs?|wants?|keeps?|stays?|runs?|comes?|ends?|i|we|you|they|it|not|n't)\b"
+    r"goes|went|shows?|makes?|takes?|needs?|wants?|keeps?|stays?|runs?|comes?|ends?|i|we|you|they|it|not|n't|"
+    r"after|although|while|since|until|before|because|again)\b"
 )
 _ERROR_NAME = re.compile(r"[A-Za-z0-9](?:Error|Exception)$")
 

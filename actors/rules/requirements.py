@@ -201,7 +201,7 @@ class _Reader:
     def _is_title(self, sentence: str) -> bool:
         """Return whether a sentence only repeats the title and states no number or constraint."""
         plain = sentence.strip(" *=_:").rstrip(".")
-        if not self.title or not (plain == self.title or plain.startswith(self.title)):
+        if plain != self.title:
             return False
         small = lower(plain[:CLAUSE_LENGTH_MAX])
         return not self.patterns.single["number"].search(small) and self.patterns.kind_of(plain) in (

@@ -10,14 +10,17 @@ from pydantic import Field
 from actors.files.config_model import Config
 from actors.rules.requirements import RequirementPatterns
 from actors.rules.subject import SubjectTable
+from actors.values.requirements import RequirementKind
 
 KINDS = ("bug_fix", "feature", "refactoring", "performance")
 """The kinds of problem."""
-LISTS = ("constraints", "moves", "suspects", "targets")
+LISTS = ("constraints", "goals", "moves", "suspects", "targets")
 """The lists that a step may be repeated for (`for_each`); `actors.rules.slots` fills them."""
 FILLED_SLOTS = frozenset(("area", "language", "location", "title"))
 """Slots that always have a value."""
-OPTIONAL_SLOTS = frozenset(("apis", "benchmarks", "constraints", "error", "files", "place", "steps", "tests", "wishes"))
+OPTIONAL_SLOTS = frozenset(
+    ("apis", "benchmarks", "cause", "constraints", "error", "files", "place", "steps", "tests", "wishes")
+)
 """Slots that are empty if the text has no such facts."""
 SLOT = re.compile(r"\{([a-z]+)\}")
 RESERVED = frozenset({"escalate", "continue", "never"})
@@ -195,6 +198,20 @@ class Phrases(Config):
     """The rationale of an analysis."""
     questions: tuple[str, ...] = Field(min_length=1)
     """The questions about a text that is too short, in their order."""
+    doubt_questions: dict[str, str]
+    """The question for each doubt that is asked about: `language` and `subject`."""
+    kind_question: str
+    """The question for the kind of problem."""
+    kind_answers: dict[str, str]
+    """The answers to choose from, by kind; `none` for another."""
+    doubts: dict[str, str]
+    """Why the author does not understand a problem: `language`, `subject`, `other`, `thin` and `kind`."""
+    basis: dict[str, str]
+    """What stands above a plan: `words`, `told`, `analysis` or `changed`, then `cause`, `template` and `more`."""
+    takes_up: dict[str, str]
+    """How a step says which requirements it takes up, by their kind; `{items}` are the requirements."""
+    others: str
+    """What ends a list that is not shown in full; `{count}` is the number of the others."""
     nameless: str
     """The title of a problem without one."""
     nowhere: str
@@ -255,6 +272,8 @@ class TemplateStep(Config):
     """The cue that the text must contain; null is no condition."""
     for_each: str | None = None
     """The list for whose items the step is repeated; null is no repetition."""
+    takes_up: RequirementKind | None = None
+    """The kind of requirements that the step names and satisfies; those of a list are satisfied by its repetitions."""
     in_order: bool = False
     """Whether each repetition depends on the one before."""
     optional: bool = False
