@@ -92,9 +92,7 @@ def _unknown_requirements(plan: Plan) -> Iterator[Finding]:
         if not known.issuperset(step.satisfies):
             unknown = quoted_list(sorted(step.satisfies - known))
             text = f"step {printable(step.step_id)}: satisfies names no requirement of this plan: {unknown}."
-            yield Finding(
-                code=Code.UNKNOWN_REQUIREMENT, where=step.step_id, message=text, severity="warning"
-            )
+            yield Finding(code=Code.UNKNOWN_REQUIREMENT, where=step.step_id, message=text, severity="warning")
 
 
 def _check_steps(plan: Plan, settings: Settings) -> Iterator[Finding]:

@@ -1,9 +1,9 @@
 """`recon_valid`: every item extracted from the problem's text occurs in it literally.
 
 White space is folded before the comparison. An item must occur in the specification or in another text of the user.
-Files, APIs and tests are names, and a requirement has a quote, so such an item that does not occur is invented. As long as
-anything in the artifact is real, an invented item is a warning, and `normalised` removes it for the steps that build on
-the artifact; an artifact all of whose items are invented is rejected. The items of the other lists may be summaries.
+Files, APIs and tests are names, and a requirement has a quote, so such an item that does not occur is invented. As long
+as anything in the artifact is real, an invented item is a warning, and `normalised` removes it for the steps that build
+on the artifact; an artifact all of whose items are invented is rejected. Items of the other lists may be summaries.
 """
 
 import re

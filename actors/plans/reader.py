@@ -12,8 +12,8 @@ from actors.plans.plan import PLAN_ID_DEFAULT, Invariant, Plan, Step
 from actors.values.findings import Code, Finding
 from actors.values.requirements import Requirement, requirements_in
 
-# The types of fields: `tokens` is a list of strings, `nullable_text` a string or null. A `remark` is a string and `marks`
-# are a list of strings that no guard depends on: of another type they are ignored with a warning.
+# The types of fields: `tokens` is a list of strings, `nullable_text` a string or null. A `remark` is a string and
+# `marks` are a list of strings that no guard depends on: of another type they are ignored with a warning.
 _PLAN_FIELDS = {
     "plan_id": "text",
     "goal": "nullable_text",

@@ -1,7 +1,7 @@
 """Classifies a problem's text by weighted signals: its kind, its severity, and whether it is too short to plan."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from actors.rules.facts import Facts, content_words
@@ -21,6 +21,7 @@ _VERB = re.compile(
     r"goes|went|shows?|makes?|takes?|needs?|wants?|keeps?|stays?|runs?|comes?|ends?|i|we|you|they|it|not|n't|"
     r"after|although|while|since|until|before|because|again)\b"
 )
+_CODE = re.compile(r"[`/\\_(){}<>=]")
 _ERROR_NAME = re.compile(r"[A-Za-z0-9](?:Error|Exception)$")
 
 
@@ -77,7 +78,7 @@ def classify(text: Text, facts: Facts, rules: Rules) -> Classification:
             hits.append(_Hit(-table.opening_weight, 0, opening[kind]))
         hits = sorted(hit for hit in hits if hit.minus_score < 0)
         scores[kind] = -sum(hit.minus_score for hit in hits)
-        signals[kind] = text.quotes((hit.quote for hit in hits), limit=SIGNALS_MAX)
+        signals[kind] = text.quotes(_widest(hit.quote for hit in hits), limit=SIGNALS_MAX)
     if max(scores.values()) < table.certainty.least and _names_a_thing(facts.title, lowered):
         for kind, weight in table.noun_phrase.items():
             scores[kind] += weight
@@ -129,6 +130,12 @@ def _patterns(prose: str, lowered: str, title: str, kind: str, rules: Rules) -> 
             yield _Hit(-weight * factor, match.start(), shorten(prose[match.start() : match.end()], SIGNAL_LENGTH_MAX))
 
 
+def _widest(quotes: Iterable[str]) -> list[str]:
+    """Return the quotes without those that another one contains."""
+    found = list(dict.fromkeys(quotes))
+    return [quote for quote in found if not any(quote != other and quote in other for other in found)]
+
+
 def _structure(facts: Facts, kind: str, rules: Rules) -> Iterator[_Hit]:
     """Yield what the shape of the text says about a kind."""
     weights = rules.signals.structure.get(kind, {})
@@ -152,7 +159,8 @@ def _opening(title: str, rules: Rules) -> dict[str, str]:
 
 def _names_a_thing(title: str, lowered: str) -> bool:
     """Return whether the text is a title alone, and the title has no verb that can be recognised as one."""
-    return bool(title) and len(lowered) <= len(title) + 2 and not _VERB.search(lower(title))
+    alone = len(lowered) <= len(title) + 2 and title.count(" ") >= 1
+    return alone and not _VERB.search(lower(title)) and not _CODE.search(title)
 
 
 def _others(kind: str) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from actors.guards.fields import folded
@@ -17,6 +18,8 @@ from actors.rules.understanding import SYMPTOM_SCORE, Answers, Understanding, un
 from actors.values.open_questions import NOT_UNDERSTOOD
 from actors.values.requirements import Requirement, requirements_in
 
+READ_LENGTH_MAX = 200_000
+"""Characters of each part of a problem's text that are read: as many as a language model is shown."""
 R_MAX = 100
 """The default limit of a plan's retry budget (`r_max` in docs/reference/workflow.md)."""
 
@@ -38,6 +41,8 @@ class ParsedRequest:
     """What to make of the text: a kind, a question, or a doubt that no question is left for."""
     stated: Stated
     """What the text demands, and the cause that it states."""
+    cut: bool
+    """Whether the text is longer than what was read of it."""
     language: str
     """The programming language."""
     dependencies: Mapping[str, Any]
@@ -94,11 +99,12 @@ def parse_request(material: Mapping[str, Any], rules: Rules) -> ParsedRequest:
         stated=stated_in(
             reading.text,
             told,
-            reading.facts.steps,
+            (*reading.facts.steps, *(trace.text for trace in reading.facts.traces)),
             reading.facts.title,
-            feature=understanding.kind == "feature",
+            kind=understanding.kind,
             patterns=rules.requirements,
         ),
+        cut=len(str(material.get("specification", ""))) > READ_LENGTH_MAX,
         language=reading.language,
         dependencies=dependencies if isinstance(dependencies, Mapping) else {},
         retries=len(_list(material.get("retry"))),
@@ -122,12 +128,14 @@ class _Reading:
     language: str
 
 
+@lru_cache(maxsize=4)  # The steps of a run read the same text.
 def _read(parts: tuple[str, ...], rules: Rules) -> _Reading:
     """Return the reading of a text.
 
     Where the specification is in another language and the user has said something in English, only that is classified:
     the names of files and the like are found in all of it.
     """
+    parts = tuple(part[:READ_LENGTH_MAX] for part in parts)
     names = rules.signals.headings
     sections = (*names.generic, *names.reproduction, *names.constraints, *names.ignored, *rules.requirements.sections)
     text = Text(parts, frozenset(sections), frozenset(names.ignored))
@@ -149,9 +157,7 @@ def facts_of(request: ParsedRequest) -> Facts:
     After an answer, a list that is empty in the recon is taken from the request's own facts too: the recon may be older
     than the answer.
     """
-    recon = {
-        name: value for name, value in request.dependency("recon").items() if value or not request.answers.asked
-    }
+    recon = {name: value for name, value in request.dependency("recon").items() if value or not request.answers.asked}
     own = request.facts
     return replace(
         own,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from actors.rules.parsed_request import ParsedRequest, facts_of, kind_of, requirements_of
+from actors.rules.parsed_request import READ_LENGTH_MAX, ParsedRequest, facts_of, kind_of, requirements_of
 from actors.rules.slots import LIMITS, Item, fill, first, in_full, item_slots, lists_of, numbered, slots_of
 from actors.rules.strategy import ranked
 from actors.rules.tables import RESERVED, Rules, Template, TemplateStep
@@ -90,7 +90,9 @@ def plan_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
 def _basis(request: ParsedRequest, rules: Rules) -> str:
     """Return what stands above the plan: what the text was taken for, and that the plan is a template."""
     kind = kind_of(request, rules)
-    return basis(request.understanding, request.classification, rules, kind, request.stated)
+    text = basis(request.understanding, request.classification, rules, kind, request.stated)
+    cut = rules.phrases.basis["cut"].replace("{count}", f"{READ_LENGTH_MAX:,}")
+    return f"{text} {cut}" if request.cut else text
 
 
 def template_plan(template: Template, request: ParsedRequest, rules: Rules) -> dict[str, Any]:

@@ -18,13 +18,14 @@ REQUIREMENTS_MAX = 200
 CLAUSE_LENGTH_MAX = 400  # patterns are tried on at most so many characters at once
 SENTENCES_READ_MAX = 4000  # different sentences that are compared with the patterns: the reading stays below a second
 WISHES_WITHIN = 14  # in a feature request of at most so many sentences, a plain statement is a wish too
-ITEM_WORDS_MIN = 1
+TRACE_START = 60  # characters by which a sentence is recognised as a part of a stack trace
 END = " .;,"
 
 _LINK_ONLY = re.compile(r"(?:\[[^\]]*\]\([^)]*\)|<?https?://\S+>?)[.,;]?$")
 _BOX = re.compile(r"\[[ xX]\] +")
 _CLAUSES = re.compile(r"(?<=[a-z0-9)\"'`]); +|, (?=(?:and|but) )")
-_LABEL = re.compile(r"[\w ]{1,40}: +")
+_LINKING = re.compile(r"^(?:and|but|so|also) ")
+_MODAL = re.compile(r"\b(?:should|must|shall|ought|has to|have to|target|goal|aim|want|wants|please)\b")
 
 
 class RequirementPatterns(Config):
@@ -34,6 +35,10 @@ class RequirementPatterns(Config):
     """The kinds in the order in which they are tried."""
     patterns: dict[RequirementKind, tuple[str, ...]]
     """The regular expressions of each kind."""
+    weak: dict[RequirementKind, tuple[str, ...]]
+    """Further expressions, which demand nothing in the report of a failure."""
+    reported: str
+    """What shows that a number was measured."""
     sections: dict[str, RequirementKind]
     """The sections all of whose sentences are requirements, and the kind that they have by themselves."""
     context: str
@@ -53,19 +58,33 @@ class RequirementPatterns(Config):
         return {kind: re.compile("|".join(f"(?:{one})" for one in self.patterns[kind])) for kind in self.order}
 
     @cached_property
+    def compiled_weak(self) -> Mapping[RequirementKind, re.Pattern[str]]:
+        """One expression for each kind that has weak ones, in the order in which they are tried."""
+        kinds = (kind for kind in self.order if kind in self.weak)
+        return {kind: re.compile("|".join(f"(?:{one})" for one in self.weak[kind])) for kind in kinds}
+
+    @cached_property
     def single(self) -> Mapping[str, re.Pattern[str]]:
         """The expressions that are no lists."""
-        return {name: re.compile(getattr(self, name)) for name in ("context", "number", "demanded")}
+        return {name: re.compile(getattr(self, name)) for name in ("context", "number", "demanded", "reported")}
 
     @cached_property
     def cause_patterns(self) -> tuple[re.Pattern[str], ...]:
         """The expressions for causes."""
         return tuple(re.compile(one) for one in self.causes)
 
-    def kind_of(self, clause: str) -> RequirementKind | None:
-        """Return the kind that a clause's own words name, or None."""
+    def kind_of(self, clause: str, *, failure: bool = False) -> RequirementKind | None:
+        """Return the kind that a clause's own words name, or None; `failure`: whether the text reports a failure."""
         small = lower(clause[:CLAUSE_LENGTH_MAX])
-        return next((kind for kind, pattern in self.compiled.items() if pattern.search(small)), None)
+        found = next((kind for kind, pattern in self.compiled.items() if pattern.search(small)), None)
+        if found is RequirementKind.GOAL and self.single["reported"].search(small):
+            demanded = _MODAL.search(small)
+            return RequirementKind.GOAL if demanded else RequirementKind.SCOPE
+        if found is None and not failure:
+            found = next((kind for kind, pattern in self.compiled_weak.items() if pattern.search(small)), None)
+            if found is not None and self.single["reported"].search(small):
+                return RequirementKind.SCOPE
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +100,15 @@ class Stated:
 
 
 def stated_in(
-    text: Text, told: Iterable[str], steps: Iterable[str], title: str, *, feature: bool, patterns: RequirementPatterns
+    text: Text, told: Iterable[str], known: Iterable[str], title: str, *, kind: str, patterns: RequirementPatterns
 ) -> Stated:
     """Return what the text demands.
 
-    `told` are the requirements that the user has added since, `steps` the steps to reproduce, `title` the text's title;
-    `feature` says that something new is asked for, so that plain statements are wishes.
+    `told` are the requirements that the user has added since, `known` the stack traces and the steps to reproduce,
+    `title` the text's title; `kind` is the kind of problem: in a feature request plain statements are wishes, in a bug
+    report they demand nothing.
     """
-    reader = _Reader(text, frozenset(steps), title, feature, patterns)
+    reader = _Reader(text, frozenset(map(folded, known)), title, kind, patterns)
     found: dict[str, Requirement] = {}
     own = (_requirement(patterns.kind_of(one) or RequirementKind.GOAL, folded(one), "user") for one in told)
     for requirement in (*own, *reader.requirements()):
@@ -100,7 +120,8 @@ def stated_in(
 
 
 def _requirement(kind: RequirementKind, quote: str, source: str) -> Requirement:
-    return Requirement(requirement_id(quote), str(kind), quote.rstrip(END) or quote, quote, source)
+    text = _LINKING.sub("", quote).rstrip(END) or quote
+    return Requirement(requirement_id(quote), str(kind), text, quote, source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +129,9 @@ class _Reader:
     """Reads one text, passage by passage."""
 
     text: Text
-    steps: frozenset[str]
+    known: frozenset[str]
     title: str
-    feature: bool
+    kind: str
     patterns: RequirementPatterns
 
     def requirements(self) -> Iterator[Requirement]:
@@ -147,7 +168,7 @@ class _Reader:
 
     def _few_sentences(self) -> bool:
         """Return whether the text is short enough for its plain statements to be wishes."""
-        return self.feature and sum(1 for _ in self._pieces(WISHES_WITHIN + 1)) <= WISHES_WITHIN
+        return self.kind == "feature" and sum(1 for _ in self._pieces(WISHES_WITHIN + 1)) <= WISHES_WITHIN
 
     def _of_passage(self, passage: Passage, plain: bool) -> Iterator[tuple[RequirementKind, str]]:
         whole = passage.text
@@ -160,18 +181,17 @@ class _Reader:
             return
         by_section = self.patterns.sections.get(passage.section)
         for sentence in _cut(sentences(whole)):
-            if sentence not in self.steps and not self._is_title(sentence):
+            if not any(sentence[:TRACE_START] in fact for fact in self.known) and not self._is_title(sentence):
                 yield from self._of_sentence(sentence, by_section, plain)
 
     def _of_item(self, whole: str, section: str) -> Iterator[tuple[RequirementKind, str]]:
         """Yield what a list item states: all of it, in pieces where it is long."""
         default = self.patterns.sections.get(section, RequirementKind.GOAL)
-        if whole in self.steps or shorten(whole, len(whole)) in self.steps:
+        if whole in self.known:
             default = RequirementKind.SCOPE
         for piece in _cut([whole] if len(whole) <= CLAUSE_LENGTH_MAX else sentences(whole)):
-            kind = self.patterns.kind_of(piece)
-            reported = whole in self.steps or default is RequirementKind.SCOPE
-            yield (default if reported or kind is None else kind), piece
+            kind = self._named(piece)
+            yield (default if default is RequirementKind.SCOPE or kind is None else kind), piece
 
     def _of_sentence(
         self, sentence: str, by_section: RequirementKind | None, plain: bool
@@ -188,11 +208,13 @@ class _Reader:
     def _kind(self, clause: str, plain: bool) -> RequirementKind | None:
         """Return what a clause of prose states, or None for one that states no requirement."""
         small = lower(clause[:CLAUSE_LENGTH_MAX])
-        named, single = self.patterns.kind_of(clause), self.patterns.single
+        named, single = self._named(clause), self.patterns.single
         if named is not None:
             return named
         if single["number"].search(small):
-            asked_for = self.feature or single["demanded"].search(small)
+            asked_for = self.kind == "feature" or single["demanded"].search(small) is not None
+            if single["reported"].search(small):
+                asked_for = False
             return RequirementKind.GOAL if asked_for else RequirementKind.SCOPE
         if plain and not single["context"].search(small):
             return RequirementKind.GOAL
@@ -204,10 +226,13 @@ class _Reader:
         if plain != self.title:
             return False
         small = lower(plain[:CLAUSE_LENGTH_MAX])
-        return not self.patterns.single["number"].search(small) and self.patterns.kind_of(plain) in (
+        return not self.patterns.single["number"].search(small) and self._named(plain) in (
             None,
             RequirementKind.GOAL,
         )
+
+    def _named(self, clause: str) -> RequirementKind | None:
+        return self.patterns.kind_of(clause, failure=self.kind == "bug_fix")
 
     def _source(self, quote: str) -> str | None:
         """Return who stated a quote, or None where it does not stand in the text."""

@@ -77,9 +77,9 @@ def lists_of(
 ) -> dict[str, tuple[Item, ...]]:
     """Return the lists that a step may be repeated for; only `constraints` and `goals` may be empty.
 
-    `more` is added to the limits of their lengths, which are at least 1. Requirements are never left out: where there are
-    more than the limit, several share an item. What a feature is to do is a list of its own; a refactoring makes a move
-    of it, and any other kind checks it like a constraint.
+    `more` is added to the limits of their lengths, which are at least 1. Requirements are never left out: where there
+    are more than the limit, several share an item. What a feature is to do is a list of its own; a refactoring makes a
+    move of it, and any other kind checks it like a constraint.
     """
     requirements = requirements_of(request)
     goals = [one for one in requirements if one.kind == RequirementKind.GOAL]
@@ -92,7 +92,10 @@ def lists_of(
         "suspects": (*_places(facts, rules), *_unplaced(facts, rules)) or targets,
         "targets": targets,
     }
-    lists = {name: tuple(Item(_short(text, ITEM_LENGTH_MAX)) for text in items[: limits[name]]) for name, items in cut.items()}
+    lists = {
+        name: tuple(Item(_short(text, ITEM_LENGTH_MAX)) for text in items[: limits[name]])
+        for name, items in cut.items()
+    }
     others = tuple(Item(text) for text in _uncovered(facts.constraints, requirements))
     lists["constraints"] = (*_shared(checked, limits["constraints"]), *others[: limits["constraints"]])
     lists["goals"] = _shared(goals, limits["goals"])

@@ -1,7 +1,7 @@
 """Whether a text is about software, and in which natural language it is written.
 
-Both are decided by counting words: `configs/templates/subject.yaml` holds the lists. A word counts once, so repeating it
-changes nothing.
+Both are decided by counting words: `configs/templates/subject.yaml` holds the lists. A word counts once, so repeating
+it changes nothing.
 """
 
 from collections.abc import Mapping
@@ -106,8 +106,8 @@ class Subject:
 def subject_of(prose: str, *, anchored: bool, symptom: bool, table: SubjectTable) -> Subject:
     """Return what a text is about.
 
-    `anchored` says that it names a file, an interface, a test or a stack trace, `symptom` that it shows a clear sign of a
-    kind of work.
+    `anchored` says that it names a file, an interface, a test or a stack trace, `symptom` that it shows a clear sign of
+    a kind of work.
     """
     small = prose.lower()
     found = list(dict.fromkeys(words_of(prose)))

@@ -312,3 +312,7 @@ class Rules(Config):
     """`strategies.yaml`, by strategy id."""
     templates: dict[str, Template]
     """The plan templates, by kind."""
+
+    def __hash__(self) -> int:
+        """Return the hash of the identity: rules are large, and built once for a model."""
+        return id(self)

@@ -81,6 +81,11 @@ class Text:
         return tuple(line for line in self.lines if line.text and not line.text.isspace())
 
     @cached_property
+    def distinct(self) -> Sequence[Line]:
+        """The lines that are not blank, each different one once: a repeated line names nothing new."""
+        return tuple({(line.text, line.code): line for line in self.written}.values())
+
+    @cached_property
     def fences(self) -> Sequence[str]:
         """The info strings of the code blocks, in lower case."""
         matches = (_FENCE.match(line.text[:LINE_LENGTH_MAX]) for line in self.written if line.code)

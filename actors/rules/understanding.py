@@ -90,9 +90,7 @@ def understand(
     return Understanding(kind, told=told)
 
 
-def basis(
-    understanding: Understanding, classification: Classification, rules: Rules, kind: str, stated: Stated
-) -> str:
+def basis(understanding: Understanding, classification: Classification, rules: Rules, kind: str, stated: Stated) -> str:
     """Return what stands above a plan of this kind: what the text was taken for, how surely, and on which words."""
     phrases = rules.phrases
     signals = _quoted(classification.signals[kind][:SIGNALS_SHOWN])

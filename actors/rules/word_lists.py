@@ -10,7 +10,7 @@ _WORD = re.compile(r"[^\W_][\w'+#.-]*[\w+#]|[^\W_]")
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text in lower case, in any script; "node.js", "c++" and "don't" are single words."""
-    return _WORD.findall(lower(text).replace("’", "'"))
+    return _WORD.findall(lower(text).replace("\u2019", "'"))
 
 
 class WordList:

@@ -202,7 +202,7 @@ def test_names_that_are_not_in_the_text_were_invented(key):
 
 def test_a_recon_in_which_nothing_is_real_is_rejected():
     """Each invented name is an error; a summary that is not in the text stays a warning."""
-    nothing = dict.fromkeys(shapes.RECON_LISTS, [])
+    nothing = {key: [] for key in shapes.RECON_LISTS}
     verdict = judge("recon", {**nothing, "mentioned_files": ["src/lexer.py"], "constraints_mentioned": ["be kind"]})
     assert not verdict.passed
     assert findings_of(verdict) == [
@@ -212,7 +212,11 @@ def test_a_recon_in_which_nothing_is_real_is_rejected():
 
 
 def test_later_steps_see_no_invented_name():
-    value = {**GOOD["recon"], "mentioned_files": ["src/lexer.py", "src/parser.py"], "stack_traces": ["in short, a mess"]}
+    value = {
+        **GOOD["recon"],
+        "mentioned_files": ["src/lexer.py", "src/parser.py"],
+        "stack_traces": ["in short, a mess"],
+    }
     artifact = Artifact(artifact_id="a", step="g", content=json.dumps(value))
     seen = recon.normalised(artifact, judge("recon", value).findings)
     assert seen.value.value == {**value, "mentioned_files": ["src/parser.py"]}

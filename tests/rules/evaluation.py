@@ -31,8 +31,10 @@ class Judged:
     """The statement as the file has it."""
     result: str
     """The kind that was planned, `asks` or `not understood`."""
-    items: tuple[str, ...]
+    items: tuple[str, ...] = ()
     """For each stated item: `taken up`, `listed` or `lost`."""
+    plan: dict | None = None
+    """The plan, where there is one."""
 
 
 def statements(name):
@@ -55,13 +57,13 @@ def judge(statement):
     artifacts = pipeline(text)
     analysis, plan = artifacts["analysis"], artifacts["plan"]
     if analysis.get("open_questions"):
-        return Judged(statement, ASKED, ())
+        return Judged(statement, ASKED)
     if analysis.get("not_understood"):
-        return Judged(statement, REFUSED, ())
+        return Judged(statement, REFUSED)
     verdict = judged("plan", plan, text)["plan_medium"]
     orphans = {finding.where for finding in verdict.findings if finding.code == "plan.orphan_step"}
     items = tuple(_fate(item, plan, orphans) for item in statement.get("items", ()))
-    return Judged(statement, analysis["problem_type"], items)
+    return Judged(statement, analysis["problem_type"], items, plan)
 
 
 def _fate(item, plan, orphans):

@@ -91,13 +91,17 @@ TEXTS = st.one_of(
 )
 
 
+OTHER_KEYS = {"open_questions", "requirements"}
+
+
 @given(TEXTS, st.lists(TEXTS, max_size=2))
 def test_every_quote_stands_in_the_text(text, answers):
     """All recon lists and key signals, for any text; and the guard agrees."""
     said = [{"question": "?", "answer": answer} for answer in answers]
     recon = ask("recon", text, clarifications=said)
     parts = [folded(part) for part in (text, *answers)]
-    quotes = [quote for key, items in recon.items() if key != "open_questions" for quote in items]
+    quotes = [quote for key, items in recon.items() if key not in OTHER_KEYS for quote in items]
+    quotes += [requirement["quote"] for requirement in recon["requirements"]]
     quotes += [
         signal for signals in read(text, clarifications=said).classification.signals.values() for signal in signals
     ]
