@@ -1,10 +1,10 @@
-"""What branches and steps side by side cost in wall-clock time: a slow model server, and searches over the real wire.
+"""Wall-clock time of concurrent branches and steps, with a slow model server and real HTTP calls.
 
     python benchmarks/bench_branches.py [--rounds N] [--latency SECONDS]
 
-The server answers each request after a fixed time, so a perfect search takes one such time per layer, however wide it
-is. Compared are a beam of four with a beam of one at the same depth (goal: at most 1.15 times as long), and two steps
-side by side with the slower of them alone (goal: at most 1.05 times).
+The server answers each request after a fixed time, so an ideal search takes this time once per layer, at any width. A
+beam of four is compared with a beam of one at the same depth (goal: at most 1.15 times as long), and two concurrent
+steps with the slower of them alone (goal: at most 1.05 times).
 
 Prints a table, writes results/branches.json.
 """
@@ -20,10 +20,12 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from common import commit, interleave, machine, ratios, spread, table, today, told, verdict, versions, write
+from common import commit, interleave, machine, ratios, spread, spread_text, table, today, verdict, versions, write
 
-from replan.runs.engine import CODEC, Engine
-from replan.runs.prepare import RunOptions, prepare_run
+from actors.planning.kind import CODEC
+from actors.planning.prepare import RunOptions
+from replan.runs.engine import Engine
+from replan.runs.prepare import prepare_run
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model
 from runtime.core.clock import SystemClock
@@ -37,11 +39,11 @@ BEAM_GOAL, STEPS_GOAL = 1.15, 1.05
 
 def main():
     """Measure, print, write."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--rounds", type=int, default=3, help="rounds (3)")
-    options.add_argument("--latency", type=float, default=1.0, help="seconds of an answer (1.0)")
-    chosen = options.parse_args()
-    with tempfile.TemporaryDirectory() as folder, serve(slow(chosen.latency)) as server:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3, help="rounds (3)")
+    parser.add_argument("--latency", type=float, default=1.0, help="seconds of an answer (1.0)")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, serve(slow(options.latency)) as server:
         alone, both = workflow(folder, "g_analysis"), workflow(folder, "g_analysis", "g_recon")
         cases = {
             "beam:1": lambda: seconds(server, "search", "beam:1", 4),
@@ -49,19 +51,19 @@ def main():
             "analysis": lambda: seconds(server, alone, "depth_first", 1),
             "analysis and recon": lambda: seconds(server, both, "depth_first", 2),
         }
-        before = machine()
-        found = interleave(cases, chosen.rounds)
+        machine_facts = machine()
+        times = interleave(cases, options.rounds)
     results = {
         "commit": commit(),
         "date": today(),
-        "machine": before,
+        "machine": machine_facts,
         "versions": versions(sys.executable, "trio", "openai", "anyio"),
-        "rounds": chosen.rounds,
-        "latency_seconds": chosen.latency,
-        "seconds": {name: spread(values) for name, values in found.items()},
+        "rounds": options.rounds,
+        "latency_seconds": options.latency,
+        "seconds": {name: spread(values) for name, values in times.items()},
         "ratios": {
-            "beam:4 to beam:1": ratios(found["beam:4"], found["beam:1"]),
-            "both steps to the slower": ratios(found["analysis and recon"], found["analysis"]),
+            "beam:4 to beam:1": ratios(times["beam:4"], times["beam:1"]),
+            "both steps to the slower": ratios(times["analysis and recon"], times["analysis"]),
         },
         "goals": {"beam:4 to beam:1": BEAM_GOAL, "both steps to the slower": STEPS_GOAL},
     }
@@ -71,28 +73,30 @@ def main():
 
 def tables(results):
     """Return the results as Markdown."""
-    rows = [(name, told(found), "") for name, found in results["seconds"].items()]
+    rows = [(name, spread_text(values), "") for name, values in results["seconds"].items()]
     goals = results["goals"]
-    rows += [(name, told(found), verdict(found["median"], goals[name])) for name, found in results["ratios"].items()]
+    rows += [
+        (name, spread_text(ratio), verdict(ratio["median"], goals[name])) for name, ratio in results["ratios"].items()
+    ]
     title = f"Seconds with answers after {results['latency_seconds']:g} s, {results['rounds']} rounds:"
     return f"{title}\n\n{table(('', 'median (least to most)', 'goal'), rows)}"
 
 
 def slow(latency):
-    """Return a server's handler: good artifacts, each different, after a fixed time; recon takes four fifths of it."""
+    """Return a handler that answers with different valid artifacts after a fixed time; recon takes 80 % of it."""
 
     def handle(_body, headers, n):
         step = request_parts(headers["x-client-request-id"])["step"]
-        said = dict(GOOD[step])
+        artifact = dict(GOOD[step])
         key = {"g_plan": "plan_id", "g_recon": "reproduction_steps"}.get(step, "rationale")
-        said[key] = [f"way {n}"] if step == "g_recon" else f"variant {n}"
-        return Answer.value(said).slowly(latency * (0.8 if step == "g_recon" else 1.0))
+        artifact[key] = [f"way {n}"] if step == "g_recon" else f"variant {n}"
+        return Answer.value(artifact).slowly(latency * (0.8 if step == "g_recon" else 1.0))
 
     return handle
 
 
 def workflow(folder, *steps):
-    """Write a workflow of steps side by side; return its path."""
+    """Write a workflow of independent steps; return its path."""
     guards = {"g_analysis": "analysis_valid", "g_recon": "recon_valid"}
     pairs = {step: {"generator": "model", "guard": guards[step]} for step in steps}
     path = Path(folder) / f"{len(steps)}.yaml"
@@ -101,18 +105,18 @@ def workflow(folder, *steps):
 
 
 def seconds(server, name, search, calls):
-    """Return how long a run takes, from the first record to the last; refuse one that took other calls."""
+    """Return the seconds of a run; exit if it fails or makes another number of calls than `calls`."""
     environment = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none"}
     clock, known = SystemClock(), registry()
 
-    async def play():
+    async def run():
         async with open_memory(CODEC, clock) as journal:
             engine = Engine(journal, registry=known, clock=clock, environment=environment)
             choice = choose_model("slow", environment, UserConfig())
-            asked = RunOptions(workflow=name, search=search)
-            job = prepare_run(
+            run_options = RunOptions(workflow=name, search=search)
+            request = prepare_run(
                 PROBLEM,
-                asked,
+                run_options,
                 choice,
                 config=UserConfig(),
                 registry=known,
@@ -121,13 +125,13 @@ def seconds(server, name, search, calls):
                 now=clock.now(),
             )
             started = time.perf_counter()
-            result = await engine.begin(job)
+            result = await engine.begin(request)
             return result, time.perf_counter() - started
 
-    result, took = trio.run(play)
+    result, elapsed = trio.run(run)
     if result.outcome != "success" or result.calls != calls:
         sys.exit(f"{name}, {search}: {result.outcome} with {result.calls} calls, {calls} were expected")
-    return took
+    return elapsed
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""How long the plan guards take: chains, random graphs, and a chain in which every step has its own recovery.
+"""Processor time of the plan guards for chains, random graphs, and chains in which every step has a recovery.
 
     python benchmarks/bench_guards.py
 
-Each line is the processor time of the best of several runs of one guard on an artifact whose JSON has been parsed;
-the time to parse is given beside it. The goals are 30 ms for medium at 3,000 steps, 1 s at 20,000, and 100 ms for
-expansive on the chain of 50 steps and 50 recoveries.
+Each row is the shortest of several runs of one guard on an artifact whose JSON is already parsed; the time to parse has
+its own column. The goals are 30 ms for medium at 3,000 steps, 1 s at 20,000, and 100 ms for expansive on the chain of
+50 steps and 50 recoveries.
 
 Prints a table, writes results/guards.json.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from common import measured_with, table, verdict, write
+from common import provenance_of, table, verdict, write
 
 from actors.guards import plan_expansive, plan_medium, plan_minimal
 from actors.values.artifacts import Artifact, Context
@@ -33,10 +33,10 @@ GOALS_MS = {
     ("recoveries", 100, "expansive"): 100,
 }
 SHOWN = (20, 3_000, 20_000)
-"""The sizes that the page shows, beside what has a goal."""
+"""The sizes of the rows on the page, in addition to rows with a goal."""
 RUNS_MAX = 25
 EXPANSIVE_MAX = 3_000
-"""Steps up to which the expansive guard is measured; it is meant for plans that people read."""
+"""The largest plan for the expansive guard, which is meant for plans that people read."""
 
 
 def step(number, before, needs, makes, **fields):
@@ -46,7 +46,7 @@ def step(number, before, needs, makes, **fields):
         "generator": "model",
         "guard": "dynamic_test",
         "retry_budget": 1,
-        "dependencies": [f"s{one:05}" for one in before],
+        "dependencies": [f"s{earlier:05}" for earlier in before],
         "preconditions": needs,
         "effects": makes,
         **fields,
@@ -64,48 +64,50 @@ def plan(steps, goal):
 
 
 def chain(count):
-    """Each step needs what the one before makes."""
-    steps = [step(one, [one - 1] if one else [], [f"t{one}"], [f"t{one + 1}"]) for one in range(count)]
+    """Each step needs the effect of the step before."""
+    steps = [
+        step(number, [number - 1] if number else [], [f"t{number}"], [f"t{number + 1}"]) for number in range(count)
+    ]
     return plan(steps, [f"t{count}"])
 
 
 def deleting_chain(count):
-    """A chain like a classical plan: each step deletes what it needs, and one token is taken and given back."""
+    """A chain in which each step deletes its precondition, and every second step a token that the next restores."""
     steps = []
-    for one in range(count):
-        takes = one % 2 == 0
-        needs, loses, makes = [f"t{one}", "free"], [f"t{one}"], [f"t{one + 1}"]
+    for number in range(count):
+        takes = number % 2 == 0
+        needs, loses, makes = [f"t{number}", "free"], [f"t{number}"], [f"t{number + 1}"]
         if takes:
             loses.append("free")
         else:
             needs.remove("free")
             makes.append("free")
-        steps.append(step(one, [one - 1] if one else [], needs, makes, delete_effects=loses))
+        steps.append(step(number, [number - 1] if number else [], needs, makes, delete_effects=loses))
     value = plan(steps, [f"t{count}"])
     value["initial_state"].append("free")
     return value
 
 
 def random_graph(count):
-    """Each step needs what up to three earlier ones make, and depends on them; a tenth delete a token of their own."""
+    """Each step needs the effects of up to three earlier steps; every tenth deletes a token that no step needs."""
     chance = random.Random(count)
     steps = []
-    for one in range(count):
-        before = sorted(chance.sample(range(max(0, one - 50), one), min(one, 3)))
-        needs = [f"t{number + 1}" for number in before] or ["t0"]
-        fields = {"delete_effects": [f"own{one}"]} if one % 10 == 0 else {}
-        steps.append(step(one, before, needs, [f"t{one + 1}", f"own{one}"], **fields))
+    for number in range(count):
+        before = sorted(chance.sample(range(max(0, number - 50), number), min(number, 3)))
+        needs = [f"t{earlier + 1}" for earlier in before] or ["t0"]
+        fields = {"delete_effects": [f"own{number}"]} if number % 10 == 0 else {}
+        steps.append(step(number, before, needs, [f"t{number + 1}", f"own{number}"], **fields))
     return plan(steps, [f"t{count}"])
 
 
 def recoveries(count):
-    """A chain of `count / 2` steps; each may fail and go on, and has a recovery step that makes its token instead."""
+    """A chain of `count / 2` steps; each may fail, and has a recovery step with the same effect."""
     steps = []
     half = count // 2
-    for one in range(half):
-        fields = {"on_failure": "continue", "failure_effects": [f"f{one}"]}
-        steps.append(step(one, [one - 1] if one else [], [f"t{one}"], [f"t{one + 1}"], **fields))
-        steps.append(step(half + one, [one], [f"f{one}"], [f"t{one + 1}"]))
+    for number in range(half):
+        fields = {"on_failure": "continue", "failure_effects": [f"f{number}"]}
+        steps.append(step(number, [number - 1] if number else [], [f"t{number}"], [f"t{number + 1}"], **fields))
+        steps.append(step(half + number, [number], [f"f{number}"], [f"t{number + 1}"]))
     return plan(steps, [f"t{half}"])
 
 
@@ -118,7 +120,7 @@ CASES = [
 
 
 def best(action, budget_seconds=1.0):
-    """Return the shortest processor time in ms of the runs that fit into the budget, and the last result."""
+    """Return the shortest processor time of several runs in milliseconds, and the last result."""
     times, started, result = [], time.perf_counter(), None
     while len(times) < RUNS_MAX and (not times or time.perf_counter() - started < budget_seconds):
         gc.collect()
@@ -130,8 +132,8 @@ def best(action, budget_seconds=1.0):
 
 def main():
     """Measure, print, write."""
-    tune()  # As every process that drives runs does.
-    facts = measured_with(peers=False)
+    tune()  # As in every process that drives runs.
+    facts = provenance_of(peers=False)
     rows = [row for make, count in CASES for row in measured(make, count)]
     results = json.loads(json.dumps({**facts, "rows": rows}))
     print(tables(results, every=True))
@@ -139,7 +141,7 @@ def main():
 
 
 def measured(make, count):
-    """Yield what each guard takes for a plan."""
+    """Yield a row of results for each guard on one plan."""
     text = json.dumps(make(count))
     parse_ms, value = best(lambda: json.loads(text))
     for level, module in GUARDS.items():
@@ -148,21 +150,21 @@ def measured(make, count):
         guard = module.make(SETTINGS)
         artifact = Artifact(artifact_id="a1", step="g_plan", content="")
         artifact.__dict__["value"] = Parsed(value)
-        ms, said = best(lambda guard=guard, artifact=artifact: guard(artifact, Context("")))
+        ms, judgement = best(lambda guard=guard, artifact=artifact: guard(artifact, Context("")))
         yield {
             "plan": make.__name__,
             "steps": count,
             "level": level,
             "ms": round(ms, 3),
             "parse_ms": round(parse_ms, 3),
-            "passed": said.passed,
-            "explored": said.facts.get("explored", 0),
+            "passed": judgement.passed,
+            "explored": judgement.facts.get("explored", 0),
             "goal_ms": GOALS_MS.get((make.__name__, count, level)),
         }
 
 
 def tables(results, *, every=False):
-    """Return the results as Markdown; by default those with a goal, and some to compare them with."""
+    """Return the results as Markdown: all rows, or those with a goal and the sizes `SHOWN`."""
     rows = [
         (
             row["plan"].replace("_", " "),

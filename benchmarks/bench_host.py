@@ -1,12 +1,11 @@
-"""What thousands of waiting runs cost one host, and how fast an answer wakes one of them.
+"""Memory and CPU of a host with thousands of waiting runs, and the time from an answer to the next model request.
 
     python benchmarks/bench_host.py [--runs N] [--seconds S] [--wakes N]
 
-Makes a home of N runs that wait for an answer, and serves it with `replan host`, a process of its own. Memory is that
-process's resident set beside the same host over an empty home; CPU is what it uses in S seconds in which nothing
-happens; the start is from the process's to the line that says it is ready. Waking is from the return of the post that
-committed the answer to the arrival of the next model request at a server in this process. The first wake, which loads
-the client's library, is told apart.
+Creates a home with N runs that wait for an answer, and starts `replan host` for it. Memory is the resident set of the
+host, less that of a host with an empty home. CPU is measured over S idle seconds. The start is the time from starting
+the process to its line `ready`. Waking is the time from the commit of an answer to the arrival of the next request for
+the model in this process. The first wake, which imports the client's library, is reported separately.
 
 Prints a table, writes results/host.json. Linux only: it reads /proc.
 """
@@ -26,15 +25,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import trio
-from common import HERE, SCRATCH, commit, machine, spread, table, today, told, verdict, versions, write
+from common import HERE, SCRATCH, commit, machine, spread, spread_text, table, today, verdict, versions, write
 
 ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
 from actors.config.model_spec import Named  # noqa: E402
+from actors.planning.prepare import RunOptions  # noqa: E402
 from replan.runs.home import open_home  # noqa: E402
 from replan.runs.inbox import post_answer  # noqa: E402
-from replan.runs.prepare import RunOptions, prepare_run  # noqa: E402
+from replan.runs.prepare import prepare_run  # noqa: E402
 from replan.setup.data_files import data_root  # noqa: E402
 from replan.setup.plugins import registry  # noqa: E402
 from replan.setup.settings import Choice, UserConfig  # noqa: E402
@@ -57,30 +57,30 @@ PROBLEM = "The login fails with a timeout when the session store is slow."
 
 def main():
     """Measure, print, write."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--runs", type=int, default=10_000, help="waiting runs (10,000)")
-    options.add_argument("--seconds", type=float, default=60.0, help="seconds of idling (60)")
-    options.add_argument("--wakes", type=int, default=50, help="runs to wake (50)")
-    chosen = options.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=10_000, help="waiting runs (10,000)")
+    parser.add_argument("--seconds", type=float, default=60.0, help="seconds of idling (60)")
+    parser.add_argument("--wakes", type=int, default=50, help="runs to wake (50)")
+    options = parser.parse_args()
     SCRATCH.mkdir(exist_ok=True)
-    before = machine()
-    with tempfile.TemporaryDirectory(dir=SCRATCH) as folder, provider() as asked:
+    machine_facts = machine()
+    with tempfile.TemporaryDirectory(dir=SCRATCH) as folder, provider() as arrivals:
         empty, full = Path(folder) / "empty", Path(folder) / "full"
-        trio.run(fill, full, chosen.runs)
+        trio.run(fill, full, options.runs)
         with hosting(empty) as (process, start_empty):
             idle = resident_mib(process)
         with hosting(full) as (process, start):
             memory = resident_mib(process)
-            cpu = cpu_percent(process, chosen.seconds)
-            wakes = trio.run(wake, full, chosen.wakes, asked)
+            cpu = cpu_percent(process, options.seconds)
+            wakes = trio.run(wake, full, options.wakes, arrivals)
     first, *others = wakes
     results = {
         "commit": commit(),
         "date": today(),
-        "machine": before,
+        "machine": machine_facts,
         "versions": versions(sys.executable, "trio", "apsw", "openai"),
-        "runs": chosen.runs,
-        "idle_seconds": chosen.seconds,
+        "runs": options.runs,
+        "idle_seconds": options.seconds,
         "memory_mib": {"empty": idle, "full": memory, "over": round(memory - idle, 1)},
         "cpu_percent": cpu,
         "start_s": {"empty": start_empty, "full": start},
@@ -98,14 +98,14 @@ def tables(results):
     rows = (
         ("memory over an idle host, MiB", memory["over"], verdict(memory["over"], goals["memory_mib"])),
         ("CPU, percent of a core", results["cpu_percent"], verdict(results["cpu_percent"], goals["cpu_percent"])),
-        ("waking one, ms", told(wakes), verdict(wakes["median"], goals["wake_ms"])),
+        ("waking one, ms", spread_text(wakes), verdict(wakes["median"], goals["wake_ms"])),
         ("start to ready, s", results["start_s"]["full"], verdict(results["start_s"]["full"], goals["start_s"])),
     )
     return f"One host over {results['runs']:,} waiting runs:\n\n{table(('', 'measured', 'goal'), rows)}"
 
 
 class Asker:
-    """A model in this process that always asks a question."""
+    """A model in this process whose every reply has an open question."""
 
     name = "bench"
 
@@ -121,8 +121,8 @@ class Asker:
 
 
 async def fill(home, runs):
-    """Make a home of runs that wait for an answer."""
-    places = trio.CapacityLimiter(SIDE_BY_SIDE)
+    """Create a home with runs that wait for an answer."""
+    slots = trio.CapacityLimiter(SIDE_BY_SIDE)
     async with open_home(environment=environment(home)) as opened, trio.open_nursery() as nursery:
         engine = replace(opened, models=Asker())
         job = prepare_run(
@@ -137,7 +137,7 @@ async def fill(home, runs):
         )
 
         async def begin(number):
-            async with places:
+            async with slots:
                 result = await engine.begin(job, run=f"run{number:05}")
             assert result.status == "waiting", result
 
@@ -145,9 +145,9 @@ async def fill(home, runs):
             nursery.start_soon(begin, number)
 
 
-async def wake(home, wakes, asked):
-    """Answer the questions of some runs, one after the other; return the milliseconds to their next model requests."""
-    found = []
+async def wake(home, wakes, arrivals):
+    """Answer the questions of some runs, one after another; return the milliseconds to their next model requests."""
+    times = []
     async with open_home(environment=environment(home)) as engine:
         for number in range(wakes):
             run = f"run{number:05}"
@@ -156,25 +156,25 @@ async def wake(home, wakes, asked):
             committed = time.perf_counter()
             engine.wakeup.wake()
             with trio.fail_after(30):
-                while run not in asked:  # noqa: ASYNC110 -- another thread writes it
+                while run not in arrivals:  # noqa: ASYNC110 -- another thread writes it
                     await trio.sleep(0.001)
-            found.append((asked[run] - committed) * 1000)
-            await trio.sleep(0.3)  # The host comes to rest again.
-    return found
+            times.append((arrivals[run] - committed) * 1000)
+            await trio.sleep(0.3)  # Until the host is idle again.
+    return times
 
 
 @contextmanager
 def provider():
-    """Yield the times at which runs asked the model that this process serves, by run."""
-    asked = {}
+    """Serve a model in this process; yield the time of the first request of each run, by run."""
+    arrivals = {}
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self):
-            """Note the time, and answer with an analysis that asks nothing."""
+            """Record the time, and answer with an analysis that has an open question."""
             arrived = time.perf_counter()
-            asked.setdefault(self.headers["X-Client-Request-Id"].partition("/")[0], arrived)
+            arrivals.setdefault(self.headers["X-Client-Request-Id"].partition("/")[0], arrived)
             self.rfile.read(int(self.headers["Content-Length"]))
             message = {"role": "assistant", "content": json.dumps({**ANALYSIS, "open_questions": ["And now?"]})}
             choice = {"index": 0, "message": message, "finish_reason": "stop"}
@@ -188,7 +188,7 @@ def provider():
             self.wfile.write(data)
 
         def log_message(self, *_):
-            """Say nothing."""
+            """Write no log."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
@@ -196,7 +196,7 @@ def provider():
     thread.start()
     os.environ["OPENAI_BASE_URL"] = f"http://127.0.0.1:{server.server_address[1]}/v1"
     try:
-        yield asked
+        yield arrivals
     finally:
         server.shutdown()
         thread.join()
@@ -205,7 +205,7 @@ def provider():
 
 @contextmanager
 def hosting(home):
-    """Yield the process of a host over a home, and the seconds until it was ready."""
+    """Run a host for a home; yield its process, and the seconds until it was ready."""
     begun = time.perf_counter()
     command = [sys.executable, "-m", "replan", "host", "--json"]
     pipes = {"stdout": subprocess.PIPE, "env": environment(home), "cwd": ROOT}
@@ -224,12 +224,12 @@ def hosting(home):
 
 
 def environment(home):
-    """Return the environment that opens a home."""
+    """Return the environment variables for a home."""
     return {**os.environ, "REPLAN_HOME": str(home), "PYTHONPATH": str(ROOT)}
 
 
 def resident_mib(process):
-    """Return a process's resident set."""
+    """Return a process's resident set in MiB."""
     for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return round(int(line.split()[1]) / 1024, 1)
@@ -237,7 +237,7 @@ def resident_mib(process):
 
 
 def cpu_percent(process, seconds):
-    """Return how much of a core a process uses."""
+    """Return the CPU usage of a process, in percent of a core."""
     before = _cpu_seconds(process)
     time.sleep(seconds)
     return round(100 * (_cpu_seconds(process) - before) / seconds, 3)

@@ -1,9 +1,9 @@
-"""How many simulated trials the laboratory plays in a second of processor time.
+"""Simulated trials per second of processor time.
 
     python benchmarks/bench_lab.py [--trials N]
 
-One process. For each search: the default workflow, the base profile, thirty calls at most. For each published
-experiment: trials drawn from all of its own. The last row is the rate at which the whole set is played.
+In one process. For each search: the default workflow, the profile `base`, at most thirty calls. For each published
+experiment: a random sample of its trials. The last row is the rate for all experiments together.
 """
 
 import argparse
@@ -17,10 +17,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from common import HERE, commit, machine, table, today, versions, write
 
 from actors.config.model_spec import parse_model_spec
+from actors.planning.prepare import RunOptions
 from actors.simulated.model import load_profile
 from replan.experiments.lab import LabSetup, simulate_run
 from replan.experiments.preparation import Installation, prepare
-from replan.runs.prepare import RunOptions, prepare_run
+from replan.runs.prepare import prepare_run
 from replan.setup.data_files import data_root
 from replan.setup.gc_tuning import tune
 from replan.setup.plugins import registry
@@ -32,8 +33,8 @@ FIRST_SEED = 1000
 GOAL = 100
 
 
-def bench(search):
-    """Return what a search's trials are played with."""
+def make_setup(search):
+    """Return the setup of simulated runs with a search."""
     known, model = registry(), "simulated:base"
     job = prepare_run(
         PROBLEM,
@@ -49,39 +50,39 @@ def bench(search):
 
 
 def of_search(search, trials):
-    """Return a search's trials per second, and the milliseconds of a call."""
-    ready, calls = bench(search), 0
-    simulate_run(ready, PROBLEM, 0)
+    """Return the trials per second of a search, and the milliseconds per call."""
+    setup, calls = make_setup(search), 0
+    simulate_run(setup, PROBLEM, 0)
     started = time.process_time()
     for seed in range(FIRST_SEED, FIRST_SEED + trials):
-        state, _ = simulate_run(ready, PROBLEM, seed)
+        state, _ = simulate_run(setup, PROBLEM, seed)
         calls += state.run.ledger.spent.calls
     spent = time.process_time() - started
     return {"trials_per_second": round(trials / spent), "ms_per_call": round(spent / calls * 1e3, 2)}
 
 
 def of_experiment(path, trials):
-    """Return how many trials an experiment has, and how many of them are played in a second."""
+    """Return the number of trials of an experiment, and its trials per second."""
     prepared = prepare(path, Installation(registry({}, {}), data_root(), UserConfig(), {}, 0.0))
-    chosen = Random(0).sample(prepared.trials, min(trials, len(prepared.trials)))
-    for arm, problem, seed in {arm.name: (arm, problem, seed) for arm, problem, seed in chosen}.values():
-        arm.lab_trial(problem, seed)  # What an arm needs once is not a trial's.
+    sample = Random(0).sample(prepared.trials, min(trials, len(prepared.trials)))
+    for arm, problem, seed in {arm.name: (arm, problem, seed) for arm, problem, seed in sample}.values():
+        arm.lab_trial(problem, seed)  # What an arm computes only once is not measured.
     started = time.process_time()
-    for arm, problem, seed in chosen:
+    for arm, problem, seed in sample:
         arm.lab_trial(problem, seed)
     spent = time.process_time() - started
-    return {"trials": len(prepared.trials), "trials_per_second": round(len(chosen) / spent)}
+    return {"trials": len(prepared.trials), "trials_per_second": round(len(sample) / spent)}
 
 
 def tables(results):
     """Return the results as tables."""
     searches = [
-        (name, found["trials_per_second"], _verdict(found["trials_per_second"]), found["ms_per_call"])
-        for name, found in results["searches"].items()
+        (name, result["trials_per_second"], _verdict(result["trials_per_second"]), result["ms_per_call"])
+        for name, result in results["searches"].items()
     ]
     experiments = [
-        (name, f"{found['trials']:,}", found["trials_per_second"], _verdict(found["trials_per_second"]))
-        for name, found in results["experiments"].items()
+        (name, f"{result['trials']:,}", result["trials_per_second"], _verdict(result["trials_per_second"]))
+        for name, result in results["experiments"].items()
     ]
     return (
         "Simulated trials in a second of one core, for each search:\n\n"
@@ -97,18 +98,18 @@ def _verdict(rate):
 
 def main():
     """Measure, print and write."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--trials", type=int, default=100, help="trials for each search (100), thrice for experiments")
-    chosen = options.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trials", type=int, default=100, help="trials for each search (100), thrice for experiments")
+    options = parser.parse_args()
     packages = versions(sys.executable, "pydantic", "pydantic-core", "orjson")
     results = {"commit": commit(), "date": today(), "machine": machine(), "versions": packages}
     tune()
-    results["searches"] = {search: of_search(search, chosen.trials) for search in SEARCHES}
+    results["searches"] = {search: of_search(search, options.trials) for search in SEARCHES}
     paths = sorted((HERE.parent / "configs" / "experiments").glob("*.yaml"))
-    found = {path.stem: of_experiment(path, 3 * chosen.trials) for path in paths}
-    trials = sum(one["trials"] for one in found.values())
-    seconds = sum(one["trials"] / one["trials_per_second"] for one in found.values())
-    results["experiments"] = found | {"all": {"trials": trials, "trials_per_second": round(trials / seconds)}}
+    experiments = {path.stem: of_experiment(path, 3 * options.trials) for path in paths}
+    trials = sum(result["trials"] for result in experiments.values())
+    seconds = sum(result["trials"] / result["trials_per_second"] for result in experiments.values())
+    results["experiments"] = experiments | {"all": {"trials": trials, "trials_per_second": round(trials / seconds)}}
     print(tables(results))
     write("lab", results)
 

@@ -1,9 +1,9 @@
-"""How long the pure machine takes for an accepted step: no trio, no journal, nothing but its functions and the codec.
+"""Time of an accepted step in the pure machine: only its functions and the codec, without trio and journal.
 
     python benchmarks/bench_machine.py [--runs N]
 
-A step is a generation and a judgement, so two messages; each part is the least of all runs, because whatever else the
-computer does only ever adds to it. Prints microseconds per step.
+A step is a generation and a judgement, so two messages. The result of each part is the minimum of all runs, since other
+work of the computer only adds time. Prints microseconds per step.
 """
 
 import argparse
@@ -17,8 +17,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from actors.planning.call_events import GenerationRequested
 from actors.planning.events import EVENTS
 from actors.planning.machine import PlanningMachine
-from actors.planning.messages import Begin, Judged
-from actors.run.messages import Generated
+from actors.planning.messages import Begin
+from actors.run.messages import Generated, Judged
 from benchmarks.worker_replan import ACCEPTED, PROBLEM, pinned
 from runtime.core.cost import Usage
 from runtime.core.events import Codec
@@ -40,9 +40,9 @@ def reply(request, now):
     return Judged(request.request_id, now, 0.01, ACCEPTED)
 
 
-def play(machine, codec, first):
-    """Play one run; return the seconds that each part took."""
-    spent, state, message = dict.fromkeys(PARTS, 0.0), machine.initial(), first
+def simulate(machine, codec, first):
+    """Simulate one run; return the seconds of each part."""
+    seconds, state, message = dict.fromkeys(PARTS, 0.0), machine.initial(), first
     while True:
         marks = [time.perf_counter()]
         accepted = machine.accept(state, message)
@@ -58,22 +58,22 @@ def play(machine, codec, first):
             machine.brief(state, work)
         marks.append(time.perf_counter())
         for part, before, after in zip(PARTS, marks, marks[1:], strict=False):
-            spent[part] += after - before
+            seconds[part] += after - before
         if work is None:
-            return spent
+            return seconds
         message = reply(work.request, message.at + 0.01)
 
 
 def main():
     """Measure and print."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--runs", type=int, default=300, help="runs of ten steps (300)")
-    chosen = options.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=300, help="runs of ten steps (300)")
+    options = parser.parse_args()
     machine, codec, config = PlanningMachine(), Codec(EVENTS), pinned(STEPS, 1)
     first = Begin(1_000.0, "run", PROBLEM, config.model_dump_json(), Limits(calls=STEPS))
     gc.disable()
-    found = [play(machine, codec, first) for _ in range(chosen.runs)]
-    least = {part: min(one[part] for one in found) / STEPS * 1e6 for part in PARTS}
+    runs = [simulate(machine, codec, first) for _ in range(options.runs)]
+    least = {part: min(run[part] for run in runs) / STEPS * 1e6 for part in PARTS}
     for part, micros in least.items():
         print(f"{part:12} {micros:6.1f}")
     print(f"{'all':12} {sum(least.values()):6.1f} µs per step")

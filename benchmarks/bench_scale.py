@@ -1,10 +1,10 @@
-"""A thousand active runs at once, and runs that get long, beside LangGraph and DBOS.
+"""Time per step of a thousand concurrent runs, compared with LangGraph and DBOS, and the storage of long runs.
 
     python benchmarks/bench_scale.py [--rounds N] [--runs N] [--no-peers]
 
 The same step as in bench_steps.py (generate + judge, instant model, everything durable on SQLite) in 1,000 concurrent
-runs of 5 steps, in the same interleaved rounds as the peers. For this project also: events per second, and the latency
-of a durable append, from the hand-over to the commit. Then the bytes that a run of 8,000 steps has over one of 4,000.
+runs of 5 steps, in interleaved rounds with the peers. For this project also: events per second, the latency of a
+durable append from the call to the commit, and the storage of a run of 8,000 steps compared with one of 4,000.
 
 Prints tables, writes results/scale.json.
 """
@@ -16,13 +16,13 @@ import tempfile
 from bench_steps import TEXT_BYTES, stored
 from common import (
     SCRATCH,
-    beside_peers,
     interleave,
-    measured_with,
+    provenance_of,
     ratios,
     spread,
+    spread_text,
+    start_contestants,
     table,
-    told,
     verdict,
     write,
 )
@@ -30,31 +30,31 @@ from common import (
 STEPS = 5
 LONG = (4000, 8000)
 GROWTH_GOAL = 2.1
-"""The most bytes that twice the steps may take."""
+"""The largest factor of the bytes for twice the steps."""
 
 
 def main():
     """Measure, print, write."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--rounds", type=int, default=3, help="rounds (3)")
-    options.add_argument("--runs", type=int, default=1000, help="concurrent runs (1000)")
-    options.add_argument("--no-peers", action="store_true", help="measure only this project")
-    chosen = options.parse_args()
-    contestants = beside_peers(peers=not chosen.no_peers)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3, help="rounds (3)")
+    parser.add_argument("--runs", type=int, default=1000, help="concurrent runs (1000)")
+    parser.add_argument("--no-peers", action="store_true", help="measure only this project")
+    options = parser.parse_args()
+    contestants = start_contestants(peers=not options.no_peers)
     results = {
-        **measured_with(peers=not chosen.no_peers),
-        "crowd": crowds(contestants, chosen.runs, chosen.rounds),
+        **provenance_of(peers=not options.no_peers),
+        "crowd": crowds(contestants, options.runs, options.rounds),
         "growth": growth(contestants["replan"]),
     }
     for contestant in contestants.values():
         contestant.close()
-    results = json.loads(json.dumps(results))  # As whoever reads the file will find them.
+    results = json.loads(json.dumps(results))  # With the keys that the file has.
     print(tables(results))
     write("scale", results)
 
 
 def crowds(contestants, runs, rounds):
-    """Return the times per step of all, and what else is known of this project's rounds."""
+    """Return the times per step of all contestants, and the other measurements of this project."""
     appends = []
 
     def measure(name, contestant):
@@ -67,14 +67,14 @@ def crowds(contestants, runs, rounds):
         return answer["seconds"] / answer["steps"] * 1e6
 
     cases = {name: lambda name=name, who=who: measure(name, who) for name, who in contestants.items()}
-    found = interleave(cases, rounds)
+    times = interleave(cases, rounds)
     measured = appends[-rounds:]
     return {
         "runs": runs,
         "steps": STEPS,
         "rounds": rounds,
-        "us_per_step": {name: spread(values) for name, values in found.items()},
-        "ratio": {name: ratios(found["replan"], values) for name, values in found.items() if name != "replan"},
+        "us_per_step": {name: spread(values) for name, values in times.items()},
+        "ratio": {name: ratios(times["replan"], values) for name, values in times.items() if name != "replan"},
         "events_per_second": spread([answer["events"] / answer["seconds"] for answer in measured]),
         "append_ms_median": spread([answer["append_median"] * 1e3 for answer in measured]),
         "append_ms_p99": spread([answer["append_p99"] * 1e3 for answer in measured]),
@@ -82,7 +82,7 @@ def crowds(contestants, runs, rounds):
 
 
 def growth(contestant):
-    """Return the bytes of files with one run of so many attempts, and how they grow."""
+    """Return the bytes of files with one long run, and the factor between the two lengths."""
     sizes = {count: stored(contestant, "retries", {"steps": count}) for count in LONG}
     return {"bytes": sizes, "factor": round(sizes[LONG[1]] / sizes[LONG[0]], 3), "goal": GROWTH_GOAL}
 
@@ -91,13 +91,13 @@ def tables(results):
     """Return the results as Markdown."""
     crowd, grown = results["crowd"], results["growth"]
     rows = [
-        (name, told(time), told(crowd["ratio"][name]) if name in crowd["ratio"] else "")
+        (name, spread_text(time), spread_text(crowd["ratio"][name]) if name in crowd["ratio"] else "")
         for name, time in crowd["us_per_step"].items()
     ]
     facts = [
-        ("events per second", told(crowd["events_per_second"])),
-        ("durable append, median ms", told(crowd["append_ms_median"])),
-        ("durable append, 99th percentile ms", told(crowd["append_ms_p99"])),
+        ("events per second", spread_text(crowd["events_per_second"])),
+        ("durable append, median ms", spread_text(crowd["append_ms_median"])),
+        ("durable append, 99th percentile ms", spread_text(crowd["append_ms_p99"])),
     ]
     (less, small), (more, large) = ((int(count), size) for count, size in grown["bytes"].items())
     lines = (f"{less:,} steps: {small / 1e6:.2f} MB", f"{more:,} steps: {large / 1e6:.2f} MB")

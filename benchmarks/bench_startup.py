@@ -1,10 +1,10 @@
-"""How long the command line takes to start, beside a bare interpreter, and a whole offline run.
+"""Start-up time of the command line compared with a bare interpreter, and the time of an offline run.
 
     python benchmarks/bench_startup.py [--rounds N]
 
-Each round starts every command once, as a process of its own, with its bytecode cached; what counts is how much longer
-it takes than `python -c pass` in the same round. The goal is 150 ms for `replan --help`. A cold run is the very first:
-in a new home, and with no bytecode cached of anything, as in a container that forbids writing it.
+Each round runs every command once in a new process, with cached bytecode. The result is the difference to
+`python -c pass` in the same round; the goal is 150 ms for `replan --help`. A cold run has a new home and no cached
+bytecode, as the first run in a container.
 
 Prints a table, writes results/startup.json.
 """
@@ -17,7 +17,20 @@ import tempfile
 import time
 from pathlib import Path
 
-from common import HERE, SCRATCH, commit, interleave, machine, spread, table, today, told, verdict, versions, write
+from common import (
+    HERE,
+    SCRATCH,
+    commit,
+    interleave,
+    machine,
+    spread,
+    spread_text,
+    table,
+    today,
+    verdict,
+    versions,
+    write,
+)
 
 ROOT = HERE.parent
 PROBLEM = ROOT / "configs" / "problems" / "login_timeout.md"
@@ -28,9 +41,9 @@ HELP_GOAL_MS = 150
 
 def main():
     """Measure, print, write."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--rounds", type=int, default=11, help="rounds (11)")
-    chosen = options.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=11, help="rounds (11)")
+    options = parser.parse_args()
     SCRATCH.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
         home = Path(folder)
@@ -42,19 +55,19 @@ def main():
             "replan run, warm": lambda: started(home, *RUN),
             "replan run, cold": lambda: cold(home),
         }
-        before = machine()
-        found = interleave(cases, chosen.rounds, warm_up=2)
-    bare = found["python -c pass"]
+        machine_facts = machine()
+        times = interleave(cases, options.rounds, warm_up=2)
+    bare = times["python -c pass"]
     results = {
         "commit": commit(),
         "date": today(),
-        "machine": before,
+        "machine": machine_facts,
         "versions": versions(sys.executable, "click", "trio", "pydantic", "rich"),
-        "rounds": chosen.rounds,
-        "ms": {name: spread(values) for name, values in found.items()},
+        "rounds": options.rounds,
+        "ms": {name: spread(values) for name, values in times.items()},
         "ms_over_bare": {
-            name: spread([one - other for one, other in zip(values, bare, strict=True)])
-            for name, values in found.items()
+            name: spread([time_ms - bare_ms for time_ms, bare_ms in zip(values, bare, strict=True)])
+            for name, values in times.items()
         },
         "goal_ms_over_bare": {"replan --help": HELP_GOAL_MS},
     }
@@ -67,7 +80,7 @@ def tables(results):
     rows = []
     for name, time_ms in results["ms"].items():
         over, goal = results["ms_over_bare"][name], results["goal_ms_over_bare"].get(name)
-        rows.append((name, told(time_ms), told(over), verdict(over["median"], goal)))
+        rows.append((name, spread_text(time_ms), spread_text(over), verdict(over["median"], goal)))
     heads = ("", "ms", "ms over `python -c pass`", "goal")
     return f"Starting a process, {results['rounds']} rounds:\n\n{table(heads, rows)}"
 
@@ -80,15 +93,15 @@ def started(home, *arguments, cache=None):
         environment["PYTHONPYCACHEPREFIX"] = str(cache)
     before = time.perf_counter()
     command = [sys.executable, *arguments]
-    done = subprocess.run(command, env=environment, cwd=home, capture_output=True, text=True, check=False)
+    process = subprocess.run(command, env=environment, cwd=home, capture_output=True, text=True, check=False)
     elapsed = (time.perf_counter() - before) * 1000
-    if done.returncode:
-        sys.exit(f"{' '.join(arguments)} exits {done.returncode}: {done.stderr}")
+    if process.returncode:
+        sys.exit(f"{' '.join(arguments)} exits {process.returncode}: {process.stderr}")
     return elapsed
 
 
 def cold(home):
-    """Return the milliseconds of the first run of a new home, with an empty cache of bytecode."""
+    """Return the milliseconds of a run in a new home, without cached bytecode."""
     with tempfile.TemporaryDirectory(dir=home) as folder:
         fresh, cache = Path(folder) / "home", Path(folder) / "cache"
         fresh.mkdir(mode=0o700)

@@ -1,11 +1,11 @@
-"""What a journaled step costs, beside LangGraph and DBOS, and how much is stored for each.
+"""Time and storage of a journaled step, compared with LangGraph and DBOS.
 
     python benchmarks/bench_steps.py [--rounds N] [--rounds-many N] [--runs N] [--no-peers]
 
-A step is: generate a text, then judge it, with a model and a guard that answer at once; everything durable on SQLite
-before it is acted upon. The time of a step is the time of whole runs, from admission to the last record, divided by
-their steps. The goals are for the same work: a journaled step here is generate + judge, and so it is for a peer, in its
-own unit, which is two nodes or two steps. The stricter comparison with only one of their nodes stands beside it.
+A step generates a text and judges it, with a model and a guard that answer immediately; everything is durable in SQLite
+before it is acted upon. The time of a step is the time of whole runs, from creation to the last record, divided by
+their steps. The goals are for the same work, generate and judge, which is two nodes or two steps of a peer. The tables
+also have the stricter comparison with only one of its nodes.
 
 Prints tables, writes results/steps.json.
 """
@@ -16,14 +16,14 @@ import tempfile
 
 from common import (
     SCRATCH,
-    beside_peers,
     commit,
     interleave,
-    measured_with,
+    provenance_of,
     ratios,
     spread,
+    spread_text,
+    start_contestants,
     table,
-    told,
     verdict,
     write,
 )
@@ -40,33 +40,33 @@ GOALS = {
 }
 """The largest ratio of a step here to the same work of a peer."""
 BEYOND_THE_TEXT_GOAL = 1000
-"""Bytes stored per step, the new text not counted."""
+"""Bytes stored per step in addition to the new text."""
 
 
 def main():
     """Measure, print, write."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--rounds", type=int, default=11, help="rounds with one run at a time (11)")
-    options.add_argument("--rounds-many", type=int, default=5, help="rounds with concurrent runs (5)")
-    options.add_argument("--runs", type=int, default=100, help="concurrent runs (100)")
-    options.add_argument("--no-peers", action="store_true", help="measure only this project")
-    chosen = options.parse_args()
-    contestants = beside_peers(peers=not chosen.no_peers)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=11, help="rounds with one run at a time (11)")
+    parser.add_argument("--rounds-many", type=int, default=5, help="rounds with concurrent runs (5)")
+    parser.add_argument("--runs", type=int, default=100, help="concurrent runs (100)")
+    parser.add_argument("--no-peers", action="store_true", help="measure only this project")
+    options = parser.parse_args()
+    contestants = start_contestants(peers=not options.no_peers)
     results = {
-        **measured_with(peers=not chosen.no_peers),
-        "alone": steps(contestants, alone, chosen.rounds, "alone"),
-        "many": steps(contestants, many(chosen.runs), chosen.rounds_many, "many") | {"runs": chosen.runs},
+        **provenance_of(peers=not options.no_peers),
+        "alone": steps(contestants, alone, options.rounds, "alone"),
+        "many": steps(contestants, many(options.runs), options.rounds_many, "many") | {"runs": options.runs},
         "storage": storage(contestants),
     }
     for contestant in contestants.values():
         contestant.close()
-    results = json.loads(json.dumps(results))  # As whoever reads the file will find them.
+    results = json.loads(json.dumps(results))  # With the keys that the file has.
     print(tables(results))
     write("steps", results)
 
 
 def timed(contestant, case, *, scratch=True, **arguments):
-    """Return the microseconds per step of one measurement, in a new file if there is one to be made."""
+    """Return the microseconds per step of one measurement; with `scratch`, in a new file."""
     with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
         if scratch:
             arguments["scratch"] = folder
@@ -103,19 +103,19 @@ def many(runs):
 def steps(contestants, measure, rounds, kind):
     """Return the spreads of the times, and of the ratios to the peers."""
     cases = {name: lambda name=name, who=who: measure(name, who) for name, who in contestants.items()}
-    found = interleave(cases, rounds)
-    peers = [name for name in found if name != "replan"]
+    times = interleave(cases, rounds)
+    peers = [name for name in times if name != "replan"]
     return {
         "rounds": rounds,
-        "us_per_step": {name: spread(values) for name, values in found.items()},
-        "ratio_to_the_same_work": {name: ratios(found["replan"], found[name]) for name in peers},
-        "ratio_to_one_node": {name: ratios(found["replan"], found[name], 2.0) for name in peers},
+        "us_per_step": {name: spread(values) for name, values in times.items()},
+        "ratio_to_the_same_work": {name: ratios(times["replan"], times[name]) for name in peers},
+        "ratio_to_one_node": {name: ratios(times["replan"], times[name], 2.0) for name in peers},
         "goal_ratio_to_the_same_work": {name: GOALS[kind, name] for name in peers},
     }
 
 
 def storage(contestants):
-    """Return the bytes that files hold after so many steps, and for each step from the first count to the last."""
+    """Return the sizes of files after `STEPS_STORED` steps, and the bytes per step between the two counts."""
     cases = {
         "replan, accepted steps": (
             "replan",
@@ -125,22 +125,22 @@ def storage(contestants):
         "langgraph, newest text only": ("langgraph", lambda count: ("alone", {"steps": count, "history": False})),
         "langgraph, every text": ("langgraph", lambda count: ("alone", {"steps": count, "history": True})),
     }
-    found = {}
+    results = {}
     for name, (who, case) in cases.items():
         if who in contestants:
             sizes = [stored(contestants[who], *case(count)) for count in STEPS_STORED]
             further = (sizes[-1] - sizes[0]) / (STEPS_STORED[-1] - STEPS_STORED[0])
-            found[name] = {
+            results[name] = {
                 "bytes": dict(zip(STEPS_STORED, sizes, strict=True)),
                 "bytes_per_further_step": round(further),
                 "beyond_the_text": round(further) - TEXT_BYTES,
             }
     facts = {"commit": commit(), "text_bytes": TEXT_BYTES, "goal_beyond_the_text": BEYOND_THE_TEXT_GOAL}
-    return facts | {"cases": found}
+    return facts | {"cases": results}
 
 
 def stored(contestant, case, arguments):
-    """Return the bytes of the file that a measurement has left."""
+    """Return the size of the file after a measurement."""
     with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
         return contestant.ask(case, scratch=folder, text_bytes=TEXT_BYTES, **arguments)["bytes"]
 
@@ -157,26 +157,27 @@ def _times(part, title):
     rows = []
     for name, time in part["us_per_step"].items():
         if name == "replan":
-            rows.append((name, told(time), "", "", ""))
+            rows.append((name, spread_text(time), "", "", ""))
             continue
         same, strict = part["ratio_to_the_same_work"][name], part["ratio_to_one_node"][name]
         goal = verdict(same["median"], part["goal_ratio_to_the_same_work"][name])
-        rows.append((name, told(time), told(same), goal, told(strict)))
+        rows.append((name, spread_text(time), spread_text(same), goal, spread_text(strict)))
     heads = ("", "µs per step", "replan : the same work", "goal", "replan : one node")
     return f"{title}, {part['rounds']} rounds:\n\n{table(heads, rows)}"
 
 
 def _sizes(results):
-    kept = results["storage"]
+    storage_results = results["storage"]
     rows = []
-    for name, case in kept["cases"].items():
-        goal = kept["goal_beyond_the_text"] if name.startswith("replan") else None
+    for name, case in storage_results["cases"].items():
+        goal = storage_results["goal_beyond_the_text"] if name.startswith("replan") else None
         sizes = (f"{size / 1e6:.2f} MB" for size in case["bytes"].values())
         beyond = case["beyond_the_text"]
         rows.append((name, *sizes, f"{case['bytes_per_further_step']:,}", f"{beyond:,}", verdict(beyond, goal)))
-    counts = (f"{int(count):,} steps" for count in next(iter(kept["cases"].values()))["bytes"])
+    counts = (f"{int(count):,} steps" for count in next(iter(storage_results["cases"].values()))["bytes"])
     heads = ("", *counts, "bytes per step", "beyond the text", "goal")
-    title = f"Storage at commit {kept['commit']}, with a new text of {kept['text_bytes']} bytes in every step"
+    text_bytes = storage_results["text_bytes"]
+    title = f"Storage at commit {storage_results['commit']}, with a new text of {text_bytes} bytes in every step"
     return f"{title}:\n\n{table(heads, rows)}"
 
 

@@ -1,8 +1,7 @@
-"""What the benchmarks share: contestants in processes of their own, interleaved rounds, paired ratios, and results.
+"""Common parts of the benchmarks: contestants in their own processes, interleaved rounds, paired ratios, results.
 
-The machine's speed drifts within minutes, so absolute times are worth little. In every round each contestant runs once,
-in rotating order, and only the ratios within a round are compared: their median is the result, with the smallest and
-the largest beside it.
+The machine's speed changes within minutes, so absolute times are not comparable. In every round each contestant runs
+once, in rotating order, and ratios are computed within a round. The result is their median, minimum and maximum.
 """
 
 import json
@@ -18,58 +17,58 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 SCRATCH = HERE / ".scratch"
-"""On the disk of the checkout: in a memory file system a durable write would cost nothing."""
+"""On the disk of the checkout: in a memory file system a durable write would take no time."""
 PEERS = HERE / ".venv" / "bin" / "python"
 
 
 class Contestant:
-    """A worker process (`worker.py`) that is asked over a pipe."""
+    """A worker process (`worker.py`) that runs cases, controlled over pipes."""
 
     def __init__(self, python, script, *arguments):
-        self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115 -- closed with the worker
+        self._stderr = tempfile.TemporaryFile("w+")  # noqa: SIM115 -- closed with the worker
         self._process = subprocess.Popen(
             [python, HERE / script, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._said,
+            stderr=self._stderr,
             text=True,
         )
-        self._hear()
+        self._receive()
 
     def ask(self, case, **arguments):
-        """Return what the worker's case answers."""
+        """Run a case, and return its result."""
         self.start(case, **arguments)
         return self.finish()
 
     def start(self, case, **arguments):
-        """Have the worker begin with a case."""
+        """Start a case."""
         self._process.stdin.write(json.dumps({"case": case, "arguments": arguments}) + "\n")
         self._process.stdin.flush()
 
     def finish(self):
-        """Return what the case that was started answers."""
-        answer = self._hear()
+        """Wait for the case that was started, and return its result."""
+        answer = self._receive()
         if "error" in answer:
             sys.exit(answer["error"])
         return answer["result"]
 
     def close(self):
-        """Let the worker end."""
+        """End the worker."""
         self._process.stdin.close()
         self._process.wait(timeout=60)
-        self._said.close()
+        self._stderr.close()
 
-    def _hear(self):
+    def _receive(self):
         line = self._process.stdout.readline()
         if not line:
             self._process.wait()
-            self._said.seek(0)
-            sys.exit(f"a worker has died: {self._said.read()}")
+            self._stderr.seek(0)
+            sys.exit(f"a worker has died: {self._stderr.read()}")
         return json.loads(line)
 
 
-def beside_peers(*, peers):
-    """Start this project's worker, and with `peers` theirs; stop with a word if these are not installed."""
+def start_contestants(*, peers):
+    """Start this project's worker, and with `peers` theirs; exit with a message if these are not installed."""
     if peers and not PEERS.exists():
         sys.exit("The peers are not installed: run `make peers`, or measure without them (--no-peers).")
     SCRATCH.mkdir(exist_ok=True)
@@ -80,8 +79,8 @@ def beside_peers(*, peers):
     return contestants
 
 
-def measured_with(*, peers):
-    """Return what a result that was measured beside them has to say first: commit, date, machine, versions."""
+def provenance_of(*, peers):
+    """Return the provenance of a result: commit, date, machine, versions."""
     theirs = versions(PEERS, "langgraph", "langgraph-checkpoint-sqlite", "dbos") if peers else {}
     return {
         "commit": commit(),
@@ -92,36 +91,36 @@ def measured_with(*, peers):
 
 
 def interleave(cases, rounds, *, warm_up=1):
-    """Return what each case measured per round; a case is a function that returns a number."""
+    """Return the measurements of each case, by round; a case is a function that returns a number."""
     names = list(cases)
-    measured = {name: [] for name in names}
+    measurements = {name: [] for name in names}
     for number in range(-warm_up, rounds):
-        turn = number % len(names)
-        for name in names[turn:] + names[:turn]:
+        first = number % len(names)
+        for name in names[first:] + names[:first]:
             value = cases[name]()
             if number >= 0:
-                measured[name].append(value)
-    return measured
+                measurements[name].append(value)
+    return measurements
 
 
 def spread(values, digits=3):
-    """Return the median with the smallest and the largest."""
-    shown = {"median": statistics.median(values), "min": min(values), "max": max(values)}
-    return {name: float(f"{value:.{digits}g}") for name, value in shown.items()}
+    """Return median, minimum and maximum, rounded to significant digits."""
+    summary = {"median": statistics.median(values), "min": min(values), "max": max(values)}
+    return {name: float(f"{value:.{digits}g}") for name, value in summary.items()}
 
 
 def ratios(ours, theirs, factor=1.0):
     """Return the spread of the ratios ours : theirs of the same round."""
-    return spread([factor * one / other for one, other in zip(ours, theirs, strict=True)])
+    return spread([factor * our_time / their_time for our_time, their_time in zip(ours, theirs, strict=True)])
 
 
-def told(found):
+def spread_text(values):
     """Return a spread as a cell of a table."""
-    return f"{found['median']:g} ({found['min']:g} to {found['max']:g})"
+    return f"{values['median']:g} ({values['min']:g} to {values['max']:g})"
 
 
 def machine():
-    """Return what a reader has to know about where this ran."""
+    """Return the properties of the machine that affect the results."""
     return {
         "cores": os.cpu_count(),
         "processor": _processor(),
@@ -140,14 +139,14 @@ def _processor():
 
 
 def versions(python, *names):
-    """Return the versions of packages as an interpreter sees them."""
+    """Return the versions of the packages that an interpreter has installed."""
     code = "import importlib.metadata as m, json, sys; print(json.dumps({n: m.version(n) for n in sys.argv[1:]}))"
     answer = subprocess.run([python, "-c", code, *names], capture_output=True, text=True, check=True)
     return json.loads(answer.stdout)
 
 
 def commit():
-    """Return the commit that is measured, with a plus sign if files differ from it; empty outside a repository."""
+    """Return the current commit, with a plus sign if files differ from it; empty outside a repository."""
     command = ["git", "-C", HERE, "describe", "--always", "--dirty=+", "--exclude=*"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
@@ -169,7 +168,7 @@ def write(name, results):
 
 
 def table(heads, rows):
-    """Return rows under heads, as Markdown."""
+    """Return a Markdown table."""
     widths = [max(len(str(row[column])) for row in [heads, *rows]) for column in range(len(heads))]
     rule = ["-" * width for width in widths]
     lines = (
@@ -180,5 +179,5 @@ def table(heads, rows):
 
 
 def verdict(median, goal):
-    """Return what became of a goal, or nothing where there is none."""
+    """Return whether a goal was met, as text; empty if there is no goal."""
     return "" if goal is None else f"at most {goal:g}: {'met' if median <= goal else '**missed**'}"

@@ -2,7 +2,7 @@
 
     python benchmarks/page.py
 
-Reads the results of the benchmarks named below; what stands between the two marks of the page is replaced.
+Reads the results of the benchmarks below, and replaces the text between the two marks of the page.
 """
 
 import json
@@ -32,7 +32,7 @@ BEGIN, END = "<!-- measured: benchmarks/page.py writes this -->", "<!-- end -->"
 
 
 def main():
-    """Fill the page."""
+    """Write the tables into the page."""
     parts = []
     for name, benchmark in BENCHMARKS.items():
         results = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
@@ -45,7 +45,7 @@ def main():
 
 
 def provenance(results):
-    """Return where and with what it was measured."""
+    """Return the sentence with date, commit, machine and versions of a result."""
     facts = results["machine"]
     packages = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     return (

@@ -1,7 +1,7 @@
-"""The worker's side of a benchmark: does what the driver asks for on stdin, answers on stdout, one JSON line each.
+"""The worker's side of a benchmark: reads requests from stdin and writes results to stdout, one line of JSON each.
 
-A worker is a process of its own, so that every contestant runs in its own interpreter with its own packages. It knows
-named cases: functions from keyword arguments to plain data. It needs the standard library only.
+Every contestant runs in its own process, with its own interpreter and packages. A case is a function from keyword
+arguments to plain data. This module needs the standard library only.
 """
 
 import gc
@@ -12,15 +12,15 @@ import traceback
 
 
 def serve(cases):
-    """Answer until stdin ends. Everything that a library prints goes to stderr."""
+    """Run cases until stdin ends. Output of libraries is redirected to stderr."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     print(json.dumps({"ready": sorted(cases)}), file=answers)
     for line in sys.stdin:
-        asked = json.loads(line)
+        request = json.loads(line)
         gc.collect()
         try:
-            result = {"result": cases[asked["case"]](**asked["arguments"])}
+            result = {"result": cases[request["case"]](**request["arguments"])}
         except Exception:  # noqa: BLE001 -- the driver prints it and stops
             result = {"error": traceback.format_exc()}
         print(json.dumps(result), file=answers)

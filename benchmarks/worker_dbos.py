@@ -1,7 +1,7 @@
 """DBOS as a contestant: a workflow that calls two recorded steps, generate and judge, on a SQLite system database.
 
-DBOS keeps its own defaults for SQLite. Its database is made once per process and grows; its time per step does not
-depend on that. Concurrent workflows are started all at once, as threads of its own pool.
+DBOS uses its default settings for SQLite. Its database is created once per process and grows, which does not affect the
+time per step. Concurrent workflows are all started at once, in threads of its pool.
 """
 
 import logging
@@ -34,9 +34,9 @@ def pipeline(steps: int, size: int) -> int:
 def alone(steps, text_bytes):
     """Return the seconds of one workflow."""
     before = time.perf_counter()
-    done = pipeline(steps, text_bytes)
+    accepted = pipeline(steps, text_bytes)
     seconds = time.perf_counter() - before
-    assert done == steps
+    assert accepted == steps
     return {"seconds": seconds, "steps": steps}
 
 
@@ -44,9 +44,9 @@ def many(runs, steps, text_bytes):
     """Return the seconds of concurrent workflows."""
     before = time.perf_counter()
     handles = [DBOS.start_workflow(pipeline, steps, text_bytes) for _ in range(runs)]
-    done = [handle.get_result() for handle in handles]
+    accepted = [handle.get_result() for handle in handles]
     seconds = time.perf_counter() - before
-    assert done == [steps] * runs
+    assert accepted == [steps] * runs
     return {"seconds": seconds, "steps": runs * steps}
 
 

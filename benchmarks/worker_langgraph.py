@@ -1,8 +1,8 @@
 """LangGraph as a contestant: a loop of two nodes, generate and judge, with the SQLite checkpointer.
 
 Every commit is as durable as ours: `synchronous=FULL`, and `durability="sync"`, so that a node starts only after the
-checkpoint before it is written. The state holds the newest text only, which is the cheapest for LangGraph, unless the
-history is asked for: then a list grows by one text per step (`operator.add`), as a run here remembers every artifact.
+previous checkpoint is written. By default the state has only the newest text, which is the cheapest case for LangGraph.
+With `history` it has a list that grows by one text per step (`operator.add`), as a run here keeps every artifact.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """Replan as a contestant: whole runs through the supervisor, its actors and a SQLite journal, with an instant model.
 
-A step is what every step of a planning run is: the prompt is rendered, a generation requested, a model asked through
-its actor, the artifact recorded, a judgement requested (first commit), a guard asked through its actor, its verdict and
-the next request recorded (second commit). Only the model and the guard do nothing.
+A step is the complete step of a planning run: render the prompt, request a generation, call a model through its actor,
+record the artifact and request a judgement (first commit), call a guard through its actor, record its verdict and the
+next request (second commit). Only the model and the guard do nothing.
 """
 
 import statistics
@@ -18,13 +18,15 @@ import trio
 from actors.config.loader import load_workflow
 from actors.config.policy_loader import load_policy
 from actors.config.workflow import Workflow
-from actors.handlers.actors import Registry, actors_for
+from actors.handlers.registry import Registry
+from actors.planning.actors import actors_for
 from actors.planning.config import RunConfig
+from actors.planning.kind import CODEC
 from actors.planning.machine import PlanningMachine
 from actors.planning.messages import Begin
+from actors.run.kind import Resources
 from actors.values.findings import Finding, Verdict
 from benchmarks.worker import serve
-from replan.runs.engine import CODEC
 from replan.setup.data_files import data_root
 from replan.setup.gc_tuning import tune
 from runtime.core.clock import SystemClock
@@ -43,7 +45,7 @@ ACCEPTED = Verdict(guard="instant", passed=True, score=1.0)
 
 
 class InstantModel:
-    """Answers at once with `size` bytes that differ for each request."""
+    """A model that answers immediately with `size` bytes that differ for each request."""
 
     name = "instant"
 
@@ -57,15 +59,15 @@ class InstantModel:
 
 
 def rejecting(limit):
-    """Return a guard that rejects everything but the last attempt, each time for another reason."""
-    seen = 0
+    """Return a guard that rejects all attempts before number `limit`, each with another finding."""
+    attempts = 0
 
     def judge(_artifact, _context):
-        nonlocal seen
-        seen += 1
-        if seen >= limit:
+        nonlocal attempts
+        attempts += 1
+        if attempts >= limit:
             return ACCEPTED
-        finding = Finding(code="field.missing", message="a field is missing", where=f"part{seen}")
+        finding = Finding(code="field.missing", message="a field is missing", where=f"part{attempts}")
         return Verdict(guard="instant", passed=False, score=0.0, findings=(finding,))
 
     return judge
@@ -73,7 +75,7 @@ def rejecting(limit):
 
 @cache
 def pinned(steps, rmax):
-    """Return a chain of steps with the shipped prompts and policy."""
+    """Return the configuration of a chain of steps, with the shipped prompts and policy."""
     root = data_root()
     pairs = {
         f"s{number}": {
@@ -91,19 +93,19 @@ def pinned(steps, rmax):
 
 
 async def watch(journal, signals):
-    """Look after the mail of all runs, as a host does: one look for all of them, whenever something was committed."""
+    """Wake the runs with new inbox messages, as a host does: one query for all runs after every commit."""
     changed = Polling(journal, POLL_SECONDS)
     while True:
         await changed()
-        for run in (await journal.due(0)).mail & signals.keys():
+        for run in (await journal.due(0)).unread & signals.keys():
             signals[run].wake()
 
 
 async def drive(journal, run, config, model, guard, *, changed=None):
-    """Drive one run from its start to its end. Without `changed` it looks into its inbox by itself."""
+    """Drive one run from its start to its end. Without `changed` it polls its inbox itself."""
     clock = SystemClock()
     await journal.create(run, "benchmark")
-    actors = actors_for(config, model, Registry(guards={"instant": lambda _: guard}), clock)
+    actors = actors_for(config, Resources(model, clock, Registry(guards={"instant": lambda _: guard})))
     supervisor = Supervisor(
         run,
         machine=PlanningMachine(),
@@ -118,24 +120,24 @@ async def drive(journal, run, config, model, guard, *, changed=None):
     assert str(supervisor.state.run.finished.outcome) == "success", supervisor.state.run.finished
 
 
-async def chains(scratch, runs, steps, text_bytes, *, first=0, seen_through=lambda journal: journal):
-    """Return the seconds that `runs` concurrent runs of `steps` accepted steps take, admission to last record.
+async def chains(scratch, runs, steps, text_bytes, *, first=0, wrap=lambda journal: journal):
+    """Return the seconds of `runs` concurrent runs of `steps` accepted steps, from creation to the last record.
 
-    They are numbered from `first`: other processes may drive others in the same file at the same time. `began` and
-    `ended` are by a clock that all processes share.
+    Runs are numbered from `first`, as other processes may drive runs in the same file at the same time. `began` and
+    `ended` are times of a clock that all processes share.
     """
     config, model = pinned(steps, 1), InstantModel(text_bytes)
     path = Path(scratch) / "journal.sqlite3"
     async with open_sqlite(path, CODEC, SystemClock()) as opened:
-        journal = seen_through(opened)
+        journal = wrap(opened)
         signals = {f"run-{number:06}": WakeSignal() for number in range(first, first + runs)}
         before = time.perf_counter()
         async with trio.open_nursery() as host:
             host.start_soon(watch, journal, signals)
             async with trio.open_nursery() as nursery:
                 for run, signal in signals.items():
-                    one = partial(drive, journal, run, config, model, lambda *_: ACCEPTED)
-                    nursery.start_soon(partial(one, changed=signal) if runs > 1 else one)
+                    driver = partial(drive, journal, run, config, model, lambda *_: ACCEPTED)
+                    nursery.start_soon(partial(driver, changed=signal) if runs > 1 else driver)
             host.cancel_scope.cancel()
         after = time.perf_counter()
         rows = await journal.runs(RunFilter(status="finished", limit=first + 2 * runs))
@@ -150,8 +152,8 @@ async def chains(scratch, runs, steps, text_bytes, *, first=0, seen_through=lamb
     }
 
 
-class Watched:
-    """A journal that notes how long each append takes, hand-over to commit, and how many events it brings."""
+class MeasuredJournal:
+    """A journal that records the duration of each append, from the call to the commit, and counts events."""
 
     def __init__(self, journal):
         self.journal, self.seconds, self.events = journal, [], 0
@@ -168,24 +170,28 @@ class Watched:
 
 
 async def crowd(scratch, runs, steps, text_bytes):
-    """Return what `chains` does, with the events and the latencies of the appends (median and 99th percentile)."""
-    watched = []
-    watch = lambda journal: watched.append(Watched(journal)) or watched[0]  # noqa: E731
-    answer = await chains(scratch, runs, steps, text_bytes, seen_through=watch)
-    (journal,) = watched
+    """Return the result of `chains`, the number of events, and the latency of appends (median, 99th percentile)."""
+    journals = []
+
+    def wrap(journal):
+        journals.append(MeasuredJournal(journal))
+        return journals[0]
+
+    answer = await chains(scratch, runs, steps, text_bytes, wrap=wrap)
+    (journal,) = journals
     cuts = statistics.quantiles(journal.seconds, n=100)
     return answer | {"events": journal.events, "append_median": cuts[49], "append_p99": cuts[98]}
 
 
 async def retries(scratch, steps, text_bytes):
-    """Return what one run of `steps` attempts at one step takes: every attempt but the last is rejected."""
+    """Return the seconds of one run with `steps` attempts at one step, of which all but the last are rejected."""
     config, model = pinned(1, steps), InstantModel(text_bytes)
     path = Path(scratch) / "journal.sqlite3"
     async with open_sqlite(path, CODEC, SystemClock()) as journal:
         before = time.perf_counter()
         await drive(journal, "run-000000", config, model, rejecting(steps))
         seconds = time.perf_counter() - before
-    # The log is written back and removed when the last connection closes.
+    # The write-ahead log is merged and removed when the last connection closes.
     return {"seconds": seconds, "steps": steps, "bytes": path.stat().st_size}
 
 

@@ -7,9 +7,12 @@ compares it, so that no page is out of date. `docs/reference/meanings.yaml` has 
 
 import ast
 import csv
+import inspect
+import itertools
 import json
 import re
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -155,17 +158,31 @@ def workflows() -> str:
 
 
 def events() -> str:
-    """Return every event: its kind, its first sentence and its fields."""
+    """Return every event: its kind, its meaning and its fields, each with the docstring below it."""
     parts = []
     for event in EVENTS:
-        meaning = " ".join((event.__doc__ or "").split())
+        meaning, described = " ".join((event.__doc__ or "").split()), field_docs(event)
         fields = [
-            f"`{name}`{' (text by hash)' if name in event.texts else ''}"
+            f"`{name}`{' (text by hash)' if name in event.texts else ''}: {described[name]}"
             for name in event.model_fields
             if name != "kind"
         ]
-        parts.append((f"`{event.model_fields['kind'].default}`", meaning, ", ".join(fields)))
+        parts.append((f"`{event.model_fields['kind'].default}`", meaning, "<br>".join(fields)))
     return table(("Kind", "Meaning", "Fields"), parts)
+
+
+def field_docs(model: type) -> dict[str, str]:
+    """Return the docstring of each field of a class, its own or inherited."""
+    found: dict[str, str] = {}
+    for owner in reversed(model.__mro__):
+        if owner.__module__.startswith(("actors.", "runtime.")):
+            [tree] = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
+            assert isinstance(tree, ast.ClassDef)
+            for field, doc in itertools.pairwise(tree.body):
+                named = isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+                if named and isinstance(doc, ast.Expr) and isinstance(doc.value, ast.Constant):
+                    found[field.target.id] = str(doc.value.value)
+    return found
 
 
 def results(experiment: str, name: str) -> list[dict[str, str]]:

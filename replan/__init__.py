@@ -1,7 +1,7 @@
 """Replan: planning agents that live long.
 
 `solve(problem)` plans a problem, `asolve` does so under trio, `start` lets you follow a run, `check` judges a plan;
-`tell`, `answer` and `decline` talk to a run of any process.
+`tell`, `answer` and `decline` talk to a run of any process; `admit` records a run of another kind.
 What is named here is loaded when it is first used, so that `import replan` costs nothing.
 """
 
@@ -9,12 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from actors.planning.result import Result
     from actors.values.artifacts import Artifact, Context
     from actors.values.findings import Finding, Verdict
+    from replan.api.admit import aadmit, admit
     from replan.api.inbox import aanswer, adecline, answer, atell, decline, tell
     from replan.api.runs import MEMORY, Run, asolve, check, solve, start
     from replan.runs.inbox import Heard
-    from replan.views.result import Result
     from runtime.core.errors import ReplanError, UsageProblem
 
 __all__ = [
@@ -28,8 +29,10 @@ __all__ = [
     "Run",
     "UsageProblem",
     "Verdict",
+    "aadmit",
     "aanswer",
     "adecline",
+    "admit",
     "answer",
     "asolve",
     "atell",
@@ -47,12 +50,14 @@ _HOMES = {
     "Finding": "actors.values.findings",
     "Heard": "replan.runs.inbox",
     "ReplanError": "runtime.core.errors",
-    "Result": "replan.views.result",
+    "Result": "actors.planning.result",
     "Run": "replan.api.runs",
     "UsageProblem": "runtime.core.errors",
     "Verdict": "actors.values.findings",
+    "aadmit": "replan.api.admit",
     "aanswer": "replan.api.inbox",
     "adecline": "replan.api.inbox",
+    "admit": "replan.api.admit",
     "answer": "replan.api.inbox",
     "asolve": "replan.api.runs",
     "atell": "replan.api.inbox",

@@ -64,7 +64,7 @@ class _Check:
         missing = (*dict.fromkeys(f"{kind} {name!r}" for kind, name, _ in unknown), *loaded.missing)
         if not missing:
             return loaded
-        problem = UsageProblem(f"not here: {', '.join(missing)}", place=loaded.source, hint=_PLUG_INS)
+        problem = UsageProblem(f"not available: {', '.join(missing)}", place=loaded.source, hint=_PLUG_INS)
         if self.to_run:
             raise problem
         return replace(loaded, notices=(*loaded.notices, str(problem)))
@@ -91,7 +91,7 @@ class _Check:
         for step, pair in loaded.workflow.action_pairs.items():
             if review.NAME in pair.guards:
                 raise loaded.document.problem(
-                    f"guard {review.NAME!r} asks a person, and a workflow that a step runs asks nobody",
+                    f"guard {review.NAME!r} asks a person, which a child workflow cannot do",
                     ("action_pairs", step, "guard"),
                     f"review the step that runs it, in {document.source}",
                 )

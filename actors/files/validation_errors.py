@@ -9,7 +9,7 @@ from actors.files.config_model import CONFIG_ERROR
 from actors.files.suggestions import nearest
 from actors.files.yaml_document import Document, KeyPath
 from runtime.core.errors import UsageProblem
-from runtime.core.pydantic_messages import not_shown, plainly
+from runtime.core.pydantic_messages import describe, with_value
 
 PATTERN_MEANINGS = {
     r"^[a-z][a-z0-9_]{0,63}$": "a lower-case letter, then letters, digits and underscores, 64 characters at most",
@@ -62,9 +62,9 @@ def _cause(detail: ErrorDetails) -> str:
         case str(kind) if kind == CONFIG_ERROR:
             return detail["msg"]
         case "string_pattern_mismatch" if detail["ctx"]["pattern"] in PATTERN_MEANINGS:
-            return not_shown(f"should be {PATTERN_MEANINGS[detail['ctx']['pattern']]}", detail)
+            return with_value(f"should be {PATTERN_MEANINGS[detail['ctx']['pattern']]}", detail)
         case _:
-            return plainly(detail)
+            return describe(detail)
 
 
 def _hint(detail: ErrorDetails) -> str:

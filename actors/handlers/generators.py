@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 from actors.config.plugin_errors import attribute_errors
-from actors.planning.machine import GenerationBrief
-from actors.planning.reply_schemas import SCHEMAS
+from actors.handlers.briefs import GenerationBrief
+from actors.prompting.reply_schemas import SCHEMAS
 from actors.values.artifacts import Context
 from runtime.core.cost import Usage
 from runtime.models.port import Fault, Model, ModelRequest, Reply

@@ -2,15 +2,15 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Any
 
 import trio
 
 from actors.config.plugin_errors import PlugInFailed
 from actors.guards.port import AnyGuard
+from actors.handlers.briefs import GenerationBrief, JudgementBrief
 from actors.handlers.generators import Generator
-from actors.planning.machine import GenerationBrief, JudgementBrief
-from actors.planning.messages import Judged
-from actors.run.messages import Faulted, Generated
+from actors.run.messages import Faulted, Generated, Judged
 from actors.run.waits import WaitRequested
 from actors.values.findings import Verdict
 from runtime.core.clock import Clock
@@ -18,7 +18,7 @@ from runtime.core.crash_points import reached
 from runtime.core.messages import Woken
 from runtime.drive.envelope import Envelope
 from runtime.models.limiter import CallSlot
-from runtime.models.port import Fault, FaultKind, Reply
+from runtime.models.port import Fault, FaultKind, Model, ModelRequest, Reply
 
 INLINE_BYTES_MAX = 64 * 1024
 """A guard on a larger artifact runs in a thread, so that one plan does not hold up the other runs of the process."""
@@ -29,26 +29,46 @@ _UNSENT = Fault(
 
 
 async def generate(
-    generator: Generator, clock: Clock, turn: CallSlot, envelope: Envelope[GenerationBrief]
+    generator: Generator, clock: Clock, slot: CallSlot, envelope: Envelope[GenerationBrief]
 ) -> Generated | Faulted:
-    """Ask the generator once its turn has come, within the request's time limit; not if it should not be sent any more.
+    """Ask a generator for a step's artifact."""
+    request = envelope.brief.request
+    ask = partial(generator.generate, envelope.brief)
+    return await _send(ask, request.request_id, request.timeout_seconds, clock=clock, slot=slot, envelope=envelope)
 
-    One scope serves both: it ends the wait to be sent, where that has become vain, and has a deadline from then on.
+
+async def complete(model: Model, clock: Clock, slot: CallSlot, envelope: Envelope[ModelRequest]) -> Generated | Faulted:
+    """Ask a model for the reply of a small agent's call (`actors.run.machine.AgentMachine`)."""
+    request = envelope.brief
+    ask = partial(model.complete, request)
+    return await _send(ask, request.request_id, request.timeout_seconds, clock=clock, slot=slot, envelope=envelope)
+
+
+async def _send(
+    ask: Callable[[], Awaitable[Reply | Fault]],
+    request_id: str,
+    limit: float,
+    *,
+    clock: Clock,
+    slot: CallSlot,
+    envelope: Envelope[Any],
+) -> Generated | Faulted:
+    """Send a call once a slot is free, within the request's time limit; not if the run does not want it any more.
+
+    One scope serves both: it ends the wait for a slot where the call is withdrawn, and has a deadline from then on.
     """
-    brief = envelope.brief
-    request_id, limit = brief.request.request_id, brief.request.timeout_seconds
     started: float | None = None
     answer: Reply | Fault | None = None
     with trio.CancelScope() as scope:
         envelope.unsent = scope
         if envelope.parked or envelope.withdrawn:  # While it lay in the mailbox: it waits for nothing more.
             scope.cancel()
-        async with turn():
+        async with slot():
             reached("send.before")
             await envelope.ensure_held()
             if envelope.may_send():
                 started, scope.deadline = clock.now(), trio.current_time() + limit
-                answer = await generator.generate(brief)
+                answer = await ask()
     if started is None:
         return Faulted(request_id, clock.now(), 0.0, _UNSENT)
     reached("reply.after")

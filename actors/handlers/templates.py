@@ -10,8 +10,8 @@ import trio
 
 from actors.config.plan_files import PLAN, TEMPLATES, read_settings
 from actors.config.workflow import TEMPLATE_SELECTOR
+from actors.handlers.briefs import GenerationBrief
 from actors.handlers.generators import material
-from actors.planning.machine import GenerationBrief
 from actors.rules.parsed_request import ParsedRequest, kind_of, parse_request
 from actors.rules.plan import template_plan
 from actors.rules.tables import Rules

@@ -2,14 +2,13 @@
 
 from actors.planning.call_events import ArtifactProduced, ClassificationRequested, FailureClassified
 from actors.planning.events import PlanningEvent, RunFinished, RunStarted, VerdictReached
-from actors.planning.ids import branch_of
-from actors.planning.messages import Begin, Judged, PlanningMessage
+from actors.planning.messages import Begin, PlanningMessage
 from actors.planning.state import PlanningState, State
 from actors.policy.cause import read_cause
 from actors.run import ending
 from actors.run.accept import accept_control
 from actors.run.calls import Received, accept_fault, accept_reply
-from actors.run.messages import Faulted, Generated
+from actors.run.messages import Faulted, Generated, Judged
 from actors.run.state import NotStarted
 from actors.run.texts import storable
 from runtime.core.machine import Refused
@@ -58,7 +57,7 @@ def _generated(state: State, message: Generated) -> PlanningEvent | None:
 
 def _earlier(state: State, node: str, step: str, content: str) -> str | None:
     """Return the first attempt at the step, in the node's branch, that brought the same."""
-    for name in state.branches[branch_of(node)].attempts[step]:
+    for name in state.branch_of(node).attempts[step]:
         artifact = state.nodes[name].artifact
         if artifact is not None and artifact.content == content:
             return name

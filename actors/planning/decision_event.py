@@ -12,22 +12,25 @@ from runtime.core.events import Event
 
 
 class Decided(Event):
-    """The policy decided what to do about a rejected node. `targets` are the steps that a replan redoes.
-
-    `classified` is the code of a classifier that selected the rule, if one did.
-
-    What failed stands in the node's verdict, and is not stored again.
-    """
+    """The policy decided what to do about a rejected node. The node's verdict says what failed."""
 
     kind: Literal["decided"] = "decided"
     node: str
+    """The rejected attempt."""
     level: BacktrackLevel = BacktrackLevel.LOCAL_RETRY
+    """How far back the search goes."""
     targets: tuple[str, ...] = ()
+    """The steps that a replan redoes."""
     rule: str
+    """The policy's row, or the built-in rule, that was applied."""
     code: str = ""
+    """The finding's code that selected the row."""
     wanted: tuple[str, ...] | None = None
+    """The targets that the row asked for, where the budgets allowed others only."""
     delay_seconds: float = 0.0
+    """How long a retry waits."""
     classified: Cause | None = None
+    """The code of a classifier that selected the row, if one did."""
 
     @model_validator(mode="before")
     @classmethod

@@ -51,22 +51,24 @@ class Outcome(StrEnum):
 
 
 class RunStarted(TimedEvent):
-    """The run began. `pinned` is the JSON of everything that later decisions use (`actors.planning.config`).
-
-    `child` says that it is a step of another run, whose books reserve and settle what it takes. `source` is where the
-    workflow was found, so that a user can be told when it differs: a shipped name or a file's whole path, empty where
-    there is none; `given` are its keys that were given another value than the file's.
-    """
+    """The run began."""
 
     texts: ClassVar[tuple[str, ...]] = ("specification", "pinned")
     kind: Literal["run_started"] = "run_started"
     run: str
+    """The run's id."""
     specification: str
+    """The user's problem."""
     pinned: str
+    """The JSON of everything that later decisions use (`actors.planning.config`)."""
     limits: Limits
+    """What the run may use."""
     child: bool = False
+    """Whether it is a step of another run, whose ledger reserves and settles what it takes."""
     source: str = ""
+    """Where the workflow was found, to report later differences: a shipped name or a file's path; empty if nowhere."""
     given: tuple[str, ...] = ()
+    """The workflow's keys that were given another value than the file's."""
 
     @field_serializer("limits")
     def _all_limits(self, limits: Limits) -> dict[str, Any]:
@@ -79,7 +81,9 @@ class JudgementRequested(Event):
 
     kind: Literal["judgement_requested"] = "judgement_requested"
     node: str
+    """The attempt whose artifact is judged."""
     guard: str
+    """The guard's name."""
 
     @property
     def request_id(self) -> str:
@@ -97,8 +101,11 @@ class VerdictReached(TimedEvent):
 
     kind: Literal["verdict_reached"] = "verdict_reached"
     node: str
+    """The attempt whose artifact was judged."""
     elapsed: Seconds
+    """How long it took."""
     verdict: Verdict
+    """The verdict."""
 
     @property
     def request_id(self) -> str:
@@ -107,34 +114,42 @@ class VerdictReached(TimedEvent):
 
 
 class Revised(Event):
-    """The revision marker of a replan: the targets and all that requires them are unset; older work is void.
-
-    It is about one branch; `branch` None is every branch, after a changed requirement.
-    """
+    """The revision marker of a replan: the targets and all that requires them are unset; older work is void."""
 
     kind: Literal["revised"] = "revised"
     revision: int
+    """The number of the revision that begins."""
     level: BacktrackLevel
+    """How far back it goes."""
     targets: tuple[str, ...]
+    """The steps that are redone."""
     cleared: tuple[str, ...]
+    """The steps that are unset: the targets and all that requires them."""
     tags: tuple[ReasonTag, ...] = ()
+    """Why, by the tags of the findings."""
     new_round: bool = False
+    """Whether all counts are given back."""
     branch: int | None = 0
+    """The branch that goes back; None is every branch, after a changed requirement."""
 
 
 class BranchOpened(Event):
     """A search of its own began beside the others, on the artifacts that `parent` has accepted for the steps `kept`.
 
-    Where the parent was about to go back, the new branch does, and the parent stays where it is. `anew` says that all
-    visits and attempts are given back.
+    Where the parent was about to go back, the new branch does, and the parent stays where it is.
     """
 
     kind: Literal["branch_opened"] = "branch_opened"
     branch: int
+    """The new branch's number."""
     parent: int | None = None
+    """The branch on whose artifacts it opens."""
     kept: tuple[str, ...] = ()
+    """The steps whose artifacts it builds on."""
     anew: bool = False
+    """Whether all visits and attempts are given back."""
     why: str
+    """One line for people."""
 
 
 class BranchPruned(Event):
@@ -142,8 +157,11 @@ class BranchPruned(Event):
 
     kind: Literal["branch_pruned"] = "branch_pruned"
     branch: int
+    """The branch that ended."""
     cause: PruneCause
+    """Why it ended."""
     why: str
+    """The same in one line for people."""
 
 
 class RunFinished(ending.RunFinished):

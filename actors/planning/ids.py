@@ -6,7 +6,6 @@ request has `judge:` before it. A step's id has neither a slash nor a dot in it,
 """
 
 from actors.run.ids import SECOND_CALL
-from runtime.core.events import text_hash
 
 
 def node_id(step: str, visit: int, attempt: int, branch: int = 0) -> str:
@@ -29,16 +28,6 @@ def branch_of(name: str) -> int:
 def classification_id(node: str) -> str:
     """Return the name of the call that classifies why a node was rejected."""
     return f"{node}{SECOND_CALL}"
-
-
-def child_run(run: str, node: str) -> str:
-    """Return the id of the run that an attempt is, where it is one: the same for every try of it, after any crash."""
-    return f"{run}.{text_hash(node)[:8]}"
-
-
-def is_child(run: str) -> bool:
-    """Tell whether a run belongs to a step of another; ids that people are given have no dot."""
-    return "." in run
 
 
 def judgement_id(node: str) -> str:

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, assert_never
+from typing import assert_never
 
+from actors.handlers.briefs import CallOptions, GenerationBrief, JudgementBrief
 from actors.planning.accept import accept
 from actors.planning.advance import advance
 from actors.planning.call_events import ClassificationRequested, GenerationRequested, PlanningCall
@@ -11,46 +12,18 @@ from actors.planning.classifier_prompt import failure_context, rendered_failure
 from actors.planning.config import RunConfig
 from actors.planning.events import JudgementRequested, PlanningEvent
 from actors.planning.evolve import evolve
-from actors.planning.ids import branch_of, child_run
 from actors.planning.messages import PlanningMessage
 from actors.planning.prompt_context import context_for, rendered
 from actors.planning.state import Branch, PlanningOpenCall, PlanningState, State
 from actors.policy.cause import CLASSIFIER
-from actors.prompting.render import Rendered
 from actors.run import questions, waits
+from actors.run.ids import child_run
 from actors.run.questions import ClarificationRequested
 from actors.run.state import NotStarted
 from actors.run.summary import status_row
 from actors.run.waits import WaitRequested
-from actors.values.artifacts import Artifact, Context
 from runtime.core.ledger import Limits
 from runtime.core.machine import Refused, Summary, Work
-
-
-class CallOptions(NamedTuple):
-    """What a generator needs to know of its request: its name, what it is for (a step), and what it may take."""
-
-    request_id: str
-    purpose: str
-    timeout_seconds: float
-    output_tokens_max: int
-
-
-class GenerationBrief(NamedTuple):
-    """What a step's generator gets: the request, the rendered prompt, and the same context in structured form."""
-
-    run: str
-    request: CallOptions
-    prompt: Rendered
-    context: Context
-
-
-class JudgementBrief(NamedTuple):
-    """What a guard gets."""
-
-    request: JudgementRequested
-    artifact: Artifact
-    context: Context
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,21 +84,21 @@ class PlanningMachine:
         request: PlanningCall | JudgementRequested | WaitRequested | ClarificationRequested = work.request
         match request:
             case GenerationRequested() if state.is_child(request):
-                return child_brief(state, _branch_of(state, request.node), request)
+                return child_brief(state, state.branch_of(request.node), request)
             case GenerationRequested():
-                branch, step = _branch_of(state, request.node), request.step
+                branch, step = state.branch_of(request.node), request.step
                 context = context_for(state, branch, step)
                 prompt = rendered(state, branch, step, context)
                 return GenerationBrief(state.run.run_id, _options(state, request), prompt, context)
             case ClassificationRequested():
-                branch = _branch_of(state, request.node)
+                branch = state.branch_of(request.node)
                 context = failure_context(state, branch, request.node)
                 prompt = rendered_failure(state, branch, request.node, context)
                 return GenerationBrief(state.run.run_id, _options(state, request), prompt, context)
             case JudgementRequested():
                 artifact = state.nodes[request.node].artifact
                 assert artifact is not None
-                context = context_for(state, _branch_of(state, request.node), request.step)
+                context = context_for(state, state.branch_of(request.node), request.step)
                 return JudgementBrief(request, artifact, context)
             case WaitRequested() | ClarificationRequested():
                 return request
@@ -147,10 +120,6 @@ def _carried_out(state: State, opened: PlanningOpenCall) -> bool:
     allows it to be asked again. A run of its own goes on.
     """
     return opened.epoch == state.run.epoch or state.is_child(opened.request)
-
-
-def _branch_of(state: State, node: str) -> Branch:
-    return state.branches[branch_of(node)]
 
 
 def child_brief(state: State, branch: Branch, request: GenerationRequested) -> ChildBrief:

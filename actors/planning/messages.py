@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from actors.run.messages import Faulted, Generated
-from actors.values.findings import Verdict
+from actors.run.messages import Faulted, Generated, Judged
 from runtime.core.ledger import Limits
 from runtime.core.messages import Control
 
@@ -28,20 +27,6 @@ class Begin:
     """Where the workflow was found."""
     given: tuple[str, ...] = ()
     """The workflow's keys that were given another value than the file's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A guard's verdict."""
-
-    request_id: str
-    """The request that it answers."""
-    at: float
-    """When, in UTC seconds since 1970."""
-    elapsed: float
-    """How long it took, in seconds."""
-    verdict: Verdict
-    """The verdict."""
 
 
 PlanningMessage = Begin | Generated | Faulted | Judged | Control

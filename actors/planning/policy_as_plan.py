@@ -28,13 +28,13 @@ def as_plan(pinned: RunConfig) -> dict[str, Any]:
     named in the step's name, and stands as `composite_validation` where the catalogue does not know it.
     """
     graph = pinned.graph
-    steps = [made for step in graph.steps for made in (*_visits(pinned, step), *_decisions(pinned, step))]
+    steps = [plan_step for step in graph.steps for plan_step in (*_visits(pinned, step), *_decisions(pinned, step))]
     return {
         "plan_id": f"policy-{pinned.workflow.name}",
         "goal": "every step of the workflow is accepted",
         "initial_state": [token for step in graph.steps for token in _fresh(graph, step)],
         "goal_state": [_is(step, ACCEPTED) for step in graph.steps],
-        "total_retry_budget": max(worst_case_calls(graph), sum(made["retry_budget"] for made in steps)),
+        "total_retry_budget": max(worst_case_calls(graph), sum(plan_step["retry_budget"] for plan_step in steps)),
         "invariants": [
             {"when": [_is(step, ACCEPTED)], "must": [_is(upper, ACCEPTED) for upper in graph.requires[step]]}
             for step in graph.steps

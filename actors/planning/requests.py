@@ -5,12 +5,11 @@ from typing import assert_never
 from actors.planning.call_events import ClassificationRequested, GenerationRequested, PlanningCall
 from actors.planning.classifier_prompt import rendered_failure
 from actors.planning.config import RunConfig
-from actors.planning.ids import branch_of
 from actors.planning.prompt_context import rendered
-from actors.planning.reply_schemas import schema_bytes
 from actors.planning.state import Branch, State
 from actors.policy.cause import CLASSIFIER
 from actors.prompting.render import Rendered
+from actors.prompting.reply_schemas import schema_bytes
 from actors.run.ids import step_of
 from runtime.core.ledger import ZERO, Amount
 
@@ -20,7 +19,7 @@ FRAMING_TOKENS = 64
 
 def next_try(state: State, request: PlanningCall) -> PlanningCall:
     """Return the request for the next try of a call, in whatever branch it belongs to."""
-    branch = state.branches[branch_of(request.node)]
+    branch = state.branch_of(request.node)
     match request:
         case GenerationRequested():
             return request_for(state, branch, request.node, request.try_number + 1)

@@ -55,7 +55,7 @@ def revise(state: State, branch: Branch) -> Revised | None:
 
 def settle_failure(state: State, branch: Branch) -> Decided | ClassificationRequested | None:
     """Decide about a rejected artifact, or have a classifier say first what its failure means."""
-    if branch.standing is not None and not branch.standing.failed:
+    if _FAILED not in phases_of(branch.progress):
         return None
     for step, slot in branch.progress.items():
         if slot.phase is _FAILED:
@@ -130,10 +130,10 @@ def _give_up(state: State, branch: Branch) -> RunFinished | None:
 def reissue(state: State) -> RequestReissued | ending.RunFinished | None:
     """Ask again for the calls of an earlier driver, or end the run if one cannot be reserved."""
     run = state.run
-    if run.saving or not run.calls.open:
-        return None
     for request_id, opened in run.calls.open.items():
         if opened.epoch < run.epoch and not state.is_child(opened.request):
+            if run.saving:
+                return None
             request = next_try(state, opened.request)
             short = run.ledger.shortfall(request.reserve, run.now)
             return RequestReissued(replaces=request_id, again=request) if short is None else exhausted(short)
@@ -162,6 +162,8 @@ def request(state: State, tree: Tree | None) -> PlanningCall | ending.RunFinishe
     if run.questions and run.open_questions and first(branch.progress, Phase.STUCK) is not None:
         return None  # While a stuck run waits for an answer, nothing more is spent.
     steps = _rested(state, branch, ready(state.config.graph, branch.progress))
+    if not steps and not run.calls.tries:
+        return None
     result = _affordable(state, branch, steps)
     return _out_of(result, state) if result is None or isinstance(result, Limit) else result
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from actors.planning.call_events import ClassificationRequested, FailureClassified, GenerationRequested, PlanningCall
 from actors.planning.config import RunConfig
 from actors.planning.events import JudgementRequested, RunFinished
+from actors.planning.ids import branch_of
 from actors.policy.decide import Decision, Past
 from actors.policy.table import BacktrackLevel
 from actors.run.calls import OpenCall, Tries
@@ -184,6 +185,10 @@ class State:
         finished = self.run.finished
         assert finished is None or isinstance(finished, RunFinished)
         return finished
+
+    def branch_of(self, name: str) -> Branch:
+        """Return the branch that a node, or a request about one, belongs to."""
+        return self.branches[branch_of(name)] if len(self.branches) > 1 else self.branches[0]
 
     def is_child(self, request: GenerationRequested | ClassificationRequested) -> bool:
         """Tell whether a request is a run of its own: whoever comes back to it goes on where its journal ends."""

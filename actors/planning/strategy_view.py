@@ -19,13 +19,21 @@ def tree_of(state: State, strategy: Strategy) -> Tree:
     share = strategy.slice_of(limit)
     if share is None or free_calls(tree, share) > 0:
         return tree
-    spent = tuple(replace(one, spent=True) if one.live and one.calls >= share else one for one in tree.branches)
+    spent = tuple(
+        replace(standing, spent=True) if standing.live and standing.calls >= share else standing
+        for standing in tree.branches
+    )
     return Tree(spent, tree.calls, tree.left)
 
 
 def free_calls(tree: Tree, share: int) -> int:
     """Return the calls that are in nobody's slice: what a pruned branch has not reserved of its own is among them."""
-    taken = sum([share if one.live and not one.done and one.calls < share else one.calls for one in tree.branches])
+    taken = sum(
+        [
+            share if standing.live and not standing.done and standing.calls < share else standing.calls
+            for standing in tree.branches
+        ]
+    )
     return tree.calls - taken
 
 
@@ -60,7 +68,7 @@ def chosen(strategy: Strategy, tree: Tree) -> Standing | None:
     best = _best_plan(tree)
     if best is None or not strategy.picks_best or best.score >= 1.0:
         return best
-    return None if any(one.busy or not (one.stuck or one.spent) for one in tree.front) else best
+    return None if any(standing.busy or not (standing.stuck or standing.spent) for standing in tree.front) else best
 
 
 def won(best: Standing) -> RunFinished:
@@ -73,12 +81,14 @@ def ended(tree: Tree, event: RunFinished) -> RunFinished:
     best = _best_plan(tree)
     if best is not None:
         return won(best)
-    return event.model_copy(update={"branch": max(tree.live or tree.branches, key=lambda one: one.rank).branch})
+    return event.model_copy(
+        update={"branch": max(tree.live or tree.branches, key=lambda standing: standing.rank).branch}
+    )
 
 
 def _best_plan(tree: Tree) -> Standing | None:
-    done = [one for one in tree.live if one.done]
-    return max(done, key=lambda one: (one.score, -one.branch)) if done else None
+    done = [standing for standing in tree.live if standing.done]
+    return max(done, key=lambda standing: (standing.score, -standing.branch)) if done else None
 
 
 def standing_of(state: State, branch: Branch) -> Standing:

@@ -9,10 +9,10 @@ not occur in it, so that it cannot be mistaken for an instruction. Slots in inse
 import hashlib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from actors.prompting.book import PromptBook, PromptEntry, Sections
-from actors.values.artifacts import Context, Feedback
+from actors.values.artifacts import Clarified, Context, Feedback
 from runtime.core.events import text_hash
 
 SPECIFICATION_BYTES_MAX = 200_000
@@ -29,6 +29,8 @@ REF_LENGTH = 32
 """Hexadecimal digits of a prompt's hash."""
 MARK_LENGTH = 8
 """Hexadecimal digits of a delimiter's mark; more if the text contains these."""
+
+T = TypeVar("T")
 
 
 class Rendered(NamedTuple):
@@ -60,8 +62,54 @@ def render(entry: PromptEntry, book: PromptBook, context: Context, *, headed: bo
     Dependencies are rendered in the order of the mapping; the caller passes them in the workflow's order. Of the
     settings only `guard_catalog` is shown: the guard names that the workflow adds to those in the entry.
     """
+    shown = _Shown(
+        context.specification,
+        context.constraints,
+        context.requirements,
+        tuple(context.settings.get("guard_catalog", ())),
+        tuple([(step, artifact.shown) for step, artifact in context.dependencies.items()]),
+        context.retry,
+        context.escalation,
+        context.clarifications,
+        context.notes,
+    )
+    return _rendered(_Same(entry), _Same(book), shown, headed)
+
+
+class _Shown(NamedTuple):
+    """What a prompt shows of a context, as values that can be compared at once."""
+
+    specification: str
+    constraints: str
+    requirements: tuple[str, ...]
+    guard_catalog: tuple[str, ...]
+    dependencies: tuple[tuple[str, str], ...]
+    retry: tuple[Feedback, ...]
+    escalation: tuple[Feedback, ...]
+    clarifications: tuple[Clarified, ...]
+    notes: tuple[str, ...]
+
+
+class _Same(Generic[T]):
+    """A value that equals itself alone: large, immutable, and slow to compare by its content."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: T) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+@lru_cache(maxsize=16)  # A prompt is rendered when a call is requested, and again soon after when the call is made.
+def _rendered(entry_of: _Same[PromptEntry], book_of: _Same[PromptBook], shown: _Shown, headed: bool) -> Rendered:
+    entry, book = entry_of.value, book_of.value
     writer = _SectionWriter(book.sections)
-    sections = (*writer.sections(context), *writer.rejections(entry, context, headed=headed))
+    sections = (*writer.sections(shown), *writer.rejections(entry, shown, headed=headed))
     user = "\n\n".join((*sections, f"{book.sections.task}\n\n{entry.task}"))
     return Rendered(_system(entry.role, entry.constraints, book.sections.data_note), user, tuple(writer.cut))
 
@@ -85,7 +133,7 @@ class _SectionWriter:
         self.texts = texts
         self.cut: list[str] = []
 
-    def sections(self, context: Context) -> Iterator[str]:
+    def sections(self, context: _Shown) -> Iterator[str]:
         """Yield the sections from the constraints to the notes."""
         texts = self.texts
         if context.constraints.strip():
@@ -93,14 +141,13 @@ class _SectionWriter:
         if context.requirements:
             heading = texts.requirements or texts.constraints
             yield from self.messages("requirement", heading, context.requirements)
-        catalog = context.settings.get("guard_catalog", ())
-        if catalog:
-            yield f"{texts.guard_catalog}\n\n{', '.join(catalog)}"
+        if context.guard_catalog:
+            yield f"{texts.guard_catalog}\n\n{', '.join(context.guard_catalog)}"
         yield f"{texts.specification}\n\n{self.data('specification', context.specification, SPECIFICATION_BYTES_MAX)}"
         if context.dependencies:
             yield texts.dependencies
-        for step, artifact in context.dependencies.items():
-            result = self.data(step, artifact.shown, DEPENDENCY_BYTES_MAX)
+        for step, text in context.dependencies:
+            result = self.data(step, text, DEPENDENCY_BYTES_MAX)
             yield f"{_fill(texts.dependency, 'step', step)}\n\n{result}"
         if context.clarifications:
             yield texts.clarifications
@@ -116,7 +163,7 @@ class _SectionWriter:
         if context.notes:
             yield from self.messages("note", texts.notes or texts.clarifications, context.notes)
 
-    def rejections(self, entry: PromptEntry, context: Context, *, headed: bool) -> Iterator[str]:
+    def rejections(self, entry: PromptEntry, context: _Shown, *, headed: bool) -> Iterator[str]:
         """Yield the escalation history, then the retry history."""
         texts = self.texts
         if context.escalation:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from actors.rules.facts import Facts, content_words
 from actors.rules.tables import KINDS, Rules
 from actors.rules.text import Text, find, lower, shorten
+from actors.rules.word_lists import words_of
 
 SIGNALS_MAX = 8
 """Signals quoted for one kind."""
@@ -16,11 +17,6 @@ ERROR_LENGTH_MAX = 120
 SIGNAL_LENGTH_MAX = 60
 """Characters of any other signal."""
 
-_VERB = re.compile(
-    r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|can|could|should|shall|will|would|must|may|might|gets?|got|"
-    r"goes|went|shows?|makes?|takes?|needs?|wants?|keeps?|stays?|runs?|comes?|ends?|i|we|you|they|it|not|n't|"
-    r"after|although|while|since|until|before|because|again)\b"
-)
 _CODE = re.compile(r"[`/\\_(){}<>=]")
 _ERROR_NAME = re.compile(r"[A-Za-z0-9](?:Error|Exception)$")
 
@@ -79,7 +75,7 @@ def classify(text: Text, facts: Facts, rules: Rules) -> Classification:
         hits = sorted(hit for hit in hits if hit.minus_score < 0)
         scores[kind] = -sum(hit.minus_score for hit in hits)
         signals[kind] = text.quotes(_widest(hit.quote for hit in hits), limit=SIGNALS_MAX)
-    if max(scores.values()) < table.certainty.least and _names_a_thing(facts.title, lowered):
+    if max(scores.values()) < table.certainty.least and _names_a_thing(facts.title, lowered, rules):
         for kind, weight in table.noun_phrase.items():
             scores[kind] += weight
             signals[kind] = text.quotes((facts.title, *signals[kind]), limit=SIGNALS_MAX)
@@ -157,10 +153,10 @@ def _opening(title: str, rules: Rules) -> dict[str, str]:
     return {kind: title[match.start() : match.end()] for kind, match in found.items() if match}
 
 
-def _names_a_thing(title: str, lowered: str) -> bool:
+def _names_a_thing(title: str, lowered: str, rules: Rules) -> bool:
     """Return whether the text is a title alone, and the title has no verb that can be recognised as one."""
     alone = len(lowered) <= len(title) + 2 and title.count(" ") >= 1
-    return alone and not _VERB.search(lower(title)) and not _CODE.search(title)
+    return alone and not _CODE.search(title) and rules.signals.sentence_words.isdisjoint(words_of(title))
 
 
 def _others(kind: str) -> tuple[str, ...]:

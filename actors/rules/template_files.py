@@ -123,7 +123,7 @@ def _template_errors(rules: Rules, template: Template) -> Iterator[tuple[KeyPath
     known = effects | set(template.initial_state)
     for token in template.goal_state:
         if token not in known:
-            yield ("goal_state",), f"nobody makes {token!r}{_nearest(token, known)}"
+            yield ("goal_state",), f"no step produces {token!r}{_nearest(token, known)}"
     for number, step in enumerate(template.steps):
         for keys, cause in _step_errors(rules, template, number, known):
             yield ("steps", number, *keys), f"{step.step_id}: {cause}"
@@ -139,7 +139,7 @@ def _step_errors(
     for key in ("preconditions", "delete_effects", "failure_delete_effects"):
         for token in getattr(step, key):
             if token not in known:
-                yield (key,), f"nobody makes {token!r}{_nearest(token, known)}"
+                yield (key,), f"no step produces {token!r}{_nearest(token, known)}"
     for name in step.dependencies:
         if name.removesuffix("_{n}") not in ids[:number]:
             yield ("dependencies",), f"{name!r} is no earlier step{_nearest(name, ids)}"

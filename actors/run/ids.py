@@ -5,6 +5,8 @@ is about is a *node*, named as the kind of agent likes; where the name has a sla
 The first call about a node has its name; a second one has `/c` after it.
 """
 
+from runtime.core.events import text_hash
+
 SECOND_CALL = "/c"
 """What stands after a node in the name of a second call about it, which classifies what the first has brought."""
 
@@ -37,3 +39,13 @@ def expiry_id(question_id: str) -> str:
 def backoff_id(request_id: str) -> str:
     """Return the name of the wait before the try that follows a failed one."""
     return f"wait:{request_id}"
+
+
+def child_run(run: str, node: str) -> str:
+    """Return the id of the run that an attempt is, where it is one: the same for every try of it, after any crash."""
+    return f"{run}.{text_hash(node)[:8]}"
+
+
+def is_child(run: str) -> bool:
+    """Tell whether a run belongs to a step of another; ids that people are given have no dot."""
+    return "." in run

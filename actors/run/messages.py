@@ -1,7 +1,8 @@
-"""What became of a call, as the actor that made it reports it to the machine."""
+"""What became of a call or a judgement, as the actor that carried it out reports it to the machine."""
 
 from dataclasses import dataclass
 
+from actors.values.findings import Verdict
 from runtime.core.ledger import Amount
 from runtime.models.port import Fault, Reply
 
@@ -36,6 +37,20 @@ class Faulted:
     """What happened."""
     cost: Amount | None = None
     """What a child run had used when it gave its provider up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A guard's verdict."""
+
+    request_id: str
+    """The request that it answers."""
+    at: float
+    """When, in UTC seconds since 1970."""
+    elapsed: float
+    """How long it took, in seconds."""
+    verdict: Verdict
+    """The verdict."""
 
 
 CallMessage = Generated | Faulted

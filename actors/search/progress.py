@@ -13,6 +13,7 @@ each distinct set of parent artifacts.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import attrgetter
 
 from actors.search.graph import Graph
 from runtime.core.copies import changed
@@ -63,9 +64,12 @@ def start(graph: Graph) -> Progress:
     return dict.fromkeys(graph.steps, Slot())
 
 
+_PHASE_OF = attrgetter("phase")
+
+
 def phases_of(progress: Progress) -> set[Phase]:
     """Return the phases that occur."""
-    return {slot.phase for slot in progress.values()}
+    return set(map(_PHASE_OF, progress.values()))
 
 
 def first(progress: Progress, phase: Phase) -> str | None:
@@ -80,9 +84,11 @@ def first(progress: Progress, phase: Phase) -> str | None:
 def ready(graph: Graph, progress: Progress) -> list[str]:
     """Return the steps at which an attempt can begin, in file order (S3)."""
     result, requires = [], graph.requires
-    accepted = Phase.ACCEPTED  # Read once, because reading an enum member is slow before Python 3.12.
+    # Read once, because reading an enum member is slow before Python 3.12.
+    accepted, idle, again = Phase.ACCEPTED, Phase.IDLE, Phase.AGAIN
     for step, slot in progress.items():
-        if slot.phase in UNSET:
+        phase = slot.phase
+        if phase is idle or phase is again:
             for parent in requires[step]:
                 if progress[parent].phase is not accepted:
                     break

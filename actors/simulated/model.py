@@ -61,7 +61,7 @@ def load_profile(name: str, root: Path, *, place: str = "--model") -> Profile:
         base = _document(str(value[BASED_ON]), root)
         if not isinstance(base.value, dict) or BASED_ON in base.value:
             cause = f"{value[BASED_ON]!r} is itself based on another profile, or is none"
-            raise document.problem(cause, (BASED_ON,), "name one that stands for itself")
+            raise document.problem(cause, (BASED_ON,), "name a profile without `based_on`")
         value = {**base.value, **value}
     try:
         profile = Profile.model_validate(value)

@@ -17,24 +17,24 @@ from actors.guards.built_in import BUILT_IN
 from actors.guards.plan_settings import Settings
 from actors.guards.port import AnyGuard
 from actors.handlers.generators import TextMaker
-from actors.planning.events import PlanningEvent
-from actors.planning.state import PlanningState
+from actors.planning.prepare import RunOptions, RunRequest
+from actors.planning.result import Result
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
-from replan.runs.engine import CODEC, Engine
+from replan.runs.engine import Engine
 from replan.runs.home import open_home
-from replan.runs.prepare import RunOptions, RunRequest, prepare
+from replan.runs.prepare import prepare
 from replan.runs.run_ids import new_run_id
 from replan.runs.session import RunSession
 from replan.setup.command_name import program
+from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
-from replan.views.result import Result
 from runtime.core.clock import SystemClock
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 from runtime.drive.options import Stop
-from runtime.journal.memory import open_memory
+from runtime.open_journal import open_journal
 
 __all__ = ["MEMORY", "Ask", "Memory", "Run", "asolve", "check", "solve", "start"]
 
@@ -107,7 +107,7 @@ class Run:
 
     run_id: str
     stop: Stop = field(default_factory=Stop)
-    _records: list[Record[PlanningEvent]] = field(default_factory=list)
+    _records: list[Record[Any]] = field(default_factory=list)
     _news: trio.Event = field(default_factory=trio.Event)
     _ended: trio.Event = field(default_factory=trio.Event)
     _result: Result | None = None
@@ -124,7 +124,7 @@ class Run:
         assert self._result is not None
         return self._result
 
-    async def __aiter__(self) -> AsyncIterator[Record[PlanningEvent]]:
+    async def __aiter__(self) -> AsyncIterator[Record[Any]]:
         """Yield every record from the first on, and end when the run comes to rest. Several may listen."""
         place = 0
         while True:
@@ -139,18 +139,18 @@ class Run:
         """Ask for nothing new, and stop once the replies in flight are in (10 seconds at most)."""
         self.stop.requested.set()
 
-    def _take(self, record: Record[PlanningEvent], _: PlanningState) -> None:
+    def _take(self, record: Record[Any], _: Any) -> None:
         self._records.append(record)
-        self._tell()
+        self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._news.set()
         self._news = trio.Event()
 
     async def _drive(self, engine: Engine, request: RunRequest, ask: Ask | None) -> None:
         session = RunSession(engine, self.run_id, self._take)
         try:
-            result = await session.begin(request, self.stop)  # Here, since no host may have what was passed to it.
+            result = await session.begin(request, self.stop)  # Here: no host has what was passed to this run.
             while ask is not None and result.status == "waiting" and result.question is not None:
                 answer = ask(result.question)
                 text = _answer(await answer if inspect.isawaitable(answer) else answer)
@@ -158,12 +158,13 @@ class Run:
                     break
                 await engine.answer(str(result.question["id"]), text)
                 result = await session.drive(self.stop)
+            assert isinstance(result, Result)
             self._result = result
         except Exception as error:  # noqa: BLE001 -- kept for `result`, which raises it where it is awaited
             self._error = error
         finally:
             self._ended.set()
-            self._tell()
+            self._notify()
 
 
 @asynccontextmanager
@@ -264,8 +265,9 @@ async def _opened(options: _Options) -> AsyncIterator[Engine]:
     known = registry(options.guards, options.generators)
     if isinstance(options.home, Memory):
         clock = SystemClock()
-        async with open_memory(CODEC, clock) as journal:
-            yield Engine(journal=journal, registry=known, clock=clock)
+        kinds = Kinds()
+        async with open_journal("memory:", kinds.codecs, clock) as journal:
+            yield Engine(journal=journal, registry=known, clock=clock, kinds=kinds)
         return
     async with open_home(registry=known, environment=options.environment) as engine:
         yield engine

@@ -4,19 +4,21 @@ from typing import Any
 
 import trio
 
+from actors.run.result import RunResult
 from replan.cli.signals import Signals
 from replan.cli.terminal.progress import Progress
 from replan.cli.terminal.prompt import ask_on_terminal, drop_typed
 from replan.runs.engine import Engine
 from replan.runs.session import RunSession
-from replan.views.result import Result
 from runtime.core.errors import UsageProblem
 
 SHOWN_MAX = 200
 """Characters that are shown of an answer that somebody else gave."""
 
 
-async def converse(engine: Engine, session: RunSession, result: Result, signals: Signals, shown: Progress) -> Result:
+async def converse(
+    engine: Engine, session: RunSession, result: RunResult, signals: Signals, shown: Progress
+) -> RunResult:
     """Ask the user what the run waits for, and go on, until it waits no more or the user does not answer."""
     prompted = False
     while result.status == "waiting" and result.question is not None and signals.code is None:
@@ -38,9 +40,11 @@ async def _post(engine: Engine, question: dict[str, Any], answer: str, shown: Pr
     """Post an answer, or say which one counts. Return False while the question is still open, to be asked again."""
     full = str(question["id"])
     run, _, name = full.rpartition("/")
-    state = await engine.state_with_inbox(run)
-    current = state.run.questions[name]
-    if state.run.finished is not None and not current.answer:
+    loaded = await engine.read(run)
+    common = loaded.kind.run_state(await engine.with_inbox(run, loaded))
+    assert common is not None
+    current = common.questions[name]
+    if common.finished is not None and not current.answer:
         return True
     try:
         receipt = await engine.answer(full, answer)

@@ -5,7 +5,7 @@ from typing import Any
 
 from actors.config.step_prompts import entry_for
 from actors.planning.config import RunConfig
-from actors.planning.reply_schemas import schema_bytes
+from actors.planning.prepare import RunRequest
 from actors.planning.requests import FRAMING_TOKENS
 from actors.policy.cause import CLASSIFIER
 from actors.prompting.render import (
@@ -14,12 +14,12 @@ from actors.prompting.render import (
     FEEDBACK_BYTES_MAX,
     SPECIFICATION_BYTES_MAX,
 )
+from actors.prompting.reply_schemas import schema_bytes
 from actors.search.cost import happy_calls, linear_calls, worst_case_calls
 from actors.search.moves import Search
+from actors.values.format import counted, money
 from actors.values.lines import columns, line
 from replan.cli.terminal.console import print_json, show
-from replan.runs.prepare import RunRequest
-from replan.views.format import counted, money
 from runtime.core.cost import MICRO
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Any
 
 import trio
 
-from actors.planning.events import PlanningEvent
-from actors.planning.state import PlanningState
+from actors.run.result import RunResult
 from replan.cli.conversation import converse
 from replan.cli.exits import exit_of_result
 from replan.cli.hints import hosted_run, how_to_answer, how_to_resume
@@ -16,15 +16,14 @@ from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_js
 from replan.cli.terminal.progress import Progress, progress
 from replan.cli.terminal.prompt import may_ask
 from replan.runs.engine import Engine
+from replan.runs.loaded import AnyKind
 from replan.runs.notify import Notifier
 from replan.runs.session import RunSession
 from replan.setup.command_name import program
-from replan.views.outcome import outcome_lines
-from replan.views.result import Result
 from runtime.core.events import Record
 from runtime.drive.options import Stop
 
-Start = Callable[[RunSession, Stop], Awaitable[Result]]
+Start = Callable[[RunSession, Stop], Awaitable[RunResult]]
 """Starts a run, or goes on with it, and returns what it came to."""
 
 TICK_SECONDS = 1.0
@@ -43,18 +42,20 @@ class Foreground:
     """Whether the result is printed as one JSON object."""
 
 
-async def drive_in_foreground(engine: Engine, run: str, title: str, start: Start, options: Foreground) -> int:
+async def drive_in_foreground(
+    engine: Engine, run: str, start: Start, options: Foreground, *, kind: AnyKind, title: str
+) -> int:
     """Drive a run to its end, a question or a stop; print its result and return the exit code."""
     signals = Signals()
     # With -v the log has a line for each record, so progress would only repeat it.
     silent = options.as_json or options.invocation.verbose > 0 or options.invocation.log_json
-    with progress(f"{run}: {title}", silent=silent) as shown:
+    with progress(kind, f"{run}: {title}", silent=silent) as shown:
         async with trio.open_nursery() as hooks, trio.open_nursery() as nursery:
-            canceller, notifier = _Canceller(engine, run, nursery), Notifier(engine.hook, hooks)
+            canceller, notifier = _Canceller(engine, run, nursery), Notifier(engine.hook, hooks, title)
 
-            def on_record(record: Record[PlanningEvent], state: PlanningState) -> None:
+            def on_record(record: Record[Any], state: Any) -> None:
                 if not session.following:  # Else the host calls the hook.
-                    notifier.take(record.event, state)
+                    notifier.take(record.event)
                 shown.on_record(record, state)
 
             session = RunSession(engine, run, on_record, shown.note, notifier.tell)
@@ -67,7 +68,7 @@ async def drive_in_foreground(engine: Engine, run: str, title: str, start: Start
     if canceller.cancelled and result.status != "finished" and not session.following:
         result = await engine.finish_cancelled(run)
     options.invocation.run = run
-    print_result(result, as_json=options.as_json)
+    print_result(kind, result, as_json=options.as_json)
     return _exit(result, signals, hosted=await engine.hosted())
 
 
@@ -90,16 +91,16 @@ async def _tick(shown: Progress) -> None:
         shown.tick()
 
 
-def print_result(result: Result, *, as_json: bool) -> None:
+def print_result(kind: AnyKind, result: RunResult, *, as_json: bool) -> None:
     """Print what a run came to. If nobody reads stdout any more, the exit code still says how the run ended."""
     with ignoring_closed_stdout():
         if as_json:
             print_json(result.to_json())
         else:
-            show(outcome_lines(result))
+            show(kind.views.result_lines(result, program()))
 
 
-def _exit(result: Result, signals: Signals, *, hosted: bool) -> int:
+def _exit(result: RunResult, signals: Signals, *, hosted: bool) -> int:
     """Say on stderr how to go on, and return the exit code."""
     how_to_answer(result)
     if result.status == "running" and not result.held_up:

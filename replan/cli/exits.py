@@ -15,7 +15,7 @@ from runtime.core.errors import (
 )
 
 if TYPE_CHECKING:
-    from replan.views.result import Result
+    from actors.run.result import RunResult
 
 
 class Exit(IntEnum):
@@ -77,7 +77,7 @@ def exit_of_error(error: BaseException) -> Exit:
             return Exit.INTERNAL
 
 
-def exit_of_result(result: "Result") -> Exit:
+def exit_of_result(result: "RunResult") -> Exit:
     """Return the exit code of a run that nobody drives now; a parked run was interrupted, or its budget is spent."""
     if result.status == "waiting":
         return Exit.WAITING

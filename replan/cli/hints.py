@@ -2,13 +2,13 @@
 
 import shlex
 
+from actors.run.result import RunResult
+from actors.values.format import counted
 from replan.cli.terminal.console import notice
 from replan.setup.command_name import program
-from replan.views.format import counted
-from replan.views.result import Result
 
 
-def how_to_answer(result: Result) -> None:
+def how_to_answer(result: RunResult) -> None:
     """Say how the questions that a run waits for are answered: the first, and where the others are listed."""
     if result.status == "waiting" and result.open_questions:
         answer_with(result.open_questions[0])

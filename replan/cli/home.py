@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 
-from actors.planning.ids import is_child
+from actors.run.ids import is_child
 from replan.cli.logfile import logging_to
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import notice

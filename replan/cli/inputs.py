@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import BinaryIO
 
+from actors.planning.prepare import PROBLEM_BYTES_MAX
 from replan.cli.terminal.console import notice
-from replan.runs.prepare import PROBLEM_BYTES_MAX
 from runtime.core.errors import UsageProblem
 
 ANSWER_BYTES_MAX = 400_000

@@ -13,16 +13,17 @@ from actors.config.model_spec import Simulated
 from actors.config.step_guards import guard_for
 from actors.config.workflow import FREE_GENERATORS
 from actors.guards.port import AnyGuard, GuardFactory
-from actors.handlers.actors import Registry
+from actors.handlers.briefs import GenerationBrief, JudgementBrief
 from actors.handlers.generators import model_request
+from actors.handlers.registry import Registry
 from actors.handlers.templates import TemplateSelectorGenerator
 from actors.planning.call_events import ClassificationRequested, GenerationRequested
 from actors.planning.config import RunConfig
 from actors.planning.events import JudgementRequested, PlanningEvent
-from actors.planning.machine import GenerationBrief, JudgementBrief, PlanningMachine
-from actors.planning.messages import Begin, Judged, PlanningMessage
+from actors.planning.machine import PlanningMachine
+from actors.planning.messages import Begin, PlanningMessage
 from actors.planning.state import PlanningState
-from actors.run.messages import Faulted, Generated
+from actors.run.messages import Faulted, Generated, Judged
 from actors.run.waits import WaitRequested
 from actors.simulated.author import answer
 from actors.simulated.model import address

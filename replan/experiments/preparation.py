@@ -10,21 +10,23 @@ from actors.config.model_spec import Simulated, parse_model_spec
 from actors.config.policy_loader import load_policy
 from actors.files.suggestions import nearest
 from actors.files.yaml_document import Document
-from actors.handlers.actors import Registry
+from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig
+from actors.planning.prepare import RunOptions, RunRequest
 from actors.policy.table import Policy
 from actors.search.strategies.notation import NUMBERS, UnknownSearch, read_search
 from actors.simulated.model import load_profile
 from actors.simulated.profile import Profile
 from actors.simulated.verdict_filter import VerdictFilter
 from actors.simulated.world import World
+from actors.values.format import title_of
 from replan.experiments.definition import Arm, Experiment, load_experiment
 from replan.experiments.lab import LabSetup, simulate_run
 from replan.experiments.problems import Problem, read_problems
 from replan.experiments.results import Header, Trial
 from replan.experiments.trial_metrics import TrialKey, trial_from
 from replan.runs.models import check_model
-from replan.runs.prepare import RunOptions, RunRequest, prepare_run, title_of
+from replan.runs.prepare import prepare_run
 from replan.setup.settings import Choice, UserConfig
 from replan.setup.version import release
 from runtime.core.errors import UsageProblem

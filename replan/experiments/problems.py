@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from actors.files.yaml_document import Document
-from replan.runs.prepare import check_problem
+from actors.planning.prepare import check_problem
 from runtime.core.errors import UsageProblem
 
 TEXT_SUFFIXES = (".md", ".txt")

@@ -191,7 +191,7 @@ class Store:
         try:
             yield
         except OSError as error:
-            hint = "the same command goes on when it can be"
+            hint = "make it writable and repeat the command: it continues"
             cause = f"cannot be written: {error.strerror}"
             raise UsageProblem(cause, place=str(self.folder), hint=hint) from None
 

@@ -1,296 +1,295 @@
-"""The engine: starts, resumes and reads the runs of one journal. The command line and the Python API stand on it."""
+"""The engine: starts, resumes, reads and cancels the runs of one journal, whatever their kinds."""
 
-import json
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import trio
-
-from actors.handlers.actors import Registry, actors_for
-from actors.planning.call_events import FailureClassified
-from actors.planning.config import RunConfig
-from actors.planning.events import EVENTS, PlanningEvent, RunStarted
-from actors.planning.ids import is_child
-from actors.planning.log_fields import log_fields
-from actors.planning.machine import ChildBrief, PlanningMachine
-from actors.planning.messages import Begin
-from actors.planning.state import PlanningState, State
-from actors.policy.cause import CLASSIFIER
+from actors.handlers.registry import Registry
 from actors.run.calls import Replied
-from actors.run.ids import step_of
-from actors.run.state import NotStarted
-from replan.runs.inbox import Heard, post_answer, post_decline, post_told, split
+from actors.run.ids import is_child
+from actors.run.kind import ChildRun, PreparedRun, Resources
+from actors.run.result import RunResult, RunView
+from replan.runs import inbox
+from replan.runs.children import cancel_children, check_own, drive_child
+from replan.runs.inbox import Heard
+from replan.runs.loaded import AnyKind, Loaded, started
 from replan.runs.models import Shared, is_stateless, open_model, provider_of
-from replan.runs.prepare import RunRequest, title_of
-from replan.runs.run_ids import check_own, children_of, new_run_id
-from replan.runs.status import status_of
-from replan.runs.workflow_drift import edited
+from replan.runs.options import DETACHED, DriveOptions
+from replan.runs.run_ids import new_run_id
+from replan.runs.status import row_after, status_of
 from replan.setup.command_name import program
 from replan.setup.data_files import data_root
-from replan.views.result import Result, result_of
+from replan.setup.kinds import Kinds
 from runtime.core.clock import Clock, SystemClock
-from runtime.core.errors import Held, JournalError, ReplanError, RunExists, RunNotFound, UsageProblem
-from runtime.core.events import Codec, Record
+from runtime.core.errors import JournalDamaged, KindUnknown, ReplanError, RunExists, UsageProblem
+from runtime.core.events import Record
 from runtime.core.machine import Refused, fold
 from runtime.core.messages import Crashed, Mailed, Parking
 from runtime.drive.actor import Actor
-from runtime.drive.changes import ChangeSignal
 from runtime.drive.offline import append_one
-from runtime.drive.options import Ending, LeaseTerms, Stop
+from runtime.drive.options import Ending, LeaseTerms
 from runtime.drive.supervisor import Supervisor
 from runtime.host.hook import Hook
 from runtime.host.wakeup import NoWakeUp, WakeUp
 from runtime.journal.port import Journal, Posted, RunFilter, RunRow
-from runtime.logs import log
 from runtime.logs.redact import Redactor, secrets_in
 from runtime.models.limiter import CallLimiter
 from runtime.process.identity import identity, is_dead
 
-CODEC: Codec[PlanningEvent] = Codec(EVENTS)
-"""The codec of planning events, for every journal."""
-
-HELD_SECONDS = 0.5
-"""How long a run waits before it tries again to claim a child run that is held."""
 WHY_MAX = 500
 """The longest reason, in characters, that is recorded for a run that cannot be driven."""
-CANCEL = "cancel"
-"""The key of the message that cancels a run: there is one, however often it is posted."""
 
 P = TypeVar("P")
-OnRecord = Callable[[Record[PlanningEvent], PlanningState], None]
-Notice = Callable[[str], None]
-
-
-def ignore(_: object) -> None:
-    """Do nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class DriveOptions:
-    """How a run is driven, as `runtime.drive.supervisor.Supervisor` takes it."""
-
-    stop: Stop | None = None
-    """The request to stop; None where nobody can stop it."""
-    on_record: OnRecord | None = None
-    """Gets every record with the state after it."""
-    notice: Notice = ignore
-    """Gets a line when something outside holds the run up."""
-    changed: ChangeSignal | None = None
-    """Wakes the driver when there may be a message in the inbox; None polls the journal."""
-    rest_after: float | None = None
-    """The seconds of waiting for a clock after which a host takes the run back; None in the foreground."""
-    differs: Notice | None = None
-    """Gets a line, before a run is resumed, if its workflow's files have changed since it began."""
-
-
-DETACHED = DriveOptions()
-"""No callbacks, no stop."""
 
 
 @dataclass(frozen=True)
 class Engine:
-    """Everything that driving runs needs. `machine` has no state, so one serves all runs."""
+    """Everything that driving the runs of one journal needs."""
 
-    journal: Journal[PlanningEvent]
+    journal: Journal[Any]
+    """The journal, opened with `kinds.codecs`."""
     registry: Registry = field(default_factory=Registry)
+    """The guards and generators that runs may name."""
     clock: Clock = field(default_factory=SystemClock)
+    """The clock of this process."""
     root: Path = field(default_factory=data_root)
+    """The folder of the shipped `configs/` and `prompts/`."""
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    machine: PlanningMachine = field(default_factory=PlanningMachine)
+    """The environment that names keys and servers."""
+    kinds: Kinds = field(default_factory=Kinds)
+    """The kinds of runs that are known here."""
     threads: bool = True
-    turns: CallLimiter = field(default_factory=CallLimiter)
+    """Whether slow guards run in threads; not in simulations."""
+    limiter: CallLimiter = field(default_factory=CallLimiter)
+    """Limits the calls in flight to each provider and for each run."""
     wakeup: WakeUp = field(default_factory=NoWakeUp)
+    """Wakes the hosts of the home."""
     hook: Hook = field(default_factory=Hook)
+    """The user's program that is told that a run waits."""
     models: Shared | None = None
+    """The models that runs share; None opens one for each run."""
 
-    async def admit(self, job: RunRequest, *, run: str | None = None) -> str:
-        """Write a new run down, for a host to drive, and wake the hosts; the run is durable when this returns."""
-        name = run or new_run_id()
-        await self.journal.create(name, job.title)
-        await append_one(self.machine, self.journal, name, _lease(), self._first(name, job))
+    async def admit(self, prepared: PreparedRun, *, run: str | None = None) -> str:
+        """Record the start of a new run, for a host to drive, and wake the hosts; return its id.
+
+        The run is durable when this returns. Raises `RunExists`.
+        """
+        name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
+        await self.journal.create(name, prepared.title, kind.name, kind.format)
+        await append_one(kind.machine, self.journal, name, self.lease(), prepared.first(name, self.clock.now()))
         self.wakeup.wake()
         return name
 
     async def record_crash(self, run: str, error: Exception) -> None:
         """Record that a bug of its driver has ended a run that nobody drives any more."""
-        line = f"driver: {type(error).__name__}: {error}".splitlines()[0]
-        why = Redactor(secrets_in(self.environment)).text(line)
-        await append_one(self.machine, self.journal, run, _lease(), Crashed("", self.clock.now(), why))
+        reason = self._redacted(f"driver: {type(error).__name__}: {error}".splitlines()[0])
+        await self._record(run, Crashed("", self.clock.now(), reason))
 
     async def record_undrivable(self, run: str, problem: ReplanError) -> None:
-        """Record why a run that nobody drives cannot be driven here, once, for whoever waits for it."""
-        why = Redactor(secrets_in(self.environment)).text(f"the host cannot drive it: {problem}")[:WHY_MAX]
-        await append_one(self.machine, self.journal, run, _lease(), Parking(self.clock.now(), handover=True, why=why))
+        """Record why a run that nobody drives cannot be driven here, once, for those who follow it."""
+        reason = self._redacted(f"the host cannot drive it: {problem}")[:WHY_MAX]
+        await self._record(run, Parking(self.clock.now(), handover=True, why=reason))
 
-    async def begin(self, job: RunRequest, options: DriveOptions = DETACHED, *, run: str | None = None) -> Result:
-        """Admit a new run and drive it to its end, a question, or a stop.
+    async def _record(self, run: str, message: Any) -> None:
+        await append_one((await self.kind_of(run)).machine, self.journal, run, self.lease(), message)
 
-        A run that was admitted, and whose driver died before its first record, is as good as new. Raises `RunExists`.
+    async def begin(
+        self, prepared: PreparedRun, options: DriveOptions = DETACHED, *, run: str | None = None
+    ) -> RunResult:
+        """Start a new run and drive it to its end, a question, or a stop.
+
+        A run that was admitted, and whose driver died before its first record, starts anew. Raises `RunExists`.
         """
-        name = run or new_run_id()
-        async with self._model(job.pinned.model, {}) as model:
+        name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
+        first = prepared.first(name, self.clock.now())
+        state = started(kind, first)
+        async with self.model(kind.model(state), {}) as model:
             try:
-                await self.journal.create(name, job.title)
+                await self.journal.create(name, prepared.title, kind.name, kind.format)
             except RunExists:
                 if (await self.journal.row(name)).last_seq > 0:
                     raise
-            return await self._drive(name, job.pinned, model, self._first(name, job), options)
+            return await self._drive(name, kind, state, options, model=model, first=first)
 
-    async def resume(self, run: str, options: DriveOptions = DETACHED) -> Result:
+    async def resume(self, run: str, options: DriveOptions = DETACHED) -> RunResult:
         """Go on with a run where its journal ends. A finished run's result is returned as it is.
 
-        Raises `RunNotFound`, `Held`, `JournalDamaged`, and `UsageProblem` for a run that never began, that is a step of
-        another, or that needs a plug-in which is not there.
+        Raises `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged`, and `UsageProblem` for a run that never began,
+        that is a step of another, or that needs a plug-in which is not there.
         """
-        await check_own(self.load, run, "resume RUN")
-        state, records = await self.load(run)
-        if isinstance(state, NotStarted):
-            hint = f"start it again with `{program()} run`"
-            raise UsageProblem("the run was admitted, but stopped before anything was recorded", place=run, hint=hint)
-        if state.run.finished is not None:
-            await self._cancel_children(state)
-            return result_of(run, state, "finished")
-        missing = tuple(dict.fromkeys(name for one in state.config.all for name in self.registry.missing(one.workflow)))
+        await check_own(self, run, "resume RUN")
+        loaded = await self.read(run)
+        kind, state = loaded.kind, loaded.state
+        if not loaded.started:
+            raise inbox.not_started(run)
+        if loaded.finished:
+            await cancel_children(self, kind, run, state)
+            return self.view(run, kind, state, "finished")
+        missing = kind.missing(state, self.registry)
         if missing:
             hint = "install it, or pass it as the run's start did, and resume again; nothing is lost"
             raise UsageProblem(f"this run needs the plug-in {' and '.join(missing)}", place=run, hint=hint)
-        begun = records[0].event
-        if options.differs is not None and isinstance(begun, RunStarted):
-            said = edited(begun, state.config, self.registry, self.root)
-            if said:
-                options.differs(said)
-        used = Counter(_purpose(one.event) for one in records if isinstance(one.event, Replied))
-        async with self._model(state.config.model, used) as model:
-            return await self._drive(run, state.config, model, None, options)
+        if options.differs is not None:
+            text = kind.drift(loaded.records[0].event, state, self._resources(None, None, options))
+            if text:
+                options.differs(text)
+        used = Counter(kind.purpose(each.event) for each in loaded.records if isinstance(each.event, Replied))
+        async with self.model(kind.model(state), used) as model:
+            return await self._drive(run, kind, state, options, model=model)
 
-    async def load(self, run: str) -> tuple[PlanningState, list[Record[PlanningEvent]]]:
-        """Return a run's state and its records. Raises `RunNotFound`, `JournalDamaged`."""
+    async def kind_of(self, run: str) -> AnyKind:
+        """Return a run's kind. Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for a broken one."""
+        row = await self.journal.row(run)
+        return self.kinds.get(run, row.kind, row.format)
+
+    async def read(self, run: str) -> Loaded:
+        """Return a run's kind, state and records. Raises as `kind_of` does, and `JournalDamaged`."""
+        kind = await self.kind_of(run)
         records = await self.journal.read(run)
-        return fold(self.machine, (one.event for one in records)), records
+        return Loaded(kind, fold(kind.machine, (each.event for each in records)), records)
 
-    async def result(self, run: str) -> Result:
-        """Return what a run has come to so far."""
-        state, _ = await self.load(run)
-        heard, row = await self.state_with_inbox(run), await self.journal.row(run)
-        return result_of(run, state, status_of(row, hosted=await self.hosted(), heard=heard), heard)
+    async def load(self, run: str) -> tuple[Any, list[Record[Any]]]:
+        """Return a run's state and its records. Raises as `read` does."""
+        loaded = await self.read(run)
+        return loaded.state, loaded.records
+
+    async def result(self, run: str) -> RunResult:
+        """Return what a run has come to so far. Raises as `read` does."""
+        loaded = await self.read(run)
+        with_inbox, row = await self.with_inbox(run, loaded), await self.journal.row(run)
+        status = status_of(row, hosted=await self.hosted(), with_inbox=loaded.kind.run_state(with_inbox))
+        return self.view(run, loaded.kind, loaded.state, status, with_inbox)
+
+    def view(self, run: str, kind: AnyKind, state: Any, status: str, with_inbox: Any = None) -> RunResult:
+        """Return what a run in a state has come to; `with_inbox` is the state after the messages of its inbox."""
+        return kind.views.result(RunView(run, status, state, state if with_inbox is None else with_inbox, program()))
 
     async def hosted(self) -> bool:
         """Tell whether a host serves this home now. Asking wakes nobody."""
         return bool(await self.journal.hosts(dead=is_dead))
 
-    async def state_with_inbox(self, run: str) -> PlanningState:
-        """Return a run's state with all that lies in its inbox taken in, as facts alone: nothing follows from them yet.
+    async def with_inbox(self, run: str, loaded: Loaded) -> Any:
+        """Return a run's state with the unread messages of its inbox accepted as facts, and no decision made.
 
-        So people see their own words at once, also while no process drives the run. Raises as `load` does.
+        So people see their own messages at once, also while no process drives the run.
         """
-        state, records = await self.load(run)
-        taken = max((record.inbox or 0 for record in records), default=0)
+        machine, state = loaded.kind.machine, loaded.state
+        taken = max((each.inbox or 0 for each in loaded.records), default=0)
+        if not loaded.started:
+            return state
         for item in await self.journal.inbox(run, taken):
-            if isinstance(state, State):
-                event = self.machine.accept(state, Mailed(item.inbox, item.key, item.body, item.at))
-                state = state if event is None or isinstance(event, Refused) else self.machine.evolve(state, event)
+            event = machine.accept(state, Mailed(item.inbox, item.key, item.body, item.at))
+            state = state if event is None or isinstance(event, Refused) else machine.evolve(state, event)
         return state
 
-    async def rows(self, which: RunFilter) -> list[tuple[RunRow, str]]:
-        """Return the status rows that match, each with its status for people, who see their own words at once.
+    async def state_with_inbox(self, run: str) -> Any:
+        """Return a run's state as `with_inbox` does. Raises as `read` does."""
+        return await self.with_inbox(run, await self.read(run))
 
-        Those of runs that are steps are left out: they have no books of their own, and take no orders.
-        Only runs that wait with unread messages are read. One whose questions have all been answered does not wait any
-        more; where another question is open still, the row names that one. Raises `JournalDamaged`.
+    async def rows(self, which: RunFilter) -> list[tuple[RunRow, str]]:
+        """Return the status rows that match, each with its status for people, who see their own messages at once.
+
+        Those of runs that are steps are left out. Only runs that wait with unread messages are read. One whose
+        questions have all been answered does not wait any more; where another question is open, the row names that one.
+        A run that cannot be read, such as one of an unknown kind, has the status of its row.
         """
         shown, hosted = [], await self.hosted()
         for row in await self.journal.runs(which):
-            heard = await self.state_with_inbox(row.run) if row.unread and row.summary.status == "waiting" else None
-            status = status_of(row, hosted=hosted, heard=heard)
+            common = None
+            if row.unread and row.summary.status == "waiting":
+                try:
+                    loaded = await self.read(row.run)
+                    common = loaded.kind.run_state(await self.with_inbox(row.run, loaded))
+                except (JournalDamaged, KindUnknown, UsageProblem):
+                    common = None
+            status = status_of(row, hosted=hosted, with_inbox=common)
             if which.status in (None, status) and not is_child(row.run):
-                shown.append((row if heard is None else _after(row, heard), status))
+                shown.append((row if common is None else row_after(row, common), status))
         return shown
 
     async def answer(self, question: str, text: str) -> Heard:
         """Post an answer to the question `RUN/ID`; it is in the journal when this returns.
 
-        The same answer again is a `duplicate`, another one a `conflict` that says which stands. Raises `RunNotFound`,
-        and `UsageProblem` for an unknown or closed question or an answer that does not fit.
+        The same answer again is a `duplicate`, another one a `conflict` that says which counts. Raises `RunNotFound`,
+        `KindUnknown`, and `UsageProblem` for an unknown or closed question or an answer that does not fit.
         """
-        asking = await self._asking(question)
-        return await self._post_and_wake(post_answer(self.journal, asking, question, text))
+        return await self._post(question, partial(inbox.post_answer, text=text))
 
     async def decline(self, question: str) -> Heard:
-        """Post that a question will not be answered: the step that asked goes on without. Raises as `answer` does."""
-        asking = await self._asking(question)
-        return await self._post_and_wake(post_decline(self.journal, asking, question))
+        """Post that a question will not be answered: the run goes on without. Raises as `answer` does."""
+        return await self._post(question, inbox.post_decline)
 
-    async def _asking(self, question: str) -> PlanningState:
-        """Return the state of the run that asks."""
-        run, _ = split(question)
-        await check_own(self.load, run, "questions RUN")
-        return await self.state_with_inbox(run)
+    async def _post(self, question: str, post: Callable[..., Awaitable[Heard]]) -> Heard:
+        run, name = inbox.split(question)
+        await check_own(self, run, "questions RUN")
+        loaded = await self.read(run)
+        common = loaded.kind.run_state(await self.with_inbox(run, loaded))
+        return await self._and_wake(post(self.journal, common, run, name))
 
     async def tell(self, run: str, text: str, kind: str = "note") -> Posted:
-        """Post a note, which later prompts show, or a requirement, which sends the run back as far as the policy says.
+        """Post a note, which later prompts show, or a requirement, which changes what is asked for.
 
-        Raises `RunNotFound`, and `UsageProblem` for an empty or too long text and for a run that has finished or is a
-        step of another.
+        Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for an empty or too long text and for a run that has
+        finished or is a step of another.
         """
-        await check_own(self.load, run, "tell RUN TEXT")
-        return await self._post_and_wake(post_told(self.journal, await self.state_with_inbox(run), run, text, kind))
+        await check_own(self, run, "tell RUN TEXT")
+        loaded = await self.read(run)
+        common = loaded.kind.run_state(await self.with_inbox(run, loaded))
+        return await self._and_wake(inbox.post_message(self.journal, common, run, text, kind))
 
     async def cancel(self, run: str) -> Posted:
-        """Post the wish to cancel a run. A run that nobody drives is cancelled when it is driven next.
+        """Post the message that cancels a run. A run that nobody drives is cancelled when it is driven next.
 
         Raises `RunNotFound`, and `UsageProblem` for a run that is a step of another.
         """
-        await check_own(self.load, run, "cancel RUN")
-        return await self._wish_cancelled(run)
+        await check_own(self, run, "cancel RUN")
+        return await self.post_cancel(run)
 
-    async def _wish_cancelled(self, run: str) -> Posted:
+    async def post_cancel(self, run: str) -> Posted:
+        """Post the message that cancels a run, also one that is a step of another."""
         await self.journal.row(run)
-        return await self._post_and_wake(self.journal.post(run, CANCEL, json.dumps({"kind": "cancel"})))
+        return await self._and_wake(inbox.post_cancel(self.journal, run))
 
-    async def _post_and_wake(self, posting: Awaitable[P]) -> P:
-        """Post a message, and wake the hosts: a run that waits for it goes on at once."""
+    async def _and_wake(self, posting: Awaitable[P]) -> P:
+        """Wait for a message to be posted, and wake the hosts: a run that waits for it goes on at once."""
         posted = await posting
         self.wakeup.wake()
         return posted
 
-    async def finish_cancelled(self, run: str) -> Result:
-        """Cancel a run that nobody drives: post the wish if it is not there yet, and record the end. No model is asked.
+    async def finish_cancelled(self, run: str) -> RunResult:
+        """Cancel a run that nobody drives: post the message if it is not there yet, and record the end.
 
-        A run that has finished is left as it is. Raises `Held`, `JournalDamaged`, and as `cancel` does.
+        No model is called. A run that has finished is left as it is. Raises `Held`, `JournalDamaged`, `KindUnknown`,
+        and as `cancel` does.
         """
-        await check_own(self.load, run, "cancel RUN")
-        return await self._end_cancelled(run)
+        await check_own(self, run, "cancel RUN")
+        return await self.end_cancelled(run)
 
-    async def _end_cancelled(self, run: str) -> Result:
-        state, _ = await self.load(run)
-        if isinstance(state, NotStarted) or state.run.finished is not None:
-            await self._cancel_children(state)
+    async def end_cancelled(self, run: str) -> RunResult:
+        """Do as `finish_cancelled`, also for a run that is a step of another."""
+        loaded = await self.read(run)
+        if not loaded.started or loaded.finished:
+            await cancel_children(self, loaded.kind, run, loaded.state)
             return await self.result(run)
-        await self._wish_cancelled(run)
-        supervisor = self._supervisor(run, [], DETACHED)
+        await self.post_cancel(run)
+        supervisor = self.supervisor(run, loaded.kind, [], DETACHED)
         ending = await supervisor.drive()
-        await self._cancel_children(supervisor.state)
-        return result_of(run, supervisor.state, _STATUS[ending])
-
-    def _first(self, run: str, job: RunRequest) -> Begin:
-        pinned = job.pinned.model_dump_json()
-        return Begin(self.clock.now(), run, job.problem, pinned, job.limits, source=job.source, given=job.given)
+        await cancel_children(self, loaded.kind, run, supervisor.state)
+        return self.view(run, loaded.kind, supervisor.state, _STATUS[ending])
 
     @asynccontextmanager
-    async def _model(self, name: str, used: Mapping[str, int]) -> AsyncIterator[Any]:
+    async def model(self, name: str | None, used: Mapping[str, int]) -> AsyncIterator[Any]:
+        """Open the model of a run; None for none. `used` counts the replies that the run has had, by purpose."""
+        if name is None:
+            yield None
+            return
         opening = open_model(
-            name,
-            journal=self.journal,
-            environment=self.environment,
-            root=self.root,
-            clock=self.clock,
-            used=used,
+            name, journal=self.journal, environment=self.environment, root=self.root, clock=self.clock, used=used
         )
         if self.models is not None and is_stateless(name):
             yield await self.models.get(name, opening)
@@ -299,88 +298,66 @@ class Engine:
             yield model
 
     async def _drive(
-        self, run: str, pinned: RunConfig, model: Any, first: Begin | None, options: DriveOptions
-    ) -> Result:
-        supervisor = self._supervisor(run, self._actors(pinned, model, options), options)
-        ending = await supervisor.drive(first)
-        await self._cancel_children(supervisor.state)
-        return result_of(run, supervisor.state, _STATUS[ending])
+        self, run: str, kind: AnyKind, state: Any, options: DriveOptions, *, model: Any, first: Any = None
+    ) -> RunResult:
+        async with self.actors(kind, state, model, options) as actors:
+            supervisor = self.supervisor(run, kind, actors, options)
+            ending = await supervisor.drive(first)
+        await cancel_children(self, kind, run, supervisor.state)
+        return self.view(run, kind, supervisor.state, _STATUS[ending])
 
-    def _actors(self, pinned: RunConfig, model: Any, options: DriveOptions) -> list[Actor[Any, Any]]:
-        provider = provider_of(pinned.model, self.environment)
-        turn = nullcontext if provider is None else self.turns.of_run(provider)
-        drive = partial(self._child, model, DriveOptions(stop=options.stop))
-        return actors_for(pinned, model, self.registry, self.clock, threads=self.threads, turn=turn, drive=drive)
+    @asynccontextmanager
+    async def actors(
+        self, kind: AnyKind, state: Any, model: Any, options: DriveOptions
+    ) -> AsyncIterator[list[Actor[Any, Any]]]:
+        """Open the actors of a begun run, for the length of a block."""
+        opened = kind.actors(state, self._resources(kind.model(state), model, options))
+        if isinstance(opened, AbstractAsyncContextManager):
+            async with opened as actors:
+                yield list(actors)
+        else:
+            yield list(opened)
 
-    async def _child(self, model: Any, options: DriveOptions, brief: ChildBrief) -> State | None:
-        """Drive a step's own run from where its journal ends; one that has finished is only read."""
-        with suppress(RunExists):
-            await self.journal.create(brief.run, title_of(brief.problem))
-        state, _ = await self.load(brief.run)
-        if isinstance(state, State) and state.run.finished is not None:
-            return state
-        first = None
-        if isinstance(state, NotStarted):
-            pinned = brief.pinned.model_dump_json()
-            first = Begin(self.clock.now(), brief.run, brief.problem, pinned, brief.limits, child=True)
-        supervisor = self._supervisor(brief.run, self._actors(brief.pinned, model, options), options)
-        ending = None
-        while ending is None:
-            try:
-                ending = await supervisor.drive(first)
-            except Held:  # Somebody looks at it, or a killed driver's lease has not run out: it is ours all the same.
-                await trio.sleep(HELD_SECONDS)
-        await self._cancel_children(supervisor.state)
-        last = supervisor.state
-        return last if ending is Ending.FINISHED and isinstance(last, State) else None
+    def _resources(self, model_name: str | None, model: Any, options: DriveOptions) -> Resources:
+        async def drive(child: ChildRun) -> Any:
+            return await drive_child(self, child, (model_name, model), DriveOptions(stop=options.stop))
 
-    async def _cancel_children(self, state: PlanningState) -> None:
-        """End the runs of a finished run's steps that were withdrawn before they ended.
+        provider = None if model_name is None else provider_of(model_name, self.environment)
+        return Resources(
+            model=model,
+            clock=self.clock,
+            drive_child=drive,
+            registry=self.registry,
+            root=self.root,
+            environment=self.environment,
+            threads=self.threads,
+            slot=nullcontext if provider is None else self.limiter.for_run(provider),
+        )
 
-        If that fails for a while, the run has ended all the same; whoever resumes it next ends what is left.
-        """
-        if state.run.finished is None:
-            return
-        try:
-            for child in children_of(state):
-                with suppress(RunNotFound, Held):  # Whoever holds one finds that nobody waits for it.
-                    await self._end_cancelled(child)
-        except JournalError as error:
-            if not error.passing:
-                raise
-            log.get_logger("run").warning("children.kept", run_id=state.run.run_id, reason=str(error))
-
-    def _supervisor(
-        self, run: str, actors: Sequence[Actor[Any, Any]], options: DriveOptions
-    ) -> Supervisor[PlanningState, PlanningEvent, Any]:
+    def supervisor(
+        self, run: str, kind: AnyKind, actors: list[Actor[Any, Any]], options: DriveOptions
+    ) -> Supervisor[Any, Any, Any]:
+        """Return a supervisor of a run, ready to drive it."""
         return Supervisor(
             run,
-            machine=self.machine,
+            machine=kind.machine,
             journal=self.journal,
             actors=actors,
-            lease=_lease(),
+            lease=self.lease(),
             stop=options.stop,
             on_record=options.on_record,
-            trace=log_fields,
+            trace=kind.log_fields,
             notice=options.notice,
             changed=options.changed,
             rest_after=options.rest_after,
         )
 
+    def lease(self) -> LeaseTerms:
+        """Return the terms that this process holds runs on."""
+        return LeaseTerms(owner=identity(), dead=is_dead)
+
+    def _redacted(self, text: str) -> str:
+        return Redactor(secrets_in(self.environment)).text(text)
+
 
 _STATUS = {Ending.FINISHED: "finished", Ending.WAITING: "waiting", Ending.PARKED: "parked"}
-
-
-def _lease() -> LeaseTerms:
-    return LeaseTerms(owner=identity(), dead=is_dead)
-
-
-def _after(row: RunRow, heard: PlanningState) -> RunRow:
-    """Return the row of a waiting run after what people have said: it waits for the first question that is left."""
-    first = next(iter(heard.run.open_questions), "")
-    return replace(row, summary=replace(row.summary, detail=first, waiting_since=heard.run.asked_since))
-
-
-def _purpose(reply: Replied) -> str:
-    """Return what a reply was asked for: a step, or the classification of its failure."""
-    return CLASSIFIER if isinstance(reply, FailureClassified) else step_of(reply.request_id)

@@ -1,16 +1,16 @@
-"""Hosting planning runs: the runtime's host, with models that runs share, the notify hook, and a wake-up socket."""
+"""Hosting runs: the runtime's host, with models that runs share, the notify hook, and a wake-up socket."""
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
+from typing import Any
 
 import trio
 
-from actors.planning.events import PlanningEvent
-from actors.planning.state import PlanningState
-from replan.runs.engine import DriveOptions, Engine
+from replan.runs.engine import Engine
 from replan.runs.models import Shared
 from replan.runs.notify import Notifier
+from replan.runs.options import DriveOptions
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 from runtime.core.events import Record
 from runtime.drive.changes import ChangeSignal
@@ -26,8 +26,12 @@ REST_SECONDS = 5.0
 async def host(engine: Engine, *, runs_max: int, stop: Stop, report: Report) -> None:
     """Serve the home until a stop is requested: drive all runs that no other process drives, and park them at the end.
 
-    `report` gets each notice. Raises `JournalDamaged`, `JournalNewer`.
+    Runs of a kind that is not known here are left alone. `report` gets each notice. Raises `JournalDamaged`,
+    `JournalNewer`.
     """
+    formats, problems = engine.kinds.formats()
+    for problem in problems:
+        report(Trouble("", f"{problem}; its runs are left alone"))
     async with AsyncExitStack() as stack, trio.open_nursery() as hooks, trio.open_nursery() as nursery:
         drive = _Drive(replace(engine, models=Shared(stack)), hooks, report)
         serving = Host(
@@ -39,6 +43,7 @@ async def host(engine: Engine, *, runs_max: int, stop: Stop, report: Report) -> 
             report=report,
             stop=stop,
             runs_max=runs_max,
+            kinds=formats,
         )
         try:
             await nursery.start(engine.wakeup.listen, serving.wake)
@@ -49,9 +54,9 @@ async def host(engine: Engine, *, runs_max: int, stop: Stop, report: Report) -> 
 
 
 class _Drive:
-    """Drives one run, and sees to it that its person hears of what it asks.
+    """Drives one run, and calls the hook when it waits for a person.
 
-    How a run's workflow was edited since the run began is told once while it goes on, and not each time it is driven.
+    How the files of a run have changed since it began is reported once, and not each time it is driven.
     """
 
     def __init__(self, engine: Engine, hooks: trio.Nursery, report: Report) -> None:
@@ -59,24 +64,25 @@ class _Drive:
         self._edited: dict[str, str] = {}
 
     async def __call__(self, run: str, stop: Stop, changed: ChangeSignal, take: Callable[[], None]) -> Ending:
-        notifier, taken, edits = Notifier(self._engine.hook, self._hooks), False, list[str]()
+        title = (await self._engine.journal.row(run)).title
+        notifier, taken, edits = Notifier(self._engine.hook, self._hooks, title), False, list[str]()
 
         def notice(text: str) -> None:
             self._report(Trouble(run, text))
 
-        def on_record(record: Record[PlanningEvent], state: PlanningState) -> None:
+        def on_record(record: Record[Any], _: Any) -> None:
             nonlocal taken
-            if not taken:  # The first record that this host has written: no other one drives the run.
+            if not taken:  # The first record that this host writes: no other host drives the run.
                 taken = True
                 take()
                 self._report_edits(run, edits)
-            notifier.take(record.event, state)
+            notifier.take(record.event)
 
         try:
             options = DriveOptions(stop, on_record, notice, changed, REST_SECONDS, differs=edits.append)
             result = await self._engine.resume(run, options)
         except (UsageProblem, RunNotFound) as problem:
-            with suppress(ReplanError):  # Who follows the run shall know; but it is told here all the same.
+            with suppress(ReplanError):  # For those who follow the run; it is reported here all the same.
                 await self._engine.record_undrivable(run, problem)
             raise
         notifier.tell(result)

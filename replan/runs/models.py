@@ -1,6 +1,6 @@
 """Opening the model that a run is pinned to."""
 
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, assert_never
@@ -18,9 +18,7 @@ from actors.config.model_spec import (
     near_built_in,
     parse_model_spec,
 )
-from actors.files.suggestions import nearest
-from actors.planning.call_events import ClassificationRequested, GenerationRequested, RequestReissued
-from actors.run.calls import CallFailed, Replied
+from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied
 from actors.run.ids import call_of
 from replan.setup.data_files import data_root
 from runtime.core.clock import Clock
@@ -40,12 +38,12 @@ async def open_model(
     clock: Clock,
     used: Mapping[str, int],
 ) -> AsyncIterator[Model]:
-    """Open the model named as after `--model`; closed on every way out.
+    """Open the model named as after `--model`, and close it on every way out.
 
-    `used` counts the replies that the run has had already, by step, so that a script goes on where it was.
+    `used` counts the replies that the run has had already, by purpose, so that a script goes on where it was.
 
     Raises:
-        UsageProblem: the model cannot be had.
+        UsageProblem: the model cannot be opened.
     """
     spec = parse_model_spec(text)
     check_model(spec, environment)
@@ -85,7 +83,7 @@ def provider_of(text: str, environment: Mapping[str, str]) -> str | None:
 
 
 def is_stateless(text: str) -> bool:
-    """Tell whether a model keeps nothing of the run that asks it, so that one serves all runs."""
+    """Tell whether a model keeps no state of a run, so that one serves all runs."""
     return isinstance(parse_model_spec(text), Named | Rules)
 
 
@@ -105,7 +103,7 @@ class Shared:
 
 
 def check_model(spec: ModelSpec, environment: Mapping[str, str]) -> None:
-    """Check what can be checked before anything is written. Raises `UsageProblem` if the model cannot be had."""
+    """Check what can be checked before anything is written. Raises `UsageProblem` if the model cannot be opened."""
     match spec:
         case Named(name) if not environment.get("OPENAI_API_KEY") and not environment.get("OPENAI_BASE_URL"):
             near = near_built_in(name)
@@ -126,21 +124,8 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str]) -> None:
             pass
 
 
-def check_script(spec: ModelSpec, steps: Collection[str]) -> None:
-    """Check that the keys of a script are steps of the workflow. Raises `UsageProblem` for the first that is none."""
-    if not isinstance(spec, Scripted):
-        return
-    from runtime.models.scripted import ScriptedModel  # noqa: PLC0415
-
-    script = ScriptedModel.from_file(spec.path)
-    for key, step in script.keys.items():
-        if step not in steps:
-            hint = nearest(step, steps, kind="steps")
-            raise UsageProblem(f"the workflow has no step {step!r}", place=script.place_of(key), hint=hint)
-
-
 async def recorded(journal: Journal[Any], run: str) -> dict[str, Reply | Fault]:
-    """Return what a recorded run's model said, by request id.
+    """Return what a recorded run's model answered, by request id.
 
     A try that was never answered (its driver was killed) has the answer of the next try: a replay is not interrupted
     where the recording was, and so asks for the first one.
@@ -149,9 +134,9 @@ async def recorded(journal: Journal[Any], run: str) -> dict[str, Reply | Fault]:
     unanswered: dict[str, list[str]] = {}
     for record in await journal.read(run):
         match record.event:
-            case GenerationRequested() | ClassificationRequested() as event:
+            case CallRequested() as event:
                 unanswered.setdefault(event.call, []).append(event.request_id)
-            case RequestReissued() as event:
+            case CallReissued() as event:
                 unanswered.setdefault(event.again.call, []).append(event.again.request_id)
             case Replied() as event:
                 reply = Reply(

@@ -1,29 +1,25 @@
-"""Telling the notify hook that a run waits for a person, by ids and titles only."""
+"""Calling the notify hook when a run waits for a person, with ids and titles only."""
 
 import trio
 
-from actors.planning.state import PlanningState, State
 from actors.run.questions import ClarificationRequested
-from replan.runs.prepare import title_of
-from replan.views.result import Result
+from actors.run.result import RunResult
 from runtime.host.hook import Hook
 
 
 class Notifier:
-    """Hears what a run asks while it is driven. The hook's calls run in `tasks`, so that nothing waits for them."""
+    """Collects the questions that a run asks while it is driven. The hook runs in `tasks`, so that nothing waits."""
 
-    def __init__(self, hook: Hook, tasks: trio.Nursery) -> None:
-        self._hook, self._tasks = hook, tasks
+    def __init__(self, hook: Hook, tasks: trio.Nursery, title: str) -> None:
+        self._hook, self._tasks, self._title = hook, tasks, title
         self._ids: list[str] = []
-        self._title = ""
 
-    def take(self, event: object, state: PlanningState) -> None:
-        """Take in an event, with the state after it."""
-        if isinstance(event, ClarificationRequested) and isinstance(state, State):
+    def take(self, event: object) -> None:
+        """Note a question, if the event is one."""
+        if isinstance(event, ClarificationRequested):
             self._ids.append(event.question_id)
-            self._title = title_of(state.specification)
 
-    def tell(self, result: Result) -> None:
+    def tell(self, result: RunResult) -> None:
         """Call the hook if the run has asked something since the last call, and waits for an answer."""
         if result.question is None or not self._ids:
             return

@@ -1,17 +1,17 @@
 """A session: a user's work on one run, driven in this process or followed while a host drives it."""
 
 from collections.abc import Callable
+from typing import Any
 
 import trio
 
-from actors.planning.events import PlanningEvent
-from actors.planning.state import PlanningState
+from actors.run.kind import PreparedRun
 from actors.run.parking import RunParked
-from replan.runs.engine import DriveOptions, Engine, Notice, OnRecord, ignore
+from actors.run.result import RunResult
+from replan.runs.engine import Engine
 from replan.runs.follow import Follower
-from replan.runs.prepare import RunRequest
+from replan.runs.options import DriveOptions, Notice, OnRecord, ignore
 from replan.setup.command_name import program
-from replan.views.result import Result
 from runtime.core.errors import Held, root_cause
 from runtime.core.events import Record
 from runtime.drive.options import Stop
@@ -32,7 +32,7 @@ class RunSession:
         run: str,
         on_record: OnRecord,
         note: Notice = ignore,
-        rested: Callable[[Result], None] = ignore,
+        rested: Callable[[RunResult], None] = ignore,
     ) -> None:
         """Take the run and three callbacks: for records, for notices, and for the result of driving it here."""
         self._engine, self._run = engine, run
@@ -43,23 +43,23 @@ class RunSession:
         self.following = False
         """Whether a host has the run: then a stop ends only the following."""
 
-    async def begin(self, request: RunRequest, stop: Stop) -> Result:
+    async def begin(self, prepared: PreparedRun, stop: Stop) -> RunResult:
         """Drive a new run here."""
-        result = await self._engine.begin(request, DriveOptions(stop, self._report, self._note), run=self._run)
+        result = await self._engine.begin(prepared, DriveOptions(stop, self._report, self._note), run=self._run)
         self._rested(result)
         return result
 
-    async def go_on(self, stop: Stop) -> Result:
+    async def go_on(self, stop: Stop) -> RunResult:
         """Follow the host that has the run, or drive the run here if there is no host."""
         if not await self._engine.hosted():
             return await self.drive(stop)
         result = await self._follow(stop, insist=False)
         return await self.drive(stop) if result is None else result
 
-    async def drive(self, stop: Stop, *, compare: bool = False) -> Result:
+    async def drive(self, stop: Stop, *, compare: bool = False) -> RunResult:
         """Drive the run here; where a host has it, follow that host for as long as it can drive the run.
 
-        `compare` notes where the files of the run's workflow have changed since it began. Raises `Held` where another
+        `compare` notes where the files that the run was started with have changed since. Raises `Held` where another
         process that is no host drives the run.
         """
         while True:
@@ -75,7 +75,7 @@ class RunSession:
                 return result
             compare = False
 
-    async def _drive_here(self, stop: Stop, *, compare: bool) -> Result:
+    async def _drive_here(self, stop: Stop, *, compare: bool) -> RunResult:
         await self._catch_up()
         self.following = False
         options = DriveOptions(stop, self._report, self._note, differs=self._note if compare else None)
@@ -84,7 +84,7 @@ class RunSession:
         self._rested(result)
         return result
 
-    async def _follow(self, stop: Stop, *, insist: bool) -> Result | None:
+    async def _follow(self, stop: Stop, *, insist: bool) -> RunResult | None:
         """Follow the run until a stop. Return None, after a notice, when no host has it any more.
 
         With `insist` that is also when hosts recorded why they cannot drive it.
@@ -125,7 +125,7 @@ class RunSession:
         if self._reported is not None:
             await self._follower.catch_up()
 
-    def _report(self, record: Record[PlanningEvent], state: PlanningState) -> None:
+    def _report(self, record: Record[Any], state: Any) -> None:
         """Report the next record. A record after a gap is reported when the gap has been read."""
         if self._reported is None:
             self._reported = record.seq - 1

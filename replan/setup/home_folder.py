@@ -41,6 +41,10 @@ class Home:
         return self.folder / "hosts"
 
 
+USE_ANOTHER_HOME = "set REPLAN_HOME to another folder"
+"""What to do about a home that cannot be used."""
+
+
 def locate_home(environment: Mapping[str, str] = os.environ) -> Home:
     """Return the home, without touching the disk: `$REPLAN_HOME`, or the platform's data folder if unset or empty."""
     configured = environment.get("REPLAN_HOME")
@@ -54,7 +58,7 @@ def prepare_home(environment: Mapping[str, str] = os.environ, *, mounts: Path = 
     Raises `UsageProblem` if it cannot be written, is not safe from other users, or is on a network file system.
     """
     home = locate_home(environment)
-    prepare_folder(home.folder)
+    prepare_folder(home.folder, USE_ANOTHER_HOME)
     if mounts.exists():
         kind = filesystem_of(home.folder.resolve(), mounts.read_text(errors="surrogateescape"))
         if kind in NETWORK_FILESYSTEMS:

@@ -1,21 +1,21 @@
-"""Plug-ins: guards and generators of others, by installed entry points or by passing functions.
+"""Plug-ins: guards and generators of other distributions, by entry points, and functions that a program passes in.
 
-An installed one is loaded when a workflow that names it is used, and not before: what is broken hurts nobody else.
+An installed one is loaded when a workflow that names it is used, and not before: one that is broken harms no other run.
 """
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
-from importlib.metadata import EntryPoint, entry_points
+from functools import partial
 from typing import Any, cast
 
 from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS
 from actors.guards.built_in import BUILT_IN
 from actors.guards.port import AnyGuard, GuardFactory
-from actors.handlers.actors import Registry
 from actors.handlers.generators import FunctionGenerator, Generator, TextMaker
+from actors.handlers.registry import Registry
 from replan.setup.data_files import data_root
+from replan.setup.entry_points import Installed, installed, reserved_name
 from runtime.core.errors import UsageProblem
 
 GUARDS = "replan.guards"
@@ -24,7 +24,7 @@ GENERATORS = "replan.generators"
 """The entry point group of generators: `async def make(context) -> str`."""
 BUILT_IN_GENERATORS = MODEL_GENERATORS | FREE_GENERATORS
 
-_TAKEN: Mapping[str, frozenset[str]] = {GUARDS: frozenset(BUILT_IN), GENERATORS: BUILT_IN_GENERATORS}
+_BUILT_IN: Mapping[str, frozenset[str]] = {GUARDS: frozenset(BUILT_IN), GENERATORS: BUILT_IN_GENERATORS}
 _FACTORY = "make(config) returns guard(artifact, context)"
 
 
@@ -41,9 +41,12 @@ def registry(
     """
     for group, given in ((GUARDS, guards), (GENERATORS, generators)):
         for name in given or {}:
-            if name in _TAKEN[group]:
-                raise _built_in(f"{group} {name}")
-    known: dict[str, GuardFactory] = {**BUILT_IN, **{name: _Factory(one) for name, one in _installed(GUARDS).items()}}
+            if name in _BUILT_IN[group]:
+                raise reserved_name(f"{group} {name}")
+    known: dict[str, GuardFactory] = {
+        **BUILT_IN,
+        **{name: _Factory(point) for name, point in _installed(GUARDS).items()},
+    }
     known.update({name: _constant(guard) for name, guard in (guards or {}).items()})
     functions = _Generators(_installed(GENERATORS), generators or {})
     return Registry(guards=known, generators=functions, templates=data_root() / "configs" / "templates")
@@ -51,54 +54,26 @@ def registry(
 
 def problems() -> list[str]:
     """Load every installed plug-in, and return one line for each that cannot be used."""
-    loads: list[Callable[[], object]] = [_Factory(one).load for one in _installed(GUARDS).values()]
-    loads += [partial(_load_generator, one) for one in _installed(GENERATORS).values()]
-    found = []
+    loads: list[Callable[[], object]] = [_Factory(point).load for point in _installed(GUARDS).values()]
+    loads += [partial(_load_generator, point) for point in _installed(GENERATORS).values()]
+    lines = []
     for load in loads:
         try:
             load()
         except UsageProblem as problem:
-            found.append(str(problem))
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Installed:
-    """What is installed under one name of a group: one entry point, or several that are in each other's way."""
-
-    points: tuple[EntryPoint, ...]
-
-    @property
-    def place(self) -> str:
-        """Return the group, the name, and where it comes from."""
-        sources = " and ".join(sorted({_distribution(point) for point in self.points}))
-        return f"{self.points[0].group} {self.points[0].name} (from {sources})"
-
-    def load(self) -> Any:
-        """Return the object that is meant. Raises `UsageProblem`."""
-        if self.points[0].name in _TAKEN[self.points[0].group]:
-            raise _built_in(self.place)
-        if len(self.points) > 1:
-            raise UsageProblem("several have this name", place=self.place, hint="uninstall all but one")
-        try:
-            loaded = self.points[0].load()
-        except Exception as error:  # the plug-in's own code runs here, and may fail in any way
-            cause = f"cannot be loaded: {type(error).__name__}: {error}"
-            raise UsageProblem(cause, place=self.place, hint="uninstall or repair it") from error
-        if not callable(loaded):
-            raise UsageProblem(f"is of type {type(loaded).__name__}, not a function", place=self.place)
-        return loaded
+            lines.append(str(problem))
+    return lines
 
 
 @dataclass(frozen=True, slots=True)
 class _Factory:
     """A guard factory that is loaded when it is called."""
 
-    installed: _Installed
+    installed: Installed
 
     def load(self) -> GuardFactory:
         """Return the factory itself. Raises `UsageProblem`, also for a guard in a factory's place."""
-        make: GuardFactory = self.installed.load()
+        make: GuardFactory = _load_function(self.installed)
         if not _takes(make, 1):
             cause = "is a guard, not a factory that makes one" if _takes(make, 2) else "does not take the settings"
             raise UsageProblem(cause, place=self.installed.place, hint=_FACTORY)
@@ -124,7 +99,7 @@ class _Factory:
 class _Generators(Mapping[str, Generator]):
     """The plug-in generators by name; an installed one is loaded when it is looked up."""
 
-    installed: Mapping[str, _Installed]
+    installed: Mapping[str, Installed]
     passed: Mapping[str, TextMaker]
 
     def __getitem__(self, name: str) -> Generator:
@@ -143,15 +118,15 @@ class _Generators(Mapping[str, Generator]):
         return len({**self.installed, **self.passed})
 
 
-def _load_generator(installed: _Installed) -> TextMaker:
-    make: TextMaker = installed.load()
+def _load_generator(point: Installed) -> TextMaker:
+    make: TextMaker = _load_function(point)
     if not _takes(make, 1):
-        raise UsageProblem("does not take a context", place=installed.place, hint="async def make(context) -> str")
+        raise UsageProblem("does not take a context", place=point.place, hint="async def make(context) -> str")
     return make
 
 
 def _takes(function: Callable[..., Any], count: int) -> bool:
-    """Tell whether a function can be called with so many values; what has no signature is believed."""
+    """Tell whether a function can be called with so many values; one without a signature is taken to be right."""
     try:
         inspect.signature(function).bind(*[None] * count)
     except TypeError:
@@ -165,22 +140,13 @@ def _constant(guard: AnyGuard) -> GuardFactory:
     return lambda _: guard
 
 
-def _installed(group: str) -> dict[str, _Installed]:
-    by_name: dict[str, list[EntryPoint]] = {}
-    for point in _points(group):
-        by_name.setdefault(point.name, []).append(point)
-    return {name: _Installed(tuple(points)) for name, points in by_name.items()}
+def _installed(group: str) -> dict[str, Installed]:
+    return installed(group, _BUILT_IN[group])
 
 
-@cache
-def _points(group: str) -> tuple[EntryPoint, ...]:
-    """Return the entry points of a group; looking reads every installed distribution, so once is enough."""
-    return tuple(entry_points(group=group))
-
-
-def _distribution(point: EntryPoint) -> str:
-    return point.dist.name if point.dist is not None else "an unknown package"
-
-
-def _built_in(place: str) -> UsageProblem:
-    return UsageProblem("the name is built in", place=place, hint="rename the plug-in")
+def _load_function(point: Installed) -> Any:
+    """Return the function that an entry point names. Raises `UsageProblem`."""
+    function = point.load()
+    if not callable(function):
+        raise UsageProblem(f"is of type {type(function).__name__}, not a function", place=point.place)
+    return function

@@ -38,7 +38,8 @@ class HomeBudgetEntry(Config):
     def budget(self) -> HomeBudget:
         """The budget, as the journal keeps it."""
         micro_usd = None if self.usd is None else micro_limit(self.usd)
-        return HomeBudget(self.calls, micro_usd, waits=self.when_spent == "wait")
+        setting = "home_budget in config.yaml"
+        return HomeBudget(self.calls, micro_usd, waits=self.when_spent == "wait", setting=setting)
 
 
 class HostEntry(Config):

@@ -2,16 +2,18 @@
 
 from typing import Any
 
+from actors.values.format import ago, stamp
 from actors.values.lines import Line, columns, line
-from replan.views.format import ago, stamp
 from runtime.core.owner import describe
+from runtime.journal.kinds import FIRST_KIND
 from runtime.journal.port import RunRow
 
 
 def row_line(row: RunRow, status: str, now: float) -> Line:
     """Return a row as one line: id, how the run stands, age of its last change, title."""
     age = ago(now - row.updated)
-    return columns(line(row.run), f"{_standing(row, status):<17}", f"{age:>4}", line(row.title))
+    title = row.title if row.kind == FIRST_KIND else f"{row.kind}: {row.title}"
+    return columns(line(row.run), f"{_standing(row, status):<17}", f"{age:>4}", line(title))
 
 
 def _standing(row: RunRow, status: str) -> str:
@@ -28,7 +30,7 @@ def _standing(row: RunRow, status: str) -> str:
 def row_to_json(row: RunRow, status: str) -> dict[str, Any]:
     """Return a row as plain data, with the status for people; times are ISO 8601 in UTC."""
     summary = row.summary
-    shown: dict[str, Any] = {"run_id": row.run, "status": status, "title": row.title}
+    shown: dict[str, Any] = {"run_id": row.run, "kind": row.kind, "status": status, "title": row.title}
     if status == "finished":
         shown["outcome"] = summary.detail
     if status == summary.status and status in ("parked", "running") and summary.detail:

@@ -1,4 +1,4 @@
-"""The clock port. Time enters the program here and nowhere else; machines only ever see it in a message."""
+"""The clock port. All time enters the program here; machines see it only in messages."""
 
 import time
 from typing import Protocol
@@ -14,12 +14,12 @@ class Clock(Protocol):
         ...
 
     async def sleep_until(self, when: float) -> None:
-        """Return once `now()` has reached `when`, or the seconds have passed that were left to it at first."""
+        """Return once `now()` has reached `when`, or after as many seconds as it was away at the call."""
         ...
 
 
 class SystemClock:
-    """The machine's own clock. A jump of the wall clock is noticed within `STEP` seconds."""
+    """The system's clock. A jump of the wall clock is noticed within `STEP` seconds."""
 
     STEP = 30.0
 
@@ -28,17 +28,18 @@ class SystemClock:
         return time.time()
 
     async def sleep_until(self, when: float) -> None:
-        """Sleep in bounded steps, so that neither a suspended machine nor a clock that is set delays anybody for long.
+        """Sleep in bounded steps, so that a suspended machine or a clock that is set delays nobody for long.
 
-        Suspended or set forward, the clock has come to `when`; set back, the seconds that were left pass all the same.
+        If the machine was suspended or the clock set forward, `when` is reached earlier than trio's clock says. If the
+        clock was set back, the wait ends after the seconds that it was meant to take.
         """
         last = trio.current_time() + when - self.now()
-        while (left := min(when - self.now(), last - trio.current_time())) > 0:  # noqa: ASYNC110 - nobody tells
+        while (left := min(when - self.now(), last - trio.current_time())) > 0:  # noqa: ASYNC110 - no event tells of a set clock
             await trio.sleep(min(left, self.STEP))
 
 
 class TrioClock:
-    """Time as trio tells it, from `start`: virtual under a mock clock, for tests and simulation."""
+    """Trio's time, counted from `start`: virtual under a mock clock, for tests and simulation."""
 
     def __init__(self, start: float = 1_700_000_000.0) -> None:
         self._start = start

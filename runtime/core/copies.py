@@ -1,24 +1,25 @@
-"""Copies of values: of a frozen one with other fields, of a mapping without some names."""
+"""Copies of frozen values with some fields changed, and of mappings without some keys."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
 
 V = TypeVar("V")
 
+
 _NEW, _SET = object.__new__, object.__setattr__
 
 
 def changed(value: V, /, **fields: Any) -> V:
-    """Return a copy of a frozen dataclass (without slots) that differs in the fields given.
+    """Return a copy of a frozen dataclass (without slots) with the given fields changed.
 
-    `dataclasses.replace` sets every field again, one by one: for the large values of a run that cost more than all the
-    rest of a transition together.
+    `dataclasses.replace` sets every field again, one by one: for the large states of a run that cost more than the rest
+    of a transition.
     """
     before = value.__dict__
     merged = before | fields
     assert len(merged) == len(before), fields.keys() - before.keys()
     new = _NEW(value.__class__)
-    _SET(new, "__dict__", merged)  # To fill the dict that it has takes three times as long.
+    _SET(new, "__dict__", merged)  # Filling the existing dict takes three times as long.
     return new
 
 

@@ -1,4 +1,4 @@
-"""What a call uses and what that costs: reported tokens, and prices per token. Pure."""
+"""The usage of a call and its cost: reported tokens, and prices per token. Pure."""
 
 import math
 
@@ -7,10 +7,10 @@ from pydantic import Field
 from runtime.core.events import Value
 
 MICRO = 1_000_000
-"""Micro-dollars in a dollar. Money is counted in whole ones, so that sums are exact."""
+"""Micro-dollars in a dollar. Money is counted in whole micro-dollars, so that sums are exact."""
 
 MTOK = 1_000_000
-"""The tokens that price lists give prices for."""
+"""The number of tokens that price lists quote prices for."""
 
 
 class Usage(Value):
@@ -26,14 +26,15 @@ class Usage(Value):
 
 
 def micro_limit(usd: float) -> int:
-    """Return a limit in dollars as whole micro-dollars, rounded down; one is the least that a limit may be."""
+    """Return a limit in dollars as whole micro-dollars, rounded down, but at least 1."""
     return max(1, int(usd * MICRO))
 
 
 class Price(Value):
-    """US dollars per token, and where the numbers come from.
+    """US dollars per token, and the source of the numbers.
 
-    With tiers or times of day the dearest applies, so that a reservation is never too small.
+    Where a price depends on tiers or on the time of day, the highest one is used, so that a reservation is never too
+    small.
     """
 
     input_per_token_usd: float = Field(ge=0, allow_inf_nan=False)
@@ -42,7 +43,7 @@ class Price(Value):
 
     @classmethod
     def per_mtok(cls, input_usd: float, output_usd: float, source: str) -> "Price":
-        """Return the price that a list says, in dollars per million tokens."""
+        """Return a price from dollars per million tokens, as lists quote it."""
         return cls(input_per_token_usd=input_usd / MTOK, output_per_token_usd=output_usd / MTOK, source=source)
 
     def micro_usd(self, input_tokens: int, output_tokens: int) -> int:

@@ -1,28 +1,28 @@
-"""Labelled crash points. Production leaves them empty; crash tests kill the process at one of them."""
+"""Labelled crash points: in production they do nothing; crash tests kill the process at one of them."""
 
 from collections.abc import Callable
 
 LABELS = (
-    "append.before",  # decided, nothing written
-    "append.after",  # written, nothing done
+    "append.before",  # decisions are made, nothing is written
+    "append.after",  # decisions are written, no work is started
     "send.before",  # a model request is about to leave
-    "reply.after",  # a model's reply is in hand, nothing written
-    "judge.after",  # a verdict is in hand, nothing written
-    "claim.after",  # the run is ours, nothing read
-    "renew.before",  # a part of the lease is over, the rest of it goes on
-    "finish.after",  # the last record is written, the lease not yet released
+    "reply.after",  # a model's reply has arrived and is not written
+    "judge.after",  # a verdict is made and not written
+    "claim.after",  # the run is claimed and not read
+    "renew.before",  # a third of the lease has passed
+    "finish.after",  # the last record is written, the lease is not released
 )
 
 _hook: Callable[[str], None] | None = None
 
 
 def reached(label: str) -> None:
-    """Say that the shell has come to a labelled point."""
+    """Mark that the program has reached a labelled point."""
     if _hook is not None:
         _hook(label)
 
 
 def install(hook: Callable[[str], None] | None) -> None:
-    """Call `hook` at every point from now on; None empties it again. For tests only."""
+    """Call `hook` at every point from now on; None removes it. For tests only."""
     global _hook  # noqa: PLW0603 - one process, one hook
     _hook = hook

@@ -1,8 +1,8 @@
-"""The home's budget: what all runs of one home may commit in a UTC day, and what a run adds to a day. Pure.
+"""The daily budget: what all runs of one home may commit in a UTC day, and what a run adds to a day. Pure.
 
-A run's ledger says what it has committed altogether: reserved, spent and unknown. The journal keeps that beside the
-run, and books the difference on the day in the transaction that appends the events which made it. So a reservation
-that would take the day past its limit is refused with all that goes with it, whichever process asks.
+A run's ledger holds the total that it has committed: reserved, spent and unknown. The journal stores that total beside
+the run, and books the difference on the day in the transaction that appends the events. So a batch whose reservation
+would pass the day's limit is refused as a whole, whichever process asks.
 """
 
 from dataclasses import dataclass
@@ -16,14 +16,19 @@ DAY_SECONDS = 86_400
 
 @dataclass(frozen=True, slots=True)
 class HomeBudget:
-    """Calls and micro-dollars of one UTC day; None is no limit. `waits`: a refused run waits for the next day."""
+    """The limits of one UTC day."""
 
     calls: int | None = None
+    """The most calls; None is no limit."""
     micro_usd: int | None = None
+    """The most micro-dollars; None is no limit."""
     waits: bool = True
+    """Whether a refused run waits for the next day."""
+    setting: str = ""
+    """Where the user sets the limits, for messages; may be empty."""
 
     def shortfall(self, day: Amount, change: Amount) -> str:
-        """Return which limit a day's new total is past because of a change, in words; empty for none."""
+        """Return the limit that a change takes a day's new total past, in words; empty for none."""
         if self.calls is not None and change.calls > 0 and day.calls > self.calls:
             return f"{self.calls:,} calls"
         if self.micro_usd is not None and change.micro_usd > 0 and day.micro_usd > self.micro_usd:
@@ -31,26 +36,30 @@ class HomeBudget:
         return ""
 
     def outsized(self, request: Amount) -> str:
-        """Return why a request can be made on no day, however little the others use; empty where it can."""
+        """Return why a request is too large for any day, even an unused one; empty where it is not."""
         limit = self.shortfall(request, request)
         if not limit:
             return ""
         most = f"{request.calls:,} calls" if request.calls > 1 else "1 call"
         if request.micro_usd:
             most += f" and {_dollars(request.micro_usd)}"
-        return f"a request may take {most}, but the home's budget allows {limit} a day (home_budget in config.yaml)"
+        setting = f" ({self.setting})" if self.setting else ""
+        return f"a request may take {most}, but the home's budget allows {limit} a day{setting}"
 
     def again(self, now: float) -> float | None:
-        """Return when a refused run may ask again; None where it is not to wait for that."""
+        """Return when a refused run may ask again; None where runs do not wait for that."""
         return next_day(now) if self.waits else None
 
 
 class Account(NamedTuple):
-    """What one run has committed: altogether, and before the `day` (counted from 1970) that it was last booked on."""
+    """What one run has committed."""
 
     total: Amount = ZERO
+    """Since it began."""
     day: int = 0
+    """The day that it was last booked on, counted from 1970."""
     before: Amount = ZERO
+    """Before that day."""
 
     @property
     def share(self) -> Amount:
@@ -60,22 +69,22 @@ class Account(NamedTuple):
 
 
 def book(account: Account, committed: Amount, reserved: Amount, now: float) -> tuple[Account, Amount]:
-    """Return a run's account once it has committed so much, and what that adds to its day (or takes from it).
+    """Return a run's account after a new total, and what that adds to the day (or takes from it).
 
-    What is `reserved` of it when a day begins is booked on the new day too. Else a reply that costs less than its
-    request had reserved the day before would make room that this day does not have.
+    The part that is still `reserved` when a day begins is booked on the new day too. Otherwise a reply that costs less
+    than its request reserved on the day before would add room that the new day does not have.
     """
     day = day_of(now)
-    if account.day >= day:  # A clock that was set back books on the day that it came from.
+    if account.day >= day:  # If the clock was set back, the day stays.
         after = Account(committed, account.day, account.before)
         return after, after.share - account.share
     after = Account(committed, day, _less(account.total, committed - reserved))
     return after, after.share
 
 
-def _less(one: Amount, other: Amount) -> Amount:
-    calls, money = min(one.calls, other.calls), min(one.micro_usd, other.micro_usd)
-    return Amount(calls, one.tokens, money)
+def _less(left: Amount, right: Amount) -> Amount:
+    calls, money = min(left.calls, right.calls), min(left.micro_usd, right.micro_usd)
+    return Amount(calls, left.tokens, money)
 
 
 def day_of(now: float) -> int:
@@ -89,5 +98,5 @@ def next_day(now: float) -> float:
 
 
 def _dollars(micro: int) -> str:
-    """Return an amount in words, exact also where it is a fraction of a cent."""
+    """Return an amount of money as text, exact even where it is a fraction of a cent."""
     return f"${micro / MICRO:,.{2 if micro % 10_000 == 0 else 6}f}"

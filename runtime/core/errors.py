@@ -1,22 +1,22 @@
 """Every error the runtime raises, in one tree.
 
-ReplanError                     a cause, a place and a next step, in one line
+ReplanError                     one line: a cause, a place, a next step
 ├── UsageProblem                bad input or configuration (exit 2)
 ├── JournalError
 │   ├── RunNotFound             no such run (exit 8)
 │   ├── RunExists               the run id is taken
 │   ├── KindUnknown             nothing installed here knows the run's kind, or its format (exit 2)
 │   ├── Held                    another process drives the run (exit 8)
-│   ├── Fenced                  this driver has lost the run to a newer epoch; it must stop without a write
+│   ├── Fenced                  another driver took the run over; this one must stop without writing
 │   ├── SequenceConflict        an append did not follow the last record
 │   ├── JournalDamaged          a record does not verify (exit 9)
 │   ├── JournalNewer            written by a newer release (exit 9)
-│   ├── JournalUnreadable       it is there, but cannot be opened, read or written (exit 9)
-│   ├── StorageFull             the disk took no more; nothing of the append was written
-│   └── HomeBudgetSpent         the home's budget for the day does not allow it; nothing was written
+│   ├── JournalUnreadable       the journal exists, but cannot be opened, read or written (exit 9)
+│   ├── StorageFull             the disk is full; nothing of the append was written
+│   └── HomeBudgetSpent         the daily budget does not allow it; nothing was written
 └── Bug
-    └── MachineRunsAway         decisions without end
-A rejection by a guard is a value, never one of these.
+    └── MachineRunsAway         a machine decides without end
+A rejection by a guard is a value, never an error.
 """
 
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ReplanError(Exception):
-    """Base of all errors; `str()` is the one line a user sees."""
+    """Base of all errors; `str()` is the one line that a user sees."""
 
 
 class UsageProblem(ReplanError):
@@ -40,13 +40,14 @@ class UsageProblem(ReplanError):
 
 
 class JournalError(ReplanError):
-    """Base of all journal errors. `passing` ones may soon be over: the journal is busy, or a lease is held."""
+    """Base of all journal errors."""
 
     passing = True
+    """Whether it may soon pass, as where the journal is busy or a lease is held."""
 
 
 class RunNotFound(JournalError):
-    """There is no run with this id; `cause` says it where any run would have done."""
+    """There is no run with this id; `cause` is the message where no particular run was named."""
 
     passing = False
 
@@ -103,7 +104,7 @@ class Fenced(JournalError):
 
 
 class SequenceConflict(JournalError):
-    """An append named a last record that is not the last record."""
+    """An append did not follow the last record."""
 
     passing = False
 
@@ -113,7 +114,7 @@ class SequenceConflict(JournalError):
 
 
 class JournalDamaged(JournalError):
-    """A record, a text or the file itself does not verify."""
+    """A record, a text or the file does not verify."""
 
     passing = False
 
@@ -135,9 +136,9 @@ class JournalNewer(JournalError):
 
 
 class JournalUnreadable(JournalError):
-    """The journal is there, but is no file, or one that cannot be opened, read or written; `hint` is the next step.
+    """The journal exists, but is no file, or cannot be opened, read or written; `hint` is the next step.
 
-    It may pass: permissions are given back, and disks come back.
+    It may pass: permissions and disks can be restored.
     """
 
     def __init__(self, where: str, cause: str, hint: str) -> None:
@@ -146,7 +147,7 @@ class JournalUnreadable(JournalError):
 
 
 class StorageFull(JournalError):
-    """The disk took no more; the append was not written."""
+    """The disk is full; the append was not written."""
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -154,15 +155,16 @@ class StorageFull(JournalError):
 
 
 class HomeBudgetSpent(JournalError):
-    """The home's budget for the day does not allow what was to be reserved; nothing was written.
+    """The daily budget does not allow a reservation; nothing was written.
 
-    `limit` is the limit in words; `until` is when the next day begins (UTC seconds since 1970), None where nobody wants
-    to wait for it; `budget` is what every day allows.
+    `limit` is the limit in words; `until` is when the next day begins (UTC seconds since 1970), None where runs do not
+    wait for it; `budget` holds the limits of a day; `why` is the message.
     """
 
     def __init__(self, limit: str, until: float | None, budget: "HomeBudget") -> None:
         self.limit, self.until, self.budget = limit, until, budget
-        self.why = f"the home's budget for today is used up ({limit} a day, UTC; home_budget in config.yaml)"
+        setting = f"; {budget.setting}" if budget.setting else ""
+        self.why = f"the home's budget for today is used up ({limit} a day, UTC{setting})"
         super().__init__(self.why)
 
 
@@ -171,7 +173,7 @@ class Bug(ReplanError):
 
 
 class MachineRunsAway(Bug):
-    """A machine did not come to rest."""
+    """A machine made too many decisions without waiting for a message."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit

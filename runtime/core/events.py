@@ -1,13 +1,13 @@
-"""What is written: events (facts), their codec, and records (facts with a place in a run).
+"""What a journal stores: events (facts), their codec, and records (facts with a place in a run).
 
-An event is a frozen pydantic value with a literal `kind`. Its texts that may be large are named in the class variable
-`texts`; the journal stores each once, by content hash, and keeps only the hash in the event. The codec is closed: it
-knows one union of events, refuses unknown keys, and never constructs anything else.
+An event is a frozen pydantic value with a literal `kind`. The class variable `texts` names its fields that may hold
+large texts; the journal stores each text once, by content hash, and keeps only the hash in the event. The codec is
+closed: it knows one union of events, refuses unknown keys, and never constructs anything else.
 
-**A field that has its default is not written.** So the default of a stored field is part of the format: it must say the
-same for ever, and a test holds a list of all that are not empty. A value that a later release may choose differently
-(a limit, a time-out) has no default in an event, or is written by a serializer of its own. What follows from other
-fields of the event is a property, never a field.
+**A field that equals its default is not written.** So the default of a stored field is part of the format and must
+never change; a test holds the list of all defaults that are not empty. A value that a later release may choose
+differently (a limit, a time-out) has no default in an event, or has its own serializer. What follows from other fields
+of the event is a property, never a field.
 """
 
 import base64
@@ -21,7 +21,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 E = TypeVar("E")
 
 Seconds = Annotated[float, AfterValidator(lambda seconds: round(seconds, 6))]
-"""A time or a duration in seconds, to the microsecond: finer digits are noise that would be stored for ever."""
+"""A time or a duration in seconds, rounded to the microsecond: finer digits are noise."""
 
 
 class Value(BaseModel):
@@ -42,14 +42,14 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _written(digest: str) -> str:
-    """Return a hash as it stands in a stored event: in base64, which takes a third less than hex."""
+def _to_base64(digest: str) -> str:
+    """Return a hex hash as stored events hold it: in base64, which is a third shorter."""
     return base64.urlsafe_b64encode(bytes.fromhex(digest)).decode().rstrip("=")
 
 
-def _read(written: str) -> str:
-    """Return the hash that stands in a stored event, in hex. Raises `ValueError` where there is none."""
-    return base64.b64decode(f"{written}=", altchars=b"-_", validate=True).hex()
+def _to_hex(digest: str) -> str:
+    """Return the hex form of a hash in a stored event. Raises `ValueError` for anything else."""
+    return base64.b64decode(f"{digest}=", altchars=b"-_", validate=True).hex()
 
 
 class Encoded(NamedTuple):
@@ -60,12 +60,12 @@ class Encoded(NamedTuple):
 
 
 class Codec(Generic[E]):
-    """Encode and decode one closed union of events, given as its member classes.
+    """Encodes and decodes one closed union of events, given as its member classes.
 
-    `format` is the highest format version that it reads; it writes every run in the version that the run was made in.
+    `format` is the highest format version that it reads.
 
-    Decoding raises `pydantic.ValidationError`, `orjson.JSONDecodeError` or `KeyError` (an unknown kind, a text that is
-    missing) on anything that encoding did not write; the journal turns them into `JournalDamaged`.
+    Decoding raises `pydantic.ValidationError`, `orjson.JSONDecodeError` or `KeyError` (an unknown kind, a missing text)
+    for anything that `encode` did not return; the journal turns them into `JournalDamaged`.
     """
 
     def __init__(self, members: Sequence[type[Event]], *, format: int = 1) -> None:
@@ -84,13 +84,13 @@ class Codec(Generic[E]):
             if plain.get(name) is not None:
                 digest = text_hash(plain[name])
                 texts[digest] = plain[name]
-                plain[name] = _written(digest)
+                plain[name] = _to_base64(digest)
         return Encoded(orjson.dumps(plain), texts)
 
     def text_hashes(self, body: bytes) -> list[str]:
         """Return the hashes of the texts that a stored event names, in hex."""
         plain = orjson.loads(body)
-        return [_read(plain[name]) for name in self._members[plain["kind"]].texts if plain.get(name) is not None]
+        return [_to_hex(plain[name]) for name in self._members[plain["kind"]].texts if plain.get(name) is not None]
 
     def decode(self, body: bytes, texts: Mapping[str, str]) -> E:
         """Return the event; `texts` must hold every hash that the body names."""
@@ -98,21 +98,24 @@ class Codec(Generic[E]):
         member = self._members[plain["kind"]]
         for name in member.texts:
             if plain.get(name) is not None:
-                plain[name] = texts[_read(plain[name])]
+                plain[name] = texts[_to_hex(plain[name])]
         return cast(E, member.model_validate(plain))
 
 
 class Record(NamedTuple, Generic[E]):
-    """An event in its place: `seq` counts from 1 without gaps; `at` is the writer's clock in UTC seconds since 1970.
-
-    `hash` chains over the previous record's hash, run, seq, at, epoch, inbox and the event's stored body. `inbox` is
-    the id of the posted message that this record consumed, if any.
-    """
+    """An event in its place within a run."""
 
     run: str
+    """The run's id."""
     seq: int
+    """Its place: counts from 1 without gaps."""
     at: float
+    """When it was appended, by the journal's clock (UTC seconds since 1970)."""
     epoch: int
+    """The claim under which it was appended."""
     event: E
+    """The event."""
     hash: str
+    """In hex; chains over the previous record's hash, run, seq, at, epoch, inbox and the event's stored body."""
     inbox: int | None = None
+    """The id of the posted message that it consumed, if any."""

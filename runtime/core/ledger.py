@@ -1,15 +1,14 @@
 """The ledger: limits, and what is reserved, spent and unknown against them. Pure.
 
-A request reserves its worst case in the same transaction that asks for it; the reply settles it at what was used. What
-may or may not have been charged (a cut connection, a killed process, withdrawn work) stays charged at the reserved
-amount as `unknown`. So no reservation takes `spent + unknown + reserved` past a limit, at any concurrency and across
+A request reserves its worst case in the transaction that asks for it; the reply settles it at what was used. A call
+that may or may not have been charged (a cut connection, a killed process, withdrawn work) stays charged at the reserved
+amount, as `unknown`. So no reservation takes `spent + unknown + reserved` past a limit, at any concurrency and across
 crashes.
 
-What a reply used is booked as its provider reports it, even when that is more than was reserved: the ledger tells the
-truth, and the truth can pass a limit of tokens or money, by as much as one reply was underestimated, for each reply
-then in flight. How much that is at most, is not in our hands; the prompt's bytes, the schema's and the output cap are
-reserved so that it does not happen with providers that keep to what they were asked. The run stops there: the next
-reservation fails.
+Usage is booked as the provider reports it, even where that is more than was reserved. So the spent tokens and money can
+pass a limit, by what the replies then in flight used beyond their reservations. A reservation covers the bytes of the
+prompt and of the schema, and the output cap, so this does not happen with providers that respect the request. The run
+stops there: the next reservation fails.
 
 Money is counted in whole micro-dollars, rounded up, so that sums are exact.
 """
@@ -26,7 +25,7 @@ from runtime.core.events import Seconds, Value
 
 
 class Limit(StrEnum):
-    """What can run out."""
+    """The limits that can be reached."""
 
     CALLS = "calls"
     TOKENS = "tokens"
@@ -39,7 +38,7 @@ class Limit(StrEnum):
 class Amount:
     """Calls, tokens (input and output together) and micro-dollars."""
 
-    __pydantic_config__ = ConfigDict(extra="forbid")  # Events hold amounts, and refuse unknown keys all the way down.
+    __pydantic_config__ = ConfigDict(extra="forbid")  # As for the events that hold amounts.
 
     calls: int = 0
     tokens: int = 0
@@ -56,38 +55,45 @@ ZERO = Amount()
 
 
 class Limits(Value):
-    """What a run may use; None is no limit. `deadline` is UTC seconds since 1970."""
+    """What a run may use; None is no limit."""
 
     calls: int = Field(default=30, ge=1)
+    """Model calls."""
     tokens: int | None = Field(default=None, ge=1)
+    """Input and output tokens together."""
     micro_usd: int | None = Field(default=None, ge=1)
+    """Micro-dollars."""
     active_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """Seconds in which any work is open."""
     deadline: Seconds | None = Field(default=None, allow_inf_nan=False)
+    """The time at which it ends (UTC seconds since 1970)."""
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """The ledger of one run.
-
-    `reserved` and `forfeited` are by request id: open requests, and withdrawn ones whose late reply may still come.
-    `active` are the seconds in which any work was open, up to the latest time that the run has heard of.
-    """
+    """What one run has reserved and spent, against its limits."""
 
     limits: Limits
+    """The limits."""
     spent: Amount = ZERO
+    """What settled requests used."""
     unknown: Amount = ZERO
+    """What was charged without a report."""
     reserved: Mapping[str, Amount] = field(default_factory=dict)
+    """The reservations of open requests, by request id."""
     forfeited: Mapping[str, Amount] = field(default_factory=dict)
+    """The part of `unknown` that belongs to withdrawn requests whose late reply may still come, by request id."""
     active: float = 0.0
+    """The seconds in which any work was open, up to the time of the last message."""
 
     @property
     def committed(self) -> Amount:
-        """All that counts against the limits."""
+        """Everything that counts against the limits."""
         return sum(self.reserved.values(), self.spent + self.unknown)
 
     @property
     def calls_left(self) -> int:
-        """The calls that may still be reserved."""
+        """The number of calls that may still be reserved."""
         taken = sum(amount.calls for amount in self.reserved.values())
         return self.limits.calls - self.spent.calls - self.unknown.calls - taken
 
@@ -98,7 +104,7 @@ class Ledger:
         return None if limit is None else max(0.0, limit - self.active)
 
     def shortfall(self, amount: Amount, now: float) -> Limit | None:
-        """Return the first limit that would be passed by reserving `amount` at `now`."""
+        """Return the first limit that reserving `amount` at `now` would pass."""
         if amount.calls > self.calls_left:
             return Limit.CALLS
         limits = self.limits
@@ -113,7 +119,7 @@ class Ledger:
         return None
 
     def reserve(self, request: str, amount: Amount) -> "Ledger":
-        """Return the ledger with a reservation."""
+        """Return the ledger with a reservation added."""
         return changed(self, reserved={**self.reserved, request: amount})
 
     def settle(self, request: str, used: Amount) -> "Ledger":
@@ -144,13 +150,13 @@ class Ledger:
         )
 
     def worked(self, seconds: float) -> "Ledger":
-        """Return the ledger after seconds in which work was open."""
+        """Return the ledger after more seconds in which work was open."""
         return changed(self, active=self.active + seconds)
 
 
 def used(usage: Usage | None, reserved: Amount, price: Price | None) -> Amount:
-    """Return what a completed call cost: the reported usage, or the reservation where none that makes sense came."""
+    """Return what a completed call cost: its reported usage, or its reservation where no valid usage was reported."""
     if usage is None or usage.input_tokens < 0 or usage.output_tokens < 0:
-        return reserved  # A negative count would pay the run for calling.
+        return reserved  # Negative usage would lower what the run has spent.
     cost = 0 if price is None else price.micro_usd(usage.input_tokens, usage.output_tokens)
     return Amount(calls=reserved.calls, tokens=usage.tokens, micro_usd=cost)

@@ -1,8 +1,8 @@
 """The one mechanism: a run is a pure, synchronous machine over one state.
 
-A machine has no clock, no randomness, no I/O and no trio in it. It is told what happened (`accept`), says what follows
-(`advance`), and what it says becomes true in one place only (`evolve`). What it wants from the world is a projection
-of its state (`outstanding`), so resuming, cancelling and pruning are all the same comparison of two sets.
+A machine has no clock, no randomness, no I/O and no trio. `accept` turns messages into events, `advance` returns the
+decisions that follow, and `evolve` alone changes the state. The work that it asks for is a projection of its state
+(`outstanding`), so resuming, cancelling and pruning are the same comparison of two sets.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,12 +17,12 @@ E = TypeVar("E")
 M = TypeVar("M", contravariant=True)
 
 SETTLE_MAX = 10_000
-"""Decisions that may follow from one message before the machine is taken to be looping, which is a bug."""
+"""The most decisions that may follow from one message; a machine that makes more has a bug."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A message that is not acceptable now; the reason is one sentence for whoever sent it."""
+    """A message that is not acceptable now; the reason is one sentence for its sender."""
 
     reason: str
 
@@ -46,23 +46,24 @@ class Work(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a run's status row shows: `running`, `waiting` or `finished`, plus where a person or a clock comes in.
-
-    Times are UTC seconds since 1970; `detail` is the outcome, or the open question's id; `next_wake` is when a clock
-    brings the run on, where nothing else will before a person does; `committed` is all that counts against its limits.
-    `reserved` is the part of it that open requests may still give back: for whoever writes the row, not part of it.
-    """
+    """What a run's status row says about its state. Times are UTC seconds since 1970."""
 
     status: str
+    """`running`, `waiting` (for a person), `parked` or `finished`."""
     detail: str = ""
+    """The outcome, the id of the open question, or why it is parked."""
     waiting_since: float | None = None
+    """Since when it waits for a person."""
     next_wake: float | None = None
+    """The time that it waits for, where nothing else but a person can bring it on before."""
     committed: Amount = ZERO
+    """Everything that counts against its limits."""
     reserved: Amount = field(default=ZERO, compare=False)
+    """The part of `committed` that open requests may still give back; used to book it, not stored."""
 
     @property
     def due(self) -> float | None:
-        """When the run goes on by itself once nobody drives it: 0 is at once, None is never."""
+        """When the run is due if no process drives it: 0 is at once, None is never."""
         match self.status:
             case "running":
                 return self.next_wake or 0.0
@@ -73,14 +74,14 @@ class Summary:
 
 
 class Machine(Protocol[S, E, M]):
-    """Four functions over one state, and the projections that the shell shows to actors and people."""
+    """Four functions over one state, and the projections that actors and people see."""
 
     def initial(self) -> S:
         """Return the state before the first event."""
         ...
 
     def accept(self, state: S, message: M) -> E | Refused | None:
-        """Turn a message from the world into a fact; `Refused` when unacceptable, None for a duplicate."""
+        """Return the event for a message; `Refused` for one that is not acceptable, None for a duplicate."""
         ...
 
     def advance(self, state: S) -> E | None:
@@ -88,7 +89,7 @@ class Machine(Protocol[S, E, M]):
         ...
 
     def evolve(self, state: S, event: E) -> S:
-        """Return the state after the event. Never decides, never acts, never fails on an event it once emitted."""
+        """Return the state after the event. Never decides, never acts, never fails on an event of its own."""
         ...
 
     def outstanding(self, state: S) -> Mapping[str, Work]:
@@ -96,11 +97,11 @@ class Machine(Protocol[S, E, M]):
         ...
 
     def brief(self, state: S, work: Work) -> Any:
-        """Return all that the actor doing this work may see: a pure projection, made when the work is handed out."""
+        """Return all that the actor that does this work may see: a pure projection, made when the work starts."""
         ...
 
     def summary(self, state: S) -> Summary:
-        """Return the row that lists of runs show."""
+        """Return what the run's status row says."""
         ...
 
 
@@ -113,7 +114,7 @@ def fold(machine: Machine[S, E, Any], events: Iterable[E], state: S | None = Non
 
 
 def settle(machine: Machine[S, E, Any], state: S, first: E | None = None) -> tuple[S, list[E]]:
-    """Apply `first`, then every decision that follows, until the machine is quiet.
+    """Apply `first`, then every decision that follows, until none does. Return the new state and the events.
 
     Raises:
         MachineRunsAway: after `SETTLE_MAX` decisions.

@@ -1,11 +1,11 @@
-"""The messages that every machine hears from the shell, whatever it plans. Times are UTC seconds since 1970."""
+"""The messages that the runtime sends to every machine. Times are those of the journal (UTC seconds since 1970)."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """A driver has claimed the run; requests of an older epoch may or may not have been carried out."""
+    """A driver has claimed the run; the outcome of open requests of older epochs is unknown."""
 
     epoch: int
     at: float
@@ -13,20 +13,18 @@ class Resumed:
 
 @dataclass(frozen=True, slots=True)
 class Parking:
-    """The driver is about to stop: nothing new may be asked of models or tools until the run is resumed.
-
-    `handover` says that whoever drives next shall go on with it, and needs no person's word; `why` is one line, where
-    no person wished for the stop.
-    """
+    """The driver is about to stop: no new request may be made until the run is resumed."""
 
     at: float
     handover: bool = False
+    """Whether the next driver goes on with the run without being asked to by a person."""
     why: str = ""
+    """One line, where no person asked for the stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Woken:
-    """The time that a request waited for has come."""
+    """The time that a request waits for is reached."""
 
     request_id: str
     at: float
@@ -34,7 +32,7 @@ class Woken:
 
 @dataclass(frozen=True, slots=True)
 class Crashed:
-    """An actor failed on a request, more often than it may. `error` is one line; the log has the traceback."""
+    """An actor raised on a request, more often than it may. `error` is one line; the log has the traceback."""
 
     request_id: str
     at: float
@@ -43,7 +41,7 @@ class Crashed:
 
 @dataclass(frozen=True, slots=True)
 class Mailed:
-    """A person's message out of the durable inbox: `body` is the text as posted under `key`."""
+    """A message from the run's inbox: `body` is the text as posted under `key`."""
 
     inbox: int
     key: str
@@ -53,16 +51,15 @@ class Mailed:
 
 @dataclass(frozen=True, slots=True)
 class Overdrawn:
-    """The home's budget for the day allows no more: nothing may be asked of models until the next day begins, `until`.
-
-    Where that is None, nobody wants to wait for it; with `never` no day allows what is to be asked for. `why` is one
-    line.
-    """
+    """The daily budget is used up: no new request may be made until the next day."""
 
     at: float
     until: float | None
+    """When the next day begins; None where runs do not wait for it."""
     why: str
+    """One line."""
     never: bool = False
+    """Whether the next request is too large for any day."""
 
 
 Control = Resumed | Parking | Woken | Crashed | Mailed | Overdrawn

@@ -1,9 +1,9 @@
-"""Says in plain words what pydantic finds wrong with a value that a person wrote."""
+"""Messages for people about values that pydantic rejected."""
 
 from pydantic_core import ErrorDetails
 
 SHOWN_MAX = 60
-"""Characters of a wrong value that a message repeats."""
+"""The most characters of a wrong value that a message quotes."""
 
 _KINDS = {
     "bool_parsing": "true or false",
@@ -31,7 +31,7 @@ _BOUNDS = {
 }
 
 
-def plainly(details: ErrorDetails) -> str:
+def describe(details: ErrorDetails) -> str:
     """Return the cause as half a sentence: `should be a whole number, not '3'`, `needs at least one entry`."""
     context = details.get("ctx", {})
     match details["type"]:
@@ -53,18 +53,18 @@ def plainly(details: ErrorDetails) -> str:
             return f"takes at most {_counted(context['max_length'], 'character', 'characters')}"
         case kind if kind in _BOUNDS:
             word, key = _BOUNDS[kind]
-            return not_shown(f"should be {word} {context[key]:,.15g}", details)
+            return with_value(f"should be {word} {context[key]:,.15g}", details)
         case kind if kind in _KINDS:
-            return not_shown(f"should be {_KINDS[kind]}", details)
+            return with_value(f"should be {_KINDS[kind]}", details)
         case _:
-            return not_shown(details["msg"].removeprefix("Input ").removeprefix("String "), details)
+            return with_value(details["msg"].removeprefix("Input ").removeprefix("String "), details)
 
 
-def not_shown(said: str, details: ErrorDetails) -> str:
-    """Return what a value should be, and the value as it is, cut to `SHOWN_MAX` characters."""
+def with_value(expected: str, details: ErrorDetails) -> str:
+    """Return what a value should be, and the value, cut to `SHOWN_MAX` characters."""
     shown = repr(details["input"])
-    return f"{said}, not {shown if len(shown) <= SHOWN_MAX else f'{shown[:SHOWN_MAX]}...'}"
+    return f"{expected}, not {shown if len(shown) <= SHOWN_MAX else f'{shown[:SHOWN_MAX]}...'}"
 
 
-def _counted(number: int, one: str, several: str) -> str:
-    return f"one {one}" if number == 1 else f"{number:,} {several}"
+def _counted(number: int, singular: str, plural: str) -> str:
+    return f"one {singular}" if number == 1 else f"{number:,} {plural}"

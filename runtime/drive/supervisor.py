@@ -82,8 +82,8 @@ class Supervisor(Generic[S, E, M]):
         self._changed, self._rest_after = changed or Polling(journal, lease.poll), rest_after
         self._mailboxes: dict[str, Mailbox[Any, M]] = {}
         self._running: dict[str, Envelope[Any]] = {}
-        self._send, self._inbox = trio.open_memory_channel[Delivery[Any] | Report | Mailed](0)
-        self._mail_seen = 0
+        self._send, self._deliveries = trio.open_memory_channel[Delivery[Any] | Report | Mailed](0)
+        self._inbox_seen = 0
         self._early: list[Mailed] = []
         self._grace = trio.CancelScope()
         self._parked = False
@@ -102,8 +102,8 @@ class Supervisor(Generic[S, E, M]):
         await self._lease.claim()
         try:
             reached("claim.after")
-            self._mail_seen = await self._log.load()
-            if await self._ended_by_mail():
+            self._inbox_seen = await self._log.load()
+            if await self._ended_by_inbox():
                 ending = Ending.FINISHED
             else:
                 ending = Ending.WAITING if await self._overtaken() else await self._work(first)
@@ -123,20 +123,20 @@ class Supervisor(Generic[S, E, M]):
                     for address, actor in self._actors.items()
                 }
                 await self._begin(first)
-                nursery.start_soon(self._watch_mail)
+                nursery.start_soon(self._watch_inbox)
                 if self._may_stop:
                     nursery.start_soon(self._watch_stop)
                 ending = await self._loop()
             finally:
                 # Also when this was cancelled or failed: an answer would wait, shielded, for a receiver that has left.
-                self._inbox.close()
+                self._deliveries.close()
                 self._mailboxes = {}  # They hold this object: the cycle would stay until the next garbage collection.
             nursery.cancel_scope.cancel()
         return ending
 
-    async def _ended_by_mail(self) -> bool:
+    async def _ended_by_inbox(self) -> bool:
         """Take a message that ends the run before the run is resumed, so that no request is reissued in vain."""
-        self._early = await self._new_mail()
+        self._early = await self._read_inbox()
         for message in self._early:
             accepted = self._machine.accept(self.state, message)
             if accepted is None or isinstance(accepted, Refused):
@@ -181,11 +181,11 @@ class Supervisor(Generic[S, E, M]):
                 await self._drain()
                 return Ending.FINISHED if self._finished() else Ending.PARKED
             if self._only_waits():
-                if await self._collect_mail():
+                if await self._take_inbox():
                     continue
                 if not self._running or self._asks() or self._rest_after is not None:
                     return Ending.WAITING
-            await self._take(await self._inbox.receive())
+            await self._take(await self._deliveries.receive())
         self._grace.cancel()
         await self._drain()
         return Ending.FINISHED
@@ -213,8 +213,8 @@ class Supervisor(Generic[S, E, M]):
         if self._stop.requested.is_set():
             await self._park()  # First, so that no decision about the message asks for new work.
         if isinstance(delivery, Mailed):
-            if delivery.inbox > self._mail_seen:
-                self._mail_seen = delivery.inbox
+            if delivery.inbox > self._inbox_seen:
+                self._inbox_seen = delivery.inbox
                 await self._step(delivery, inbox=delivery.inbox)
             return
         if isinstance(delivery, Report):
@@ -279,13 +279,13 @@ class Supervisor(Generic[S, E, M]):
         self._grace.deadline = trio.current_time() + GRACE_SECONDS
         with self._grace:
             while self._running:
-                delivery = await self._inbox.receive()
+                delivery = await self._deliveries.receive()
                 with trio.CancelScope(shield=True):  # Once received, a reply is appended, also beyond the deadline.
                     await self._take(delivery)
         for envelope in self._running.values():
             envelope.withdraw()
         while self._running:
-            await self._take(await self._inbox.receive())
+            await self._take(await self._deliveries.receive())
 
     async def _deliver(self, delivery: Delivery[Any]) -> None:
         """Take an actor's answer, even while the run is being stopped: it has been paid for."""
@@ -319,28 +319,31 @@ class Supervisor(Generic[S, E, M]):
         await self._stop.forced.wait()
         self._grace.cancel()
 
-    async def _watch_mail(self) -> None:
+    async def _watch_inbox(self) -> None:
         changed = self._changed
         while True:
             try:
                 await changed()
-                mail, changed = await self._new_mail(), self._changed
+                messages, changed = await self._read_inbox(), self._changed
             except JournalError as error:
                 if not error.passing:
                     raise
-                mail, changed = [], partial(trio.sleep, RETRY_SECONDS)  # The calls in flight are paid: do not end them.
-            for message in mail:
+                messages, changed = (
+                    [],
+                    partial(trio.sleep, RETRY_SECONDS),
+                )  # The calls in flight are paid: do not end them.
+            for message in messages:
                 await self._pass_on(message)
 
-    async def _collect_mail(self) -> bool:
+    async def _take_inbox(self) -> bool:
         """Take the messages in the inbox now; tell whether there were any."""
-        mail = await self._new_mail()
-        for message in mail:
+        messages = await self._read_inbox()
+        for message in messages:
             await self._take(message)
-        return bool(mail)
+        return bool(messages)
 
-    async def _new_mail(self) -> list[Mailed]:
-        items = await self._journal.inbox(self.run, self._mail_seen)
+    async def _read_inbox(self) -> list[Mailed]:
+        items = await self._journal.inbox(self.run, self._inbox_seen)
         return [Mailed(item.inbox, item.key, item.body, self._now()) for item in items]
 
     def _finished(self) -> bool:

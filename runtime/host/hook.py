@@ -1,7 +1,8 @@
-"""The notify hook: a program of the user's that is told, on its standard input, that something waits for a person.
+"""The notify hook: a program of the user's that is called when a run waits for a person.
 
-It never holds anything up: it has a few seconds, nobody reads what it prints, and it sees none of our secrets. What
-goes wrong with it is logged once. It runs in a process group of its own, which is killed whole when its time is up.
+It gets a JSON object on its standard input. It never delays a run: it has a few seconds, its output is discarded, and
+its environment holds no secrets. Its first failure is logged. It runs in a process group of its own, which is killed
+when its time is up.
 """
 
 import json
@@ -18,9 +19,9 @@ from runtime.logs import log
 from runtime.logs.redact import secrets_in
 
 SECONDS_MAX = 5.0
-"""How long the program may take."""
-AT_ONCE = 4
-"""Programs that run side by side; what comes meanwhile waits its turn."""
+"""How long one call may take."""
+CALLS_MAX = 4
+"""How many calls run side by side; others wait."""
 
 
 class Hook:
@@ -28,24 +29,24 @@ class Hook:
 
     def __init__(self, arguments: Sequence[str] = ()) -> None:
         self._arguments = tuple(arguments)
-        self._places = trio.CapacityLimiter(AT_ONCE)
-        self._told = False
+        self._limiter = trio.CapacityLimiter(CALLS_MAX)
+        self._failed = False
 
     async def call(self, message: Mapping[str, Any]) -> None:
-        """Give the program a JSON object; return when it has ended or was killed. Never raises for what it does."""
+        """Call the program with a JSON object; return when it has ended or was killed. Its failures are not raised."""
         if not self._arguments:
             return
-        async with self._places:
+        async with self._limiter:
             try:
                 problem = await self._run(json.dumps(message).encode() + b"\n")
             except (OSError, ValueError) as error:
                 problem = str(error)
-        if problem and not self._told:
-            self._told = True
+        if problem and not self._failed:
+            self._failed = True
             log.get_logger("hook").warning("hook.failed", program=self._arguments[0], problem=problem)
 
     async def _run(self, message: bytes) -> str:
-        """Run the program; return what went wrong, or nothing."""
+        """Run the program; return its failure in words, or an empty text."""
         secrets = secrets_in(os.environ)
         process = await trio.lowlevel.open_process(
             self._arguments,
@@ -58,7 +59,7 @@ class Hook:
         assert process.stdin is not None
         try:
             with trio.move_on_after(SECONDS_MAX) as limit:
-                with suppress(trio.BrokenResourceError, trio.ClosedResourceError):  # It need not read what it is told.
+                with suppress(trio.BrokenResourceError, trio.ClosedResourceError):  # It need not read its input.
                     async with process.stdin:
                         await process.stdin.send_all(message)
                 await process.wait()

@@ -170,7 +170,7 @@ class Host:
             self._report_trouble("look", error)
             return None
         self._trouble.pop("look", None)
-        for run in due.mail & self._active.keys():
+        for run in due.unread & self._active.keys():
             self._active[run].wake()
         for run in [run for run in due.runs if run not in self._active and run not in self._not_before][:room]:
             if not self._stop.requested.is_set():

@@ -1,10 +1,10 @@
-"""The hash chain of a run, and all the verification that follows from it. Pure; every adapter stores what it says.
+"""The hash chain of a run, and the verification of records by it. Pure, and the same for every adapter.
 
-A link is the SHA-256 of the previous record's hash, the run, the place, the time, the epoch, the consumed message and
-the event's stored body. Every field has a fixed width or a length before it, so no byte can move from one field to its
-neighbour unnoticed. The body names its texts by their own SHA-256, so the chain covers them too. The first record
-follows a hash of the run's kind and format. A cut tail is noticed because the status row holds the last record's place
-and hash.
+A record's hash is the SHA-256 of the previous record's hash, the run, the place, the time, the epoch, the consumed
+message and the event's stored body. Every field has a fixed width or is preceded by its length, so that no byte can
+move from one field to the next unnoticed. The body names its texts by their own SHA-256, so the chain covers them
+too. The first record follows a hash of the run's kind and format. A cut tail is noticed because the status row holds
+the last record's place and hash.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from runtime.journal.validation import Entry
 E = TypeVar("E")
 
 GENESIS = bytes(32)
-"""What the first record follows in a run of the first kind and format: in every run of earlier releases."""
+"""The hash that the first record follows in a run of the first kind and format, as in all runs of old releases."""
 
 _PREVIOUS_AND_RUN = struct.Struct(">32sB")
 _PLACE = struct.Struct(">QdQqQ")
@@ -42,14 +42,14 @@ class Stored(NamedTuple):
 
 
 class Tip(NamedTuple):
-    """Where a run's chain ends: the last record's place and hash."""
+    """The end of a run's chain: the last record's place and hash."""
 
     seq: int
     hash: bytes
 
 
 def genesis(kind: str, format: int) -> bytes:
-    """Return what the first record of a run of this kind and format version follows."""
+    """Return the hash that the first record of a run of this kind and format follows."""
     if (kind, format) == (FIRST_KIND, FIRST_FORMAT):
         return GENESIS
     name = kind.encode()
@@ -57,7 +57,7 @@ def genesis(kind: str, format: int) -> bytes:
 
 
 def link(previous: bytes, run: str, row: Stored) -> bytes:
-    """Return the hash that a record must have after `previous`; the one it carries is not looked at."""
+    """Return the hash that a record must have after `previous`; the one that it has is ignored."""
     name = run.encode()
     consumed = _NOT_CONSUMING if row.inbox is None else row.inbox
     place = _PLACE.pack(row.seq, row.at, row.epoch, consumed, len(row.body))
@@ -65,7 +65,7 @@ def link(previous: bytes, run: str, row: Stored) -> bytes:
 
 
 def extend(run: str, tip: Tip, epoch: int, at: float, entries: Sequence[Entry[E]]) -> list[Stored]:
-    """Return the stored form of the entries, in order, after the tip."""
+    """Return the entries as records to store, in order, after the tip."""
     rows: list[Stored] = []
     seq, previous = tip
     for entry in entries:
@@ -76,14 +76,14 @@ def extend(run: str, tip: Tip, epoch: int, at: float, entries: Sequence[Entry[E]
 
 
 def records(run: str, entries: Sequence[Entry[E]], rows: Sequence[Stored]) -> list[Record[E]]:
-    """Return the records that the entries became."""
+    """Return the records of entries that were stored as these rows."""
     return [_record(run, row, entry.event) for entry, row in zip(entries, rows, strict=True)]
 
 
 def verify(run: str, start: Tip, rows: Sequence[Stored], end: Tip) -> None:
-    """Check that the rows lead from `start`, without a gap, to `end`.
+    """Check that the rows lead from `start` to `end` without a gap.
 
-    Raises `JournalDamaged` with the run and the record at fault.
+    Raises `JournalDamaged`, which names the run and the first bad record.
     """
     seq, previous = start
     for row in rows:
@@ -100,9 +100,9 @@ def verify(run: str, start: Tip, rows: Sequence[Stored], end: Tip) -> None:
 def decode(
     codec: Codec[E], run: str, rows: Sequence[Stored], text_of: Callable[[str], bytes | None]
 ) -> list[Record[E]]:
-    """Return verified rows as records, once the texts that they name match their hashes.
+    """Return verified rows as records, after checking the hashes of the texts that they name.
 
-    `text_of` finds a text's UTF-8 bytes by their hash, in hex. Raises `JournalDamaged`.
+    `text_of` returns the UTF-8 bytes of the text with a hash, given in hex. Raises `JournalDamaged`.
     """
     texts: dict[str, str] = {}
     decoded: list[Record[E]] = []
@@ -130,7 +130,7 @@ def _follows(previous: bytes, run: str, row: Stored) -> bool:
     try:
         return link(previous, run, row) == row.hash
     except (struct.error, TypeError):
-        # A damaged file can give a number where bytes were written, and the other way round.
+        # In a damaged file a column may have a value of another type.
         return False
 
 
@@ -143,7 +143,7 @@ def _verified(text: bytes | None, digest: str, where: str) -> str:
 
 
 def seal(run: str, item: InboxItem) -> bytes:
-    """Return the hash that a posted message is kept with, so that damage to it is noticed as well."""
+    """Return the hash that a posted message is stored with, so that damage to it is noticed."""
     fields = (run.encode(), item.key.encode(), item.body.encode())
     sizes = _SIZES.pack(item.inbox, item.at, *map(len, fields))
     return hashlib.sha256(sizes + b"".join(fields)).digest()

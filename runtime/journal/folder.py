@@ -1,7 +1,7 @@
-"""The folder and the file that a journal lives in: private to the user, and nobody else's trick.
+"""The folder and the file of a journal: private to the user, and safe from other users.
 
-A problem statement and its answers can be confidential, and whoever can replace the file can steer a run. So the folder
-is made 0700 and the file 0600 whatever the umask, and a symbolic link or a place where others may write is refused.
+Problem statements and answers can be confidential, and whoever can replace the file can control a run. So the folder is
+made 0700 and the file 0600 whatever the umask is, and a symbolic link or a folder that others may write is refused.
 """
 
 import errno
@@ -16,44 +16,53 @@ from runtime.core.errors import JournalError, JournalUnreadable, ReplanError, St
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-"""What the system says when there is no room left, or none left for this user."""
+"""The system's errors for a full disk and for a full quota."""
 
-YOURS = "make it and the files beside it yours to write, or set REPLAN_HOME to another folder"
-"""What to do about a journal that is there, but that this user may not open."""
+USE_ANOTHER = "use another folder"
+"""What to do about a folder that cannot be used; the caller knows how the folder is chosen, and can say it better."""
 
 
-def prepare_folder(folder: Path) -> None:
-    """Make the folder if it is missing, and check that it is safe and can be written. Raises `UsageProblem`."""
+def make_it_yours(use_another: str) -> str:
+    """Return what to do about a journal that exists, but that this user may not open."""
+    return f"make it and the files beside it yours to write, or {use_another}"
+
+
+def prepare_folder(folder: Path, use_another: str = USE_ANOTHER) -> None:
+    """Make the folder if it is missing, and check that it is safe and can be written. Raises `UsageProblem`.
+
+    `use_another` says how to choose another folder.
+    """
     try:
         _make(folder)
         mode = folder.lstat().st_mode
     except OSError as error:
-        raise explain(error, folder) from error
+        raise explain(error, folder, use_another) from error
     place = str(folder)
     if stat.S_ISLNK(mode):
         raise UsageProblem("a symbolic link is not safe as a home", place=place, hint="name the folder it points to")
     if not stat.S_ISDIR(mode):
-        raise UsageProblem("this is not a folder", place=place, hint="set REPLAN_HOME to a folder")
+        raise UsageProblem("this is not a folder", place=place, hint=use_another)
     if mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise UsageProblem("other users may write in this folder", place=place, hint=f"chmod go-w {folder}")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise UsageProblem("this folder cannot be written", place=place, hint="set REPLAN_HOME to one that can")
+        raise UsageProblem("this folder cannot be written", place=place, hint=use_another)
 
 
-def prepare_file(path: Path) -> None:
-    """Make the file, empty, if it is missing; and make it private.
+def prepare_file(path: Path, use_another: str = USE_ANOTHER) -> None:
+    """Make an empty file if it is missing, and make the file private.
 
-    Raises `JournalUnreadable` for what lies in its place; `UsageProblem`, `StorageFull` where it cannot be made.
+    Raises `JournalUnreadable` if the path is no file or cannot be made private; `UsageProblem`, `StorageFull` if the
+    file cannot be made.
 
-    A file that is there is never opened: closing it would drop the locks that SQLite holds on it in this process, and
-    another process could then take the write-ahead log away.
+    An existing file is never opened: closing it would release the locks that SQLite holds on it in this process, and
+    another process could then delete the write-ahead log.
     """
     try:
         if not os.path.lexists(path):
             _make_file(path)
         mode = path.lstat().st_mode
     except OSError as error:
-        raise explain(error, path) from error
+        raise explain(error, path, use_another) from error
     if stat.S_ISLNK(mode):
         raise JournalUnreadable(str(path), "a symbolic link is not safe as a journal", "put the file itself there")
     if not stat.S_ISREG(mode):
@@ -63,23 +72,23 @@ def prepare_file(path: Path) -> None:
             path.chmod(FILE_MODE)
         except OSError as error:
             cause = f"it cannot be made private: {os.strerror(error.errno or 0).lower()}"
-            raise JournalUnreadable(str(path), cause, YOURS) from error
+            raise JournalUnreadable(str(path), cause, make_it_yours(use_another)) from error
 
 
 def _make_file(path: Path) -> None:
-    # Made beside its place and linked there, so that its own handle is closed before anyone can lock it.
-    handle, made = tempfile.mkstemp(prefix=path.name, dir=path.parent)
+    # Made under another name and then linked, so that its handle is closed before anyone can lock it.
+    handle, temporary = tempfile.mkstemp(prefix=path.name, dir=path.parent)
     try:
         os.close(handle)
         with suppress(FileExistsError):
-            os.link(made, path)
+            os.link(temporary, path)
     finally:
-        Path(made).unlink()
+        Path(temporary).unlink()
     _sync(path.parent)
 
 
 def _sync(folder: Path) -> None:
-    # A new name survives a loss of power once the folder that holds it is on disk.
+    # A new name survives a loss of power once its folder is on disk.
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
@@ -87,13 +96,13 @@ def _sync(folder: Path) -> None:
         os.close(handle)
 
 
-def explain(error: OSError, path: Path) -> ReplanError:
-    """Return the one line that says what the operating system's error means for a user."""
+def explain(error: OSError, path: Path, use_another: str = USE_ANOTHER) -> ReplanError:
+    """Return an error of ours that says what the operating system's error means for a user."""
     if error.errno in FULL:
         return StorageFull(str(path))
     if error.errno is None:
         return JournalError(f"{path}: {error}")
-    return UsageProblem(os.strerror(error.errno).lower(), place=str(path), hint="set REPLAN_HOME to a folder of yours")
+    return UsageProblem(os.strerror(error.errno).lower(), place=str(path), hint=use_another)
 
 
 def _make(folder: Path) -> None:

@@ -1,8 +1,8 @@
 """The journal in memory: no threads, no I/O, deterministic. For simulation and tests.
 
 A `MemoryStore` holds what was committed and outlives the journals opened on it, as a disk outlives processes. A `Fault`
-is told of every operation just before and just after its commit and may raise there: a crash with nothing written, or
-a crash with everything written and nobody told.
+is called just before and just after the commit of every operation, and may raise there: a crash with nothing written,
+or a crash with everything written and not reported.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -32,12 +32,12 @@ from runtime.journal.kinds import (
 from runtime.journal.port import Dead, Due, Fact, HostRow, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
 from runtime.journal.validation import (
     Entry,
-    admit_facts,
-    admit_kind,
-    admit_run,
-    admit_summary,
-    admit_text,
     check_consumable,
+    check_kind,
+    check_run,
+    check_summary,
+    check_text,
+    encode_facts,
 )
 
 E = TypeVar("E")
@@ -46,7 +46,7 @@ T = TypeVar("T")
 Moment = Literal["before", "after"]
 
 Fault = Callable[[str, Moment], None]
-"""Called with an operation's name (`append`, `claim`, ...) and the moment relative to its commit; may raise."""
+"""Called with an operation's name (`append`, `claim`, ...) and the moment relative to its commit. May raise."""
 
 
 @dataclass
@@ -117,9 +117,9 @@ class _MemoryJournal(Generic[E]):
         return self._clock.now()
 
     async def create(self, run: str, title: str, kind: str = FIRST_KIND, format: int = FIRST_FORMAT) -> None:
-        admit_run(run)
-        admit_text(title, "title")
-        admit_kind(kind, format)
+        check_run(run)
+        check_text(title, "title")
+        check_kind(kind, format)
         now = self._clock.now()
 
         def commit() -> None:
@@ -134,7 +134,7 @@ class _MemoryJournal(Generic[E]):
         return self._row(run, self._run(run), self._clock.now())
 
     async def runs(self, which: RunFilter) -> list[RunRow]:
-        admit_text(which.status or "", "status")
+        check_text(which.status or "", "status")
         await trio.lowlevel.checkpoint()
         now = self._clock.now()
         rows = [self._row(run, held, now) for run, held in reversed(self._store.runs.items()) if _matches(which, held)]
@@ -143,7 +143,7 @@ class _MemoryJournal(Generic[E]):
     async def claim(
         self, run: str, owner: str, ttl: float, *, dead: Dead = nobody, kinds: Formats | None = None
     ) -> int:
-        admit_text(owner, "owner")
+        check_text(owner, "owner")
         now = self._clock.now()
 
         def commit() -> int:
@@ -182,8 +182,8 @@ class _MemoryJournal(Generic[E]):
         summary: Summary,
         overdraw: bool = False,
     ) -> list[Record[E]]:
-        admit_summary(summary)
-        entries = admit_facts(self._codec(run, self._run(run)), facts) if facts else []
+        check_summary(summary)
+        entries = encode_facts(self._codec(run, self._run(run)), facts) if facts else []
         now = self._clock.now()
 
         def commit() -> list[Stored]:
@@ -213,8 +213,8 @@ class _MemoryJournal(Generic[E]):
         return decode(self._codec(run, held), run, rows, self._store.texts.get)
 
     async def post(self, run: str, key: str, body: str) -> Posted:
-        admit_text(key, "key")
-        admit_text(body, "body")
+        check_text(key, "key")
+        check_text(body, "body")
         now = self._clock.now()
 
         def commit() -> Posted:
@@ -233,7 +233,7 @@ class _MemoryJournal(Generic[E]):
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
         await trio.lowlevel.checkpoint()
-        now, free, mail, later = self._clock.now(), [], set(), []
+        now, free, unread, later = self._clock.now(), [], set(), []
         living = {held.owner for held in self._store.runs.values() if held.owner is not None and held.lease_end > now}
         living = {owner for owner in living if not dead(owner)}
         for run, held in self._store.runs.items():
@@ -243,14 +243,14 @@ class _MemoryJournal(Generic[E]):
             if at is not None and at > now:
                 later.append(at)
             if held.owner in living and held.lease_end > now:
-                mail |= {run} if held.unread else set()
+                unread |= {run} if held.unread else set()
             elif held.rows and ((at is not None and at <= now) or (held.unread and held.summary.status != "parked")):
                 free.append(run)
-        return Due(tuple(free[: max(0, limit)]), frozenset(mail), min(later, default=None))
+        return Due(tuple(free[: max(0, limit)]), frozenset(unread), min(later, default=None))
 
     async def announce(self, host: str, owner: str, ttl: float) -> None:
-        admit_text(host, "host")
-        admit_text(owner, "owner")
+        check_text(host, "host")
+        check_text(owner, "owner")
         row = HostRow(host, owner, self._clock.now() + ttl)
         await self._commit("announce", lambda: self._store.hosts.update({host: row}))
 
@@ -271,7 +271,7 @@ class _MemoryJournal(Generic[E]):
         return self._store.version
 
     async def _commit(self, operation: str, commit: Callable[[], T]) -> T:
-        # Cancelled before it is written, nothing is; afterwards, whoever writes hears of it: as with a real disk.
+        # As with a disk: cancelled before the commit, nothing is written; afterwards the caller gets the result.
         await trio.lowlevel.checkpoint()
         self._fault(operation, "before")
         result = commit()

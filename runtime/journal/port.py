@@ -1,8 +1,8 @@
-"""What every journal can do. One contract suite (`tests/contracts/journal.py`) says the same in tests.
+"""The port of journals. One contract suite (`tests/contracts/journal.py`) tests every adapter against it.
 
-Order of duty for a driver: `claim` (an epoch), `read`, then `append` again and again, each naming the last record it
-knows; `renew` before the lease ends; `release` at the end. People and other processes use `post` at any time.
-A call that is cancelled has written nothing: once a write is handed to the store, its caller waits for the end of it.
+A driver calls `claim` (which returns an epoch) and `read`, then `append` repeatedly, each time naming the last record
+that it knows; `renew` before the lease ends; `release` at the end. Other processes may call `post` at any time.
+A cancelled call has written nothing: once a write is handed to the store, its caller waits until it is done.
 """
 
 from collections.abc import Callable, Sequence
@@ -54,47 +54,52 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Which runs to list: by status, or all; newest first; at most `limit`."""
+    """Which runs to list."""
 
     status: str | None = None
+    """Those with this status; None for all."""
     waiting_since_before: float | None = None
+    """Those that have waited since before this time (UTC seconds since 1970); None for all."""
     limit: int = 200
+    """How many at most; the newest are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """The inbox's answer: `accepted`, `duplicate` (same key, same body) or `conflict` (same key, another body).
-
-    `body` is what the inbox holds under the key.
-    """
+    """The result of posting a message."""
 
     result: Literal["accepted", "duplicate", "conflict"]
+    """`duplicate`: the inbox has the same body under this key; `conflict`: it has another body under this key."""
     inbox: int
+    """The id of the message that the inbox has under the key."""
     body: str
+    """Its body."""
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """What nobody looks after at the moment.
-
-    `runs` can be taken up now, the one admitted first first: their time has come or a message lies in their inbox, and
-    nobody drives them. `mail` are driven runs with messages that are not consumed. `next` is when the next run's time
-    comes, by the clock (UTC seconds since 1970).
-    """
+    """What a host has to do."""
 
     runs: tuple[str, ...] = ()
-    mail: frozenset[str] = frozenset()
+    """Runs to drive now, in the order of their admission: they are due or have unread messages."""
+    unread: frozenset[str] = frozenset()
+    """Driven runs with messages that are not consumed."""
     next: float | None = None
+    """When the next run is due (UTC seconds since 1970), by the journal's clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class InboxItem:
-    """A posted message: `inbox` counts up within a run; `body` is text that the poster wrote (JSON by convention)."""
+    """A posted message."""
 
     inbox: int
+    """Its id: counts up within a run."""
     key: str
+    """Unique within a run."""
     body: str
+    """The text that the poster wrote, by convention JSON."""
     at: float
+    """When it was posted (UTC seconds since 1970)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +115,11 @@ class HostRow:
 
 
 Dead = Callable[[str], bool]
-"""Tells whether the owner of a lease is certainly gone; asked within the transaction, so it must be quick."""
+"""Tells whether the owner of a lease is certainly gone. Called within a transaction, so it must be quick."""
 
 
 def nobody(_: str) -> bool:
-    """Take no owner to be dead."""
+    """Say of no owner that it is dead."""
     return False
 
 
@@ -144,7 +149,7 @@ class Journal(Protocol[E]):
         ...
 
     async def runs(self, which: RunFilter) -> list[RunRow]:
-        """Return the status rows that match, the newest run (the one admitted last) first."""
+        """Return the status rows that match, the run admitted last first."""
         ...
 
     async def claim(
@@ -152,18 +157,18 @@ class Journal(Protocol[E]):
     ) -> int:
         """Take the run's lease for `ttl` seconds and return a new epoch, one above the last.
 
-        A live lease is respected whoever asks, its own holder included; one that has run out may be taken, and so may
-        one whose holder `dead` proves to be gone. Raises `RunNotFound`, `KindUnknown` for a run that is not of these
+        A live lease is respected, even for its own holder. A lease that has ended may be taken, and so may one whose
+        holder `dead` proves to be gone. Raises `RunNotFound`, `KindUnknown` for a run that is not of these
         kinds and formats, `Held`.
         """
         ...
 
     async def renew(self, run: str, epoch: int, ttl: float) -> None:
-        """Let the lease end `ttl` seconds from now, also when it had run out and nobody took it. Raises `Fenced`."""
+        """Let the lease end `ttl` seconds from now, also if it has ended and was not taken. Raises `Fenced`."""
         ...
 
     async def release(self, run: str, epoch: int) -> None:
-        """Give the lease back; a no-op for an older epoch. Nothing may be appended under it afterwards."""
+        """End the lease now; a no-op for an older epoch. Nothing may be appended under it afterwards."""
         ...
 
     async def append(
@@ -176,13 +181,13 @@ class Journal(Protocol[E]):
         summary: Summary,
         overdraw: bool = False,
     ) -> list[Record[E]]:
-        """Append in one durable transaction, with the status row. All or nothing.
+        """Append the facts and change the status row in one durable transaction: all or nothing.
 
-        What the summary has committed more than the last one is booked on the home's day; with `overdraw` even past
-        the home's budget, for facts that reserve nothing and only tell what was used.
+        What the summary has committed beyond the last one is booked on the day. `overdraw` allows this past the daily
+        budget, for facts that reserve nothing and only say what was used.
 
-        No facts at all is a change of the status row only. A posted message is consumed at most once in a run, by the
-        fact that names it; naming one that was consumed or never posted is a `JournalError`.
+        Without facts only the status row changes. A posted message is consumed at most once, by the fact that names it;
+        naming one that was consumed or never posted raises `JournalError`.
 
         Raises `RunNotFound`, `KindUnknown`, `Fenced`, `SequenceConflict`, `StorageFull`, `HomeBudgetSpent`.
         """
@@ -191,7 +196,7 @@ class Journal(Protocol[E]):
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
         """Return the records after `after`, verified. Raises `RunNotFound`, `JournalDamaged`, `KindUnknown`.
 
-        Verified from the first record, also the run's kind and format are: the chain covers them.
+        If the first record is among them, the run's kind and format are verified too: the chain covers them.
         """
         ...
 
@@ -204,11 +209,11 @@ class Journal(Protocol[E]):
         ...
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
-        """Return the runs of these kinds and formats that no process drives, and those with unread messages.
+        """Return what is to be done for runs of these kinds and formats: runs to drive and to wake.
 
-        Of the first there are at most `limit`. No process drives a run whose lease has ended, or whose driver `dead`
-        proves to be gone. A run that has no record yet, or was parked by a person, is not returned. Costs nothing for
-        runs that wait.
+        At most `limit` runs are to be driven. No process drives a run whose lease has ended or whose driver `dead`
+        proves to be gone. Runs that wait cost nothing. A run without a record, or one that a person has parked, is left
+        out.
         """
         ...
 
@@ -225,13 +230,13 @@ class Journal(Protocol[E]):
         ...
 
     async def spent_today(self) -> Amount:
-        """Return what all runs of the home have committed in this UTC day (calls and money; tokens are not kept)."""
+        """Return what all runs have committed in this UTC day: calls and money; tokens are not stored per day."""
         ...
 
     async def version(self) -> int:
-        """Return a number that changes whenever something new was committed, by this process or another.
+        """Return a number that changes whenever this process or another commits something.
 
-        It costs microseconds and writes nothing: poll it, and read the inbox only when it has changed. Numbers of
-        different openings of one journal are not comparable.
+        It costs microseconds and writes nothing: poll it, and read the inbox only when it has changed. Do not compare
+        numbers of different openings of a journal.
         """
         ...

@@ -1,6 +1,6 @@
-"""What may enter a journal: run ids, texts of a bounded size that are valid Unicode, and events that encode.
+"""Validation of what is written to a journal: run ids, texts (valid Unicode, bounded size), and events that encode.
 
-Every adapter asks here before it writes, so that nothing half-acceptable ever reaches a store.
+Every adapter validates before it writes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,30 +15,34 @@ from runtime.journal.port import Fact
 E = TypeVar("E")
 
 FORMAT_MAX = 2**31 - 1
-"""The highest format version that a store has to hold."""
+"""The highest format of a kind that a store must be able to hold."""
 
 TEXT_BYTES_MAX = 64 * 1024 * 1024
-"""The largest single text or event, in bytes of UTF-8; far above any prompt, far below SQLite's own limit of 1 GB."""
+"""The largest single text or event, in bytes of UTF-8: far above any prompt, far below SQLite's limit of 1 GB."""
 
 
 class Entry(NamedTuple, Generic[E]):
-    """An event on its way in: the value, its stored body, the texts it names by hash, the message it consumes."""
+    """An encoded event that is to be appended."""
 
     event: E
+    """The event."""
     body: bytes
+    """Its JSON, in which each text is a hash."""
     texts: Mapping[str, bytes]
+    """The texts in UTF-8, by hash in hex."""
     inbox: int | None
+    """The id of the posted message that it consumes, if any."""
 
 
-def admit_run(run: str) -> str:
-    """Return the id of a new run. Raises `UsageProblem` if it is not one."""
+def check_run(run: str) -> str:
+    """Return the id of a new run. Raises `UsageProblem` if no run may be called that."""
     if RUN_ID.fullmatch(run) is None:
         hint = "1 to 64 of a-z, 0-9, dot, underscore and hyphen, starting with a letter or a digit"
         raise UsageProblem(f"{run!r} is not a run id", hint=hint)
     return run
 
 
-def admit_kind(kind: str, format: int) -> None:
+def check_kind(kind: str, format: int) -> None:
     """Raise `UsageProblem` unless a run may be of this kind and format version."""
     if KIND.fullmatch(kind) is None:
         hint = "1 to 64 of a-z, 0-9 and underscore, starting with a letter"
@@ -47,31 +51,31 @@ def admit_kind(kind: str, format: int) -> None:
         raise UsageProblem(f"{format} is not a format version", hint=f"1 to {FORMAT_MAX:,}")
 
 
-def known_run(run: str) -> str:
+def check_known_run(run: str) -> str:
     """Return the id of a run that may exist. Raises `RunNotFound` if no run can be called that."""
     if RUN_ID.fullmatch(run) is None:
         raise RunNotFound(run)
     return run
 
 
-def admit_text(text: str, place: str) -> str:
+def check_text(text: str, place: str) -> str:
     """Return the text. Raises `UsageProblem` if it cannot be written as UTF-8 or is larger than `TEXT_BYTES_MAX`."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
         hint = f"character {error.start + 1} is a lone surrogate"
         raise UsageProblem("the text is not valid Unicode", place=place, hint=hint) from error
-    admit_size(size, place)
+    check_size(size, place)
     return text
 
 
-def admit_summary(summary: Summary) -> None:
+def check_summary(summary: Summary) -> None:
     """Raise `UsageProblem` if the status row cannot be written."""
-    admit_text(summary.status, "status")
-    admit_text(summary.detail, "detail")
+    check_text(summary.status, "status")
+    check_text(summary.detail, "detail")
 
 
-def admit_size(size: int, place: str) -> None:
+def check_size(size: int, place: str) -> None:
     """Raise `UsageProblem` if a text or an event of this many bytes is too large to be written."""
     if size > TEXT_BYTES_MAX:
         raise UsageProblem(
@@ -79,21 +83,21 @@ def admit_size(size: int, place: str) -> None:
         )
 
 
-def admit_facts(codec: Codec[E], facts: Sequence[Fact[E]]) -> list[Entry[E]]:
+def encode_facts(codec: Codec[E], facts: Sequence[Fact[E]]) -> list[Entry[E]]:
     """Encode the facts. Raises `UsageProblem` if one holds something that cannot be written."""
-    return [_admit_fact(codec, fact) for fact in facts]
+    return [_encode_fact(codec, fact) for fact in facts]
 
 
-def _admit_fact(codec: Codec[E], fact: Fact[E]) -> Entry[E]:
+def _encode_fact(codec: Codec[E], fact: Fact[E]) -> Entry[E]:
     place = f"event {type(fact.event).__name__}"
     try:
         encoded = codec.encode(fact.event)
     except (ValueError, TypeError) as error:
-        # A lone surrogate fails in pydantic, in UTF-8 or in orjson, depending on the field it stands in.
+        # A lone surrogate fails in pydantic, in UTF-8 or in orjson, depending on its field.
         raise UsageProblem("the event cannot be written", place=place, hint=_first_line(error)) from error
     texts = {digest: text.encode() for digest, text in encoded.texts.items()}
     for stored in (encoded.body, *texts.values()):
-        admit_size(len(stored), place)
+        check_size(len(stored), place)
     return Entry(fact.event, encoded.body, texts, fact.inbox)
 
 

@@ -1,8 +1,8 @@
-"""Logs: one line per journal record, and every other library's lines in the same stream.
+"""Logs: one line per journal record, and the lines of other libraries in the same stream.
 
-Content stays out: a record is logged as its outline (numbers, identifiers, sizes), never with the texts that a model or
-a user wrote. The redactor sees every line last. structlog is imported when logs are first configured or written, so
-importing this module costs nothing.
+Content is not logged: a record is logged as its outline (numbers, identifiers, sizes), never with texts of a model or a
+user. Every line passes the redactor last. structlog is imported when logs are first configured or written, so importing
+this module is cheap.
 """
 
 import functools
@@ -38,7 +38,7 @@ _Processor = Callable[[Any, str, MutableMapping[str, Any]], Any]
 
 @dataclass(frozen=True, slots=True)
 class _Installed:
-    """What `configure` has put in place, and what was there before."""
+    """The handler that `configure` installed, and the levels that it replaced."""
 
     handler: logging.Handler
     root_level: int
@@ -46,14 +46,16 @@ class _Installed:
 
 
 _installed: _Installed | None = None
-logging.getLogger(_PRODUCT).addHandler(logging.NullHandler())  # Else the standard library prints unredacted warnings.
+logging.getLogger(_PRODUCT).addHandler(
+    logging.NullHandler()
+)  # Otherwise the standard library prints unredacted warnings.
 
 
 def configure(*, stream: TextIO, json: bool, level: int | str, redactor: Redactor) -> None:
     """Send all logs at or above `level` to `stream`: as JSON lines, or for people (in colour on a terminal).
 
-    A second call replaces the first. Lines of chatty libraries need one level more; at `DEBUG` they show `INFO`,
-    because their debug lines hold whole requests. Handlers that others have installed are left alone.
+    A second call replaces the first. Verbose libraries are logged from one level higher; at `DEBUG` they show `INFO`,
+    because their debug lines hold whole requests. Other handlers are not changed.
     """
     global _installed  # noqa: PLW0603 -- the standard library's root logger, which this configures, is global too.
     reset()
@@ -69,7 +71,7 @@ def configure(*, stream: TextIO, json: bool, level: int | str, redactor: Redacto
 
 
 def reset() -> None:
-    """Undo `configure`. Does nothing when there is nothing to undo."""
+    """Undo `configure`, if it was called."""
     global _installed  # noqa: PLW0603 -- see `configure`.
     if _installed is None:
         return
@@ -83,8 +85,8 @@ def reset() -> None:
 
 @functools.cache
 def get_logger(name: str) -> "BoundLogger":
-    """Return the structured logger `replan.NAME`. Until `configure`, only an application's own handlers hear it."""
-    import structlog  # noqa: PLC0415 -- 140 ms, which `import replan` shall not cost.
+    """Return the structured logger `replan.NAME`. Before `configure`, only other handlers get its lines."""
+    import structlog  # noqa: PLC0415 -- 140 ms, too much for `import replan`.
 
     processors: list[_Processor] = [
         structlog.stdlib.filter_by_level,
@@ -100,23 +102,23 @@ def get_logger(name: str) -> "BoundLogger":
 
 
 def bound(**fields: Any) -> AbstractContextManager[None]:
-    """Put the fields on every line written within the block, also by other libraries and by tasks started in it."""
+    """Add the fields to every line written within the block, also by other libraries and by tasks started in it."""
     import structlog  # noqa: PLC0415 -- see `get_logger`.
 
     return cast("AbstractContextManager[None]", structlog.contextvars.bound_contextvars(**fields))
 
 
 def bind(**fields: Any) -> None:
-    """Put the fields on every line that this task writes from now on, also through other libraries."""
+    """Add the fields to every line that this task writes from now on, also through other libraries."""
     import structlog  # noqa: PLC0415 -- see `get_logger`.
 
     structlog.contextvars.bind_contextvars(**fields)
 
 
 def log_record(record: Record[Any], trace: Callable[[], Mapping[str, Any]] = dict) -> None:
-    """Write the one line of a journal record: its kind, `run_id`, `seq`, and the outline of its event.
+    """Log a journal record in one line: its kind, `run_id`, `seq`, and the outline of its event.
 
-    What `trace` says (such as `branch`) is bound beside them. Costs next to nothing while `INFO` is off.
+    The fields that `trace` returns (such as `branch`) are added. Costs next to nothing while `INFO` is off.
     """
     if not _JOURNAL.isEnabledFor(logging.INFO):
         return
@@ -130,7 +132,7 @@ def log_record(record: Record[Any], trace: Callable[[], Mapping[str, Any]] = dic
 
 
 def outline(value: Any) -> Any:
-    """Return a JSON value without its content: identifiers and numbers stay, other texts become their size in bytes."""
+    """Return a JSON value without its content: identifiers and numbers stay; other texts become their size in bytes."""
     if isinstance(value, str):
         return value if _IDENTIFIER.fullmatch(value) else f"<{len(value.encode(errors='replace'))} bytes>"
     if isinstance(value, Mapping | list) and len(value) > ITEMS_MAX:
@@ -143,7 +145,7 @@ def outline(value: Any) -> Any:
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """Writes lines; one that cannot be written is lost with a notice that repeats none of it."""
+    """Writes lines; a line that cannot be written is replaced by a notice without its content."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 -- the base class names it.
         notice = logging.LogRecord(record.name, logging.ERROR, "", 0, "a log line could not be written", None, None)
@@ -188,7 +190,7 @@ def _shared() -> list[_Processor]:
 
 
 def _escape_fields(_logger: Any, _method: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Make every field one line that cannot be mistaken for another; a traceback's lines are set off by a margin."""
+    """Make every field one line that cannot be mistaken for another; lines of a traceback are indented."""
     escaped: MutableMapping[str, Any] = {}
     for name, value in line.items():
         text = value if isinstance(value, str) else stdlib_json.dumps(value)

@@ -1,8 +1,8 @@
-"""The redactor: one pure object in front of every sink, so that no secret is written anywhere.
+"""The redactor: a pure object in front of every sink, so that no secret is written anywhere.
 
-Two nets. The first knows the secrets that this process has loaded and finds them by value, also base64-encoded (at any
-alignment), percent-encoded or escaped for JSON. The second finds what looks like a secret by its shape. Every pattern
-is linear in the text: quantifiers are bounded, or a match consumes what it has scanned.
+It works in two ways. It finds the secrets that this process has loaded by value, also base64-encoded (at any
+alignment), percent-encoded or escaped for JSON. And it finds what looks like a secret by its form. Every pattern is
+linear in the text: quantifiers are bounded, or a match consumes what it has scanned.
 """
 
 import base64
@@ -16,10 +16,10 @@ from urllib.parse import quote, quote_plus
 __all__ = ["MARK", "Redactor", "secrets_in"]
 
 MARK = "[redacted]"
-"""What stands in the place of a secret."""
+"""Replaces a secret."""
 
 SECRET_MIN = 6
-"""Shorter values are not taken for secrets: they would shred every text they happen to occur in."""
+"""Shorter values are not treated as secrets: they occur in ordinary texts by chance."""
 
 DEPTH_MAX = 64
 """Levels of nesting that `Redactor.value` follows; deeper parts are replaced."""
@@ -75,10 +75,10 @@ def secrets_in(environ: Mapping[str, str]) -> frozenset[str]:
 
 
 class Redactor:
-    """Replaces secrets by `MARK`: the ones given, in all their written forms, and whatever is shaped like one.
+    """Replaces secrets by `MARK`: the given ones in all their written forms, and texts that have the form of a secret.
 
-    Values shorter than `SECRET_MIN` characters are ignored. Redacting is linear in the size of the input. It errs
-    towards redacting: a text about passwords may lose a word.
+    Values shorter than `SECRET_MIN` characters are ignored. Redacting is linear in the size of the input. In doubt it
+    redacts: a text about passwords may lose a word.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -95,9 +95,9 @@ class Redactor:
         return text
 
     def value(self, value: Any) -> Any:
-        """Return a JSON value without secrets, of the same form; a field with a secret's name loses its text.
+        """Return a JSON value of the same form without secrets; the text of a field with a secret's name is replaced.
 
-        Total: what JSON cannot hold (other objects, numbers that are not finite) becomes text.
+        Never fails: what JSON cannot hold (other objects, numbers that are not finite) becomes text.
         """
         return self._value(value, DEPTH_MAX)
 
@@ -130,7 +130,7 @@ def _forms(secret: str) -> set[str]:
 
 
 def _base64(raw: bytes) -> set[str]:
-    """Return the characters that these bytes alone determine, for each of the three places they can start at."""
+    """Return the base64 characters that depend on these bytes alone, for each of the three possible alignments."""
     forms = set()
     for shift, skipped in ((0, 0), (1, 2), (2, 3)):
         encoded = base64.b64encode(bytes(shift) + raw).decode()

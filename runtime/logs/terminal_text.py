@@ -1,7 +1,7 @@
-"""The sanitizer for text from models and users on its way to a terminal.
+"""The sanitizer for texts of models and users that are shown on a terminal.
 
-Such a text could move the cursor, forge a status line, write the clipboard, or show itself in another order than it is
-read. What reaches a terminal is printable text, line feeds and tabs. JSON output needs none of this: it is escaped.
+Such a text could move the cursor, forge a status line, write the clipboard, or be displayed in another order than it is
+read. Only printable text, line feeds and tabs pass. JSON output does not need this: it is escaped.
 """
 
 import re
@@ -12,8 +12,8 @@ from rich.cells import cell_len, set_cell_size
 __all__ = ["clean"]
 
 _SEQUENCES = re.compile(
-    # OSC, DCS, APC, PM, SOS: whole when terminated, else to the end of the line, so that nothing can hide the rest.
-    # A body ends at any other control sequence, as in a terminal; so the search is linear.
+    # OSC, DCS, APC, PM, SOS: whole if terminated, else up to the end of the line, so that the rest stays visible.
+    # A body ends at any other control sequence, as in a terminal, so the search is linear.
     "(?:\x1b[\\]PX^_]|[\x90\x98\x9d\x9e\x9f])"
     "(?:[^\x07\x18\x1a\x1b\x80-\x9f]*(?:\x07|\x1b\\\\|\x9c)|[^\n\x07\x18\x1a\x1b\x80-\x9f]*)"
     # CSI, with its final byte if it has one.
@@ -27,7 +27,7 @@ _INVISIBLE = re.compile(r"[^\x20-\x7e]")
 
 
 def clean(text: str, *, one_line: bool = False, width: int | None = None) -> str:
-    """Return the text as it may be shown on a terminal.
+    """Return a text that is safe to show on a terminal.
 
     Dropped: control sequences as a whole, C0 except line feed and tab, C1, a lone carriage return, controls of the
     writing direction. A lone surrogate becomes U+FFFD. With `one_line`, format characters (zero-width ones too) are

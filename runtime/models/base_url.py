@@ -1,4 +1,4 @@
-"""Which addresses a prompt may be sent to: base URLs, checked before anything leaves the machine."""
+"""Base URLs: which addresses a prompt may be sent to, checked before anything is sent."""
 
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
@@ -6,14 +6,14 @@ from urllib.parse import SplitResult, urlsplit
 from runtime.core.errors import UsageProblem
 
 OPENAI_URL = "https://api.openai.com/v1"
-"""Where requests go when no base URL is set."""
+"""The base URL when none is set."""
 
 
 def check_base_url(text: str, *, place: str = "OPENAI_BASE_URL") -> str:
     """Return the base URL without its trailing slash.
 
-    It is `https`, or plain `http` to this machine or to an address of a private network written in digits: a name could
-    resolve to anywhere, and the key and the prompt would cross the network in the clear.
+    It must be `https`, or plain `http` to this machine or to an address of a private network in digits: a name could
+    resolve to any address, and the key and the prompt would be sent unencrypted.
 
     Raises:
         UsageProblem: naming `place`, never the URL itself, which may hold a password.
@@ -42,7 +42,7 @@ def check_base_url(text: str, *, place: str = "OPENAI_BASE_URL") -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether the host is this machine: `localhost` (RFC 6761) or a loopback address."""
+    """Tell whether the host is this machine: `localhost` (RFC 6761) or a loopback address."""
     name = host.lower().rstrip(".")
     if name == "localhost" or name.endswith(".localhost"):
         return True
@@ -53,7 +53,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_local(host: str) -> bool:
-    """Whether the host is this machine, or an address in digits that the public internet does not route."""
+    """Tell whether the host is this machine, or an address in digits of a private network."""
     if is_loopback(host):
         return True
     try:

@@ -1,4 +1,4 @@
-"""Reading a chat completion: what an OpenAI-compatible server answers with status 200, and what only looks like it."""
+"""Reading the body of a 200 from an OpenAI-compatible server: a chat completion, or something that is none."""
 
 from typing import Annotated, Any
 
@@ -9,12 +9,12 @@ from runtime.models.faults import error_of, provider_text
 from runtime.models.port import Fault, FaultKind, Reply
 
 TOKENS_MAX = 10**9
-"""More than any call takes. A server that reports more makes no sense, and no journal could hold the sums."""
+"""More tokens than any call uses. A larger number is not believed, and no journal could hold the sums."""
 _ENDED_EARLY = frozenset({"length", "content_filter"})
 
 
 class _Lenient(BaseModel):
-    # Servers add fields of their own; only what is read here must have its type.
+    # Servers add fields of their own; only the fields that are read here are checked.
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
@@ -40,16 +40,17 @@ class _Completion(_Lenient):
 
 
 def read_completion(body: bytes, *, asked: str, mode: str, secret: str = "") -> Reply | Fault:
-    """Return the reply in the body of a 200, or `BAD_REPLY`.
+    """Return the reply in the body of a 200, or a fault of kind `BAD_REPLY`.
 
-    A refusal in words is a reply. So is nothing at all, if the model was stopped by the token limit or a filter: it was
-    paid for, and sending the same again would end the same. Usage that makes no sense counts as not reported.
+    `asked` is the model's name in the request; `secret` is removed from texts. A refusal in words is a reply. So is an
+    empty text, if the model was stopped by the token limit or a filter: it was paid for, and another try would end the
+    same way. Invalid usage counts as not reported.
     """
     try:
         completion = _Completion.model_validate_json(body)
     except ValidationError:
-        said = provider_text(error_of(body)[0], secret) or "nothing"
-        return Fault(kind=FaultKind.BAD_REPLY, message=f"not a chat completion: {said}", status=200)
+        text_of_body = provider_text(error_of(body)[0], secret) or "nothing"
+        return Fault(kind=FaultKind.BAD_REPLY, message=f"not a chat completion: {text_of_body}", status=200)
     choice = completion.choices[0]
     text = choice.message.content if choice.message.content is not None else choice.message.refusal
     reason = choice.finish_reason or "stop"

@@ -1,6 +1,6 @@
-"""What went wrong on the way to a model: status codes, headers and exceptions, turned into `Fault` values.
+"""Faults from status codes, headers and exceptions of a request to a model.
 
-Texts that a provider wrote are data for people: cut, cleaned of secrets, and never looked at again.
+Texts that a provider wrote are for people only: they are cut, cleaned of secrets, and never interpreted.
 """
 
 import email.utils
@@ -18,14 +18,14 @@ MESSAGE_MAX = 300
 _SECRET_MIN = 4
 _COME_BACK_LATER = frozenset({408, 409, 425, 429})
 _FILTERED = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
-"""What OpenAI, Azure and those who follow them call a prompt that a filter objects to."""
+"""The error codes of OpenAI, Azure and compatible servers for a prompt that a filter rejects."""
 _NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 
 
 def provider_text(text: str, secret: str = "") -> str:
     """Return a provider's text as one short line without the secret.
 
-    The secret goes first, so that a cut cannot leave half of it behind.
+    The secret is removed before the text is cut, so that no part of it stays.
     """
     if len(secret) >= _SECRET_MIN:
         text = text.replace(secret, "[key]")
@@ -34,7 +34,7 @@ def provider_text(text: str, secret: str = "") -> str:
 
 
 def error_of(body: bytes) -> tuple[str, str]:
-    """Return the message and the code in an error body; without OpenAI's shape, its text and no code."""
+    """Return the message and the code of an error body; for a body not of OpenAI's form, its text and no code."""
     try:
         plain: Any = json.loads(body)
     except (ValueError, RecursionError):
@@ -76,7 +76,7 @@ def _status_kind(status: int, code: str) -> FaultKind:
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Return the seconds that the server asks to wait, from `retry-after-ms` or `retry-after` (RFC 9110, 10.2.3).
 
-    A date is taken relative to the response's own `date` where there is one, so that a wrong clock here does no harm.
+    A date counts from the response's own `date` if it has one, so that a wrong clock here has no effect.
     """
     if (exact := _number(headers.get("retry-after-ms"))) is not None:
         return exact / 1000
@@ -103,12 +103,12 @@ def _date(text: str | None) -> float | None:
 
 
 def unresolved(error: BaseException) -> bool:
-    """Whether a connection failed because its host's name does not resolve."""
+    """Tell whether a connection failed because its host's name does not resolve."""
     return any(isinstance(cause, socket.gaierror) for cause in _causes(error))
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and everything behind it, also out of exception groups (several addresses tried)."""
+    """Yield an exception and all its causes, also those in exception groups (several addresses were tried)."""
     waiting: list[BaseException | None] = [error]
     seen: set[int] = set()
     while waiting:

@@ -1,6 +1,6 @@
-"""Turns: how many model calls may be in flight at once, to one provider and for one run.
+"""The limiter of model calls: how many may be in flight at once, to one provider and for one run.
 
-Waiting for a turn is outside a request's time limit: a call that was not sent costs nothing.
+Waiting for a free slot is outside a request's time limit: a call that was not sent costs nothing.
 """
 
 from collections import defaultdict
@@ -10,29 +10,26 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import trio
 
 CallSlot = Callable[[], AbstractAsyncContextManager[None]]
-"""Opens a context that begins when the turn has come."""
+"""Opens a context that waits for a free slot when it is entered, and frees the slot when it ends."""
 
 
 class CallLimiter:
-    """The turns of all runs in this process.
-
-    `each` is the most calls in flight to one provider, `by_provider` has other numbers for some, and `per_run` is the
-    most for one run.
-    """
+    """The limits of all runs in this process."""
 
     def __init__(self, each: int = 64, by_provider: Mapping[str, int] | None = None, per_run: int = 16) -> None:
+        """Take the most calls in flight to each provider, to some providers by name, and for one run."""
         own = dict(by_provider or {})
         self._provider: dict[str, trio.CapacityLimiter] = defaultdict(lambda: trio.CapacityLimiter(each))
         self._provider |= {name: trio.CapacityLimiter(most) for name, most in own.items()}
         self._per_run = per_run
 
-    def of_run(self, provider: str) -> CallSlot:
-        """Return the turns of one run whose model is asked at a provider."""
-        of_run, of_all = trio.CapacityLimiter(self._per_run), self._provider[provider]
+    def for_run(self, provider: str) -> CallSlot:
+        """Return the slots of one run whose model is at a provider."""
+        run_limiter, provider_limiter = trio.CapacityLimiter(self._per_run), self._provider[provider]
 
         @asynccontextmanager
-        async def turn() -> AsyncIterator[None]:
-            async with of_run, of_all:
+        async def slot() -> AsyncIterator[None]:
+            async with run_limiter, provider_limiter:
                 yield
 
-        return turn
+        return slot

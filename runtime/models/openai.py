@@ -1,4 +1,4 @@
-"""Opening a model behind an OpenAI-compatible server."""
+"""Opens a model of an OpenAI-compatible server."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,12 +23,12 @@ async def open_openai(
     clock: Clock | None = None,
     reply_bytes_max: int = BYTES_MAX,
 ) -> AsyncIterator["OpenAIModel"]:
-    """Open a model of an OpenAI-compatible server; without a base URL, of OpenAI itself. Closed on every way out.
+    """Open a model of an OpenAI-compatible server; without a base URL, of OpenAI itself. It is always closed.
 
-    Proxies are taken from the environment, as usual, except for a server on this machine.
+    Proxies are taken from the environment, except for a server on this machine.
 
     Raises:
-        UsageProblem: for a key, base URL or proxy that cannot be meant.
+        UsageProblem: for a key, base URL or proxy that is not valid.
     """
     url = check_base_url(base_url) if base_url else OPENAI_URL
     secret = api_key.strip()

@@ -1,7 +1,7 @@
-"""The OpenAI hand: one request to an OpenAI-compatible server, and what became of it as a value.
+"""The OpenAI client: sends one request to an OpenAI-compatible server, and returns a reply or a fault.
 
-The official client does the talking, without retries of its own: a try that nobody reserved must not be sent. Redirects
-are not followed, compressed and oversized answers are not read. Importing this module loads the client (0.4 s); use
+It uses the official client without its retries: a try that was not reserved must not be sent. Redirects are not
+followed; compressed and oversized answers are not read. Importing this module loads the client (0.4 s); use
 `runtime.models.openai.open_openai`.
 """
 
@@ -21,7 +21,7 @@ from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 Mode = Literal["json_schema", "json_object", "text"]
 
 CONNECT_SECONDS_MAX = 10.0
-"""How long a server may take to accept a connection. Nothing has been sent by then, so it counts as a refusal."""
+"""The longest that a server may take to accept a connection. Nothing is sent by then, so it counts as a refusal."""
 
 _CLOSE_SECONDS_MAX = 2.0
 _MODES: tuple[Mode, ...] = ("json_schema", "json_object", "text")
@@ -31,9 +31,9 @@ _REFUSALS_OF_MODE = ("response_format", "json_schema", "json_object", "structure
 class OpenAIModel:
     """A model behind the chat completions of an OpenAI-compatible server. Use `open_openai`.
 
-    How structure is asked for starts at `json_schema`. A server that refuses that (400 or 422, in words about the
-    format) is asked again at once, inside the same call, for `json_object`, then for plain text. A refusal costs
-    nothing, so this is still one try; it happens at most twice, and the mode that worked is kept while this hand lives.
+    The first request asks for `json_schema`. If the server refuses that (400 or 422, in words about the format), the
+    same call asks again at once for `json_object`, then for plain text. A refusal costs nothing, so this is still one
+    try; it happens at most twice, and this object remembers the mode that worked.
     """
 
     def __init__(self, name: str, client: openai.AsyncOpenAI, *, base_url: str, secret: str, clock: Clock) -> None:
@@ -48,7 +48,7 @@ class OpenAIModel:
         return self._name
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Send one try and return the reply, or the fault that it met, within `request.timeout_seconds`."""
+        """Send one try; return its reply or its fault within `request.timeout_seconds`."""
         answer: Reply | Fault | None = None
         with trio.move_on_after(request.timeout_seconds):
             answer = await self._complete(request)
@@ -58,7 +58,7 @@ class OpenAIModel:
         return answer
 
     async def aclose(self) -> None:
-        """Close the connections; again does nothing. An unwilling server delays this by two seconds at most."""
+        """Close the connections; a second call does nothing. Takes at most two seconds."""
         with trio.move_on_after(_CLOSE_SECONDS_MAX, shield=True):
             await self._client.close()
 
@@ -69,7 +69,7 @@ class OpenAIModel:
             mode = _MODES[_MODES.index(mode) + 1]
             answer = await self._send(request, mode)
         if request.schema is not None and isinstance(answer, Reply):
-            self._mode = max(self._mode, mode, key=_MODES.index)  # another call may have come further down
+            self._mode = max(self._mode, mode, key=_MODES.index)  # another call may have fallen back further
         return answer
 
     async def _send(self, request: ModelRequest, mode: Mode) -> Reply | Fault:
@@ -90,8 +90,8 @@ class OpenAIModel:
             return status_fault(error.status_code, headers, body, now=self._clock.now(), secret=self._secret)
         except openai.APIConnectionError as error:
             return _connection_fault(error.__cause__ or error)
-        except _Unwelcome as unwelcome:
-            return unwelcome.fault
+        except _Rejected as rejected:
+            return rejected.fault
         except UnicodeEncodeError:
             return Fault(kind=FaultKind.BAD_REQUEST, message="the prompt or a header holds text that cannot be sent")
         return read_completion(response.content, asked=self._name, mode=mode, secret=self._secret)
@@ -104,7 +104,7 @@ class OpenAIModel:
             self._limit: request.output_tokens_max,
         }
         if mode == "json_schema":
-            # Not strict: that refuses schemas with optional fields, and every reply is validated here anyhow.
+            # Not strict: that refuses schemas with optional fields, and every reply is validated anyway.
             schema = {"name": request.schema_name, "schema": dict(request.schema or {}), "strict": False}
             body["response_format"] = {"type": mode, "json_schema": schema}
         elif mode == "json_object":
@@ -112,7 +112,7 @@ class OpenAIModel:
         return body
 
 
-class _Unwelcome(Exception):
+class _Rejected(Exception):
     """Carries a fault out of the client's reading; it never leaves this module."""
 
     def __init__(self, kind: FaultKind, message: str, status: int) -> None:
@@ -127,10 +127,10 @@ class CappedAnswers:
         self._bytes_max = bytes_max
 
     async def __call__(self, response: httpx2.Response) -> None:
-        """Put the cap between the body and whoever reads it."""
+        """Cap the body of a response."""
         if response.headers.get("content-encoding", "identity").lower() != "identity":
-            # A few kilobytes can unpack to gigabytes; plain text was asked for.
-            raise _Unwelcome(FaultKind.BAD_REPLY, "the answer is compressed, unasked", response.status_code)
+            # A few kilobytes can expand to gigabytes; plain text was asked for.
+            raise _Rejected(FaultKind.BAD_REPLY, "the answer is compressed, unasked", response.status_code)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Capped(response.stream, self._bytes_max, response.status_code)
 
@@ -145,7 +145,7 @@ class _Capped(httpx2.AsyncByteStream):
             left -= len(chunk)
             if left < 0:
                 text = f"the answer is larger than {self._bytes_max} bytes"
-                raise _Unwelcome(FaultKind.TOO_LARGE, text, self._status)
+                raise _Rejected(FaultKind.TOO_LARGE, text, self._status)
             yield chunk
 
     async def aclose(self) -> None:
@@ -160,7 +160,7 @@ def _refuses_mode(answer: Reply | Fault) -> bool:
 
 
 def _connection_fault(cause: BaseException) -> Fault:
-    """Return the fault for a connection that failed: what matters is whether the request can have been sent."""
+    """Return the fault for a connection that failed, which depends on whether the request can have been sent."""
     text = " ".join(str(cause).split()) or type(cause).__name__
     if isinstance(cause, httpx2.ConnectError):
         if unresolved(cause):

@@ -1,7 +1,7 @@
-"""What every model can do: complete one request, and say what became of it as a value.
+"""The port of models: complete one request, and return a reply or a fault.
 
-A fault of the transport is a value too (`Fault`), because it crosses a mailbox; what it costs follows from whether the
-request can have reached the provider.
+A transport fault is a value too (`Fault`), because it crosses a mailbox. What it costs depends on whether the request
+can have reached the provider.
 """
 
 from collections.abc import Mapping
@@ -14,24 +14,24 @@ from runtime.core.events import Value
 
 
 class FaultKind(StrEnum):
-    """What happened on the way to the model."""
+    """The kinds of transport faults."""
 
-    REFUSED_CONNECTION = "refused_connection"  # nobody listened: nothing was sent
+    REFUSED_CONNECTION = "refused_connection"  # no connection: nothing was sent
     UNRESOLVED_HOST = "unresolved_host"  # the name does not resolve: final
     RATE_LIMITED = "rate_limited"  # 429, and the other 4xx that ask to come back later: 408, 409, 425
     AUTH = "auth"  # 401, 403, and an account without credit (402, an exhausted quota): final
     NOT_FOUND = "not_found"  # 404: final
-    CONTENT_REFUSED = "content_refused"  # a 4xx whose code says that a filter objects to the prompt: final
+    CONTENT_REFUSED = "content_refused"  # a 4xx whose code says that a filter rejected the prompt: final
     BAD_REQUEST = "bad_request"  # any other 4xx: final
     SERVER_ERROR = "server_error"  # 5xx
     CUT = "cut"  # the connection broke after the request was sent
     TIMEOUT = "timeout"
     BAD_REPLY = "bad_reply"  # 200, but not a completion (HTML, no choices, not JSON)
-    TOO_LARGE = "too_large"  # the reply went over the byte cap
+    TOO_LARGE = "too_large"  # the reply exceeds the byte cap
 
     @property
     def final(self) -> bool:
-        """Whether trying again cannot help."""
+        """Whether another try cannot succeed."""
         return self in _FINAL
 
     @property
@@ -53,68 +53,77 @@ _REFUNDED = _FINAL | {FaultKind.REFUSED_CONNECTION, FaultKind.RATE_LIMITED}
 
 
 class Fault(Value):
-    """A try that brought no reply. `retry_after` is seconds, as the server asked; `message` is for people only."""
+    """A try without a reply."""
 
     kind: FaultKind
+    """What happened."""
     message: str
+    """One line, for people only."""
     status: int | None = None
+    """The HTTP status, if there was an answer."""
     retry_after: float | None = None
+    """The seconds that the server asks to wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One try.
-
-    `request_id` goes out as `X-Client-Request-Id`, with the id of the `run` before it (`RUN/ID`) if one is given;
-    `purpose` is the step's id; `system` and `user` are the rendered prompt; `schema` a JSON Schema for the reply, named
-    `schema_name`. `material` is the same context in structured form, for authors that live in this process; the wire
-    never carries it.
-    """
+    """One try."""
 
     request_id: str
+    """Its id within the run."""
     purpose: str
+    """What it is for: the step's id."""
     system: str
+    """The system message of the rendered prompt; may be empty."""
     user: str
+    """The user message of the rendered prompt."""
     timeout_seconds: float
+    """The longest that the try may take."""
     output_tokens_max: int
+    """The cap on output tokens."""
     schema: Mapping[str, Any] | None = None
+    """A JSON Schema for the reply."""
     schema_name: str = "reply"
+    """The name of the schema."""
     material: Mapping[str, Any] = field(default_factory=dict)
+    """The prompt's context in structured form, for models in this process; it is never sent."""
     run: str = ""
+    """The id of the run; may be empty."""
 
     @property
     def client_request_id(self) -> str:
-        """The id that goes out with the request: `RUN/REQUEST_ID`."""
+        """The value of `X-Client-Request-Id`: `RUN/REQUEST_ID`."""
         return f"{self.run}/{self.request_id}" if self.run else self.request_id
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A completion. `text` is as the model wrote it.
-
-    `usage` is None when the provider reported none; `mode` says how structure was asked for (`json_schema`,
-    `json_object`, `text`).
-    """
+    """A completion."""
 
     text: str
+    """What the model wrote, unchanged."""
     usage: Usage | None
+    """None where the provider reported none."""
     model: str
+    """The model's name, as the provider reports it."""
     finish_reason: str = "stop"
+    """Why the model stopped, in OpenAI's words."""
     mode: str = "text"
+    """How structure was asked for: `json_schema`, `json_object` or `text`."""
 
 
 class Model(Protocol):
-    """A model: `name` is what prices are looked up under and records show."""
+    """A model."""
 
     @property
     def name(self) -> str:
-        """The model's name."""
+        """The name that prices are looked up by and that records show."""
         ...
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Return the reply, or what went wrong. Raises only on a bug, or when cancelled."""
+        """Return the reply or the fault. Raises only on a bug, or when cancelled."""
         ...
 
     async def aclose(self) -> None:
-        """Close what is open. No call may follow."""
+        """Close all connections. No call may follow."""
         ...

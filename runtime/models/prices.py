@@ -1,4 +1,4 @@
-"""What a token costs: a user's own table first, then the price list that the program ships with."""
+"""Prices per token: the user's own table first, then the bundled price list."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -8,17 +8,17 @@ from runtime.core.cost import Price
 from runtime.models.base_url import OPENAI_URL
 
 PROMPT_TOKENS_MAX = 100_000
-"""Price tiers that begin at more input tokens than this do not count: no prompt of this program is that long."""
+"""Price tiers that begin above this number of input tokens are ignored: no prompt is that long."""
 
 
 def find_price(
     name: str, *, base_url: str | None = None, own: Mapping[str, Price] | None = None, at: float
 ) -> Price | None:
-    """Return the price of a model at a server, or None if nobody knows it.
+    """Return the price of a model at a server, or None if it is unknown.
 
-    `own` is the user's table by model name and goes first. `base_url` picks the provider (None: OpenAI), for the same
-    name costs differently elsewhere and nothing at home. `at` (UTC seconds since 1970) is the day whose prices count;
-    tiers above `PROMPT_TOKENS_MAX` do not. The list is genai-prices' bundled snapshot; nothing is fetched.
+    `own` is the user's table by model name and goes first. `base_url` selects the provider (None: OpenAI), since the
+    same name has other prices elsewhere. `at` (UTC seconds since 1970) is the day whose prices count; tiers above
+    `PROMPT_TOKENS_MAX` do not. The list is the snapshot bundled with genai-prices; nothing is fetched.
     """
     if own is not None and name in own:
         return own[name]
@@ -28,22 +28,22 @@ def find_price(
     day = datetime.fromtimestamp(at, UTC)
     nothing = genai_prices.Usage(input_tokens=0, output_tokens=0)
     try:
-        found = genai_prices.calc_price(nothing, name, provider_api_url=base_url or OPENAI_URL)
+        entry = genai_prices.calc_price(nothing, name, provider_api_url=base_url or OPENAI_URL)
     except LookupError:
         return None
-    lists = [found.model.get_prices(day.replace(hour=half // 2, minute=half % 2 * 30)) for half in range(48)]
+    lists = [entry.model.get_prices(day.replace(hour=half // 2, minute=half % 2 * 30)) for half in range(48)]
     inputs = [_dearest(prices.input_mtok) for prices in lists]
     outputs = [_dearest(prices.output_mtok) for prices in lists]
     into = max((price for price in inputs if price is not None), default=None)
     out = max((price for price in outputs if price is not None), default=None)
     if into is None or out is None:
         return None
-    source = f"genai-prices {genai_prices.__version__}: {found.provider.id}/{found.model.id}"
+    source = f"genai-prices {genai_prices.__version__}: {entry.provider.id}/{entry.model.id}"
     return Price.per_mtok(into, out, source)
 
 
 def _dearest(price: Any) -> float | None:
-    """Return a price per million tokens; of the tiers that count, the highest."""
+    """Return a price per million tokens: the highest of the tiers that count."""
     if price is None:
         return None
     tiers = getattr(price, "tiers", None)

@@ -1,4 +1,4 @@
-"""A model that answers as a recorded run was answered."""
+"""A model that repeats the replies of a recorded run."""
 
 from collections.abc import Mapping
 
@@ -8,10 +8,10 @@ from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 
 class ReplayModel:
-    """Answers the request ids of a recorded run with what they were answered then.
+    """Answers each request id of a recorded run with its recorded reply or fault.
 
-    `answers` maps request ids (without the run) to replies or faults, as the caller read them from the journal. An id
-    that the recording lacks gets `NOT_FOUND`, which is final: the run asks for something else than it did then.
+    `answers` maps request ids (without the run) to replies or faults, which the caller read from the journal. Any other
+    id gets `NOT_FOUND`, which is final: the run asks for something else than the recorded one.
     """
 
     def __init__(self, answers: Mapping[str, Reply | Fault], *, name: str = "replay") -> None:
@@ -23,13 +23,13 @@ class ReplayModel:
         return self._name
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Return what was recorded under the request's id."""
+        """Return the recorded answer to the request's id."""
         await trio.lowlevel.checkpoint()
-        found = self._answers.get(request.request_id)
-        if found is None:
+        answer = self._answers.get(request.request_id)
+        if answer is None:
             text = f"the recording has no reply for {request.request_id!r}: the run took another way"
             return Fault(kind=FaultKind.NOT_FOUND, message=text)
-        return found
+        return answer
 
     async def aclose(self) -> None:
         """Do nothing: nothing is open."""

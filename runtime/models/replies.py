@@ -1,7 +1,7 @@
-"""Reading what a model wrote: find the one JSON value in it, and parse it strictly.
+"""Reading a model's reply: finding the one JSON value in it, and parsing that strictly.
 
-`read_reply(text)` never raises. It gives either the value or a code out of the closed set `ReplyCode` with a message.
-Every pass over the text is linear: this is the one place where a model's words first meet the program.
+`read_reply(text)` never raises. It returns either the value, or a code of the closed set `ReplyCode` with a message.
+Every pass over the text is linear, since the text is untrusted.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 
 class ReplyCode(StrEnum):
-    """Why a reply has no value. These strings are finding codes (`configs/policies/` names them)."""
+    """Why a reply has no value. The strings are codes of findings; policies name them."""
 
     EMPTY = "reply.empty"
     TOO_LARGE = "reply.too_large"
@@ -22,7 +22,7 @@ class ReplyCode(StrEnum):
     TOO_DEEP = "reply.too_deep"
     DUPLICATE_KEY = "reply.duplicate_key"
     NOT_FINITE = "reply.not_finite"  # also an integer with too many digits to read
-    BAD_TEXT = "reply.bad_text"  # lone surrogates and NUL, which no journal or terminal can hold
+    BAD_TEXT = "reply.bad_text"  # lone surrogates and NUL
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +34,17 @@ class Parsed:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """No JSON value was found; `message` is one sentence for the model and for people."""
+    """A reply without a valid JSON value; `message` is one sentence for the model and for people."""
 
     code: ReplyCode
     message: str
 
 
 BYTES_MAX = 4 * 1024 * 1024
-"""The longest reply that is read. A plan of a hundred steps is about 60 KiB; the rest is room for prose."""
+"""The largest reply that is read. A plan of a hundred steps is about 60 KiB; the rest is for prose."""
 
 DEPTH_MAX = 100
-"""The deepest nesting that is read. Plans nest four deep; Python's own parser gives up near 1,000."""
+"""The deepest nesting that is read. Plans have four levels; Python's parser fails near 1,000."""
 
 _FENCES_MAX = 64
 _QUOTE_MAX = 40
@@ -66,13 +66,13 @@ _PYTHON_NAMES = {"True": "true", "False": "false", "None": "null"}
 def read_reply(text: str, *, bytes_max: int = BYTES_MAX, depth_max: int = DEPTH_MAX) -> Parsed | Unreadable:
     """Return the one JSON value in a model's reply, or why there is none.
 
-    Looked at in this order: the whole text if it is an object or array; fenced blocks, of which the first that holds an
-    object (else an array) counts; the text from the first brace to the last, or from the first bracket to the last when
-    those enclose the braces; a bare scalar. The whole text goes first, since a fence inside it is part of a string.
-    A candidate that is not JSON but wholly a Python literal (single quotes, `True`, `None`) is read as such, since some
-    models write those; nothing else is repaired.
+    The candidates, in this order: the whole text if it is an object or array; fenced blocks, of which the first object
+    (else the first array) counts; the text from the first brace to the last, or from the first bracket to the last if
+    those enclose the braces; a bare scalar. The whole text is first, since a fence inside it is part of a string. A
+    candidate that is not JSON but a Python literal (single quotes, `True`, `None`) is read as one, since some models
+    write those; nothing else is repaired.
 
-    When nothing parses, the first telling error is reported: one that is not `NOT_JSON`, else the last candidate's.
+    If no candidate parses, the first error that is not `NOT_JSON` is returned, else the last candidate's error.
     """
     try:
         size = len(text) if len(text) > bytes_max else len(text.encode())
@@ -89,26 +89,26 @@ def read_reply(text: str, *, bytes_max: int = BYTES_MAX, depth_max: int = DEPTH_
     fallback: Parsed | None = None
     error = whole if isinstance(whole, Unreadable) else None
     for candidate, fenced in _candidates(text):
-        found = whole if candidate == text else _read_value(candidate, depth_max)
-        if isinstance(found, Unreadable):
-            error = found if error is None or error.code is ReplyCode.NOT_JSON else error
-        elif isinstance(found.value, dict) and fenced:
-            return found
+        result = whole if candidate == text else _read_value(candidate, depth_max)
+        if isinstance(result, Unreadable):
+            error = result if error is None or error.code is ReplyCode.NOT_JSON else error
+        elif isinstance(result.value, dict) and fenced:
+            return result
         elif not fenced:
-            return fallback or found
+            return fallback or result
         else:
-            fallback = fallback or found
+            fallback = fallback or result
     if fallback is not None:
         return fallback
     return whole if isinstance(whole, Parsed) or error is None else error
 
 
 def _candidates(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the parts of a text that may be its JSON value, each with whether it came out of a fence."""
-    # Models that reason aloud close their thoughts with this tag; braces before it belong to the thoughts.
+    """Yield the parts of a text that may be its JSON value, each with whether it is a fenced block."""
+    # Reasoning models end their reasoning with this tag; braces before it are not part of the answer.
     text = text.rpartition("</think>")[2].strip()
     blocks = text.split("```", 2 * _FENCES_MAX)[1::2]
-    # A text that opens with a brace is itself the value, if a broken one; a fence in it belongs to one of its strings.
+    # A text that starts with a brace is the value itself, perhaps a broken one; a fence in it is part of a string.
     for block in blocks if not text.startswith("{") else ():
         body = block[_end_of_info_string(block) :].strip()
         if body.startswith(("{", "[")):
@@ -123,42 +123,42 @@ def _candidates(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _end_of_info_string(block: str) -> int:
-    """Return where a fenced block's first word (`json`) ends."""
+    """Return the end of a fenced block's first word (`json`)."""
     matched = _INFO_STRING.match(block)
     return matched.end() if matched else 0
 
 
 def _read_value(text: str, depth_max: int) -> Parsed | Unreadable:
-    """Parse strictly; what is not JSON may still be a Python literal."""
-    found = _parse(text, depth_max)
-    if isinstance(found, Parsed) or found.code is not ReplyCode.NOT_JSON:
-        return found
+    """Parse a text strictly, as JSON or else as a Python literal."""
+    result = _parse(text, depth_max)
+    if isinstance(result, Parsed) or result.code is not ReplyCode.NOT_JSON:
+        return result
     translated = _python_as_json(text)
     if translated is None:
-        return found
-    again = _parse(translated, depth_max)
-    return found if isinstance(again, Unreadable) and again.code is ReplyCode.NOT_JSON else again
+        return result
+    second = _parse(translated, depth_max)
+    return result if isinstance(second, Unreadable) and second.code is ReplyCode.NOT_JSON else second
 
 
 class _Stop(ValueError):
-    """Carries an answer out of the parser's hooks; it never leaves this module."""
+    """Carries a result out of the parser's hooks; it never leaves this module."""
 
     def __init__(self, code: ReplyCode, message: str) -> None:
-        self.found = Unreadable(code, message)
+        self.result = Unreadable(code, message)
         super().__init__(message)
 
 
 def _parse(text: str, depth_max: int) -> Parsed | Unreadable:
-    """Parse one JSON text by the letter of RFC 8259, and refuse what later readers could not agree on."""
+    """Parse one JSON text strictly (RFC 8259), and refuse what other readers would read differently."""
     if _too_deep(text, depth_max):
         return Unreadable(ReplyCode.TOO_DEEP, f"The JSON is nested deeper than {depth_max} levels; flatten it.")
     try:
         value = _STRICT.decode(text)
     except _Stop as stop:
-        return stop.found
+        return stop.result
     except json.JSONDecodeError as error:
         return Unreadable(ReplyCode.NOT_JSON, _syntax(error))
-    except RecursionError:  # only when the caller's own stack is nearly used up
+    except RecursionError:  # only if the caller's own stack is nearly used up
         return Unreadable(ReplyCode.TOO_DEEP, "The JSON is nested too deep to read here; flatten it.")
     if _SUSPECT_ESCAPE.search(text) and (bad := _bad_text(value)):
         return Unreadable(ReplyCode.BAD_TEXT, f"A string in the JSON holds {bad}; write plain Unicode text.")
@@ -166,7 +166,7 @@ def _parse(text: str, depth_max: int) -> Parsed | Unreadable:
 
 
 def _too_deep(text: str, depth_max: int) -> bool:
-    """Whether brackets outside strings nest deeper than allowed: a scan, so that the parser never has to recurse."""
+    """Tell whether brackets outside strings nest deeper than allowed; a scan, so that the parser need not recurse."""
     if text.count("{") + text.count("[") <= depth_max:
         return False
     depth = 0
@@ -182,8 +182,8 @@ def _too_deep(text: str, depth_max: int) -> bool:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
@@ -191,7 +191,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
                     ReplyCode.DUPLICATE_KEY, f"The key {_quoted(key)} stands twice in one JSON object; write it once."
                 )
             seen.add(key)
-    return made
+    return members
 
 
 def _constant(name: str) -> NoReturn:
@@ -218,7 +218,7 @@ _STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, 
 
 
 def _bad_text(value: Any) -> str:
-    """Return what is wrong with a string somewhere in the value, or nothing."""
+    """Return what is wrong with a string in the value; empty if nothing is."""
     waiting = [value]
     while waiting:
         item = waiting.pop()
@@ -236,10 +236,10 @@ def _bad_text(value: Any) -> str:
 
 
 def _python_as_json(text: str) -> str | None:
-    """Return the JSON spelling of a text that is made of Python's literal tokens only; None for any other text.
+    """Return the JSON form of a text that consists of Python literal tokens only; None for any other text.
 
-    Only the spelling of strings and of three names differs between the two, so this is a token by token translation
-    that evaluates nothing; whether the result is a value is the JSON parser's to say.
+    Only strings and three names are written differently, so the text is translated token by token and nothing is
+    evaluated; the JSON parser decides whether the result is valid.
     """
     parts: list[str] = []
     at = 0

@@ -1,6 +1,6 @@
-"""A model whose replies stand in a file or a mapping: for tests, examples and rehearsals, without a provider.
+"""A model whose replies are in a file or a mapping: for tests and examples, without a provider.
 
-The script is a mapping from step ids to lists, used in order of arrival::
+The script is a mapping from step ids to lists, which are used in the order of the requests::
 
     g_analysis:
       - {problem_type: bug_fix, language: python}     # a JSON value: the reply that says it
@@ -9,8 +9,8 @@ The script is a mapping from step ids to lists, used in order of arrival::
       - {reply: {problem_type: feature}, delay_seconds: 0.5, usage: {input_tokens: 900, output_tokens: 80}}
     g_plan/v1.a1: {plan_id: p1, steps: []}            # the answer to exactly this request
 
-A key that is a whole request id goes before the step's list. It does not depend on what arrives first, nor on what a
-process before this one was asked. Its tries (`.t2`) get the same answer unless they have a key of their own.
+A key that is a whole request id takes precedence over the step's list. It depends neither on the order of requests nor
+on those of an earlier process. Its tries (`.t2`) get the same answer unless they have keys of their own.
 """
 
 import json
@@ -28,15 +28,15 @@ from runtime.core.clock import Clock, SystemClock
 from runtime.core.cost import Usage
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Value
-from runtime.core.pydantic_messages import plainly
+from runtime.core.pydantic_messages import describe
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 _TRY = re.compile(r"\.t\d+$")
-_SAID = frozenset({"reply", "fault"})
+_ENTRY_KEYS = frozenset({"reply", "fault"})
 _NOTHING_USED = Usage()
 
 
-class _Said(Value):
+class _ReplyEntry(Value):
     """An entry that describes its reply."""
 
     reply: Any
@@ -45,7 +45,7 @@ class _Said(Value):
     delay_seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
 
 
-class _Failed(Value):
+class _FaultEntry(Value):
     """An entry that describes a fault."""
 
     fault: FaultKind
@@ -55,7 +55,7 @@ class _Failed(Value):
     delay_seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
 
 
-_ENTRY: TypeAdapter[_Said | _Failed] = TypeAdapter(_Said | _Failed)
+_ENTRY: TypeAdapter[_ReplyEntry | _FaultEntry] = TypeAdapter(_ReplyEntry | _FaultEntry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +65,13 @@ class _Scripted:
 
 
 class ScriptedModel:
-    """Answers out of a script. `place` names it in messages, `lines` are those of its keys and of their lists' entries.
+    """Answers from a script.
 
-    `used` says how many of a step's list are used up already.
+    `place` names the script in messages; `lines` holds the lines of its keys and of their lists' entries; `used` is how
+    many entries of each step's list are used already.
 
-    A request beyond the end of its step's list gets `NOT_FOUND`, which is final: the script does not fit the run. It is
-    not an exception, since that would be taken for a bug of the actor that asked.
+    A request beyond the end of its step's list gets `NOT_FOUND`, which is final: the script does not fit the run. That
+    is not an exception, since an exception would count as a bug of the actor.
     """
 
     def __init__(
@@ -121,7 +122,7 @@ class ScriptedModel:
         return {key: key.partition("/")[0] for key in (*self._lists, *self._exact)}
 
     def place_of(self, key: str, at: int | None = None) -> str:
-        """Return the place of a key, or of an entry of its list, as people write it: `FILE:LINE key[0]`."""
+        """Return the place of a key, or of an entry of its list, for messages: `FILE:LINE key[0]`."""
         path = (key,) if at is None else (key, at)
         line = f":{self._lines[path]}" if path in self._lines else ""
         return f"{self._place}{line} {key}{'' if at is None else f'[{at}]'}"
@@ -173,16 +174,16 @@ def _parse(text: str) -> tuple[Any, dict[tuple[str | int, ...], int]]:
 
 
 def _read_entry(given: Any, where: str) -> _Scripted:
-    """Return the answer that a text, a JSON value or a description stands for."""
-    described = given if isinstance(given, dict) and _SAID & given.keys() else {"reply": given}
+    """Return the answer that an entry describes: a text, a JSON value, or a mapping with `reply` or `fault`."""
+    described = given if isinstance(given, dict) and _ENTRY_KEYS & given.keys() else {"reply": given}
     try:
         entry = _ENTRY.validate_python(described)
     except ValidationError as error:
-        kind: Literal["_Said", "_Failed"] = "_Failed" if "fault" in described else "_Said"
-        first = next(one for one in error.errors() if one["loc"][0] == kind)
+        kind: Literal["_ReplyEntry", "_FaultEntry"] = "_FaultEntry" if "fault" in described else "_ReplyEntry"
+        first = next(details for details in error.errors() if details["loc"][0] == kind)
         path = ".".join(str(part) for part in first["loc"][1:])
-        raise UsageProblem(plainly(first), place=f"{where}.{path}") from None
-    if isinstance(entry, _Failed):
+        raise UsageProblem(describe(first), place=f"{where}.{path}") from None
+    if isinstance(entry, _FaultEntry):
         fault = Fault(kind=entry.fault, message=entry.message, status=entry.status, retry_after=entry.retry_after)
         return _Scripted(fault, entry.delay_seconds)
     try:

@@ -2,9 +2,9 @@
 
 import pytest
 
+from actors.planning.kind import CODEC
 from actors.planning.machine import PlanningMachine
 from actors.planning.prompt_context import context_for
-from replan.runs.engine import CODEC
 from runtime.core.clock import TrioClock
 from runtime.core.machine import Summary, fold
 from runtime.journal.memory import MemoryStore, open_memory

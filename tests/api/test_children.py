@@ -9,12 +9,17 @@ import yaml
 from actors.config.model_spec import parse_model_spec
 from actors.config.workflow_check import DEPTH_MAX, check_workflow
 from actors.planning.call_events import ArtifactProduced, GenerationRequested
+from actors.planning.children import child_of
 from actors.planning.decision_event import Decided
 from actors.planning.events import VerdictReached
-from actors.planning.ids import child_run, is_child
+from actors.planning.kind import CODEC, PLANNING
+from actors.planning.prepare import RunOptions
+from actors.run.ids import child_run, is_child
 from replan.cli.exits import Exit, exit_of_result
-from replan.runs.engine import CODEC, DriveOptions, Engine
-from replan.runs.prepare import RunOptions, prepare_run
+from replan.runs.children import drive_child
+from replan.runs.engine import Engine
+from replan.runs.options import DriveOptions
+from replan.runs.prepare import prepare_run
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import Choice, UserConfig
@@ -191,10 +196,11 @@ async def test_a_child_that_has_finished_is_taken_and_not_asked_again(journal, t
         await home.engine.begin(home.job, DriveOptions(on_record=kill), run="top")
     state, _ = await home.engine.load("top")
     [opened] = state.run.calls.open.values()
-    [work] = home.engine.machine.outstanding(state).values()
-    brief = home.engine.machine.brief(state, work)
-    async with home.engine._model(state.config.model, {}) as model:
-        below = await home.engine._child(model, DriveOptions(), brief)
+    [work] = PLANNING.machine.outstanding(state).values()
+    brief = PLANNING.machine.brief(state, work)
+    name = state.config.model
+    async with home.engine.model(name, {}) as model:
+        below = await drive_child(home.engine, child_of(brief), (name, model), DriveOptions())
     assert below.run.finished.outcome == "success"
     result = await home.engine.resume("top")
     assert (result.outcome, result.plan, result.calls) == ("success", plan(), 3)

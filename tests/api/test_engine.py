@@ -6,12 +6,14 @@ import pytest
 import trio
 import trio.lowlevel
 
-from actors.handlers.actors import Registry
 from actors.handlers.generators import FunctionGenerator
-from replan.runs.engine import CODEC, DriveOptions, Engine
+from actors.handlers.registry import Registry
+from actors.planning.kind import CODEC
+from actors.planning.prepare import RunRequest
+from actors.planning.result_lines import outcome_lines
+from replan.runs.engine import Engine
 from replan.runs.follow import Follower
-from replan.runs.prepare import RunRequest
-from replan.views.outcome import outcome_lines
+from replan.runs.options import DriveOptions
 from runtime.core.clock import TrioClock
 from runtime.core.cost import Price
 from runtime.core.errors import RunExists, UsageProblem

@@ -4,8 +4,9 @@ import pytest
 import trio
 
 from actors.planning.call_events import GenerationRequested
-from actors.planning.ids import child_run
-from replan.runs.engine import CODEC, DriveOptions
+from actors.planning.kind import CODEC
+from actors.run.ids import child_run
+from replan.runs.options import DriveOptions
 from runtime.core.clock import SystemClock
 from runtime.core.errors import RunNotFound, UsageProblem
 from runtime.drive.options import Stop

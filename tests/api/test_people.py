@@ -4,7 +4,8 @@ import pytest
 import trio
 
 import replan
-from replan.runs.engine import DriveOptions, Engine
+from replan.runs.engine import Engine
+from replan.runs.options import DriveOptions
 from runtime.core.errors import Held, RunNotFound
 from runtime.drive.options import Stop
 from tests.support.worlds import always_hosted
@@ -101,18 +102,18 @@ async def test_a_run_whose_host_was_faster_and_cannot_drive_it_goes_on_here(tmp_
 
 async def test_a_run_that_is_taken_and_left_while_it_is_about_to_be_driven_is_told_without_a_gap(tmp_path, monkeypatch):
     """Another driver's records, of the moment before this one has the run, come before this one's own."""
-    load, faster = Engine.load, ["another"]
+    read, faster = Engine.read, ["another"]
 
     async def late(engine, run):
-        loaded = await load(engine, run)
-        if loaded[0].run.open_questions and faster and await engine.journal.inbox(run):
+        loaded = await read(engine, run)
+        if loaded.state.run.open_questions and faster and await engine.journal.inbox(run):
             stop = Stop()
             stop.requested.set()
             faster.pop()
             await engine.resume(run, DriveOptions(stop))
         return loaded
 
-    monkeypatch.setattr(Engine, "load", late)
+    monkeypatch.setattr(Engine, "read", late)
     async with replan.start(THIN, model="rules", home=tmp_path, ask=lambda question: "It fails.") as run:
         records = [record async for record in run]
     assert not faster

@@ -10,10 +10,11 @@ import trio
 from actors.config.loader import shipped_workflows
 from actors.planning.config import read_config
 from actors.planning.events import RunStarted
+from actors.planning.prepare import RunOptions
+from actors.planning.workflow_drift import edited
 from replan.runs.home import open_home
 from replan.runs.hosting import host
-from replan.runs.prepare import RunOptions, prepare_run
-from replan.runs.workflow_drift import edited
+from replan.runs.prepare import prepare_run
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model

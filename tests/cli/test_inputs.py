@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from replan.runs.prepare import PROBLEM_BYTES_MAX
+from actors.planning.prepare import PROBLEM_BYTES_MAX
 from tests.cli.cases import PROBLEM
 
 

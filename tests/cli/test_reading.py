@@ -8,8 +8,8 @@ import time
 import pytest
 from click.testing import CliRunner
 
+from actors.values.format import clock, stamp
 from replan.cli.app import app
-from replan.views.format import clock, stamp
 from tests.cli.cases import BACKTRACKS, LOST, PLAN, PROBLEM, RESULT_KEYS, distinct, said, write_script
 from tests.cli.test_inputs import refused
 

@@ -138,7 +138,7 @@ def test_an_internal_error_is_one_line_and_its_traceback_is_in_the_log(replan, h
         raise kind("somewhere deep")
 
     home.mkdir(mode=0o700)
-    monkeypatch.setattr("replan.runs.prepare.title_of", broken)
+    monkeypatch.setattr("actors.planning.prepare.title_of", broken)
     done = replan("run", problem, "-m", "rules")
     assert done.exit_code == 1
     assert done.stderr.startswith(f"replan: internal error: {kind.__name__}: somewhere deep (details in ")

@@ -150,7 +150,7 @@ def test_a_file_of_atomicguard_is_shown_and_its_run_refused_for_what_is_not_here
     shown = replan("workflow", "show", str(path), "--json")
     assert shown.exit_code == 0
     assert json.loads(shown.stdout)["action_pairs"]["g_code"]["generator"] == "CoderGenerator"
-    lacking = "not here: generator 'CoderGenerator', guard 'tests_pass', a prompt for 'g_code'"
+    lacking = "not available: generator 'CoderGenerator', guard 'tests_pass', a prompt for 'g_code'"
     assert [line.partition("workflow.json")[2].partition(" (plug-ins")[0] for line in shown.stderr.splitlines()] == [
         ":1 tests_min: ignored; nothing here reads it",
         ":1 action_pairs.g_code.output_type: ignored; nothing here reads it",

@@ -1,4 +1,4 @@
-"""Files in AtomicGuard's own format load as they are, and nothing in them changes its meaning unsaid."""
+"""Files in AtomicGuard's format load unchanged; whatever is ignored or translated has a notice."""
 
 import json
 from pathlib import Path
@@ -69,7 +69,7 @@ def write(folder, pairs, **more):
 
 
 @pytest.mark.parametrize("name", PIPELINES)
-def test_a_pipeline_is_read_as_it_stands(tmp_path, name):
+def test_a_pipeline_is_read_unchanged(tmp_path, name):
     pairs = PIPELINES[name]
     workflow, _, _ = read_workflow(str(write(tmp_path, pairs)), ROOT)
     assert list(workflow.action_pairs) == list(pairs)
@@ -102,7 +102,7 @@ def test_a_list_of_guards_is_asked_in_order_until_one_fails(tmp_path):
         ),
     ],
 )
-def test_composites_become_ours(tmp_path, guards, composite):
+def test_composites_are_translated(tmp_path, guards, composite):
     workflow, _, _ = read_workflow(str(write(tmp_path, {"a": step("G", "composite", guards=guards)})), ROOT)
     assert workflow.action_pairs["a"].guard == composite
 
@@ -117,14 +117,14 @@ def test_composites_become_ours(tmp_path, guards, composite):
         ("a", "a composite guard takes guard names here"),
     ],
 )
-def test_a_composite_without_an_equal_is_refused(tmp_path, guards, cause):
+def test_a_composite_without_an_equivalent_is_an_error(tmp_path, guards, cause):
     path = write(tmp_path, {"a": step("G", "composite", guards=guards)})
     with pytest.raises(UsageProblem, match=cause) as caught:
         read_workflow(str(path), ROOT)
     assert "action_pairs.a.guards" in str(caught.value)
 
 
-def test_keys_without_a_meaning_here_are_told_with_their_line(tmp_path):
+def test_ignored_keys_have_a_notice_with_their_line(tmp_path):
     path = write(
         tmp_path,
         {"g": step("G", "h", output_type="json")},
@@ -144,11 +144,11 @@ EXAMPLE = {
     "g_tests": {"guard": "composite", "guards": ["test_syntax", "test_names"], "requires": ["g_gates"], "rmx": 4},
     "g_code": step("CoderGenerator", "test_syntax", "g_tests"),
 }
-"""An example of theirs: guards and a generator that are classes over there, and keys that its own script reads."""
+"""An example of AtomicGuard: its guards and generator are classes there, and some keys are for its own script."""
 
 
-def test_a_key_that_only_they_know_is_told_with_its_line_and_ignored(tmp_path):
-    """At the top and in a step; what may be a slip for one of ours is said."""
+def test_unknown_keys_of_a_foreign_file_have_a_notice_with_their_line(tmp_path):
+    """At the top level and in a step; the notice names a similar valid key."""
     path = write(tmp_path, EXAMPLE, gates_min=3)
     workflow, _, notices = read_workflow(str(path), ROOT)
     assert list(workflow.action_pairs) == list(EXAMPLE)
@@ -161,24 +161,24 @@ def test_a_key_that_only_they_know_is_told_with_its_line_and_ignored(tmp_path):
 
 
 @pytest.mark.parametrize("ours", [{"search": "beam"}, {"action_pairs": {**EXAMPLE, "g": step("G", "h", role="plan")}}])
-def test_a_key_that_nobody_knows_is_refused_in_a_file_with_any_key_of_ours(tmp_path, ours):
+def test_an_unknown_key_is_an_error_in_a_file_with_a_key_of_replan(tmp_path, ours):
     with pytest.raises(UsageProblem, match=r"unknown key 'modle'|unknown key 'rmx' \(did you mean 'rmax'\?\)"):
         read_workflow(str(write(tmp_path, **{"pairs": EXAMPLE, "modle": "x", **ours})), ROOT)
 
 
-def test_a_key_that_nobody_knows_is_refused_in_yaml(tmp_path):
+def test_an_unknown_key_is_an_error_in_yaml(tmp_path):
     path = tmp_path / "theirs.yaml"
     path.write_text(write(tmp_path, PIPELINES["parallel analysis"], modle="x").read_text().replace("\t", " "))
     with pytest.raises(UsageProblem, match="unknown key 'modle'"):
         read_workflow(str(path), ROOT)
 
 
-def test_what_their_file_names_and_is_not_here_is_one_notice_and_one_problem_of_a_run(tmp_path):
-    """It loads and can be looked at; a run says all that is missing at once, and writes nothing."""
+def test_everything_missing_is_one_notice_or_one_error_of_a_run(tmp_path):
+    """The file loads and can be shown; a run reports everything that is missing at once, and writes nothing."""
     path = write(tmp_path, EXAMPLE)
     missing = (
-        f"{path}: not here: guard 'gates_found', guard 'test_syntax', guard 'test_names', generator 'CoderGenerator', "
-        "a prompt for 'g_gates', a prompt for 'g_tests', a prompt for 'g_code' "
+        f"{path}: not available: guard 'gates_found', guard 'test_syntax', guard 'test_names', "
+        "generator 'CoderGenerator', a prompt for 'g_gates', a prompt for 'g_tests', a prompt for 'g_code' "
         "(plug-ins add guards and generators, a prompts.json beside the file adds prompts)"
     )
     loaded, _ = check_workflow(str(path), ROOT, BUILT_IN, MODEL_GENERATORS, to_run=False)
@@ -188,8 +188,8 @@ def test_what_their_file_names_and_is_not_here_is_one_notice_and_one_problem_of_
     assert str(caught.value) == missing
 
 
-def test_what_their_file_lacks_can_be_added(tmp_path):
-    """Plug-ins of the names, and a prompts.json with an entry for each step."""
+def test_missing_parts_can_be_added(tmp_path):
+    """By plug-ins with these names, and a prompts.json with an entry for each step."""
     path = write(tmp_path, EXAMPLE)
     (tmp_path / "prompts.json").write_text(json.dumps(dict.fromkeys(EXAMPLE, ENTRY)))
     guards = {"gates_found", "test_syntax", "test_names"}
@@ -198,7 +198,7 @@ def test_what_their_file_lacks_can_be_added(tmp_path):
     assert entry_for(loaded.prompts, loaded.workflow, "g_code").role == "You write."
 
 
-def test_phases_are_steps(tmp_path):
+def test_phases_are_read_as_steps(tmp_path):
     path = tmp_path / "workflow.json"
     first = {"name": "First", "generator": "G", "guard": "h", "dependencies": [], "retry_budget": 5}
     second = {**first, "dependencies": ["g_one"], "retry_budget": "7"}
@@ -217,24 +217,24 @@ def test_phases_are_steps(tmp_path):
         read_workflow(str(ours), ROOT)
 
 
-def test_a_plan_out_of_their_catalogue_is_handed_on_for_every_problem(tmp_path):
-    """`plan_source` is a path, or a name in `plans` beside the workflow; a defect is not planted, which is told."""
+def test_a_plan_source_is_read_as_a_plan_file(tmp_path):
+    """`plan_source` is a path, or a name in `plans` beside the workflow; `defect` is ignored with a notice."""
     (tmp_path / "plans").mkdir()
     (tmp_path / "plans" / "small.json").write_text(json.dumps(plan()))
     ignored = ["ignored; the plan is handed on without a defect"]
-    for source, defect, told in (("small", None, []), ("small", "cycle", ignored), ("./plans/small.json", None, [])):
+    for source, defect, notices in (("small", None, []), ("small", "cycle", ignored), ("./plans/small.json", None, [])):
         config = {"plan_source": source, "defect": defect}
         path = write(tmp_path, {"g_plan": step("PlanGenerator", "plan_medium", generator_config=config)})
         loaded, _ = check_workflow(str(path), ROOT, BUILT_IN, BUILT_IN_GENERATORS)
         assert loaded.workflow.action_pairs["g_plan"].generator_config == {"plan": plan()}
-        assert [notice.partition("defect: ")[2] for notice in loaded.notices] == told
+        assert [notice.partition("defect: ")[2] for notice in loaded.notices] == notices
     (tmp_path / "plans" / "small.json").unlink()
     with pytest.raises(UsageProblem, match=r"generator_config.*small\.json: no such file"):
         load_workflow(str(path), ROOT)
 
 
-def test_a_step_without_a_generator_asks_the_model_in_their_format_only(tmp_path):
-    """Their schema requires the guard alone; in a file of ours a missing generator is a slip."""
+def test_a_missing_generator_is_the_model_only_in_a_foreign_file(tmp_path):
+    """AtomicGuard's schema requires only the guard; in any other file a missing generator is an error."""
     path = write(tmp_path, {"g_test": {"guard": "syntax", "human_prompt_title": "REVIEW"}})
     workflow, _, notices = read_workflow(str(path), ROOT)
     assert workflow.action_pairs["g_test"].generator == "model"
@@ -252,13 +252,13 @@ def test_a_step_without_a_generator_asks_the_model_in_their_format_only(tmp_path
         *({"g": step([1], "h")}, {"g": step("PlanGenerator", "h", generator_config={"plan_source": ["a"]})}),
     ],
 )
-def test_wrong_shapes_are_left_for_the_models_to_refuse(tmp_path, pairs):
+def test_values_of_a_wrong_type_are_refused_by_validation(tmp_path, pairs):
     with pytest.raises(UsageProblem):
         load_workflow(str(write(tmp_path, pairs)), ROOT)
 
 
-def test_the_shipped_prompts_serve_the_seeds_pipelines(tmp_path):
-    """Their steps find an entry by role, so options A and B run from their own file."""
+def test_the_shipped_prompts_fit_the_seeds_pipelines(tmp_path):
+    """Steps find an entry by role, so options A and B run from the seeds' own files."""
     for name in ("classify, then plan", "parallel analysis"):
         loaded = load_workflow(str(write(tmp_path, PIPELINES[name])), ROOT)
         assert entry_for(loaded.prompts, loaded.workflow, "g_analysis") == loaded.prompts.entries["analysis"]
@@ -267,7 +267,7 @@ def test_the_shipped_prompts_serve_the_seeds_pipelines(tmp_path):
         )
 
 
-def test_the_prompts_beside_a_workflow_are_used_over_the_shipped_ones(tmp_path):
+def test_the_prompts_beside_a_workflow_take_precedence(tmp_path):
     path, beside = write(tmp_path, PIPELINES["classify, then plan"]), tmp_path / "prompts.json"
     beside.write_text(json.dumps({"g_analysis": ENTRY, "g_other": "all in one text"}))
     loaded = load_workflow(str(path), ROOT)
@@ -280,7 +280,7 @@ def test_the_prompts_beside_a_workflow_are_used_over_the_shipped_ones(tmp_path):
     )
 
 
-def test_prompts_that_a_workflow_names_are_the_only_ones(tmp_path):
+def test_named_prompts_replace_the_shipped_ones(tmp_path):
     path = write(tmp_path, PIPELINES["classify, then plan"], prompts="prompts.json")
     (tmp_path / "prompts.json").write_text(json.dumps({"g_analysis": ENTRY}))
     with pytest.raises(UsageProblem, match="no prompt entry 'g_plan' or 'plan'"):

@@ -1,4 +1,4 @@
-"""The graph of `requires` edges, against definitions that are slow and plain."""
+"""The graph of `requires` edges, compared with slow and simple definitions."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +10,7 @@ DIAMOND = Dag({"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c", "a")})
 
 @st.composite
 def graphs(draw):
-    """Acyclic graphs whose file order is not a topological one."""
+    """Acyclic graphs whose file order need not be topological."""
     names = draw(st.permutations("abcdefg"))[: draw(st.integers(1, 7))]
     ranks = {name: index for index, name in enumerate(names)}
     edges = {name: [other for other in names if ranks[other] < ranks[name] and draw(st.booleans())] for name in names}
@@ -39,7 +39,7 @@ def test_answers_agree_with_their_definitions(requires):
 
 
 @given(graphs())
-def test_the_order_is_the_first_of_all_topological_orders_in_file_order(requires):
+def test_the_order_is_topological_with_ties_in_file_order(requires):
     order = list(Dag(requires).order)
     expected = []
     while len(expected) < len(requires):
@@ -49,7 +49,7 @@ def test_the_order_is_the_first_of_all_topological_orders_in_file_order(requires
 
 
 def test_the_distance_is_the_longest_path():
-    """`d` requires `a` directly, but redoing `a` redoes `b` and `c` too."""
+    """`d` requires `a` directly, but a new artifact of `a` makes those of `b` and `c` stale too."""
     assert DIAMOND.distance("a", "d") == 2
     assert DIAMOND.distance("d", "a") is None
     assert DIAMOND.distance("d", "d") == 0

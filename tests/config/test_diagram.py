@@ -1,4 +1,4 @@
-"""Drawings of workflows: every step and edge once, the way back dashed, and labels that cannot break out."""
+"""Diagrams of workflows have every step and edge once, dashed escalation edges, and escaped labels."""
 
 import re
 from pathlib import Path
@@ -46,18 +46,16 @@ def test_the_single_workflow_as_dot():
 
 
 @pytest.mark.parametrize("name", shipped_workflows(ROOT))
-def test_every_step_and_edge_stands_once_in_both(name):
+def test_every_step_and_edge_occurs_once_in_both(name):
     workflow, _, _ = read_workflow(name, ROOT)
     edges = {(upper, step) for step, pair in workflow.action_pairs.items() for upper in pair.requires}
-    drawn = re.findall(r"s_(\w+) --> s_(\w+)", mermaid(workflow))
-    assert sorted(drawn) == sorted(edges)
-    drawn = re.findall(r'"(\w+)" -> "(\w+)";', dot(workflow))
-    assert sorted(drawn) == sorted(edges)
+    assert sorted(re.findall(r"s_(\w+) --> s_(\w+)", mermaid(workflow))) == sorted(edges)
+    assert sorted(re.findall(r'"(\w+)" -> "(\w+)";', dot(workflow))) == sorted(edges)
     for text, pattern in ((mermaid(workflow), r"^    s_(\w+)[\[(]"), (dot(workflow), r'^    "(\w+)" \[label')):
         assert re.findall(pattern, text, re.MULTILINE) == list(workflow.order())
 
 
-def test_the_way_back_follows_what_a_step_names():
+def test_escalation_edges_go_to_the_targets_of_a_step():
     workflow = Workflow.model_validate(
         {
             "name": "w",
@@ -73,7 +71,7 @@ def test_the_way_back_follows_what_a_step_names():
     assert "no model call" in dot(workflow)
 
 
-def test_labels_cannot_break_out():
+def test_labels_are_escaped():
     guard = '"] end; click <script> & `x` #quot; \\" \n %% {all}'
     workflow = Workflow.model_validate({"name": guard, "action_pairs": {"end": {"generator": "g", "guard": guard}}})
     (line,) = [line for line in mermaid(workflow).splitlines() if "s_end" in line]

@@ -1,4 +1,4 @@
-"""A workflow is found by its name, its older name and its path; what is not found is answered with the nearest."""
+"""Workflows are found by name, alias and path; the error for an unknown name has the nearest one."""
 
 import shutil
 from pathlib import Path
@@ -35,7 +35,7 @@ def test_nine_workflows_are_shipped():
 
 
 @pytest.mark.parametrize("name", shipped_workflows(ROOT))
-def test_every_shipped_workflow_is_sound(name):
+def test_every_shipped_workflow_is_valid(name):
     loaded = load_workflow(name, ROOT)
     assert loaded.workflow.name == name
     assert loaded.notices == ()
@@ -105,7 +105,7 @@ def test_the_shapes_are_those_of_the_design():
     ],
 )
 def test_the_calls_are_those_of_the_seeds_comparison(name, happy, worst):
-    """S121 to S126: what a decomposition costs at best and at worst, with three attempts per step."""
+    """S121 to S126: the smallest and the largest number of calls of a decomposition, with three attempts per step."""
     graph = graph_of(read_workflow(name, ROOT)[0])
     assert (happy_calls(graph), worst_case_calls(graph)) == (happy, worst)
 
@@ -143,17 +143,17 @@ def test_the_baseline_goes_forward_only():
 
 
 @pytest.mark.parametrize("alias", ALIASES)
-def test_older_names_lead_to_the_same_file(alias):
+def test_aliases_name_the_same_file(alias):
     assert load_workflow(alias, ROOT).source == load_workflow(ALIASES[alias], ROOT).source
 
 
-def test_unknown_names_are_answered():
+def test_an_unknown_name_is_an_error_with_the_nearest_name():
     assert problem("serch") == "unknown workflow 'serch' (did you mean 'search'?)"
     assert problem("ful") == "unknown workflow 'ful' (did you mean 'full'?)"
     assert problem("").startswith("unknown workflow '' (shipped: classify-then-plan, full, linear, option_a")
 
 
-def test_a_path_is_a_path(tmp_path, monkeypatch):
+def test_a_workflow_is_found_by_its_path(tmp_path, monkeypatch):
     (tmp_path / "mine.yaml").write_text(MINIMAL)
     (tmp_path / "bare").write_text(MINIMAL)
     monkeypatch.chdir(tmp_path)
@@ -161,7 +161,7 @@ def test_a_path_is_a_path(tmp_path, monkeypatch):
         assert load_workflow(name, ROOT).workflow.name == "mine"
 
 
-def test_a_file_cannot_hide_a_shipped_workflow(tmp_path, monkeypatch):
+def test_a_shipped_name_takes_precedence_over_a_file(tmp_path, monkeypatch):
     (tmp_path / "search").write_text(MINIMAL)
     monkeypatch.chdir(tmp_path)
     assert load_workflow("search", ROOT).workflow.name == "search"
@@ -169,12 +169,12 @@ def test_a_file_cannot_hide_a_shipped_workflow(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["no.yaml", "../no", "no.json", "\0.yaml", "a" * 300 + ".yaml", "./"])
-def test_a_path_to_nothing_is_one_line(tmp_path, monkeypatch, name):
+def test_a_missing_file_is_reported_in_one_line(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     assert "\n" not in problem(name)
 
 
-def test_prompts_count_from_the_workflows_folder(tmp_path, monkeypatch):
+def test_a_prompts_path_is_relative_to_the_workflows_folder(tmp_path, monkeypatch):
     folder = tmp_path / "deep"
     folder.mkdir()
     (folder / "mine.yaml").write_text(MINIMAL + "prompts: texts.yaml\n")
@@ -185,7 +185,7 @@ def test_prompts_count_from_the_workflows_folder(tmp_path, monkeypatch):
     assert loaded.prompts.sections == load_workflow("search", ROOT).prompts.sections
 
 
-def test_missing_prompts_are_told_where_they_are_named(tmp_path):
+def test_missing_prompts_are_an_error_at_their_key(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(MINIMAL + "prompts: plannin\n")
     assert problem(str(path)) == f"{path}:4 prompts: unknown prompts 'plannin' (did you mean 'planning'?)"
@@ -197,8 +197,8 @@ def test_missing_prompts_are_told_where_they_are_named(tmp_path):
     )
 
 
-def test_a_classifier_without_its_prompt_is_told_where_it_is_switched_on(tmp_path):
-    """S22: prompts of one's own need the entry only where failures are classified."""
+def test_a_classifier_without_its_prompt_is_an_error(tmp_path):
+    """S22: a user's prompts need the entry only if failures are classified."""
     entries = yaml.safe_load((ROOT / "prompts" / "planning.yaml").read_text())
     del entries["failure_classifier"]
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(entries))
@@ -229,7 +229,7 @@ def reference(root: Path) -> str:
     return content_ref(load_workflow("search", root).resolved({"name": "default", "rows": []}))
 
 
-def test_the_reference_changes_with_every_text_and_with_nothing_else(tmp_path):
+def test_the_content_hash_changes_with_every_value_and_text(tmp_path):
     shutil.copytree(ROOT / "configs", tmp_path / "configs")
     shutil.copytree(ROOT / "prompts", tmp_path / "prompts")
     before = reference(ROOT)
@@ -247,19 +247,19 @@ def test_the_reference_changes_with_every_text_and_with_nothing_else(tmp_path):
     assert reference(tmp_path) != before
 
 
-def test_the_order_of_steps_is_part_of_the_reference(tmp_path):
-    """It breaks ties in the search, so two orders are two workflows."""
+def test_the_content_hash_covers_the_order_of_steps(tmp_path):
+    """The order decides ties in the search, so two orders are two workflows."""
     path = tmp_path / "w.yaml"
     refs = set()
-    for one, other in ("ab", "ba"):
+    for first, second in ("ab", "ba"):
         path.write_text(
-            f"name: w\naction_pairs:\n  {one}: &s {{generator: PlanGenerator, guard: human}}\n  {other}: *s\n"
+            f"name: w\naction_pairs:\n  {first}: &s {{generator: PlanGenerator, guard: human}}\n  {second}: *s\n"
         )
         refs.add(content_ref(load_workflow(str(path), ROOT).resolved({})))
     assert len(refs) == 2
 
 
-def test_the_reference_takes_plain_data_only():
+def test_the_content_hash_takes_plain_data_only():
     assert content_ref({"b": 1, "a": "ü"}) == content_ref({"a": "ü", "b": 1})
     with pytest.raises(TypeError):
         content_ref({"a": {1, 2}})

@@ -1,4 +1,4 @@
-"""The plan files of a template selector are read once, when the workflow is loaded; what is wrong is one line."""
+"""The plan files of a template selector are read when the workflow is loaded; an error is one line."""
 
 import json
 from pathlib import Path
@@ -40,7 +40,7 @@ def problem(path):
 
 
 def test_a_plan_file_is_read_beside_the_workflow_and_pinned(mine, tmp_path, monkeypatch):
-    """Wherever the process stands, and whatever becomes of the file afterwards."""
+    """Independent of the current folder and of later changes of the file."""
     (tmp_path / "plans").mkdir()
     for name in ("a.json", "b.yaml"):  # JSON is YAML
         (tmp_path / "plans" / name).write_text(json.dumps(plan()))
@@ -57,7 +57,7 @@ def test_a_plan_file_is_read_beside_the_workflow_and_pinned(mine, tmp_path, monk
     assert content_ref(load_workflow(path, ROOT).resolved({})) != before
 
 
-def test_a_plan_may_stand_in_the_workflow_itself(mine):
+def test_a_plan_may_be_inline(mine):
     path = mine({"templates": {"bug_fix": plan()}})
     config = load_workflow(path, ROOT).workflow.action_pairs["g_template"].generator_config
     assert config == {"templates": {"bug_fix": plan()}}
@@ -86,12 +86,12 @@ def test_other_generators_keep_their_settings(tmp_path):
         ),
     ],
 )
-def test_a_wrong_setting_is_told_with_its_place(mine, config, line):
+def test_a_wrong_setting_is_an_error_with_its_place(mine, config, line):
     path = mine(config)
     assert problem(path) == f"{path}:8 action_pairs.g_template.generator_config.{line}"
 
 
-def test_a_file_that_is_not_there_is_told_where_it_is_named(mine, tmp_path):
+def test_a_missing_plan_file_is_an_error_at_its_key(mine, tmp_path):
     path = mine({"templates": {"bug_fix": "plans/no.json"}})
     place = f"{path}:8 action_pairs.g_template.generator_config.templates.bug_fix"
     missing = tmp_path / "plans" / "no.json"
@@ -99,8 +99,8 @@ def test_a_file_that_is_not_there_is_told_where_it_is_named(mine, tmp_path):
     assert problem(path) == f"{place}: {missing}: no such file ({hint})"
 
 
-def test_a_file_that_is_no_plan_is_told_with_its_key(mine, tmp_path):
-    """S131: a catalogue of one's own is checked when it is named, not when a run gets there."""
+def test_an_invalid_plan_file_is_an_error(mine, tmp_path):
+    """S131: a user's plan files are checked when the workflow is loaded, not when a run uses them."""
     path, file = mine({"templates": {"bug_fix": "own.json"}}), tmp_path / "own.json"
     broken = plan()
     broken["steps"][1]["retry_budget"] = "3"
@@ -111,12 +111,12 @@ def test_a_file_that_is_no_plan_is_told_with_its_key(mine, tmp_path):
     assert problem(path).startswith(f"{path}:8 action_pairs.g_template.generator_config.templates.bug_fix: {file}:1: ")
 
 
-def test_settings_that_were_read_are_read_again_as_they_are():
-    """A run that is resumed has the plans in its journal, and asks for no file."""
+def test_inline_plans_are_kept():
+    """A resumed run has the plans in its journal, and needs no file."""
 
-    def complain(cause, keys, hint):
+    def fail(cause, keys, hint):
         raise AssertionError((cause, keys, hint))
 
-    once = {"templates": {"bug_fix": plan()}, "plan": plan(plan_id="other")}
-    assert read_settings(once, Path("nowhere"), complain) == once
-    assert read_settings({}, Path("nowhere"), complain) == {}
+    settings = {"templates": {"bug_fix": plan()}, "plan": plan(plan_id="other")}
+    assert read_settings(settings, Path("nowhere"), fail) == settings
+    assert read_settings({}, Path("nowhere"), fail) == {}

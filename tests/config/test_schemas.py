@@ -1,4 +1,4 @@
-"""The committed JSON Schemas are those of the models, and they accept what is shipped."""
+"""The committed JSON Schemas are current, and they accept the shipped files."""
 
 import json
 from pathlib import Path
@@ -74,8 +74,8 @@ def test_the_schema_rejects_what_the_loader_rejects():
 def test_every_key_is_described_for_editors(model):
     for kind in SCHEMAS:
         schema = json.loads(schema_text(SCHEMAS[kind]))
-        found = schema if schema.get("title") == model else schema.get("$defs", {}).get(model)
-        for key, value in (found or {"properties": {}})["properties"].items():
+        definition = schema if schema.get("title") == model else schema.get("$defs", {}).get(model)
+        for key, value in (definition or {"properties": {}})["properties"].items():
             assert value.get("description"), f"{model}.{key}"
 
 

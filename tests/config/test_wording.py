@@ -1,4 +1,4 @@
-"""What is wrong with a file is said in the words of its author, not in pydantic's or Python's."""
+"""Error messages about a file use its author's terms, not those of pydantic or Python."""
 
 import json
 import re
@@ -16,7 +16,7 @@ ROW = "{id: rest, why: because, level: local_retry}"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("name: p\nrows: []\n", "p.yaml:2 rows: needs at least one entry"),
         (f"name: p\nrows: [{', '.join([ROW] * 101)}]\n", "p.yaml:2 rows: takes at most 100 entries"),
@@ -48,15 +48,15 @@ ROW = "{id: rest, why: because, level: local_retry}"
         ),
     ],
 )
-def test_each_kind_of_mistake_has_plain_words(text, said):
+def test_each_kind_of_error_has_a_plain_message(text, message):
     document = parse_document(text, "p.yaml")
     with pytest.raises(ValidationError) as caught:
         Policy.model_validate(document.value)
-    assert str(usage_problem(caught.value, document)) == said
+    assert str(usage_problem(caught.value, document)) == message
 
 
-def test_every_pattern_of_a_file_has_words():
-    """A slot of the prompts is no form of a whole text, and has its own check."""
+def test_every_pattern_has_a_meaning_in_words():
+    """Except the pattern of a prompt's slot, which has its own check."""
     schemas = json.dumps([model.model_json_schema() for model in (*SCHEMAS.values(), Rules)])
-    patterns = {json.loads(f'"{found}"') for found in re.findall(r'"pattern": "(.*?)"[,}]', schemas)}
+    patterns = {json.loads(f'"{pattern}"') for pattern in re.findall(r'"pattern": "(.*?)"[,}]', schemas)}
     assert patterns - {r"\{feedback\}"} == PATTERN_MEANINGS.keys()

@@ -1,4 +1,4 @@
-"""What a workflow may say, what its defaults are, and how its mistakes are told."""
+"""The keys of a workflow, their defaults, and the messages for errors."""
 
 import pytest
 from pydantic import ValidationError
@@ -45,7 +45,7 @@ def test_the_defaults_are_those_of_the_design():
     assert (pair.backtrack_budget, pair.concurrency, pair.escalate_to, pair.prompt) == (0, 4, (), None)
 
 
-def test_a_step_takes_what_it_does_not_say_from_the_workflow():
+def test_a_step_inherits_the_workflows_values():
     workflow = load(
         "rmax: 7\nr_patience: 4\ne_max: 2\nmodel_timeout_seconds: 9\noutput_tokens_max: 11\n"
         + START
@@ -93,7 +93,7 @@ def test_the_goal_level_replaces_the_level_of_leaves_only():
     assert workflow.effective_guard("plain") == "human"
 
 
-def test_a_raised_guard_keeps_the_escalation_of_the_guard_that_the_file_names():
+def test_a_replaced_plan_guard_keeps_its_escalation_targets():
     text = (
         "name: w\ntarget_guard_level: expansive\naction_pairs:\n"
         "  a: {generator: g, guard: human}\n"
@@ -105,20 +105,20 @@ def test_a_raised_guard_keeps_the_escalation_of_the_guard_that_the_file_names():
     )
     workflow = load(text)
     assert workflow.escalate_by_guard_of("a") == {}
-    assert workflow.escalate_by_guard_of("b") == {"plan_minimal": ("a",)}  # No leaf: nothing raises its guard.
+    assert workflow.escalate_by_guard_of("b") == {"plan_minimal": ("a",)}  # Not a leaf, so its guard is kept.
     assert workflow.escalate_by_guard_of("c")["plan_expansive"] == ("b",)
     assert workflow.escalate_by_guard_of("c")["human"] == ("a",)
-    assert workflow.escalate_by_guard_of("d")["plan_expansive"] == ("a",)  # The file says it for this level itself.
+    assert workflow.escalate_by_guard_of("d")["plan_expansive"] == ("a",)  # The file has an entry for this level.
 
 
 @pytest.mark.parametrize("level", ["minimal", "medium", "expansive"])
-def test_a_file_that_names_no_goal_level_means_what_its_leaf_says(level):
+def test_the_default_goal_level_is_that_of_the_leaf(level):
     workflow = load(START + SECOND.replace("medium", level))
     assert workflow.target_guard_level == level
     assert workflow.effective_guard("g_b") == f"plan_{level}"
 
 
-def test_of_several_leaves_the_strictest_names_the_goal_level():
+def test_the_default_goal_level_is_the_strictest_of_the_leaves():
     lax = SECOND.replace("g_b", "g_c").replace("medium", "minimal")
     assert load(START + SECOND.replace("medium", "expansive") + lax).target_guard_level == "expansive"
     assert load(START + lax + SECOND).target_guard_level == "medium"
@@ -137,8 +137,8 @@ def test_only_steps_that_call_no_model_are_deterministic():
     assert workflow.is_deterministic("m", free={"LLMPlanGenerator"})
 
 
-def test_a_workflow_survives_its_journal():
-    """What is written as JSON at the start of a run is the same value when the run is resumed."""
+def test_a_workflow_round_trips_through_json():
+    """A run records its workflow as JSON, and a resume reads it."""
     workflow = load(START + SECOND + "  c: {generator: g, guard: {majority: [x, y, z]}, requires: [g_b]}\n")
     again = Workflow.model_validate_json(workflow.model_dump_json())
     assert again == workflow
@@ -254,7 +254,7 @@ def test_both_spellings_of_escalation_are_read():
         ),
     ],
 )
-def test_each_mistake_is_one_line_with_its_place(text, line):
+def test_each_error_is_one_line_with_its_place(text, line):
     assert problem(text) == line
 
 
@@ -265,17 +265,17 @@ def test_other_problems_are_counted():
     assert problem(START + "rmax: 0\nr_max: 0\n").endswith("(1 more problem in this file)")
 
 
-def test_there_is_a_limit_to_steps():
+def test_the_number_of_steps_is_limited():
     steps = "".join(f"  s{i}: {{generator: g, guard: h}}\n" for i in range(STEPS_MAX + 1))
     assert f"1 to {STEPS_MAX} steps" in problem("name: w\naction_pairs:\n" + steps)
     assert len(load("name: w\naction_pairs:\n" + steps.rpartition("  s")[0]).order()) == STEPS_MAX
 
 
-def test_a_step_id_ends_where_the_header_needs_it():
+def test_a_step_id_has_at_most_64_characters():
     load(f"name: w\naction_pairs:\n  {'a' * 64}: {{generator: g, guard: h}}\n")
     for bad in ("a" * 65, '"a\\n"'):
-        said = problem(f"name: w\naction_pairs:\n  {bad}: {{generator: g, guard: h}}\n")
-        assert "should be a lower-case letter" in said
+        message = problem(f"name: w\naction_pairs:\n  {bad}: {{generator: g, guard: h}}\n")
+        assert "should be a lower-case letter" in message
 
 
 GUARDS = {"analysis_valid", "plan_medium", "human"}
@@ -326,10 +326,10 @@ def test_known_names_pass():
         ),
     ],
 )
-def test_a_name_that_does_not_fit_is_one_line_with_its_place(text, line):
+def test_each_unknown_name_is_one_line_with_its_place(text, line):
     assert name_problem(text) == line
 
 
-def test_without_a_document_the_workflow_is_the_place():
+def test_without_a_document_the_place_is_the_workflow():
     with pytest.raises(UsageProblem, match=r"^w action_pairs\.g_a\.guard: unknown guard"):
         validate_names(load(START), {"human"}, GENERATORS)

@@ -1,4 +1,4 @@
-"""A workflow is checked with all that it names, from one reading, and told at its own line."""
+"""A workflow is checked with everything that it names; an error has the line of the key."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def check(path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("policy: defualt\n", ":2 policy: unknown policy 'defualt' (did you mean 'default'?)"),
         ("policy: none.yaml\n", ":2 policy: no such file '"),
@@ -25,22 +25,22 @@ def check(path):
         ("prompts: none.yaml\n", ":2 prompts: no such file '"),
     ],
 )
-def test_a_missing_file_is_told_at_the_key_that_names_it(tmp_path, text, told):
+def test_a_missing_file_is_reported_at_its_key(tmp_path, text, message):
     path = tmp_path / "w.yaml"
     path.write_text(f"name: w\n{text}{STEP}")
     with pytest.raises(UsageProblem) as caught:
         check(path)
-    assert str(caught.value).startswith(f"{path}{told}")
+    assert str(caught.value).startswith(f"{path}{message}")
 
 
-def test_an_unknown_guard_goes_before_the_prompt_that_it_leads_to(tmp_path):
+def test_an_unknown_guard_is_reported_before_a_missing_prompt(tmp_path):
     path = tmp_path / "w.yaml"
     path.write_text("name: w\n" + STEP.replace("plan_medium", "plan_mediun"))
     with pytest.raises(UsageProblem, match=r":3 .*guard: unknown guard 'plan_mediun' \(did you mean 'plan_medium'"):
         check(path)
 
 
-def test_a_policy_beside_the_workflow_is_read_and_its_own_mistakes_are_its_own(tmp_path):
+def test_a_policy_path_is_relative_to_the_workflow(tmp_path):
     path, rules = tmp_path / "w.yaml", tmp_path / "mine.yaml"
     path.write_text(f"name: w\npolicy: mine.yaml\n{STEP}")
     rules.write_text("name: mine\nrows:\n  - {id: rest, why: because, level: local_retry}\n")
@@ -52,9 +52,9 @@ def test_a_policy_beside_the_workflow_is_read_and_its_own_mistakes_are_its_own(t
 
 
 def test_the_workflow_is_read_once(tmp_path, monkeypatch):
-    path, read = tmp_path / "w.yaml", []
+    path, files = tmp_path / "w.yaml", []
     path.write_text(f"name: w\n{STEP}")
     original = loader.read_document
-    monkeypatch.setattr(loader, "read_document", lambda file: (read.append(file), original(file))[1])
+    monkeypatch.setattr(loader, "read_document", lambda file: (files.append(file), original(file))[1])
     assert check(path)[0].workflow.name == "w"
-    assert read == [path]
+    assert files == [path]

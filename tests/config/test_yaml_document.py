@@ -1,4 +1,4 @@
-"""What a configuration file may be, and the one line that says why it may not."""
+"""Configuration files are a safe subset of YAML; every error is one line with its place."""
 
 import json
 from pathlib import Path
@@ -17,14 +17,14 @@ def problem(text: str, source: str = "f.yaml") -> str:
     return str(caught.value)
 
 
-def test_values_keep_their_lines():
+def test_values_have_line_numbers():
     document = parse_document("a: 1\nb:\n  - x\n  - c: [y,\n      z]\n", "f.yaml")
     assert document.value == {"a": 1, "b": ["x", {"c": ["y", "z"]}]}
     assert document.lines["b", 1, "c", 1] == 5
     assert document.place(("b", 1, "c", 1)) == "f.yaml:5 b[1].c[1]"
 
 
-def test_a_path_that_is_not_there_has_the_line_of_its_parent():
+def test_a_missing_path_has_the_line_of_its_parent():
     document = parse_document("a: 1\nb:\n  c: 2\n", "f.yaml")
     assert document.place(("b", "nothing", 3)) == "f.yaml:2 b.nothing[3]"
     assert document.place() == "f.yaml:1"
@@ -64,7 +64,7 @@ def test_json_is_yaml(value, indent):
 
 @given(st.text(max_size=200) | st.text(alphabet="{}[]:,-&*!|>'\"#%@ \n\tab1~?", max_size=60))
 def test_any_text_is_a_document_or_a_problem(text):
-    """Nothing but a `UsageProblem` ever comes out, whatever is in the file."""
+    """Parsing raises nothing but `UsageProblem`, for any text."""
     try:
         value = parse_document(text, "f.yaml").value
     except UsageProblem as error:
@@ -132,7 +132,7 @@ def test_a_folder_is_not_a_file(tmp_path):
     assert read_problem(tmp_path) == f"{tmp_path}: this is a folder, not a file (name the file in it)"
 
 
-def test_a_name_that_no_file_can_have():
+def test_an_impossible_file_name_is_an_error():
     assert "this is not a file name (" in read_problem(Path("a\0b"))
     assert "cannot be read" in read_problem(Path("a" * 5000))
 
@@ -162,7 +162,7 @@ def test_the_size_limit_is_exact(tmp_path):
     assert "over" in read_problem(path)
 
 
-def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path):
+def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path):
     path = tmp_path / "m.yaml"
     path.write_bytes("a: ü".encode("utf-8-sig"))
     assert read_document(path).value == {"a": "ü"}

@@ -2,9 +2,11 @@
 
 import pytest
 
+from actors.planning.kind import CODEC
+from actors.planning.prepare import RunOptions
 from actors.values.findings import Verdict
-from replan.runs.engine import CODEC, Engine
-from replan.runs.prepare import RunOptions, prepare_run
+from replan.runs.engine import Engine
+from replan.runs.prepare import prepare_run
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model
 from runtime.core.clock import SystemClock

@@ -60,7 +60,7 @@ class DueContract:
         for inbox, unread in ((1, {"a"}), (2, set())):
             facts = [Fact(Counted(number=inbox), inbox)]
             await journal.append("a", after=inbox, epoch=epoch, facts=facts, summary=Summary("waiting", "q1"))
-            assert await journal.due(10) == Due(mail=frozenset(unread))
+            assert await journal.due(10) == Due(unread=frozenset(unread))
         await journal.release("a", epoch)
         assert await journal.due(10) == Due()
 
@@ -83,7 +83,7 @@ class DueContract:
             await journal.append(run, after=0, epoch=epoch, facts=counted(1), summary=RUNNING)
         await journal.post("b", "note", "text")
         asked = []
-        assert await journal.due(10, dead=lambda owner: bool(asked.append(owner))) == Due(mail=frozenset("b"))
+        assert await journal.due(10, dead=lambda owner: bool(asked.append(owner))) == Due(unread=frozenset("b"))
         assert asked == ["driver"] * len(asked) != []
         assert await journal.due(10, dead=lambda owner: owner == "driver") == Due(runs=("a", "b"))
         clock.time += 60.0

@@ -10,9 +10,11 @@ import trio
 
 from actors.planning.call_events import ClassificationRequested, GenerationRequested, RequestReissued
 from actors.planning.events import PlanningEvent
+from actors.planning.kind import CODEC
+from actors.planning.result import Result, result_of
 from actors.run.calls import Replied, Settled
-from replan.runs.engine import CODEC, Engine
-from replan.views.result import Result, result_of
+from actors.run.result import RunView
+from replan.runs.engine import Engine
 from runtime.core.clock import SystemClock
 from runtime.core.events import Record
 from runtime.journal.port import RunFilter
@@ -78,7 +80,7 @@ class Case:
                 state, records = await engine.load(row.run)
                 if not records:
                     continue  # Killed before it began: nobody was told of it.
-                runs[row.run] = result_of(row.run, state, "finished"), records
+                runs[row.run] = result_of(RunView(row.run, "finished", state, state)), records
             return runs
 
     def runs(self) -> dict[str, tuple[Result, list[Record[PlanningEvent]]]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.planning.ids import child_run
+from actors.run.ids import child_run
 from replan.cli.exits import Exit
 from tests.crash.case import Case
 from tests.crash.test_kill import SCRIPT, called, produced

@@ -13,9 +13,10 @@ from typing import Any
 import trio
 
 from actors.config.model_spec import parse_model_spec
+from actors.planning.prepare import RunOptions
 from replan.cli.exits import Exit
 from replan.runs.home import open_home
-from replan.runs.prepare import RunOptions, prepare_run
+from replan.runs.prepare import prepare_run
 from replan.setup.settings import Choice, UserConfig
 from runtime.journal.port import RunFilter, RunRow
 from tests.crash.case import Case

@@ -16,10 +16,10 @@ import pytest
 
 from actors.planning.call_events import ClassificationRequested, GenerationRequested, RequestReissued
 from actors.planning.events import PlanningEvent, RunFinished
+from actors.planning.result import Result
 from actors.run.calls import CallFailed, Replied
 from actors.run.ids import call_of
 from replan.setup.data_files import data_root
-from replan.views.result import Result
 from runtime.core.crash_points import LABELS
 from tests.crash.case import Case
 from tests.support.answers import Answer, Handler, by_step

@@ -5,11 +5,13 @@ from dataclasses import replace
 import pytest
 
 from actors.config.model_spec import parse_model_spec
+from actors.planning.kind import CODEC
+from actors.planning.prepare import RunOptions
 from actors.simulated.model import load_profile
 from actors.simulated.verdict_filter import VerdictFilter
 from replan.experiments.lab import LabSetup, simulate_run
-from replan.runs.engine import CODEC, Engine
-from replan.runs.prepare import RunOptions, prepare_run
+from replan.runs.engine import Engine
+from replan.runs.prepare import prepare_run
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import Choice, UserConfig

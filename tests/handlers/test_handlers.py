@@ -8,12 +8,14 @@ import trio
 import trio.lowlevel
 
 from actors.guards.composite import composite
-from actors.handlers.actors import Registry, actors_for
 from actors.handlers.generators import FunctionGenerator
+from actors.handlers.registry import Registry
+from actors.planning.actors import actors_for
+from actors.planning.kind import CODEC
 from actors.planning.machine import PlanningMachine
 from actors.planning.messages import Begin
+from actors.run.kind import Resources
 from actors.values.findings import Finding, Verdict
-from replan.runs.engine import CODEC
 from runtime.core.clock import TrioClock
 from runtime.core.cost import Usage
 from runtime.core.ledger import Limits
@@ -51,7 +53,7 @@ async def finished(guard, *, model=None, generators=None, **step):
             "run",
             machine=PlanningMachine(),
             journal=journal,
-            actors=actors_for(config, model or Author(), known, TrioClock(), threads=False),
+            actors=actors_for(config, Resources(model or Author(), TrioClock(), known, threads=False)),
             lease=LeaseTerms("test"),
             on_record=lambda record, _: seen.append(record.event),
         )
@@ -176,7 +178,8 @@ async def test_calls_that_wait_in_a_mailbox_when_the_run_is_parked_are_not_sent_
             machine=PlanningMachine(),
             journal=journal,
             actors=actors_for(
-                config, author, Registry(guards={"toy": lambda _: prompt(GOOD)}), TrioClock(), threads=False
+                config,
+                Resources(author, TrioClock(), Registry(guards={"toy": lambda _: prompt(GOOD)}), threads=False),
             ),
             lease=LeaseTerms("test"),
             stop=stop,

@@ -8,8 +8,10 @@ import pytest
 
 from actors.guards.built_in import BUILT_IN
 from actors.guards.shapes import PROBLEM_TYPES
-from actors.handlers.actors import Registry, actors_for
+from actors.handlers.registry import Registry
 from actors.handlers.templates import TemplateSelectorGenerator
+from actors.planning.actors import actors_for
+from actors.run.kind import Resources
 from actors.values.artifacts import Artifact, Context
 from replan import MEMORY, solve
 from replan.setup.plugins import registry
@@ -113,7 +115,7 @@ def test_a_wrong_setting_stops_the_building_of_the_team(config, line):
     step = {"generator": "TemplateSelectorGenerator", "generator_config": config, "role": "plan"}
     known = Registry(guards={"toy": BUILT_IN["plan_minimal"]}, templates=TEMPLATES)
     with pytest.raises(UsageProblem) as caught:
-        actors_for(pinned({"t": step}), None, known, TrioClock())
+        actors_for(pinned({"t": step}), Resources(None, TrioClock(), known))
     assert str(caught.value) == line
 
 

@@ -18,9 +18,9 @@ Time passes by one second with each message.
 import json
 import shlex
 
-from actors.planning.messages import Begin, Judged
+from actors.planning.messages import Begin
 from actors.run.ids import node_of
-from actors.run.messages import Faulted, Generated
+from actors.run.messages import Faulted, Generated, Judged
 from actors.values.answers import NUMBER, YES_NO, choice
 from actors.values.findings import Finding, Verdict
 from runtime.core.cost import Price, Usage

@@ -5,11 +5,12 @@ from dataclasses import fields
 
 import trio
 
-from actors.handlers.actors import Registry
 from actors.handlers.generators import FunctionGenerator
-from replan.runs.engine import CODEC, Engine
+from actors.handlers.registry import Registry
+from actors.planning.kind import CODEC
+from actors.planning.prepare import RunRequest
+from replan.runs.engine import Engine
 from replan.runs.hosting import host
-from replan.runs.prepare import RunRequest
 from runtime.core.clock import TrioClock
 from runtime.core.cost import Price
 from runtime.core.ledger import Limits

@@ -7,9 +7,11 @@ import apsw
 import pytest
 import trio
 
-from actors.handlers.actors import Registry
 from actors.handlers.generators import FunctionGenerator
-from replan.runs.engine import CODEC, DriveOptions, Engine
+from actors.handlers.registry import Registry
+from actors.planning.kind import CODEC
+from replan.runs.engine import Engine
+from replan.runs.options import DriveOptions
 from runtime.core.clock import SystemClock
 from runtime.drive.options import Stop
 from runtime.journal.chain import GENESIS, Tip

@@ -2,8 +2,9 @@
 
 import trio
 
-from replan.runs.engine import DriveOptions, Engine
+from replan.runs.engine import Engine
 from replan.runs.follow import Follower
+from replan.runs.options import DriveOptions
 from replan.runs.session import TAKEN_UP_SECONDS, RunSession
 from runtime.drive.options import Stop
 from tests.host.stage import Stage, job

@@ -3,10 +3,11 @@
 import pytest
 import trio
 
+from actors.planning.result_lines import outcome_lines
 from replan.cli.exits import Exit, exit_of_result
-from replan.runs.engine import DriveOptions, Engine
+from replan.runs.engine import Engine
+from replan.runs.options import DriveOptions
 from replan.runs.session import RunSession
-from replan.views.outcome import outcome_lines
 from runtime.core.daily_budget import DAY_SECONDS, HomeBudget
 from runtime.core.ledger import Amount
 from runtime.drive.options import Stop

@@ -1,9 +1,14 @@
 """The host over a journal in memory, on trio's clock: what it takes up, what it leaves alone, and what it costs."""
 
+from dataclasses import replace
+
 import pytest
 import trio
 
-from replan.runs.engine import DriveOptions
+from actors.planning.kind import PLANNING
+from actors.planning.machine import PlanningMachine
+from replan.runs.options import DriveOptions
+from replan.setup.kinds import Kinds
 from runtime.core.clock import TrioClock
 from runtime.core.errors import JournalError
 from runtime.drive.options import Stop
@@ -178,15 +183,14 @@ async def test_a_second_wish_to_stop_waits_for_nothing(autojump_clock):
 async def test_a_bug_of_the_driver_ends_its_own_run_and_no_other(autojump_clock):
     stage = Stage()
     async with stage.engine() as engine:
-        machine = engine.machine
 
-        class Buggy(type(machine)):
+        class Buggy(PlanningMachine):
             def outstanding(self, state):
                 if state.run is not None and state.run.run_id == "bad":
                     raise ZeroDivisionError("a bug")
                 return super().outstanding(state)
 
-        object.__setattr__(engine, "machine", Buggy())
+        object.__setattr__(engine, "kinds", Kinds([replace(PLANNING, machine=Buggy())]))
         for run in ("bad", "good"):
             await engine.admit(job("a"), run=run)
         async with stage.hosting(engine):
@@ -201,7 +205,7 @@ async def test_a_run_whose_end_cannot_be_recorded_is_left_alone_for_good(autojum
     stage = Stage()
     async with stage.engine() as engine:
 
-        class Lost(type(engine.machine)):
+        class Lost(PlanningMachine):
             def evolve(self, state, event):
                 if event.kind != "run_started":
                     raise ZeroDivisionError("a bug")
@@ -209,7 +213,7 @@ async def test_a_run_whose_end_cannot_be_recorded_is_left_alone_for_good(autojum
 
         for run in ("bad", "worse"):
             await engine.admit(job("a"), run=run)
-        object.__setattr__(engine, "machine", Lost())
+        object.__setattr__(engine, "kinds", Kinds([replace(PLANNING, machine=Lost())]))
         async with stage.hosting(engine):
             await trio.sleep(3600)
     assert [event for event, _ in stage.events("bad")] == ["failed", "not_here"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from runtime.core.errors import JournalDamaged
 from runtime.journal.chain import GENESIS, Stored, Tip, decode, extend, genesis, link, seal, verify
 from runtime.journal.port import Fact, InboxItem
-from runtime.journal.validation import admit_facts
+from runtime.journal.validation import encode_facts
 from tests.contracts.toys import CODEC, Counted, Noted
 
 INTEGERS = st.integers(0, 2**63 - 1)
@@ -28,7 +28,7 @@ ROWS = st.builds(
 
 def chain(*numbers, run="a"):
     """Return the stored form of a run of numbers."""
-    entries = admit_facts(CODEC, [Fact(Counted(number=number)) for number in numbers])
+    entries = encode_facts(CODEC, [Fact(Counted(number=number)) for number in numbers])
     return extend(run, Tip(0, GENESIS), 1, 1_000.0, entries)
 
 
@@ -108,7 +108,7 @@ def test_a_body_that_is_no_event_is_damage(body):
 
 
 def test_a_text_that_is_missing_or_changed_is_damage():
-    (entry,) = admit_facts(CODEC, [Fact(Noted(text="truth"))])
+    (entry,) = encode_facts(CODEC, [Fact(Noted(text="truth"))])
     rows = extend("a", Tip(0, GENESIS), 1, 0.0, [entry])
     (digest,) = entry.texts
     assert decode(CODEC, "a", rows, entry.texts.get)[0].event == Noted(text="truth")
@@ -118,7 +118,7 @@ def test_a_text_that_is_missing_or_changed_is_damage():
 
 
 def test_an_equal_text_is_looked_up_once():
-    entries = admit_facts(CODEC, [Fact(Noted(text="same"))] * 3)
+    entries = encode_facts(CODEC, [Fact(Noted(text="same"))] * 3)
     rows = extend("a", Tip(0, GENESIS), 1, 0.0, entries)
     asked = []
 

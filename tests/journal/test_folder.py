@@ -95,8 +95,8 @@ def test_a_file_of_another_user_that_others_may_read_is_refused(tmp_path, monkey
     path.touch(mode=0o644)
     monkeypatch.setattr(os, "chmod", refuse)
     with pytest.raises(JournalUnreadable, match="cannot be made private: operation not permitted") as caught:
-        folder.prepare_file(path)
-    assert "REPLAN_HOME" in caught.value.hint
+        folder.prepare_file(path, "set HOME_OF_IT to another folder")
+    assert caught.value.hint.endswith("or set HOME_OF_IT to another folder")
 
 
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path, monkeypatch):

@@ -18,24 +18,26 @@ from actors.config.action_pair import ActionPair
 from actors.config.workflow import _ROLES, FREE_GENERATORS, MODEL_GENERATORS, Workflow
 from actors.guards.built_in import BUILT_IN
 from actors.guards.composite_spec import Composite
-from actors.handlers.children import UNSUCCESSFUL
+from actors.planning.children import UNSUCCESSFUL
 from actors.planning.config import RunConfig
 from actors.planning.events import EVENTS, Outcome
-from actors.planning.ids import child_run, classification_id, judgement_id, node_id
+from actors.planning.ids import classification_id, judgement_id, node_id
+from actors.planning.kind import CODEC
+from actors.planning.prepare import RunOptions
 from actors.policy.cause import CLASSIFIER, Cause
 from actors.policy.table import BacktrackLevel, Policy, Row
 from actors.prompting.book import PromptBook, PromptEntry, Sections
-from actors.run.ids import expiry_id, try_id
+from actors.run.ids import child_run, expiry_id, try_id
 from actors.run.waits import DEADLINE, HOME_BUDGET
 from actors.search.strategies.notation import NUMBERS
 from actors.search.strategies.tree import PruneCause
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
-from replan.runs.engine import CODEC, Engine
-from replan.runs.prepare import RunOptions, prepare_run
+from replan.runs.engine import Engine
+from replan.runs.prepare import prepare_run
+from replan.runs.status import STATUSES
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model
-from replan.views.result import STATUSES
 from runtime.core.clock import SystemClock
 from runtime.core.cost import Price, Usage
 from runtime.core.ledger import Amount, Limits

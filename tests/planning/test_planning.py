@@ -4,9 +4,8 @@ from itertools import count
 
 import pytest
 
-from actors.planning.machine import GenerationBrief, JudgementBrief
-from actors.planning.messages import Judged
-from actors.run.messages import Faulted, Generated
+from actors.handlers.briefs import GenerationBrief, JudgementBrief
+from actors.run.messages import Faulted, Generated, Judged
 from actors.run.state import NotStarted
 from actors.search.cost import worst_case_calls
 from runtime.core.ledger import Limits

@@ -7,10 +7,11 @@ from contextlib import suppress
 
 import trio
 
-from actors.handlers.actors import Registry
-from replan.runs.engine import CODEC as PLANNING
+from actors.handlers.registry import Registry
+from actors.planning.kind import CODEC as PLANNING
+from actors.planning.prepare import RunOptions
 from replan.runs.engine import Engine
-from replan.runs.prepare import RunOptions, prepare_run
+from replan.runs.prepare import prepare_run
 from replan.setup.data_files import data_root
 from replan.setup.settings import UserConfig, choose_model
 from runtime.core.errors import RunExists

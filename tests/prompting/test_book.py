@@ -1,4 +1,4 @@
-"""Prompts as data: every text must be there, every slot once, and nothing is made up for a file that lacks one."""
+"""Prompts files need every text, with each slot once; code has no defaults for missing texts."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ def problem(path: Path, shared: Path = SHARED) -> str:
     return str(caught.value).removeprefix(f"{path.parent}/")
 
 
-def test_a_file_in_the_seeds_format_loads_as_it_stands(tmp_path):
+def test_a_file_in_the_seeds_format_loads_unchanged(tmp_path):
     book, notices = load_prompts(write(tmp_path, {"$schema": "x", "g_plan": TEXTS}), SHARED)
     assert book.entries["g_plan"].model_dump() == TEXTS
     assert book.sections == load_prompts(SHARED, SHARED)[0].sections
@@ -42,15 +42,15 @@ def test_a_file_in_the_seeds_format_loads_as_it_stands(tmp_path):
 
 @pytest.mark.parametrize("key", TEXTS)
 def test_an_entry_without_one_of_its_texts_is_refused(tmp_path, key):
-    """S100, S101: also without a wrapper."""
+    """S100, S101: a wrapper is required too."""
     texts = {other: text for other, text in TEXTS.items() if other != key}
-    told = f":2 g_plan: missing key {key!r} (add `{key}: ...`)"
-    assert problem(write(tmp_path, {"g_plan": texts}, "own.yaml")) == f"own.yaml{told}"
+    message = f":2 g_plan: missing key {key!r} (add `{key}: ...`)"
+    assert problem(write(tmp_path, {"g_plan": texts}, "own.yaml")) == f"own.yaml{message}"
     if key != "escalation_feedback_wrapper":
-        assert problem(write(tmp_path, {"g_plan": texts})) == f"prompts.json{told}"
+        assert problem(write(tmp_path, {"g_plan": texts})) == f"prompts.json{message}"
 
 
-def test_an_older_file_without_the_escalation_wrapper_takes_the_shipped_one_and_says_so(tmp_path):
+def test_an_older_file_takes_the_shipped_escalation_wrapper_with_a_notice(tmp_path):
     texts = {key: text for key, text in TEXTS.items() if key != "escalation_feedback_wrapper"}
     book, notices = load_prompts(write(tmp_path, {"g_plan": texts}), SHARED)
     shipped = load_prompts(SHARED, SHARED)[0].entries.values()
@@ -66,8 +66,8 @@ def test_an_empty_text_is_refused(tmp_path, key, text):
     assert problem(path).endswith(f" g_plan.{key}: this text is empty")
 
 
-def test_an_entry_that_is_one_text_is_left_out_of_a_json_file_only(tmp_path):
-    """Even where nothing else is in it: the shipped prompts may serve."""
+def test_an_entry_that_is_a_single_text_is_ignored_in_json_only(tmp_path):
+    """Also if the file has no other entry, since a workflow may use the shipped prompts."""
     texts = {"g_plan": "Write a plan."}
     book, notices = load_prompts(write(tmp_path, texts), SHARED)
     assert not book.entries
@@ -108,7 +108,7 @@ def test_each_mistake_is_one_line(tmp_path, value, line):
     assert problem(write(tmp_path, value)) == line
 
 
-def test_shared_sections_must_be_there(tmp_path):
+def test_shared_sections_are_required(tmp_path):
     path = write(tmp_path, {"g": TEXTS})
     assert problem(path, path) == "prompts.json: missing key 'sections'"
     assert problem(path, tmp_path / "no.yaml") == "no.yaml: no such file (name a file that is there)"
@@ -121,7 +121,7 @@ def test_a_section_without_its_slot_is_refused(tmp_path):
         assert problem(path).endswith(f"sections.{key}: exactly one {{{slot}}} is expected, none found")
 
 
-def test_foreign_slots_stay_text_and_are_told(tmp_path):
+def test_foreign_slots_are_literal_with_a_notice(tmp_path):
     path = write(tmp_path, {"g": TEXTS | {"task": "Solve {specification} with {ap_analysis} and {x}."}})
     book, notices = load_prompts(path, SHARED)
     assert book.entries["g"].task == "Solve {specification} with {ap_analysis} and {x}."
@@ -145,8 +145,8 @@ def test_an_entry_is_found_by_name_then_step_then_role(tmp_path):
         assert entry_for(book, named, "g_plan").role == known[0]
 
 
-def test_a_named_entry_has_no_stand_in(tmp_path):
-    """A slip in `prompt:` must not quietly give the role's prompt instead."""
+def test_a_named_entry_has_no_fallback(tmp_path):
+    """A misspelt `prompt:` is an error; the role's prompt is not used instead."""
     book, _ = load_prompts(write(tmp_path, {"plan": TEXTS}), SHARED)
     with pytest.raises(UsageProblem, match=r"^action_pairs.g_plan: no prompt entry 'plam' \(did you mean 'plan'\?\)$"):
         entry_for(book, workflow(prompt="plam"), "g_plan")

@@ -1,4 +1,4 @@
-"""The shipped prompts: their examples pass the guards that will judge the answers, and they name what is allowed."""
+"""The shipped prompts: their examples pass the guards of the step, and they list every allowed value."""
 
 import json
 import re
@@ -63,7 +63,7 @@ def judged(entry: str, guard: str):
 
 @pytest.mark.parametrize(("entry", "guard"), JUDGES)
 def test_the_example_passes_without_a_finding(entry, guard):
-    """Not even a warning: a model copies what it is shown."""
+    """Not even a warning, since models copy examples."""
     verdict = judged(entry, guard)
     assert verdict.findings == ()
     assert verdict.passed
@@ -71,7 +71,7 @@ def test_the_example_passes_without_a_finding(entry, guard):
 
 @pytest.mark.parametrize("entry", SCHEMAS)
 def test_the_example_fits_the_structured_output(entry):
-    """What is shown and what a server enforces are one shape."""
+    """The example and the enforced JSON Schema agree."""
     (example,) = fenced(entry, "json")
     jsonschema.validate(json.loads(example), SCHEMAS[entry])
 
@@ -102,9 +102,9 @@ def test_the_prompts_name_every_allowed_value():
 
 @pytest.mark.parametrize("name", ["strategy", *PLANS])
 def test_the_prompts_name_the_whole_guard_catalogue(name):
-    """All of them, and a step with any of them passes."""
-    named = {word.strip(',.";') for word in BOOK.entries[name].constraints.split()}
-    assert named >= GUARD_CATALOG
+    """And a step with any of these guards is accepted."""
+    words = {word.strip(',.";') for word in BOOK.entries[name].constraints.split()}
+    assert words >= GUARD_CATALOG
     (example,) = fenced("plan", "json")
     for guard in sorted(GUARD_CATALOG):
         plan = json.loads(example)
@@ -112,28 +112,28 @@ def test_the_prompts_name_the_whole_guard_catalogue(name):
         assert BUILT_IN["plan_minimal"]({})(Artifact("n", "plan", json.dumps(plan)), Context("x")).passed
 
 
-def test_all_that_ask_for_plans_say_alike_what_a_plan_is():
+def test_all_plan_prompts_have_the_same_constraints():
     assert len({BOOK.entries[name].constraints for name in PLANS}) == 1
 
 
-def test_who_revises_is_told_what_the_guard_compares():
-    """S136: reviewer and author both know that a draft handed in again is rejected, and which lists are looked at."""
+def test_the_prompts_of_a_revision_say_what_the_guard_compares():
+    """S136: the critic and the author know that an unchanged draft is rejected, and which lists are compared."""
     for name, text in (("critique", BOOK.entries["critique"].constraints), ("final", BOOK.entries["plan_final"].task)):
         words = " ".join(text.split())
         assert "equal" in words, name
         assert "unnecessary" in words, name
 
 
-def test_the_classifier_is_told_every_code_and_its_example_is_one():
-    """S22: the set is closed, so the prompt has to name all of it."""
-    told = BOOK.entries[CLASSIFIER].constraints
-    assert [cause for cause in Cause if f'"{cause}":' not in told] == []
+def test_the_classifier_prompt_lists_every_cause():
+    """S22: the set of causes is closed, so the prompt lists all of them; its example is one."""
+    constraints = BOOK.entries[CLASSIFIER].constraints
+    assert [cause for cause in Cause if f'"{cause}":' not in constraints] == []
     [example] = fenced(CLASSIFIER, "json")
     assert read_cause(example) is Cause.MISSING_EVIDENCE
 
 
-def test_each_step_speaks_for_itself():
-    """S134: no two entries share a role, a task or a wrapper, except the two that write a whole plan their wrappers."""
+def test_entries_have_their_own_texts():
+    """S134: no two entries share a role, a task or a wrapper, except the wrappers of two entries for whole plans."""
     entries = BOOK.entries
     assert set(entries) == {"analysis", "recon", "strategy", "critique", CLASSIFIER, *PLANS}
     for key, expected in (("role", 10), ("task", 10), ("feedback_wrapper", 9), ("escalation_feedback_wrapper", 9)):
@@ -142,7 +142,7 @@ def test_each_step_speaks_for_itself():
 
 @pytest.mark.parametrize("name", shipped_workflows(ROOT))
 def test_every_step_of_a_shipped_workflow_has_a_prompt_of_modest_size(name):
-    """About 3,000 tokens of instructions at most, so that small windows have room for the problem."""
+    """At most about 3,000 tokens of instructions, so that small context windows have room for the problem."""
     loaded = load_workflow(name, ROOT)
     for step in loaded.workflow.order():
         if not loaded.workflow.is_deterministic(step):

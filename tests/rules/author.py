@@ -1,4 +1,4 @@
-"""What the tests of the rules share: the shipped rules, a way to ask for an artifact, and the guards that judge it."""
+"""Helpers for the tests of the rules: the shipped rules, functions that write artifacts, and the guards by role."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ def ask(role, specification, **material):
 
 
 def read(specification, **material):
-    """Return the request of a text."""
+    """Return the parsed request of a text."""
     return parse_request({"specification": specification, **material}, RULES)
 
 
@@ -43,7 +43,7 @@ def judged(role, value, specification, answers=()):
 
 def pipeline(specification, **material):
     """Return the artifacts of all roles in their order, each with the ones before it as dependencies."""
-    made = {}
+    artifacts = {}
     for role in ("analysis", "recon", "strategy", "plan", "critique"):
-        made[role] = ask(role, specification, dependencies=dict(made), **material)
-    return made
+        artifacts[role] = ask(role, specification, dependencies=dict(artifacts), **material)
+    return artifacts

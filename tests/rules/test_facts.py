@@ -1,4 +1,4 @@
-"""What a text names: files, interfaces, tests, steps, constraints; and nothing that does not stand in it."""
+"""The facts in a text: files, interfaces, tests, steps, constraints; each is a literal quote."""
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,7 @@ from .author import PROBLEMS, ask, judged, read
 
 
 def facts(text):
-    """Return what was found in a text."""
+    """Return the facts in a text."""
     return read(text).facts
 
 
@@ -26,7 +26,7 @@ def facts(text):
         ("src/a.py#L20 and src/b.py::run", ("src/a.py", "src/b.py")),
     ],
 )
-def test_files_are_told_from_other_words_with_dots(text, files):
+def test_files_are_distinguished_from_other_words_with_dots(text, files):
     assert facts(text).files == files
 
 
@@ -41,7 +41,7 @@ def test_files_are_told_from_other_words_with_dots(text, files):
         ("a plain `word` comes after parse_all", ("parse_all", "word")),
     ],
 )
-def test_interfaces_are_told_from_plain_words(text, apis):
+def test_interfaces_are_distinguished_from_plain_words(text, apis):
     assert facts(text).apis == apis
 
 
@@ -66,12 +66,12 @@ def test_constraints_are_sentences_or_items_under_a_heading():
 
 
 def test_constraints_are_not_wishes():
-    found = facts(PROBLEMS["slow_search"])
-    assert not set(found.wishes) & {said.rstrip(".") for said in found.constraints}
+    problem_facts = facts(PROBLEMS["slow_search"])
+    assert not set(problem_facts.wishes) & {constraint.rstrip(".") for constraint in problem_facts.constraints}
 
 
-def test_answers_are_read_as_further_text_and_quoted_on_their_own():
-    """No quote spans the end of the specification and the beginning of an answer."""
+def test_answers_are_separate_parts_of_the_text():
+    """A quote does not extend from the specification into an answer."""
     recon = ask("recon", "Fix a.", clarifications=[{"question": "Which?", "answer": "py and src/b.py"}])
     assert recon["mentioned_files"] == ["src/b.py"]
     assert judged("recon", recon, "Fix a.", ["py and src/b.py"])["recon_valid"].passed
@@ -95,16 +95,22 @@ OTHER_KEYS = {"open_questions", "requirements"}
 
 
 @given(TEXTS, st.lists(TEXTS, max_size=2))
-def test_every_quote_stands_in_the_text(text, answers):
-    """All recon lists and key signals, for any text; and the guard agrees."""
-    said = [{"question": "?", "answer": answer} for answer in answers]
-    recon = ask("recon", text, clarifications=said)
+def test_every_quote_occurs_in_the_text(text, answers):
+    """All recon lists and key signals of any text are literal quotes, and the guard accepts them."""
+    clarifications = [{"question": "?", "answer": answer} for answer in answers]
+    recon = ask("recon", text, clarifications=clarifications)
     parts = [folded(part) for part in (text, *answers)]
+<<<<<<< HEAD
     quotes = [quote for key, items in recon.items() if key not in OTHER_KEYS for quote in items]
     quotes += [requirement["quote"] for requirement in recon["requirements"]]
     quotes += [
         signal for signals in read(text, clarifications=said).classification.signals.values() for signal in signals
     ]
+=======
+    quotes = [quote for key, items in recon.items() if key != "open_questions" for quote in items]
+    classification = read(text, clarifications=clarifications).classification
+    quotes += [signal for signals in classification.signals.values() for signal in signals]
+>>>>>>> main
     assert [quote for quote in quotes if not any(folded(quote) in part for part in parts)] == []
     verdict = judged("recon", recon, text, answers)["recon_valid"]
     assert verdict.passed
@@ -117,13 +123,13 @@ LINES = """x|`|a.b.c|/a|(|a::|_|> |- must x.$|A. B! |panic: x$|Caused by: a.B$|T
 
 
 @pytest.mark.parametrize("line", LINES.replace("\n", "").replace("$", "\n").split("|"))
-def test_a_long_monotonous_text_is_read_in_one_go(line):
-    """A pattern that backtracks, or a scan that starts over, would not come to an end on these."""
+def test_repetitive_texts_are_read_in_linear_time(line):
+    """A pattern with backtracking, or a quadratic scan, would take minutes for these."""
     text = (line * (60_000 // len(line)))[:60_000]
     assert judged("recon", ask("recon", text), text)["recon_valid"].passed
 
 
-def test_a_megabyte_is_read():
+def test_a_text_of_a_megabyte_is_read():
     text = "\n\n".join([PROBLEMS["login_timeout"], *["The parser must not fail when it is slow."] * 24_000])
     assert len(text) > 1_000_000
     assert "src/auth/session_store.py" in ask("plan", text)["steps"][1]["name"]

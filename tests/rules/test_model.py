@@ -1,4 +1,4 @@
-"""The model `rules`: its roles, its determinism, its questions, its strategies and its critiques."""
+"""The model `rules`: roles, determinism, questions, strategies and critiques."""
 
 import json
 
@@ -22,7 +22,7 @@ THIN = PROBLEMS["too_thin"]
 FIRST, SECOND = RULES.phrases.questions
 
 
-def asked(question):
+def open_question(question):
     return {"question": question, "type": "text", "choices": []}
 
 
@@ -39,7 +39,7 @@ def request(material):
     )
 
 
-async def test_a_reply_is_json_that_cost_nothing():
+async def test_a_reply_is_json_without_tokens():
     model = RulesModel(TEMPLATES)
     reply = await model.complete(request({"role": "recon", "specification": "See src/a.py."}))
     await model.aclose()
@@ -66,8 +66,12 @@ async def test_the_same_request_gives_the_same_bytes():
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
+<<<<<<< HEAD
 def test_artifacts_have_the_shapes_that_models_are_asked_for(problem):
     """Besides, there are the stated requirements, and why a problem is not understood: no model is asked for these."""
+=======
+def test_artifacts_fit_the_schemas_of_structured_output(problem):
+>>>>>>> main
     for role, value in pipeline(PROBLEMS[problem]).items():
         if role in SCHEMAS:
             requirements = value.pop("requirements", [])
@@ -77,15 +81,15 @@ def test_artifacts_have_the_shapes_that_models_are_asked_for(problem):
 
 
 @pytest.mark.parametrize("problem", [name for name in PROBLEMS if name != "too_thin"])
-def test_the_shipped_problems_pass_every_guard_at_once(problem):
+def test_the_first_artifacts_for_the_shipped_problems_pass_every_guard(problem):
     for role, value in pipeline(PROBLEMS[problem]).items():
         for name, verdict in judged(role, value, PROBLEMS[problem]).items():
             assert verdict.passed, (name, verdict.errors)
             assert verdict.score == 1
 
 
-def test_a_thin_text_is_asked_about():
-    """The question is all that the guard objects to."""
+def test_a_text_that_is_too_short_leads_to_a_question():
+    """The question is the only finding of the guard."""
     analysis = ask("analysis", THIN)
     verdict = judged("analysis", analysis, THIN)["analysis_valid"]
     assert [(finding.code, finding.message) for finding in verdict.errors] == [("requirements.open_question", FIRST)]
@@ -94,41 +98,48 @@ def test_a_thin_text_is_asked_about():
 @pytest.mark.parametrize(
     "text", ["fix it", "Please help me with this", "", "   \n", "Make the thing better, it should be more nice"]
 )
-def test_these_texts_are_too_thin(text):
-    assert ask("analysis", text)["open_questions"] == [asked(FIRST)]
+def test_these_texts_are_too_short(text):
+    assert ask("analysis", text)["open_questions"] == [open_question(FIRST)]
 
 
 @pytest.mark.parametrize(
     "text", ["Fix the login timeout after a password reset", "src/a.py crashes", "Rename `Store.open()`"]
 )
-def test_these_texts_say_enough(text):
+def test_these_texts_are_long_enough(text):
     assert ask("analysis", text)["open_questions"] == []
 
 
-def test_what_an_answer_names_is_used_although_recon_is_older():
-    """A list that recon filled stays as it is."""
-    said = [{"question": FIRST, "answer": "It crashes in src/export.py, `write_rows` raises TypeError."}]
-    nothing = {"mentioned_files": [], "apis_involved": ["kept_api"]}
-    before = json.dumps(ask("plan", THIN, dependencies={"recon": nothing}))
-    after = json.dumps(ask("plan", THIN, dependencies={"recon": nothing}, clarifications=said))
+def test_facts_of_an_answer_fill_empty_lists_of_an_older_recon():
+    """A list of the recon that is not empty is kept."""
+    clarifications = [{"question": FIRST, "answer": "It crashes in src/export.py, `write_rows` raises TypeError."}]
+    recon = {"mentioned_files": [], "apis_involved": ["kept_api"]}
+    before = json.dumps(ask("plan", THIN, dependencies={"recon": recon}))
+    after = json.dumps(ask("plan", THIN, dependencies={"recon": recon}, clarifications=clarifications))
     assert "src/export.py" not in before
     assert "src/export.py" in after
     assert "kept_api" in before
     assert "kept_api" in after
 
 
-def test_an_answer_is_further_text():
-    said = [{"question": FIRST, "answer": "The CSV export crashes with a TypeError in src/export.py on empty orders"}]
-    analysis = ask("analysis", THIN, clarifications=said)
+def test_an_answer_is_part_of_the_problems_text():
+    answer = "The CSV export crashes with a TypeError in src/export.py on empty orders"
+    clarifications = [{"question": FIRST, "answer": answer}]
+    analysis = ask("analysis", THIN, clarifications=clarifications)
     assert (analysis["problem_type"], analysis["language"]) == ("bug_fix", "python")
     assert analysis["open_questions"] == []
-    assert ask("plan", THIN, clarifications=said)["goal"].startswith("The CSV export crashes with a TypeError")
+    plan = ask("plan", THIN, clarifications=clarifications)
+    assert plan["goal"].startswith("The CSV export crashes with a TypeError")
 
 
+<<<<<<< HEAD
 def test_no_question_is_asked_twice_and_then_it_gives_up():
     """An answer that says nothing leads to the other question; after that the author does not guess."""
+=======
+def test_each_question_is_asked_once():
+    """Answers without content lead to the second question, and then to a plan that investigates first."""
+>>>>>>> main
     once = [{"question": f"g_analysis asks: {FIRST}", "answer": "dunno"}]
-    assert ask("analysis", THIN, clarifications=once)["open_questions"] == [asked(SECOND)]
+    assert ask("analysis", THIN, clarifications=once)["open_questions"] == [open_question(SECOND)]
     twice = [*once, {"question": SECOND, "answer": "no idea"}]
     for role in ("analysis", "strategy", "plan"):
         value = ask(role, THIN, clarifications=twice)
@@ -138,8 +149,8 @@ def test_no_question_is_asked_twice_and_then_it_gives_up():
         assert "too little to plan from" in finding.message
 
 
-def test_a_plan_asks_only_where_no_analysis_came_before():
-    assert ask("plan", THIN)["open_questions"] == [asked(FIRST)]
+def test_a_plan_asks_a_question_only_without_an_analysis():
+    assert ask("plan", THIN)["open_questions"] == [open_question(FIRST)]
     assert "open_questions" not in ask("plan", THIN, dependencies={"analysis": ask("analysis", THIN)})
 
 
@@ -152,7 +163,7 @@ def test_a_plan_asks_only_where_no_analysis_came_before():
         ("slow_search", "S4_profile_and_optimize"),
     ],
 )
-def test_each_kind_has_its_strategy_and_the_next_best_after_escalations(problem, strategy):
+def test_escalations_move_down_the_ranking_of_strategies(problem, strategy):
     analysis = ask("analysis", PROBLEMS[problem])
     ids = [
         ask("strategy", PROBLEMS[problem], dependencies={"analysis": analysis}, settings={"escalations": count})[
@@ -164,20 +175,20 @@ def test_each_kind_has_its_strategy_and_the_next_best_after_escalations(problem,
     assert ids[2] not in ids[:2]
 
 
-def test_an_unsure_reading_is_investigated_first():
-    """A bug report that names nothing, and a text of two minds."""
+def test_an_uncertain_classification_leads_to_an_investigation():
+    """A bug report without facts, and a text with signals of two kinds."""
     for text in ("The page sometimes crashes for one of our customers", "The export crashes, and it is slow"):
         assert ask("strategy", text)["strategy_id"] == "S5_investigate_first"
         assert ask("plan", text)["steps"][0]["step_id"] in {"survey", "investigate"}
 
 
-def test_a_critique_finds_nothing_wrong_with_a_plan_of_ones_own():
+def test_a_critique_of_the_models_own_plan_is_good():
     critique = pipeline(PROBLEMS["login_timeout"])["critique"]
     assert critique["overall_assessment"] == "good"
     assert critique["specific_suggestions"]
 
 
-def test_a_critique_names_what_a_poor_draft_leaves_out():
+def test_a_critique_lists_the_omissions_of_a_poor_draft():
     step = {
         "step_id": "fix",
         "name": "Fix it",
@@ -196,11 +207,11 @@ def test_a_critique_names_what_a_poor_draft_leaves_out():
     assert "fix: two steps have this id" in critique["ordering_issues"]
     assert "fix depends on gone, which is no step" in critique["ordering_issues"]
     assert critique["guard_appropriateness"][0] == "fix: the guard nobody is not in the catalogue"
-    assert any("add up to 18" in said for said in critique["specific_suggestions"])
+    assert any("add up to 18" in suggestion for suggestion in critique["specific_suggestions"])
 
 
 @pytest.mark.parametrize("draft", [None, 3, {}, {"steps": []}, {"steps": 3}, {"steps": [1, None]}])
-def test_what_is_no_plan_is_fundamentally_flawed(draft):
+def test_a_draft_that_is_not_a_plan_is_fundamentally_flawed(draft):
     critique = ask("critique", PROBLEMS["login_timeout"], dependencies={"plan": draft})
     assert critique["overall_assessment"] == "fundamentally_flawed"
     assert judged("critique", critique, "")["critique_valid"].passed
@@ -212,8 +223,8 @@ def test_a_plan_of_another_kind_is_fundamentally_flawed():
     assert critique["overall_assessment"] == "fundamentally_flawed"
 
 
-def test_the_final_plan_answers_its_critique():
-    """The points stand in the review, so that a plan that ignores its critique can be told from one that does not."""
+def test_the_final_plan_contains_the_points_of_its_critique():
+    """They are in the review step, so a plan that ignores its critique differs from one that does not."""
     critique = {"overall_assessment": "needs_revision", "missing_steps": ["Check the cookie's domain"]}
     plan = ask("plan", PROBLEMS["login_timeout"], dependencies={"critique": critique})
     assert plan["steps"][-1]["step_id"] == "review"

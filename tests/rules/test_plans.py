@@ -1,4 +1,4 @@
-"""The plans: accepted by every plan guard, about this very problem, and contingent where a practitioner would be."""
+"""The plans of the rules: every plan guard accepts them, they contain the problem's facts, and they handle failures."""
 
 import json
 
@@ -44,7 +44,7 @@ def accepted(plan, specification):
 @settings(max_examples=40)
 @given(data=st.data())
 def test_every_template_gives_accepted_plans_for_any_problem(kind, data):
-    """Every template, with and without investigation, after rejections and critiques, for texts of all sorts."""
+    """Every template, with and without investigation, after rejections and critiques, for many texts."""
     text = "\n\n".join(data.draw(st.lists(st.sampled_from(PIECES), unique=True))) or "Nothing."
     strategy = data.draw(st.sampled_from([STRATEGY[kind], "S5_investigate_first"]))
     dependencies = {"analysis": {"problem_type": kind}, "strategy": {"strategy_id": strategy}}
@@ -59,8 +59,8 @@ def test_every_template_gives_accepted_plans_for_any_problem(kind, data):
 
 @settings(max_examples=60)
 @given(st.text(alphabet=st.characters(), max_size=200))
-def test_any_text_gets_an_accepted_plan_that_may_ask(text):
-    """Without an analysis the plan itself asks what is missing; but for that, the guards accept it.
+def test_the_plan_for_any_text_is_accepted(text):
+    """Without an analysis the plan may have an open question; apart from it the guards accept the plan.
 
     What is not understood is not planned at all.
     """
@@ -99,25 +99,25 @@ def test_budgets_fit_under_a_smaller_limit(kind, r_max):
         ("split_billing", ["BillingManager.java", "extract the discount rules", "BillingManagerTest.java"]),
     ],
 )
-def test_steps_name_what_the_problem_names(problem, names):
+def test_steps_contain_the_facts_of_the_problem(problem, names):
     plan = pipeline(PROBLEMS[problem])["plan"]
-    said = " ".join(f"{step['name']} {step['description']}" for step in plan["steps"])
-    assert [name for name in names if name not in said] == []
+    text = " ".join(f"{step['name']} {step['description']}" for step in plan["steps"])
+    assert [name for name in names if name not in text] == []
 
 
-def test_no_slot_is_left_open():
+def test_every_slot_is_filled():
     for text in PROBLEMS.values():
         assert "{" not in json.dumps([[step["name"], step["description"]] for step in ask("plan", text)["steps"]])
 
 
-def test_slots_are_filled_once():
-    """A slot's name in the problem's text is text."""
+def test_slots_in_inserted_text_are_not_filled():
+    """The name of a slot in the problem's text is literal."""
     text = "# Crash in {area} with {files}\n\nIt crashes in src/a.py, see {title}."
     assert ask("plan", text)["steps"][0]["name"] == "Reproduce: Crash in {area} with {files}"
 
 
-def test_what_the_text_lacks_is_not_planned_for():
-    """No constraints: no checks. No concurrency: no load. No vulnerability: no advisory. And no tokens of theirs."""
+def test_steps_for_missing_facts_are_left_out():
+    """No checks without constraints, no load test without concurrency, no advisory without a vulnerability."""
     plan = ask("plan", "The importer crashes on empty rows in src/rows.py")
     ids = {step["step_id"] for step in plan["steps"]}
     assert not ids & {"check_constraint_1", "stress", "write_advisory", "survey"}
@@ -145,7 +145,7 @@ def test_each_constraint_is_checked_by_a_step():
         ("export_orders", ["write_scenarios:fail"], "decide_scope"),
     ],
 )
-def test_a_failure_opens_the_way_that_a_practitioner_would_take(problem, trace, next_step):
+def test_a_failure_enables_its_contingent_step(problem, trace, next_step):
     plan, _ = read_plan(ask("plan", PROBLEMS[problem]))
     assert next_step not in replay(plan, trace[:-1]).ready
     assert next_step in replay(plan, trace).ready
@@ -193,28 +193,28 @@ def test_each_rejection_makes_the_next_plan_smaller():
 
 @pytest.mark.parametrize("problem", PROBLEMS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_bare_template_is_a_plan_too(problem, kind):
-    """What a template selector hands on: no repetition, nothing optional to the problem, and accepted as it is."""
+def test_a_template_without_repetitions_is_an_accepted_plan(problem, kind):
+    """The plan of a template selector has no repetitions and no steps that depend on cues."""
     plan = template_plan(RULES.templates[kind], read(PROBLEMS[problem]), RULES)
     accepted(plan, PROBLEMS[problem])
     assert not [step["step_id"] for step in plan["steps"] if step["step_id"].endswith("_2")]
 
 
-def test_a_plan_is_called_by_its_kind_and_title():
+def test_the_id_of_a_plan_is_its_kind_and_title():
     assert ask("plan", PROBLEMS["login_timeout"])["plan_id"] == "bug_fix_login_fails_with_a_timeout_when_the_session"
     assert ask("plan", "???", dependencies={"analysis": {"problem_type": "feature"}})["plan_id"] == "feature"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_workflow_that_asks_for_strong_plans_gets_plans_without_loops(kind):
+def test_plans_with_strong_assurance_have_no_loops(kind):
     text = "\n\n".join(PIECES)
     plan = ask("plan", text, dependencies={"analysis": {"problem_type": kind}}, settings={"assurance": "strong"})
     assert {step["on_failure"] for step in plan["steps"]} == {"continue", "escalate"}
     assert accepted(plan, text).facts["assurance"] == "strong"
 
 
-def test_an_accepted_recon_decides_what_is_named():
-    """What another author found takes the place of what the rules find."""
+def test_the_facts_of_an_accepted_recon_are_used():
+    """They replace the facts that the rules extract."""
     recon = {"mentioned_files": ["lib/other.py"], "apis_involved": [], "test_references": ["t_one"]}
     dependencies = {"analysis": {"problem_type": "bug_fix"}, "recon": recon}
     names = [step["name"] for step in ask("plan", "src/a.py crashes", dependencies=dependencies)["steps"]]
@@ -222,7 +222,7 @@ def test_an_accepted_recon_decides_what_is_named():
     assert "Examine src/a.py" not in names
 
 
-def test_artifacts_of_other_shapes_are_as_good_as_none():
+def test_malformed_dependencies_are_ignored():
     odd = {
         "analysis": [1],
         "recon": {"mentioned_files": "a"},

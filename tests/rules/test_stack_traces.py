@@ -1,4 +1,4 @@
-"""Stack traces in five languages: where they begin and end, their error, and the innermost frame of one's own code."""
+"""Stack traces in five languages: their first and last lines, their error, and the innermost frame of the own code."""
 
 from actors.rules.stack_traces import find_traces
 
@@ -31,7 +31,7 @@ Caused by: java.lang.NullPointerException
 Please help.
 """
 JAVASCRIPT = """
-TypeError: Cannot read properties of undefined (request 'id')
+TypeError: Cannot read properties of undefined (reading 'id')
     at process (/srv/node_modules/lib/index.js:10:3)
     at async Cart.total (/srv/src/cart.ts:20:11)
     at /srv/src/server.ts:5:1
@@ -64,7 +64,7 @@ exit status 2
 
 
 def only(text):
-    """Return the one trace in a text."""
+    """Return the only trace in a text."""
     (trace,) = find_traces(text.splitlines())
     return trace
 
@@ -94,7 +94,7 @@ def test_java_cause_is_the_innermost():
     assert "Please help" not in trace.text
 
 
-def test_javascript_skips_the_modules_of_others():
+def test_javascript_frames_of_libraries_are_skipped():
     trace = only(JAVASCRIPT)
     assert trace.language == "javascript"
     assert trace.error.startswith("TypeError: Cannot read")
@@ -116,7 +116,7 @@ def test_go_panic_names_function_and_line():
     assert (own.file, own.line, own.function) == ("/home/u/store/store.go", 31, "main.(*Store).Get")
 
 
-def test_traces_of_all_languages_in_one_text_are_told_apart():
+def test_traces_of_all_languages_in_one_text_are_separated():
     text = f"{PYTHON}\n{JAVA}\n{JAVASCRIPT}\n{RUST}\n{GO}"
     assert [trace.language for trace in find_traces(text.splitlines())] == [
         "python",
@@ -132,12 +132,12 @@ def test_a_quoted_trace_is_found():
     assert only(quoted).own_frame(LIBRARY).function == "run"
 
 
-def test_prose_is_no_trace():
+def test_prose_is_not_a_trace():
     text = "We met at noon (in Rome:12).\nError: yes\nat least it worked\nCaused by: rain\npanic: no\n"
     assert find_traces(text.splitlines()) == []
 
 
-def test_every_trace_gives_a_place_to_examine():
+def test_every_trace_leads_to_a_step():
     """The plan has one step for each trace, which names file, line and function."""
     plan = ask("plan", f"Two crashes.\n{GO}\n{PYTHON}")
     names = [step["name"] for step in plan["steps"] if step["step_id"].startswith("locate")]

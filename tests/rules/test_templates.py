@@ -1,4 +1,4 @@
-"""A template or table that cannot be used gives one line with file and key."""
+"""An error in a template or table is one line with file and key."""
 
 import re
 import shutil
@@ -26,7 +26,7 @@ def folder(tmp_path):
 
 
 def damage(folder, stem, change):
-    """Change one file's content and return the line that loading gives."""
+    """Change one file's content, and return the error message of loading it."""
     path = folder / f"{stem}.yaml"
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     change(content)
@@ -40,7 +40,7 @@ def step(step_id, /, **change):
     """Return a change of one step of a template."""
 
     def apply(content):
-        next(one for one in content["steps"] if one["step_id"] == step_id).update(change)
+        next(item for item in content["steps"] if item["step_id"] == step_id).update(change)
 
     return apply
 
@@ -62,8 +62,8 @@ def step(step_id, /, **change):
         (step("review", description=["See {tets}."]), ["review", "description[0]", "did you mean 'tests'"]),
         (step("review", name="Look at {tests}"), ["review", "name", "{tests} may be empty"]),
         (step("review", name="Look at {item}"), ["review", "name", "{item} may be empty"]),
-        (step("review", failure_delete_effects=["x"]), ["review", "failure_delete_effects", "nobody makes 'x'"]),
-        (lambda content: content.update(goal_state=["fixed"]), ["goal_state", "nobody makes 'fixed'"]),
+        (step("review", failure_delete_effects=["x"]), ["review", "failure_delete_effects", "no step produces 'x'"]),
+        (lambda content: content.update(goal_state=["fixed"]), ["goal_state", "no step produces 'fixed'"]),
         (step("stress", only_if="concurency"), ["stress", "did you mean 'concurrency'"]),
         (step("locate", for_each="suspect"), ["locate", "did you mean 'suspects'"]),
         (step("locate", step_id="reproduce"), ["reproduce", "the step id is taken"]),
@@ -72,43 +72,43 @@ def step(step_id, /, **change):
         (lambda content: content.pop("goal"), ["missing key 'goal'"]),
     ],
 )
-def test_a_bad_template_is_named_with_its_key(folder, change, words):
+def test_an_error_in_a_template_names_file_and_key(folder, change, words):
     line = damage(folder, "bug_fix", change)
     assert "bug_fix.yaml" in line
     assert "\n" not in line
     assert [word for word in words if word not in line] == []
 
 
-def test_bad_tables_are_named_too(folder):
+def test_a_strategy_of_an_unknown_kind_is_an_error(folder):
     assert " S1_locate_and_fix: 'x' has no template" in damage(
-        folder, "strategies", lambda one: one["S1_locate_and_fix"].update(kinds=["x"])
+        folder, "strategies", lambda content: content["S1_locate_and_fix"].update(kinds=["x"])
     )
 
 
 @pytest.mark.parametrize(
     ("stem", "change", "words"),
     [
-        ("signals", lambda one: one["types"].pop("feature"), "types: has no signals for 'feature'"),
-        ("signals", lambda one: one["types"]["feature"].update({"": 3}), f"types.feature.: {NO_PHRASE} ''"),
-        ("signals", lambda one: one["constraints"].append("Must"), f"{NO_PHRASE} 'Must'"),
-        ("languages", lambda one: one["weights"].pop("file"), "weights: missing key 'file'"),
-        ("phrases", lambda one: one["critique"].pop("fine"), "critique: has no sentence 'fine'"),
-        ("feature", lambda one: one.update(kind="bug_fix"), "kind: must be 'feature'"),
+        ("signals", lambda content: content["types"].pop("feature"), "types: has no signals for 'feature'"),
+        ("signals", lambda content: content["types"]["feature"].update({"": 3}), f"types.feature.: {NO_PHRASE} ''"),
+        ("signals", lambda content: content["constraints"].append("Must"), f"{NO_PHRASE} 'Must'"),
+        ("languages", lambda content: content["weights"].pop("file"), "weights: missing key 'file'"),
+        ("phrases", lambda content: content["critique"].pop("fine"), "critique: has no sentence 'fine'"),
+        ("feature", lambda content: content.update(kind="bug_fix"), "kind: must be 'feature'"),
     ],
 )
-def test_a_bad_table_is_named_with_its_key(folder, stem, change, words):
+def test_an_error_in_a_table_names_file_and_key(folder, stem, change, words):
     line = damage(folder, stem, change)
     assert words in line
     assert re.match(rf"\S*/{stem}\.yaml:[0-9]+ ", line)
 
 
-def test_a_missing_file_is_named(folder):
+def test_a_missing_file_is_an_error(folder):
     (folder / "performance.yaml").unlink()
     with pytest.raises(UsageProblem, match=r"performance\.yaml: is missing"):
         load_templates(folder)
 
 
-def test_what_is_not_yaml_is_named(folder):
+def test_a_file_that_is_not_yaml_is_an_error(folder):
     (folder / "signals.yaml").write_text("types: {", encoding="utf-8")
     with pytest.raises(UsageProblem, match=r"signals\.yaml:1: not YAML"):
         load_templates(folder)
@@ -117,14 +117,14 @@ def test_what_is_not_yaml_is_named(folder):
         load_templates(folder)
 
 
-def test_an_empty_folder_says_what_is_needed(tmp_path):
+def test_an_empty_folder_is_an_error(tmp_path):
     shutil.rmtree(tmp_path)
     with pytest.raises(UsageProblem, match="is missing"):
         load_templates(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["", *PROBLEMS.values()])
-def test_slots_are_the_ones_that_templates_may_use(text):
+def test_every_declared_slot_has_a_value(text):
     request = read(text)
     slots = slots_of(request, facts_of(request), RULES)
     assert set(slots) == FILLED_SLOTS | OPTIONAL_SLOTS
@@ -132,7 +132,7 @@ def test_slots_are_the_ones_that_templates_may_use(text):
 
 
 def test_every_kind_of_step_and_cue_is_used():
-    """No cue without a template that asks for it, and no list that no step is repeated for."""
+    """Some template uses each cue and each list."""
     steps = [step for template in RULES.templates.values() for step in template.steps]
     assert {step.only_if for step in steps} - {None, "investigate"} == set(RULES.signals.cues)
     assert {step.for_each for step in steps} - {None} == {"constraints", "goals", "moves", "suspects", "targets"}

@@ -71,7 +71,7 @@ class DropsRepliesAtAStop(Supervisor):
         for envelope in self._running.values():
             envelope.withdraw()
         while self._running:
-            received = await self._inbox.receive()
+            received = await self._deliveries.receive()
             if isinstance(received, Delivery):
                 self._running.pop(received.request_id, None)
 
@@ -92,7 +92,7 @@ class WritesAnOldRow(WithAnotherRunLog):
 
 
 class ResumesBeforeItReadsTheCancel(Supervisor):
-    async def _ended_by_mail(self):
+    async def _ended_by_inbox(self):
         return False
 
 
@@ -116,8 +116,8 @@ class NeverLeaves(Supervisor):
 
 
 class LosesMailWhileBusy(Supervisor):
-    async def _watch_mail(self):
-        await self._new_mail()
+    async def _watch_inbox(self):
+        await self._read_inbox()
 
 
 class ActsOnFirstEventOnly(Supervisor):
@@ -130,9 +130,9 @@ class ActsOnFirstEventOnly(Supervisor):
 
 
 class TakesMailTwice(Supervisor):
-    async def _new_mail(self):
-        self._mail_seen = 0
-        return await super()._new_mail()
+    async def _read_inbox(self):
+        self._inbox_seen = 0
+        return await super()._read_inbox()
 
 
 class ForgetsWhereTheMailWas(WithAnotherRunLog):
@@ -143,8 +143,8 @@ class ForgetsWhereTheMailWas(WithAnotherRunLog):
 
 
 class SkipsTheFirstMail(Supervisor):
-    async def _new_mail(self):
-        mail = await super()._new_mail()
+    async def _read_inbox(self):
+        mail = await super()._read_inbox()
         return [item for item in mail if item.inbox > 1]
 
 
@@ -196,7 +196,7 @@ class IgnoresASecondStop(Supervisor):
 class WaitsWithoutEndAtAStop(Supervisor):
     async def _drain(self):
         while self._running:
-            await self._take(await self._inbox.receive())
+            await self._take(await self._deliveries.receive())
             self._grace.deadline = trio.current_time() + 100 * GRACE_SECONDS
 
 

@@ -117,7 +117,7 @@ async def due_with_parked(journal, limit, *, dead, kinds=None):
     return replace(found, runs=(*found.runs, *parked))
 
 
-def turns_for_all(_turns, _provider):
+def slots_for_all(_limiter, _provider):
     """Let everybody call at once."""
     return nullcontext
 

@@ -52,7 +52,7 @@ class Hosted(Process):
         self.asked_to_stop, self.asked_twice, self.frozen = host.asked_to_stop, host.asked_twice, host.freezes > 0
         self.patience = LOOK_SECONDS + host.freezes
         self.more = {"changed": changed, "rest_after": REST_SECONDS}
-        self.turn = host.turns.of_run("toy")
+        self.slot = host.limiter.for_run("toy")
         self.take, self.error, self.calls = take, None, 0
 
     def die(self):
@@ -110,7 +110,7 @@ class HostProcess:
         self.stop, self.scope = Stop(handover=True), trio.CancelScope()
         self.runs_max = self.dice.choice((1, 2, 10))
         self.each, self.per_run = self.dice.choice(((1, 1), (2, 1), (64, 16)))
-        self.turns = CallLimiter(self.each, per_run=self.per_run)
+        self.limiter = CallLimiter(self.each, per_run=self.per_run)
         self.knows = home.is_dead if self.dice.random() < 0.5 else nobody
         self.fate = None if calm else self.dice.choice(FATES)
         self.freezes = self.dice.choice((3.0, 40.0)) if self.fate == "freezes" else 0.0

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from unittest.mock import patch
 
-from actors.handlers import actors as handler_actors
+from actors.planning import actors as handler_actors
 from actors.planning.machine import PlanningMachine
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.ledger import Ledger
@@ -151,7 +151,7 @@ BUGS = {
     "stops without parking": Bug("host", host=hosts.StopsWithoutParking),
     "keeps the wish to stop to itself": Bug("host", host=hosts.KeepsTheStopToItself),
     "buries nobody": Bug("host", host=hosts.RecordsNoCrash),
-    "lets every call go out at once": Bug("host", below=((CallLimiter, "of_run", hosts.turns_for_all),)),
+    "lets every call go out at once": Bug("host", below=((CallLimiter, "for_run", hosts.slots_for_all),)),
     "looks at the calls of the home only": Bug("host", below=((HomeBudget, "shortfall", hosts.calls_only),)),
     "never looks at the budget of the home": Bug("host", below=((HomeBudget, "shortfall", lambda *_: ""),)),
 }

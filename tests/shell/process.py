@@ -9,8 +9,10 @@ from typing import ClassVar
 import trio
 
 from actors.guards.built_in import BUILT_IN
-from actors.handlers.actors import Registry, actors_for
+from actors.handlers.registry import Registry
+from actors.planning.actors import actors_for
 from actors.run.ids import call_of
+from actors.run.kind import Resources
 from runtime.core.crash_points import LABELS
 from runtime.core.errors import Fenced, Held, JournalError, StorageFull
 from runtime.core.ledger import Amount
@@ -80,12 +82,12 @@ class Provider:
 class Process:
     """From claim to release, or to death. `acks` are the places of the records that it knows to be written, by time.
 
-    `more` is what its supervisor gets besides, `turn` when a call may be sent; `frozen` says that it has stood still.
+    `more` is what its supervisor gets besides, `slot` when a call may be sent; `frozen` says that it has stood still.
     """
 
     frozen = False
     more: ClassVar = {}
-    turn = staticmethod(nullcontext)
+    slot = staticmethod(nullcontext)
 
     def __init__(self, world, number, *, calm):
         self.world, self.number, self.calm = world, number, calm
@@ -193,7 +195,9 @@ class Process:
                 world.run,
                 machine=world.machine,
                 journal=self.over(journal),
-                actors=actors_for(world.config, provider, registry, world.clock, threads=False, turn=self.turn),
+                actors=actors_for(
+                    world.config, Resources(provider, world.clock, registry, threads=False, slot=self.slot)
+                ),
                 lease=LeaseTerms(
                     self.owner, ttl, poll, dead=world.is_dead if self.dice.random() < 0.5 else lambda _: False
                 ),

@@ -9,10 +9,12 @@ import json
 import pytest
 import trio
 
-from actors.handlers.actors import Registry, actors_for
+from actors.handlers.registry import Registry
+from actors.planning.actors import actors_for
+from actors.planning.kind import CODEC
 from actors.planning.machine import PlanningMachine
 from actors.planning.messages import Begin
-from replan.runs.engine import CODEC
+from actors.run.kind import Resources
 from runtime.core.clock import SystemClock
 from runtime.core.cost import Usage
 from runtime.core.ledger import Limits
@@ -80,7 +82,7 @@ class Place:
                 "run",
                 machine=PlanningMachine(),
                 journal=journal,
-                actors=actors_for(self.config, self.model, registry, self.clock, threads=False),
+                actors=actors_for(self.config, Resources(self.model, self.clock, registry, threads=False)),
                 lease=LeaseTerms("driver"),
             )
             begin = Begin(self.clock.now(), "run", "the problem", self.config.model_dump_json(), self.limits)

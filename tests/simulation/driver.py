@@ -12,11 +12,11 @@ from actors.planning.call_events import ClassificationRequested, GenerationReque
 from actors.planning.classifier_prompt import rendered_failure
 from actors.planning.events import EVENTS, JudgementRequested
 from actors.planning.machine import PlanningMachine
-from actors.planning.messages import Begin, Judged
+from actors.planning.messages import Begin
 from actors.planning.prompt_context import rendered
 from actors.planning.state import PlanningState
 from actors.run.ids import call_of
-from actors.run.messages import Faulted, Generated
+from actors.run.messages import Faulted, Generated, Judged
 from actors.run.questions import ClarificationRequested, Status
 from actors.run.state import NotStarted
 from actors.values.answers import TEXT, kind_of

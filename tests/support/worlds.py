@@ -14,12 +14,12 @@ from actors.planning.call_events import ClassificationRequested, GenerationReque
 from actors.planning.config import RunConfig
 from actors.planning.events import JudgementRequested, PlanningEvent
 from actors.planning.machine import PlanningMachine
-from actors.planning.messages import Begin, Judged, PlanningMessage
+from actors.planning.messages import Begin, PlanningMessage
 from actors.planning.state import PlanningState, State
 from actors.policy.cause import CLASSIFIER
 from actors.policy.table import Policy
 from actors.prompting.book import PromptBook, PromptEntry, Sections
-from actors.run.messages import Faulted, Generated
+from actors.run.messages import Faulted, Generated, Judged
 from actors.run.state import NotStarted
 from actors.values.findings import Finding, Verdict
 from replan.setup.data_files import data_root

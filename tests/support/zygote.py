@@ -122,7 +122,7 @@ def _child(order: dict[str, Any]) -> None:
         engine.LeaseTerms = partial(LeaseTerms, ttl=order["ttl"])  # type: ignore[misc, assignment]
     if "full" in order:
         disk = _Full(Path(order["full"]))  # noqa: F841 - registered as long as it is held
-        runtime.drive.run_log.AGAIN_SECONDS = runtime.drive.supervisor.AGAIN_SECONDS = 0.1
+        runtime.drive.run_log.RETRY_SECONDS = runtime.drive.supervisor.RETRY_SECONDS = 0.1
     os.environ.clear()
     os.environ.update(order["env"])
     for name, descriptor in (("out", 1), ("err", 2)):

@@ -9,6 +9,7 @@ MAY_IMPORT = {"replan": {"replan", "actors", "runtime"}, "actors": {"actors", "r
 OURS = {*PACKAGES, "tests", "benchmarks", "docs"}
 
 PURE = (
+    "actors/run/**/*.py",
     "actors/planning/**/*.py",
     "actors/run/**/*.py",
     "actors/search/**/*.py",
@@ -18,6 +19,8 @@ PURE = (
     "actors/rules/**/*.py",
     "actors/values/artifacts.py",
     "actors/values/findings.py",
+    "actors/values/format.py",
+    "actors/values/lines.py",
     "runtime/core/machine.py",
     "runtime/core/ledger.py",
     "runtime/core/daily_budget.py",
@@ -30,6 +33,12 @@ PURE = (
 """Machines, guards and values: the same input gives the same output, and nothing happens."""
 
 ADAPTERS = {
+    "actors/run/kind.py": "joins a machine with its actors in one value",
+    "actors/planning/kind.py": "the same for planning",
+    "actors/planning/actors.py": "the actors of a planning run",
+    "actors/planning/children.py": "the actor of a step that is a run of its own",
+    "actors/planning/prepare.py": "reads the workflow's files before a run begins",
+    "actors/planning/workflow_drift.py": "reads them again, to compare",
     "actors/rules/model.py": "the `Model` that wraps the rules, whose methods are `async`",
     "actors/rules/template_files.py": "reads the shipped templates once",
 }

@@ -13,13 +13,16 @@ import yaml
 from actors.planning.call_events import FailureClassified
 from actors.planning.decision_event import Decided
 from actors.planning.events import BranchOpened, Revised, VerdictReached
+from actors.planning.kind import CODEC
+from actors.planning.prepare import RunOptions
+from actors.planning.result import Result
 from actors.run.calls import CallFailed
-from replan.runs.engine import CODEC, DriveOptions, Engine
-from replan.runs.prepare import RunOptions, prepare_run
+from replan.runs.engine import Engine
+from replan.runs.options import DriveOptions
+from replan.runs.prepare import prepare_run
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model
-from replan.views.result import Result
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.events import Event
 from runtime.journal.memory import open_memory

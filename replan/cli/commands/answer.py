@@ -8,7 +8,8 @@ from replan.cli.home import opened, run_named
 from replan.cli.inputs import ANSWER_BYTES_MAX, read_stdin
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import notice
-from replan.runs.inbox import open_questions, split
+from replan.runs.inbox import split
+from replan.views.questions import open_questions
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import RunRow
 
@@ -32,7 +33,8 @@ async def _answer(invocation: Invocation, question: str, text: str | None) -> in
             first = "it was declined" if receipt.stands is None else repr(receipt.stands[:SHOWN_MAX])
             raise UsageProblem(f"another answer was given before: {first}", place=full, hint=hint)
         row, hosted = await engine.journal.row(run), await engine.hosted()
-        open_count = len(open_questions(run, await engine.state_with_inbox(run)))
+        loaded = await engine.read(run)
+        open_count = len(open_questions(loaded.kind, run, await engine.with_inbox(run, loaded)))
     participle = "declined" if text is None else "answered"
     posted = f"was {participle} so before" if receipt.result == "duplicate" else f"is {participle}"
     report_posted(f"{full} {posted}", row, hosted=hosted, open_count=open_count)

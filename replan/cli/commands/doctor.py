@@ -5,9 +5,11 @@ import platform
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import apsw
@@ -15,25 +17,25 @@ import trio
 
 from actors.config.loader import shipped_workflows
 from actors.guards.built_in import BUILT_IN
+from actors.values.format import counted, money
 from actors.values.lines import Line, Span, line
 from replan.cli.exits import Exit
 from replan.cli.terminal.console import plain_terminal, print_json, show
-from replan.runs.engine import CODEC
 from replan.runs.models import check_model
 from replan.setup.data_files import data_root
-from replan.setup.home_folder import locate_home, prepare_home
+from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home, prepare_home
+from replan.setup.kinds import Kinds
 from replan.setup.plugins import problems, registry
 from replan.setup.settings import choose_model, read_user_config
 from replan.setup.version import release
-from replan.views.format import counted, money
 from runtime.core.clock import SystemClock
 from runtime.core.cost import MICRO
 from runtime.core.errors import ReplanError, UsageProblem
 from runtime.core.ledger import ZERO
-from runtime.journal.port import RunFilter
-from runtime.journal.sqlite.journal import open_sqlite
+from runtime.journal.port import Journal, RunFilter
 from runtime.journal.sqlite.schema import VERSION
 from runtime.models.base_url import OPENAI_URL, check_base_url
+from runtime.open_journal import open_journal
 from runtime.process.identity import is_dead
 
 REACH_SECONDS = 5.0
@@ -127,11 +129,15 @@ def _config(environment: Mapping[str, str]) -> str:
     return str(path) if path.exists() else f"none ({path})"
 
 
+def _open(path: Path) -> AbstractAsyncContextManager[Journal[Any]]:
+    return open_journal(f"sqlite:{path}", Kinds().codecs, SystemClock(), use_another=USE_ANOTHER_HOME)
+
+
 async def _journal(environment: Mapping[str, str]) -> str:
     path = locate_home(environment).journal
     if not path.exists():
         return f"none yet; this release writes schema {VERSION}"
-    async with open_sqlite(path, CODEC, SystemClock()) as journal:
+    async with _open(path) as journal:
         rows = await journal.runs(RunFilter(limit=1_000_000))
     waiting = sum(row.summary.status == "waiting" for row in rows)
     runs = counted(len(rows), "run")
@@ -144,7 +150,7 @@ async def _budget(environment: Mapping[str, str]) -> str:
     if not home.journal.exists():
         spent = ZERO
     else:
-        async with open_sqlite(home.journal, CODEC, SystemClock()) as journal:
+        async with _open(home.journal) as journal:
             spent = await journal.spent_today()
     calls = counted(spent.calls, "call") if budget.calls is None else f"{spent.calls:,} of {budget.calls:,} calls"
     usd = money(spent.micro_usd / MICRO) + ("" if budget.usd is None else f" of {money(budget.usd)}")
@@ -157,7 +163,7 @@ async def _budget(environment: Mapping[str, str]) -> str:
 async def _hosts(environment: Mapping[str, str]) -> str:
     path, count = locate_home(environment).journal, 0
     if path.exists():
-        async with open_sqlite(path, CODEC, SystemClock()) as journal:
+        async with _open(path) as journal:
             count = len(await journal.hosts(dead=is_dead))
     return f"{counted(count, 'host')} {'serves' if count == 1 else 'serve'} this home" if count else "none"
 

@@ -11,6 +11,7 @@ from typing import IO, assert_never, cast
 import click
 import trio
 
+from actors.values.format import clock, stamp
 from replan.cli.exits import Exit
 from replan.cli.home import opened
 from replan.cli.options import Invocation
@@ -20,7 +21,6 @@ from replan.setup.command_name import program
 from replan.setup.gc_tuning import tune
 from replan.setup.home_folder import locate_home
 from replan.setup.settings import read_user_config
-from replan.views.format import clock, stamp
 from runtime.drive.options import Stop
 from runtime.host.notices import (
     Changed,

@@ -1,16 +1,15 @@
 """`log`: prints the records of a run, and with `--follow` those that come until it rests."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import trio
 
-from actors.planning.config import RunConfig
-from actors.planning.events import PlanningEvent
 from replan.cli.exits import Exit
 from replan.cli.home import named_or_newest, opened_to_read
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import out, rich_text
-from replan.runs.engine import Engine
+from replan.runs.loaded import AnyKind
 from replan.runs.status import status_of
 from replan.views.records import record_line
 from runtime.core.events import Record
@@ -27,7 +26,7 @@ def log_run(invocation: Invocation, wanted: str | None, *, follow: bool) -> int:
 async def _log_run(invocation: Invocation, wanted: str | None, follow: bool) -> int:
     async with opened_to_read(invocation) as engine:
         run = await named_or_newest(engine, wanted)
-        printer = RecordPrinter(engine)
+        printer = RecordPrinter(await engine.kind_of(run))
         printer.print(await engine.journal.read(run))
         while follow and status_of(await engine.journal.row(run), hosted=await engine.hosted()) == "running":
             await trio.sleep(FOLLOW_SECONDS)
@@ -40,15 +39,14 @@ async def _log_run(invocation: Invocation, wanted: str | None, follow: bool) -> 
 class RecordPrinter:
     """Prints the records of one run, from the first one on."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._machine, self._console = engine.machine, out()
-        self._config: RunConfig | None = None
+    def __init__(self, kind: AnyKind) -> None:
+        self._kind, self._console = kind, out()
+        self._state: Any = kind.machine.initial()
         self.last_seq = 0
 
-    def print(self, records: Iterable[Record[PlanningEvent]]) -> None:
+    def print(self, records: Iterable[Record[Any]]) -> None:
         """Print the records that follow on those before."""
         for record in records:
-            if self._config is None:
-                self._config = self._machine.evolve(self._machine.initial(), record.event).config
-            self._console.print(rich_text(record_line(record, self._config)))
+            self._state = self._kind.machine.evolve(self._state, record.event)
+            self._console.print(rich_text(record_line(self._kind, record, self._state)))
             self.last_seq = record.seq

@@ -1,5 +1,7 @@
 """`questions`: lists the open questions of one run or of all runs."""
 
+from typing import Any
+
 import trio
 
 from actors.values.lines import line, verbatim
@@ -8,10 +10,10 @@ from replan.cli.hints import answer_with
 from replan.cli.home import all_runs, opened_to_read, run_named
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import notice, out, print_json, rich_text
-from replan.runs.inbox import open_questions
+from replan.runs.engine import Engine
 from replan.views.errors import line_of_error
-from replan.views.question_text import question_rows
-from runtime.core.errors import JournalDamaged
+from replan.views.questions import open_questions, question_rows
+from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
 
 
 def list_questions(invocation: Invocation, wanted: str | None, *, as_json: bool) -> int:
@@ -20,18 +22,19 @@ def list_questions(invocation: Invocation, wanted: str | None, *, as_json: bool)
 
 
 async def _list_questions(invocation: Invocation, wanted: str | None, as_json: bool) -> int:
-    questions = []
+    questions: list[dict[str, Any]] = []
     async with opened_to_read(invocation) as engine:
         if wanted is not None:
-            questions = open_questions(run := await run_named(engine, wanted), await engine.state_with_inbox(run))
+            questions = await _questions_of(engine, await run_named(engine, wanted))
         else:
             # Not only the runs that wait: a question may be open while other steps go on.
             for row in await all_runs(engine):
                 if row.summary.status == "finished":
                     continue
                 try:
-                    questions += open_questions(row.run, await engine.state_with_inbox(row.run))
-                except JournalDamaged as error:  # One damaged run does not hide the questions of the others.
+                    questions += await _questions_of(engine, row.run)
+                except (JournalDamaged, KindUnknown, UsageProblem) as error:
+                    # A run that cannot be read does not hide the questions of the others.
                     notice(f"warning: the questions of run {row.run} cannot be read: {line_of_error(error)}")
     if as_json:
         print_json({"questions": questions})
@@ -47,3 +50,8 @@ async def _list_questions(invocation: Invocation, wanted: str | None, as_json: b
     else:
         console.print(rich_text(line("no open questions", "dim")))
     return Exit.OK
+
+
+async def _questions_of(engine: Engine, run: str) -> list[dict[str, Any]]:
+    loaded = await engine.read(run)
+    return open_questions(loaded.kind, run, await engine.with_inbox(run, loaded))

@@ -2,12 +2,12 @@
 
 import trio
 
+from actors.run.result import RunResult
 from replan.cli.drive import Foreground, drive_in_foreground
 from replan.cli.home import newest_run, opened, run_named
 from replan.cli.options import Invocation
 from replan.runs.session import RunSession
 from replan.setup.gc_tuning import tune
-from replan.views.result import Result
 from runtime.drive.options import Stop
 
 
@@ -22,7 +22,7 @@ async def _resume(options: Foreground, wanted: str | None) -> int:
         run = await newest_run(engine, unfinished=True) if wanted is None else await run_named(engine, wanted)
         row = await engine.journal.row(run)
 
-        async def start(session: RunSession, stop: Stop) -> Result:
+        async def start(session: RunSession, stop: Stop) -> RunResult:
             return await session.drive(stop, compare=True)
 
-        return await drive_in_foreground(engine, run, row.title, start, options)
+        return await drive_in_foreground(engine, run, start, options, kind=await engine.kind_of(run), title=row.title)

@@ -5,6 +5,8 @@ import os
 import trio
 
 from actors.config.model_spec import Replay
+from actors.planning.prepare import RunOptions
+from actors.run.result import RunResult
 from replan.cli.cost import print_dry_run
 from replan.cli.drive import Foreground, drive_in_foreground, print_result
 from replan.cli.exits import Exit
@@ -14,13 +16,12 @@ from replan.cli.inputs import place_of, read_problem
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_text
 from replan.runs.engine import Engine
-from replan.runs.prepare import Prepared, RunOptions, prepare
+from replan.runs.prepare import Prepared, prepare
 from replan.runs.run_ids import new_run_id
 from replan.runs.session import RunSession
 from replan.setup.command_name import program
 from replan.setup.gc_tuning import tune
 from replan.setup.plugins import registry
-from replan.views.result import Result
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 
@@ -71,13 +72,14 @@ async def _run(options: Foreground, prepared: Prepared) -> int:
     run = new_run_id()
     async with opened(options.invocation, make=_needs_home(prepared)) as engine:
 
-        async def start(session: RunSession, stop: Stop) -> Result:
+        async def start(session: RunSession, stop: Stop) -> RunResult:
             if not await engine.hosted():
                 return await session.begin(prepared.request, stop)
             await engine.admit(prepared.request, run=run)
             return await session.go_on(stop)
 
-        return await drive_in_foreground(engine, run, prepared.request.title, start, options)
+        kind = engine.kinds.named(prepared.request.kind)
+        return await drive_in_foreground(engine, run, start, options, kind=kind, title=prepared.request.title)
 
 
 async def _detach(options: Foreground, prepared: Prepared) -> int:
@@ -89,7 +91,7 @@ async def _detach(options: Foreground, prepared: Prepared) -> int:
         await engine.admit(prepared.request, run=run)
         options.invocation.run = run
         if options.as_json:
-            print_result(await engine.result(run), as_json=True)
+            print_result(await engine.kind_of(run), await engine.result(run), as_json=True)
         else:
             with ignoring_closed_stdout():
                 print_text(f"{run}\n")

@@ -2,33 +2,24 @@
 
 import trio
 
-from actors.planning.events import PlanningEvent
-from actors.planning.state import PlanningState, State
+from actors.run.result import RunResult
 from replan.cli.commands.log import RecordPrinter
 from replan.cli.exits import Exit
 from replan.cli.hints import how_to_answer, how_to_resume
 from replan.cli.home import named_or_newest, opened_to_read
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import out, print_json, print_text, rich_text, rich_tree, show
-from replan.runs.engine import Engine
-from replan.runs.run_ids import top_of
+from replan.runs.children import top_of
+from replan.runs.loaded import Loaded
 from replan.runs.status import status_of
 from replan.setup.command_name import program
-from replan.views.attempts import attempts
-from replan.views.branches import branch_lines, branch_stories
-from replan.views.mermaid import plan_mermaid
-from replan.views.outcome import outcome_lines
-from replan.views.plan import plan_lines
 from replan.views.records import record_to_json
-from replan.views.result import Result, result_of
-from replan.views.tree import search_tree
 from runtime.core.errors import UsageProblem
-from runtime.core.events import Record
 from runtime.journal.port import RunRow
 
 
 def show_run(invocation: Invocation, wanted: str | None, view: str, *, as_json: bool) -> int:
-    """Print one view of a run, of the newest for None: `result`, `tree`, `plan`, `mermaid` or `events`.
+    """Print one view of a run, of the newest for None: `result`, `tree`, `events`, or a document such as `plan`.
 
     Return the exit code.
     """
@@ -38,65 +29,68 @@ def show_run(invocation: Invocation, wanted: str | None, view: str, *, as_json: 
 async def _show_run(invocation: Invocation, wanted: str | None, view: str, as_json: bool) -> int:
     async with opened_to_read(invocation) as engine:
         run = await named_or_newest(engine, wanted)
-        state, records = await engine.load(run)
-        row = await engine.journal.row(run)
-        heard, top = await engine.state_with_inbox(run), await top_of(engine.load, run)
-        status = status_of(row, hosted=await engine.hosted(), heard=heard)
+        loaded, row = await engine.read(run), await engine.journal.row(run)
+        with_inbox, top = await engine.with_inbox(run, loaded), await top_of(engine, run)
+        common = loaded.kind.run_state(with_inbox)
+        status = status_of(row, hosted=await engine.hosted(), with_inbox=common)
+        result = engine.view(run, loaded.kind, loaded.state, status, with_inbox)
     invocation.run = run
     match view:
         case "tree":
-            _print_tree(row, state, records, status, as_json=as_json)
+            _print_tree(row, loaded, status, as_json=as_json)
         case "events":
-            _print_events(engine, run, records, as_json=as_json)
+            _print_events(run, loaded, as_json=as_json)
+        case "result":
+            _print_result(result, loaded, top, as_json=as_json)
         case _:
-            result = result_of(run, state, status, heard)
-            _print_result(result, state, view, top, as_json=as_json)
+            _print_document(result, loaded, view, top, as_json=as_json)
     return Exit.OK
 
 
-def _print_tree(
-    row: RunRow, state: PlanningState, records: list[Record[PlanningEvent]], status: str, *, as_json: bool
-) -> None:
-    shown = attempts(state, records, interrupted=status == "parked")
-    stories = branch_stories(state, records)
+def _print_tree(row: RunRow, loaded: Loaded, status: str, *, as_json: bool) -> None:
+    title = f"{row.run}: {row.title}"
+    interrupted = status == "parked"
+    tree = loaded.kind.views.tree(title, loaded.state, loaded.records, interrupted=interrupted, brief=False)
     if as_json:
-        nodes, branches = [attempt.to_json() for attempt in shown], [story.to_json() for story in stories]
-        print_json({"run_id": row.run, "nodes": nodes, "branches": branches})
-    else:
-        out().print(rich_tree(search_tree(f"{row.run}: {row.title}", shown)))
-        for text in branch_lines(stories):
-            out().print(rich_text(text), soft_wrap=True)
-
-
-def _print_events(engine: Engine, run: str, records: list[Record[PlanningEvent]], *, as_json: bool) -> None:
-    if as_json:
-        print_json({"run_id": run, "events": [record_to_json(record) for record in records]})
+        print_json({"run_id": row.run, **tree.json})
         return
-    RecordPrinter(engine).print(records)
+    out().print(rich_tree(tree.tree))
+    for line in tree.lines:
+        out().print(rich_text(line), soft_wrap=True)
 
 
-def _print_result(result: Result, state: PlanningState, view: str, top: str, *, as_json: bool) -> None:
-    if view != "result" and result.plan is None:
-        raise _without_plan(result.run_id, state, view)
-    if view == "mermaid":
-        print_text(plan_mermaid(result.plan))
-    elif as_json:
-        print_json(result.plan if view == "plan" else result.to_json())
+def _print_events(run: str, loaded: Loaded, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"run_id": run, "events": [record_to_json(loaded.kind, record) for record in loaded.records]})
     else:
-        show(plan_lines(result.plan) if view == "plan" else outcome_lines(result))
+        RecordPrinter(loaded.kind).print(loaded.records)
+
+
+def _print_result(result: RunResult, loaded: Loaded, top: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json(result.to_json())
+    else:
+        show(loaded.kind.views.result_lines(result, program()))
         _hint_next(result, top)
 
 
-def _hint_next(result: Result, top: str) -> None:
+def _print_document(result: RunResult, loaded: Loaded, view: str, top: str, *, as_json: bool) -> None:
+    make = loaded.kind.views.documents.get(view)
+    if make is None:
+        cause = f"a run of kind {loaded.kind.name!r} has no such view"
+        raise UsageProblem(cause, place=f"--{view}", hint=f"`{program()} show {result.run_id}` shows the run")
+    document = make(loaded.state, result, program())
+    if document.text is not None:
+        print_text(document.text)
+    elif as_json:
+        print_json(document.json)
+    else:
+        show(document.lines)
+        _hint_next(result, top)
+
+
+def _hint_next(result: RunResult, top: str) -> None:
     """Say on stderr how an unfinished run that nobody drives goes on: with `top`, which it is or is a step of."""
     how_to_answer(result)
     if result.status == "parked" or result.held_up:
         how_to_resume(top)
-
-
-def _without_plan(run: str, state: PlanningState, view: str) -> UsageProblem:
-    if isinstance(state, State) and "plan" not in state.config.roles.values():
-        cause = f"the workflow {state.config.workflow.name} of run {run} makes no plan"
-        return UsageProblem(cause, place=f"--{view}", hint=f"`{program()} show {run}` shows what it makes")
-    hint = f"`{program()} show {run}` says how far it got"
-    return UsageProblem(f"run {run} has no proved plan", place=f"--{view}", hint=hint)

@@ -13,13 +13,14 @@ from actors.config.workflow import Workflow
 from actors.config.workflow_check import check_workflow
 from actors.planning.config import RunConfig
 from actors.planning.policy_as_plan import as_plan as plan_of
+from actors.planning.prepare import RunOptions
 from actors.policy.table import Policy
 from actors.prompting.book import PromptsFile
 from actors.values.lines import Line, Span, columns, line
 from replan.cli.cost import print_cost_of
 from replan.cli.exits import Exit
 from replan.cli.terminal.console import notice, print_json, print_text, show
-from replan.runs.prepare import RunOptions, prepare
+from replan.runs.prepare import prepare
 from replan.setup.config_schemas import schema_text
 from replan.setup.data_files import data_root
 from replan.setup.plugins import registry

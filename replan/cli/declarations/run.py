@@ -55,8 +55,8 @@ def run(
     """
     if detach and dry_run:
         raise UsageProblem("a dry run starts nothing that could be detached", place="--detach", hint="leave one out")
+    from actors.planning.prepare import RunOptions
     from replan.cli.commands.run import run_problem
-    from replan.runs.prepare import RunOptions
 
     asked = RunOptions(
         workflow=workflow,

@@ -4,21 +4,16 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.segment import Segment
 
-from actors.planning.events import PlanningEvent
-from actors.planning.state import PlanningState, State
-from actors.values.lines import Line, line
+from actors.run.kind import Kind
+from actors.values.format import clock
+from actors.values.lines import line
 from replan.cli.terminal.console import err, notice, plain_terminal, rich_text, rich_tree
-from replan.views.attempts import attempts
-from replan.views.format import clock, counted, money
-from replan.views.records import news_of
-from replan.views.tree import search_tree
-from runtime.core.cost import MICRO
 from runtime.core.events import Record
 
 __all__ = ["Lines", "LiveTree", "Progress", "Silence", "progress"]
@@ -30,7 +25,7 @@ REST = 3
 class Progress(Protocol):
     """Shows how a run gets on."""
 
-    def on_record(self, record: Record[PlanningEvent], state: PlanningState) -> None:
+    def on_record(self, record: Record[Any], state: Any) -> None:
         """Take in one record, and the state after it."""
         ...
 
@@ -54,7 +49,7 @@ class Progress(Protocol):
 class Silence:
     """Shows no progress; what the user must know is still said."""
 
-    def on_record(self, record: Record[PlanningEvent], state: PlanningState) -> None:
+    def on_record(self, record: Record[Any], state: Any) -> None:
         """Show nothing."""
 
     def note(self, text: str) -> None:
@@ -74,25 +69,30 @@ class Silence:
 class Lines(Silence):
     """Prints a line for each event that is news."""
 
-    def on_record(self, record: Record[PlanningEvent], state: PlanningState) -> None:
+    def __init__(self, kind: Kind[Any, Any]) -> None:
+        self._kind = kind
+
+    def on_record(self, record: Record[Any], state: Any) -> None:
         """Print the event's line."""
-        news = news_of(record.event, state.config if isinstance(state, State) else None)
-        if news:
-            err().print(rich_text(line(f"{clock(record.at)} {news}")))
+        text = self._kind.views.news_text(record.event, state)
+        if text:
+            err().print(rich_text(line(f"{clock(record.at)} {text}")))
 
 
 class LiveTree:
-    """Redraws the tree of attempts in place; refreshed by records and ticks only, so that no thread draws."""
+    """Redraws the tree of the run in place; refreshed by records and ticks only, so that no thread draws."""
 
-    def __init__(self, title: str) -> None:
-        self._title = title
-        self._state: PlanningState | None = None
+    def __init__(self, kind: Kind[Any, Any], title: str) -> None:
+        self._kind, self._title = kind, title
+        self._state: Any = None
+        self._records: list[Record[Any]] = []
         self._console = err()
         self._live = self._new()
 
-    def on_record(self, record: Record[PlanningEvent], state: PlanningState) -> None:  # noqa: ARG002 -- the port's signature
+    def on_record(self, record: Record[Any], state: Any) -> None:
         """Redraw, also after a pause."""
         self._state = state
+        self._records.append(record)
         if not self._live.is_started:
             self._live = self._new()
             self._live.start()
@@ -121,12 +121,13 @@ class LiveTree:
         if self._state is None:
             yield rich_text(line(self._title, "bold"))
             return
-        tree = rich_tree(search_tree(self._title, attempts(self._state), brief=True))
-        rows = console.render_lines(tree, options.update(height=None), pad=False)
+        views = self._kind.views
+        tree = views.tree(self._title, self._state, self._records, interrupted=False, brief=True)
+        rows = console.render_lines(rich_tree(tree.tree), options.update(height=None), pad=False)
         for row in rows[-max(3, console.height - REST) :]:
             yield from row
             yield Segment.line()
-        yield rich_text(spent_line(self._state, time.time()))
+        yield rich_text(views.progress(self._state, time.time()))
 
     def _new(self) -> Live:
         return Live(
@@ -139,31 +140,16 @@ class LiveTree:
         )
 
 
-def spent_line(state: PlanningState, now: float) -> Line:
-    """Return how much of each limit is used."""
-    ledger, limits = state.run.ledger, state.run.ledger.limits
-    used = ledger.spent + ledger.unknown
-    # Calls in flight count too, since the user waits for them.
-    parts = [f"{ledger.committed.calls} of {counted(limits.calls, 'call')}"]
-    parts.append(counted(used.tokens, "token") + (f" of {limits.tokens:,}" if limits.tokens else ""))
-    known = isinstance(state, State) and state.config.price is not None
-    cap = f" of {money(limits.micro_usd / MICRO)}" if limits.micro_usd else ""
-    parts.append(money(used.micro_usd / MICRO if known else None) + cap)
-    running = max(0.0, now - state.run.now) if isinstance(state, State) and state.working else 0.0
-    parts.append(f"{ledger.active + running:.0f} s")
-    return line(" · ".join(parts), "dim")
-
-
 @contextmanager
-def progress(title: str, *, silent: bool) -> Iterator[Progress]:
+def progress(kind: Kind[Any, Any], title: str, *, silent: bool) -> Iterator[Progress]:
     """Yield the progress that fits stderr; nothing of it is left running."""
     shown: Progress
     if silent:
         shown = Silence()
     elif plain_terminal(sys.stderr):
-        shown = Lines()
+        shown = Lines(kind)
     else:
-        shown = LiveTree(title)
+        shown = LiveTree(kind, title)
     try:
         yield shown
     finally:

@@ -9,7 +9,7 @@ import trio
 
 from actors.values.lines import columns, line, verbatim
 from replan.cli.terminal.console import err, rich_text
-from replan.views.question_text import artifact_rows, choices, hint, picked
+from replan.views.questions import artifact_rows, choices, hint, picked
 from runtime.logs.terminal_text import clean
 
 LINE_BYTES_MAX = 4096

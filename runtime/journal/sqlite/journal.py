@@ -1,8 +1,8 @@
 """The journal in SQLite: the default. One file, several processes, every append durable before it returns.
 
-All writing is committed in groups by one thread, all reading is done by another; a third connection, on trio's thread,
-only asks whether anything was committed. Every rule about leases and places is checked inside the transaction
-that writes, so it holds between processes too.
+One thread commits all writes, in groups, and another thread reads. A third connection, on trio's thread, only asks
+whether anything was committed. Leases and places are checked inside the transaction that writes, so the rules hold
+between processes too.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -36,13 +36,13 @@ from runtime.journal.sqlite import schema, statements
 from runtime.journal.sqlite.packing import unpack
 from runtime.journal.sqlite.thread import ConnectionThread, Explain, open_thread
 from runtime.journal.sqlite.writer import Writer, open_writer
-from runtime.journal.validation import admit_facts, admit_kind, admit_run, admit_summary, admit_text, known_run
+from runtime.journal.validation import check_kind, check_known_run, check_run, check_summary, check_text, encode_facts
 
 E = TypeVar("E")
 T = TypeVar("T")
 
 GROUP_MAX = 512
-"""Jobs that may share a commit: enough to spread the cost of one, few enough to keep the wait short."""
+"""The most jobs that share a commit: enough to spread its cost, few enough to keep the wait short."""
 
 
 @asynccontextmanager
@@ -54,21 +54,28 @@ async def open_sqlite(
     vfs: str | None = None,
     busy_seconds: float = 10.0,
     budget: HomeBudget | None = None,
+    use_another: str = folder.USE_ANOTHER,
 ) -> AsyncIterator[Journal[E]]:
     """Open the journal in a file, and make both it (0600) and its folder (0700) if they are missing.
 
-    `codecs` are those of the kinds of runs that it can read; a single one is that of `FIRST_KIND`. `vfs` names a file
-    system registered with APSW; its files are its own business, so no folder or mode is checked.
-    `busy_seconds` is how long to wait for another process that is writing. When the context ends, everything handed in
-    was written and no thread or file is left.
+    When the context ends, everything that was handed in is written, and no thread or file is left open.
+
+    Args:
+        path: the file.
+        codecs: those of the kinds of runs that can be read; a single one is that of `FIRST_KIND`.
+        clock: the journal's clock.
+        vfs: a file system registered with APSW; no folder or mode is checked then.
+        busy_seconds: how long to wait for another process that is writing.
+        budget: the daily budget; None is no limit.
+        use_another: how the user chooses another folder, for messages about one that cannot be used.
 
     Raises `UsageProblem` for a folder that is not safe or cannot be written, `JournalDamaged`, `JournalNewer`,
     `JournalUnreadable`, `StorageFull`.
     """
     if vfs is None:
-        folder.prepare_folder(path.parent)
-        folder.prepare_file(path)
-    explain = partial(statements.explain, path)
+        folder.prepare_folder(path.parent, use_another)
+        folder.prepare_file(path, use_another)
+    explain = partial(statements.explain, path, use_another)
     writer = partial(schema.open_writer, path, vfs, busy_seconds)
     reader = partial(schema.open_reader, path, vfs, busy_seconds)
     watcher = partial(schema.open_reader, path, vfs, 0.0)
@@ -76,7 +83,7 @@ async def open_sqlite(
         open_writer("journal-writer", writer, explain, busy_seconds=busy_seconds, group_max=GROUP_MAX) as writing,
         open_thread("journal-reader", reader, explain) as reading,
     ):
-        # Asked on trio's thread, it waits for nobody; opened on another, because opening may touch the disk.
+        # It is used on trio's thread, where it never waits, but opened on another, since opening may read the disk.
         with closing(await reading.do(lambda _: watcher())) as watching:
             allowed = budget or HomeBudget()
             known = codecs_by_kind(codecs)
@@ -98,35 +105,35 @@ class _SqliteJournal(Generic[E]):
         self._codecs, self._clock, self._explain, self._budget = codecs, clock, explain, budget
         self._writing, self._reading, self._watching = writing, reading, watching
         self._version = 0
-        self._kinds: dict[str, tuple[str, int]] = {}  # Kind and format of the runs that are driven here: they stay.
+        self._kinds: dict[str, tuple[str, int]] = {}  # Of the runs that are claimed here; they never change.
 
     def now(self) -> float:
         return self._clock.now()
 
     async def create(self, run: str, title: str, kind: str = FIRST_KIND, format: int = FIRST_FORMAT) -> None:
-        admit_run(run)
-        admit_text(title, "title")
-        admit_kind(kind, format)
+        check_run(run)
+        check_text(title, "title")
+        check_kind(kind, format)
         now = self._clock.now()
         await self._writing.do(
             lambda connection: statements.add_run(connection, run, title, now, kind=kind, format=format)
         )
 
     async def row(self, run: str) -> RunRow:
-        known_run(run)
+        check_known_run(run)
         now = self._clock.now()
         return await self._look(lambda connection: statements.run_row(connection, run, now))
 
     async def runs(self, which: RunFilter) -> list[RunRow]:
-        admit_text(which.status or "", "status")
+        check_text(which.status or "", "status")
         now = self._clock.now()
         return await self._look(lambda connection: statements.run_rows(connection, which, now))
 
     async def claim(
         self, run: str, owner: str, ttl: float, *, dead: Dead = nobody, kinds: Formats | None = None
     ) -> int:
-        known_run(run)
-        admit_text(owner, "owner")
+        check_known_run(run)
+        check_text(owner, "owner")
         now = self._clock.now()
 
         def work(connection: apsw.Connection) -> statements.RunLeaseRow:
@@ -143,7 +150,7 @@ class _SqliteJournal(Generic[E]):
         return taken.epoch
 
     async def renew(self, run: str, epoch: int, ttl: float) -> None:
-        known_run(run)
+        check_known_run(run)
         end = self._clock.now() + ttl
 
         def work(connection: apsw.Connection) -> None:
@@ -153,7 +160,7 @@ class _SqliteJournal(Generic[E]):
         await self._writing.do(work)
 
     async def release(self, run: str, epoch: int) -> None:
-        known_run(run)
+        check_known_run(run)
 
         def work(connection: apsw.Connection) -> None:
             held = statements.lease(connection, run)
@@ -173,9 +180,9 @@ class _SqliteJournal(Generic[E]):
         summary: Summary,
         overdraw: bool = False,
     ) -> list[Record[E]]:
-        known_run(run)
-        admit_summary(summary)
-        entries = admit_facts(await self._codec(run), facts) if facts else []
+        check_known_run(run)
+        check_summary(summary)
+        entries = encode_facts(await self._codec(run), facts) if facts else []
         now = self._clock.now()
 
         def work(connection: apsw.Connection) -> list[Stored]:
@@ -196,7 +203,7 @@ class _SqliteJournal(Generic[E]):
         return records(run, entries, await self._writing.do(work))
 
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
-        known_run(run)
+        check_known_run(run)
 
         def work(connection: apsw.Connection) -> list[Record[E]]:
             held = statements.lease(connection, run)
@@ -210,9 +217,9 @@ class _SqliteJournal(Generic[E]):
         return await self._look(work)
 
     async def post(self, run: str, key: str, body: str) -> Posted:
-        known_run(run)
-        admit_text(key, "key")
-        admit_text(body, "body")
+        check_known_run(run)
+        check_text(key, "key")
+        check_text(body, "body")
         now = self._clock.now()
 
         def work(connection: apsw.Connection) -> Posted:
@@ -227,7 +234,7 @@ class _SqliteJournal(Generic[E]):
         return await self._writing.do(work)
 
     async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
-        known_run(run)
+        check_known_run(run)
 
         def work(connection: apsw.Connection) -> list[InboxItem]:
             held = statements.lease(connection, run)
@@ -240,8 +247,8 @@ class _SqliteJournal(Generic[E]):
         return await self._look(lambda connection: statements.due(connection, limit, now, dead, kinds))
 
     async def announce(self, host: str, owner: str, ttl: float) -> None:
-        admit_text(host, "host")
-        admit_text(owner, "owner")
+        check_text(host, "host")
+        check_text(owner, "owner")
         now = self._clock.now()
         row = HostRow(host, owner, now + ttl)
         await self._writing.do(lambda connection: statements.announce(connection, row, now))
@@ -263,7 +270,7 @@ class _SqliteJournal(Generic[E]):
         try:
             self._version = self._watching.pragma("data_version")
         except apsw.BusyError:
-            # Another process is repairing the log after a crash; the next poll will tell.
+            # Another process is repairing the write-ahead log after a crash; the next poll will succeed.
             return self._version
         except apsw.Error as error:
             raise self._explain(error) from error
@@ -278,7 +285,7 @@ class _SqliteJournal(Generic[E]):
         return codec_of(self._codecs, run, *kind)
 
     async def _look(self, work: Callable[[apsw.Connection], T]) -> T:
-        """Run a function of a connection in which nothing changes meanwhile."""
+        """Run a function with a connection on one snapshot of the file."""
 
         def in_one_snapshot(connection: apsw.Connection) -> T:
             connection.execute("BEGIN")

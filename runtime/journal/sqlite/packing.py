@@ -1,8 +1,8 @@
-"""How SQLite's rows hold records: those that were appended together share one row.
+"""How rows of the SQLite file hold records: records that were appended together share a row.
 
-A row has the place and the hash of its last record, the time and the epoch that all of them have, the message that the
-first of them consumes, and their bodies with a line each. The hashes in between are not stored, for the chain gives
-them again. A row of a single record, as earlier releases wrote them all, is the same thing.
+A row has the place and the hash of its last record, the time and the epoch that all its records have, the message that
+the first one consumes, and the bodies, one per line. The other hashes are not stored: they follow from the chain. A
+row with a single record, as earlier releases wrote them, has the same form.
 """
 
 import struct
@@ -12,11 +12,11 @@ from typing import Any
 from runtime.journal.chain import Stored, Tip, link
 
 BETWEEN = b"\n"
-"""Stands between two bodies. JSON as it is stored here is one line: a line feed in a text is written as `\\n`."""
+"""Separates two bodies. Stored JSON is a single line: a line feed in a text is written as `\\n`."""
 
 
 def pack(rows: Sequence[Stored]) -> list[Stored]:
-    """Return records of one append as rows. A record that consumes a message begins a row."""
+    """Return the records of one append as rows. A record that consumes a message starts a row."""
     packed: list[list[Stored]] = []
     for row in rows:
         if packed and row.inbox is None:
@@ -27,7 +27,7 @@ def pack(rows: Sequence[Stored]) -> list[Stored]:
 
 
 def unpack(run: str, start: Tip, packed: Sequence[Stored]) -> list[Stored]:
-    """Return the records that rows hold, after the one at `start`. Nothing is verified; every stored hash is kept."""
+    """Return the records in rows, after the record at `start`. Nothing is verified; every stored hash is kept."""
     rows: list[Stored] = []
     previous = start.hash
     for last in packed:
@@ -43,7 +43,7 @@ def unpack(run: str, start: Tip, packed: Sequence[Stored]) -> list[Stored]:
 
 
 def _lines(body: Any) -> list[Any]:
-    # A damaged file can give a number where bytes were written.
+    # In a damaged file a column may have a value of another type.
     return body.split(BETWEEN) if isinstance(body, bytes) else [body]
 
 
@@ -51,4 +51,4 @@ def _link(previous: bytes, run: str, row: Stored) -> bytes:
     try:
         return link(previous, run, row)
     except (struct.error, TypeError):
-        return b""  # As above; whoever verifies the last of the row will say so.
+        return b""  # As above; verifying the last record of the row will report it.

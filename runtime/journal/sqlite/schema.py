@@ -1,14 +1,14 @@
 """The SQLite schema of a journal, and how its connections are opened.
 
-Event rows carry the run's small number instead of its id, and hashes as bytes. They are an ordinary table with one
-index rather than a clustered one: concurrent runs then all append to the same last page, so that a group commit writes
-few pages, and pages fill up. Records that are appended together share a row (`packing`). Texts are apart, each once,
-because they are large and often repeated.
+Event rows have the run's small number instead of its id, and hashes as bytes. Their table is an ordinary one with an
+index, not a clustered one: concurrent runs then append to the same last page, so a group commit writes few pages, and
+pages fill up. Records that are appended together share a row (`packing`). Texts are stored apart, each once, because
+they are large and often repeated.
 
-What must be found among thousands of runs has small tables of its own, so that the run's row, which every append
-changes, is in no index for it: `agenda` says when a run goes on by itself, `unread` that a message lies in its inbox,
-`spending` what a day has cost, `hosts` which hosts serve the journal. A file of an earlier version is brought up to
-date when it is opened to write.
+Lookups among thousands of runs have small tables of their own, so that the run's row, which every append changes, needs
+no index for them: `agenda` holds when a run is due, `unread` which runs have unconsumed messages, `spending` the
+totals of a day, `hosts` the hosts that are present. A file of an earlier version is upgraded when it is opened for
+writing.
 """
 
 import time
@@ -22,13 +22,13 @@ import apsw
 from runtime.core.errors import JournalDamaged, JournalNewer, UsageProblem
 
 APPLICATION_ID = 0x52504C4E
-"""Marks the file as ours: "RPLN"."""
+"""Marks a file as a journal: "RPLN"."""
 
 SQLITE_MIN = "3.51.3"
-"""The first release without the WAL-reset bug, which can damage a journal that two processes write."""
+"""The first SQLite release without the WAL-reset bug, which can damage a journal that two processes write."""
 
 WAL_BYTES_KEPT = 64 * 1024 * 1024
-"""After a burst the write-ahead log is cut back to this size."""
+"""The size to which the write-ahead log is truncated after it was longer."""
 
 BUSY_PAUSE = 0.005
 """Seconds between two tries to switch a new file to write-ahead logging."""
@@ -105,7 +105,7 @@ HOST = (
 )
 
 PACKED: tuple[str, ...] = ()
-"""A row of `events` may hold several records (`packing`). The tables are the same; earlier releases cannot read it."""
+"""Rows of `events` may hold several records (`packing`). The tables are the same, but old releases cannot read them."""
 
 KINDS = (
     "ALTER TABLE runs ADD COLUMN kind TEXT NOT NULL DEFAULT 'planning'",
@@ -118,29 +118,29 @@ KINDS = (
 )
 
 CHANGES = (FIRST, HOST, PACKED, KINDS)
-"""What each version adds to the one before it. A new file goes through all of them as well."""
+"""What each version adds to the one before it. A new file gets all of them in turn."""
 
 VERSION = len(CHANGES)
 
 
 def open_writer(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
-    """Open the journal for writing; make it if the file is new, bring it up to date if it is of an earlier version.
+    """Open the journal for writing; create its tables in a new file, upgrade a file of an earlier version.
 
-    Nothing is changed in a file that is refused.
+    A file that is refused is not changed.
 
-    Raises `JournalNewer`, `JournalDamaged`, `UsageProblem`, and `apsw.Error` for whatever SQLite meets.
+    Raises `JournalNewer`, `JournalDamaged`, `UsageProblem`, and `apsw.Error`.
     """
     if tuple(map(int, apsw.sqlite_lib_version().split("."))) < tuple(map(int, SQLITE_MIN.split("."))):
         raise UsageProblem(f"SQLite {apsw.sqlite_lib_version()} is too old", hint=f"{SQLITE_MIN} or later is needed")
     connection = _open(path, vfs, busy_seconds)
     try:
-        found = _version(connection, path)
-        _keep_a_log(connection, busy_seconds)
+        version = _version(connection, path)
+        _use_wal(connection, busy_seconds)
         connection.pragma("synchronous", "full")
         connection.pragma("fullfsync", 1)  # On macOS an ordinary sync does not reach the disk.
         connection.pragma("journal_size_limit", WAL_BYTES_KEPT)
-        if found < VERSION:
-            _bring_up_to_date(connection, path)
+        if version < VERSION:
+            _upgrade(connection, path)
         _check_tables(connection, path)
     except BaseException:
         connection.close()
@@ -168,7 +168,7 @@ def _open(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
 
 def _version(connection: apsw.Connection, path: Path) -> int:
     """Return the version of the tables, 0 for a new file."""
-    # One statement, because another process may be making the tables right now.
+    # One statement, because another process may be creating the tables at the same time.
     statement = (
         "SELECT a.*, v.*, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id a, pragma_user_version v"
     )
@@ -183,8 +183,8 @@ def _version(connection: apsw.Connection, path: Path) -> int:
     return int(version)
 
 
-def _keep_a_log(connection: apsw.Connection, busy_seconds: float) -> None:
-    # SQLite does not wait by itself here: two that open a new file at once would wait for each other.
+def _use_wal(connection: apsw.Connection, busy_seconds: float) -> None:
+    # SQLite does not wait for the lock here, since two that open a new file at once would wait for each other.
     for _ in range(int(busy_seconds / BUSY_PAUSE)):
         try:
             connection.pragma("journal_mode", "wal")
@@ -195,10 +195,10 @@ def _keep_a_log(connection: apsw.Connection, busy_seconds: float) -> None:
     connection.pragma("journal_mode", "wal")
 
 
-def _bring_up_to_date(connection: apsw.Connection, path: Path) -> None:
+def _upgrade(connection: apsw.Connection, path: Path) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        # Another process may have been quicker.
+        # Another process may have upgraded it in the meantime.
         for statement in chain.from_iterable(CHANGES[_version(connection, path) :]):
             connection.execute(statement)
         connection.pragma("application_id", APPLICATION_ID)
@@ -211,14 +211,14 @@ def _bring_up_to_date(connection: apsw.Connection, path: Path) -> None:
 
 
 def _check_tables(connection: apsw.Connection, path: Path, version: int = VERSION) -> None:
-    # A trigger or a view that somebody added would run inside every append.
+    # A trigger that somebody added would run inside every append.
     if _tables(connection) != _expected(version):
         raise JournalDamaged(str(path), "the tables are not the ones that a journal has")
 
 
 @cache
 def _expected(version: int) -> list[str]:
-    # Made and read back, because SQLite keeps an altered table under words of its own.
+    # Created and read back, because SQLite rewrites the statement of an altered table.
     with closing(apsw.Connection(":memory:")) as connection:
         for statement in chain.from_iterable(CHANGES[:version]):
             connection.execute(statement)

@@ -1,4 +1,4 @@
-"""The statements of the SQLite journal: each function is one question or one change, in its caller's transaction."""
+"""The statements of the SQLite journal: each function is one query or one change, in its caller's transaction."""
 
 import json
 from collections.abc import Sequence
@@ -95,7 +95,7 @@ def _run_row(row: Sequence[Any], now: float) -> RunRow:
 
 
 def lease(connection: apsw.Connection, run: str) -> RunLeaseRow:
-    """Return who drives the run and where its records end. Raises `RunNotFound`, `JournalDamaged`."""
+    """Return the lease of a run and the end of its chain. Raises `RunNotFound`, `JournalDamaged`."""
     statement = (
         "SELECT id, owner, lease_end, epoch, kind, format, last_seq, last_hash, calls, tokens, micro_usd, day,"
         " calls_before, micro_usd_before FROM runs WHERE run = ?"
@@ -114,7 +114,7 @@ def lease(connection: apsw.Connection, run: str) -> RunLeaseRow:
 
 
 def driven(connection: apsw.Connection, run: str, epoch: int) -> RunLeaseRow:
-    """Return the run's lease if it was taken under this epoch and not given back. Raises `RunNotFound`, `Fenced`."""
+    """Return the run's lease if it was taken under this epoch and not released. Raises `RunNotFound`, `Fenced`."""
     held = lease(connection, run)
     if held.epoch != epoch or held.owner is None:
         raise Fenced(run, epoch, held.epoch)
@@ -122,7 +122,7 @@ def driven(connection: apsw.Connection, run: str, epoch: int) -> RunLeaseRow:
 
 
 def update_lease(connection: apsw.Connection, held: RunLeaseRow) -> None:
-    """Write who drives a run, until when, and under which epoch."""
+    """Write the lease of a run: owner, end and epoch."""
     statement = "UPDATE runs SET owner = ?, lease_end = ?, epoch = ? WHERE id = ?"
     connection.execute(statement, (held.owner, held.end, held.epoch, held.id))
 
@@ -130,7 +130,7 @@ def update_lease(connection: apsw.Connection, held: RunLeaseRow) -> None:
 def add_records(
     connection: apsw.Connection, run: str, number: int, entries: Sequence[Entry[E]], rows: Sequence[Stored]
 ) -> None:
-    """Write records and their texts. Raises `JournalError` if a message that they consume cannot be."""
+    """Write records and their texts. Raises `JournalError` if they consume a message that cannot be consumed."""
     for entry in entries:
         for digest, text in entry.texts.items():
             statement = "INSERT INTO texts (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING"
@@ -141,10 +141,10 @@ def add_records(
         connection.execute(
             "INSERT INTO events (run, seq, at, epoch, inbox, body, hash) VALUES (?, ?, ?, ?, ?, ?, ?)", (number, *row)
         )
-    read = max((row.inbox for row in rows if row.inbox is not None), default=None)
-    if read is not None:
+    last = max((row.inbox for row in rows if row.inbox is not None), default=None)
+    if last is not None:
         statement = "DELETE FROM unread WHERE run = ?1 AND NOT EXISTS (SELECT 1 FROM inbox WHERE run = ?1 AND id > ?2)"
-        connection.execute(statement, (number, read))
+        connection.execute(statement, (number, last))
 
 
 def _check_consumable(connection: apsw.Connection, run: str, number: int, inbox: int) -> None:
@@ -157,7 +157,7 @@ def _check_consumable(connection: apsw.Connection, run: str, number: int, inbox:
 
 
 def update_run(connection: apsw.Connection, held: RunLeaseRow, summary: Summary, now: float) -> None:
-    """Write where a run's records now end, what lists of runs show, what it has committed and when it goes on."""
+    """Write the end of a run's chain, its summary, what it has committed and when it is due."""
     number, tip, account = held.id, held.tip, held.account
     shown = (summary.status, summary.detail, summary.waiting_since, summary.next_wake)
     total, before = account.total, account.before
@@ -181,7 +181,7 @@ def update_run(connection: apsw.Connection, held: RunLeaseRow, summary: Summary,
 
 
 def add_spending(connection: apsw.Connection, day: int, change: Amount) -> Amount:
-    """Add to what a day has cost, and return the new total."""
+    """Add to the total of a day, and return the new total."""
     statement = (
         "INSERT INTO spending VALUES (?, ?, ?) ON CONFLICT (day) DO UPDATE"
         " SET calls = calls + excluded.calls, micro_usd = micro_usd + excluded.micro_usd RETURNING calls, micro_usd"
@@ -193,7 +193,7 @@ def add_spending(connection: apsw.Connection, day: int, change: Amount) -> Amoun
 
 
 def spending(connection: apsw.Connection, day: int) -> Amount:
-    """Return what a day has cost."""
+    """Return the total of a day."""
     for calls, micro_usd in connection.execute("SELECT calls, micro_usd FROM spending WHERE day = ?", (day,)):
         return Amount(calls=calls, micro_usd=micro_usd)
     return ZERO
@@ -201,25 +201,25 @@ def spending(connection: apsw.Connection, day: int) -> Amount:
 
 _DRIVABLE = "AND (:kinds IS NULL OR format <= (SELECT value FROM json_each(:kinds) WHERE key = kind))"
 
-# Cross joins, so that SQLite goes along the small tables, and never through all runs.
+# Cross joins, so that SQLite scans the small tables and never all runs.
 _DUE = (
     "SELECT runs.run FROM (SELECT run FROM agenda INDEXED BY agenda_at WHERE at <= :now UNION SELECT run FROM unread)"
     " AS due CROSS JOIN runs ON runs.id = due.run WHERE last_seq > 0 AND status <> 'parked' AND (owner IS NULL"
     " OR lease_end <= :now OR owner IN (SELECT value FROM json_each(:dead)))"
 )
-_MAIL = (
+_UNREAD = (
     "SELECT runs.run FROM unread CROSS JOIN runs ON runs.id = unread.run WHERE owner IS NOT NULL AND lease_end > :now"
     " AND owner NOT IN (SELECT value FROM json_each(:dead))"
 )
 _NEXT = "SELECT at FROM agenda INDEXED BY agenda_at CROSS JOIN runs ON runs.id = agenda.run WHERE at > :now"
 
 DUE = f"{_DUE} {_DRIVABLE} ORDER BY runs.id LIMIT :limit"
-MAIL = f"{_MAIL} {_DRIVABLE}"
+UNREAD = f"{_UNREAD} {_DRIVABLE}"
 NEXT = f"{_NEXT} {_DRIVABLE} ORDER BY at LIMIT 1"
 
 
 def due(connection: apsw.Connection, limit: int, now: float, dead: Dead, kinds: Formats | None) -> Due:
-    """Return what nobody looks after."""
+    """Return what a host has to do, for runs of these kinds; None is all kinds."""
     owners: list[Any] = connection.execute(
         "SELECT DISTINCT owner FROM runs WHERE owner IS NOT NULL AND lease_end > ?", (now,)
     ).fetchall()
@@ -227,20 +227,20 @@ def due(connection: apsw.Connection, limit: int, now: float, dead: Dead, kinds: 
     drivable = None if kinds is None else json.dumps(dict(kinds))
     wanted = {"now": now, "dead": gone, "kinds": drivable, "limit": max(0, limit)}
     runs: list[Any] = connection.execute(DUE, wanted).fetchall()
-    mail: list[Any] = connection.execute(MAIL, wanted).fetchall()
+    unread: list[Any] = connection.execute(UNREAD, wanted).fetchall()
     following: list[Any] = connection.execute(NEXT, wanted).fetchall()
     soonest = following[0][0] if following else None
-    return Due(tuple(run for (run,) in runs), frozenset(run for (run,) in mail), soonest)
+    return Due(tuple(run for (run,) in runs), frozenset(run for (run,) in unread), soonest)
 
 
 def announce(connection: apsw.Connection, row: HostRow, now: float) -> None:
-    """Enter a host as present, and take those away whose presence has ended."""
+    """Enter a host as present, and delete those whose presence has ended."""
     connection.execute("DELETE FROM hosts WHERE until <= ?", (now,))
     connection.execute("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?)", (row.host, row.owner, row.until))
 
 
 def depart(connection: apsw.Connection, host: str) -> None:
-    """Take a host away."""
+    """Delete a host."""
     connection.execute("DELETE FROM hosts WHERE id = ?", (host,))
 
 
@@ -251,7 +251,7 @@ def present(connection: apsw.Connection, now: float) -> list[HostRow]:
 
 
 def tip_before(connection: apsw.Connection, held: RunLeaseRow, seq: int) -> Tip:
-    """Return where a run's last row that ends at or before a place ends."""
+    """Return the end of a run's last row that ends at or before a place."""
     statement = "SELECT seq, hash FROM events WHERE run = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
     for place, digest in connection.execute(statement, (held.id, seq)):
         return Tip(place, digest)
@@ -268,8 +268,8 @@ def rows_after(connection: apsw.Connection, number: int, seq: int) -> list[Store
 
 def text(connection: apsw.Connection, digest: str) -> bytes | None:
     """Return the bytes of the text with this hash, in hex."""
-    for (found,) in connection.execute("SELECT text FROM texts WHERE hash = ?", (bytes.fromhex(digest),)):
-        return bytes(found)
+    for (content,) in connection.execute("SELECT text FROM texts WHERE hash = ?", (bytes.fromhex(digest),)):
+        return bytes(content)
     return None
 
 
@@ -300,22 +300,22 @@ def last_message(connection: apsw.Connection, number: int) -> int:
 
 
 def _item(run: str, row: Sequence[Any]) -> InboxItem:
-    inbox, key, body, at, found = row
-    # A damaged file can give a number where text was written, and the other way round.
+    inbox, key, body, at, stored_seal = row
+    # In a damaged file a column may have a value of another type.
     if isinstance(key, str) and isinstance(body, str):
         item = InboxItem(inbox, key, body, at)
-        if seal(run, item) == found:
+        if seal(run, item) == stored_seal:
             return item
     raise JournalDamaged(f"run {run!r}, posted message {inbox}", "the message does not match its hash")
 
 
-def explain(path: Path, error: Exception) -> Exception:
-    """Return what an error of SQLite or of the system means for a user; any other error as it is."""
+def explain(path: Path, use_another: str, error: Exception) -> Exception:
+    """Return an error of ours for one of SQLite or of the system; any other error unchanged."""
     match error:
         case apsw.FullError():
             return StorageFull(str(path))
         case apsw.IOError() if getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_SHMSIZE:
-            # On a disk without room the log's index cannot be made.
+            # On a full disk the index of the write-ahead log cannot be created.
             return StorageFull(str(path))
         case apsw.CorruptError() | apsw.NotADBError():
             return JournalDamaged(str(path), str(error))
@@ -324,13 +324,13 @@ def explain(path: Path, error: Exception) -> Exception:
         case apsw.BusyError():
             return JournalError(f"{path}: another process keeps the journal busy; try again")
         case apsw.CantOpenError() | apsw.PermissionsError() | apsw.AuthError() | apsw.ReadOnlyError():
-            return JournalUnreadable(str(path), str(error), folder.YOURS)
+            return JournalUnreadable(str(path), str(error), folder.make_it_yours(use_another))
         case apsw.IOError():
             hint = "look at the disk, then try again; what was acknowledged is kept"
             return JournalUnreadable(str(path), str(error), hint)
         case apsw.Error():
             return JournalError(f"{path}: {error}")
         case OSError():
-            return folder.explain(error, path)
+            return folder.explain(error, path, use_another)
         case _:
             return error

@@ -1,4 +1,4 @@
-"""A thread that owns one SQLite connection and does what may wait for a disk or for another process, in order."""
+"""A thread that owns one SQLite connection and runs jobs that may wait for a disk or another process, in order."""
 
 import queue
 import threading
@@ -17,13 +17,13 @@ T = TypeVar("T")
 Connect = Callable[[], apsw.Connection]
 
 Explain = Callable[[Exception], Exception]
-"""Turns an error of SQLite into the runtime's own; returns any other error as it is."""
+"""Returns an error of ours for one of SQLite; any other error unchanged."""
 
 
 class Job(Generic[T]):
-    """A function of the connection, and what came of it. `then` is called with the job, on trio's thread.
+    """A function of the connection, and its result or error. `then` is called with the job, on trio's thread.
 
-    It must not hold the job itself: that is a cycle, and what it holds would wait for the garbage collector.
+    `then` must not hold the job: that would be a cycle, which waits for the garbage collector.
     """
 
     __slots__ = ("error", "result", "then", "work")
@@ -42,7 +42,7 @@ class Job(Generic[T]):
 
 @asynccontextmanager
 async def open_thread(name: str, connect: Connect, explain: Explain) -> AsyncIterator["ConnectionThread"]:
-    """Start the thread, and stop it at the end: every job handed in before is still done, then nothing is left open.
+    """Start the thread; at the end finish all jobs, stop the thread and close the connection.
 
     Raises whatever `connect` raises, explained.
     """
@@ -61,12 +61,12 @@ async def open_thread(name: str, connect: Connect, explain: Explain) -> AsyncIte
 
 
 class ConnectionThread:
-    """Where jobs are handed in; made by `open_thread`."""
+    """Takes jobs; made by `open_thread`."""
 
     def __init__(self, name: str, connect: Connect, explain: Explain) -> None:
         self.ready, self.failure = trio.Event(), cast("Exception | None", None)
         self._connect, self._explain = connect, explain
-        # A daemon, so that an interpreter that ends without closing the journal is like a kill and never hangs.
+        # A daemon, so that an interpreter that exits without closing the journal does not hang.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._jobs: queue.SimpleQueue[Job[Any] | None] = queue.SimpleQueue()
         self._token = trio.lowlevel.current_trio_token()
@@ -77,13 +77,13 @@ class ConnectionThread:
         self._thread.start()
 
     def post(self, job: Job[Any]) -> None:
-        """Hand in a job; its `then` is called on trio's thread once it is done."""
+        """Queue a job; its `then` is called on trio's thread when it is done."""
         self._jobs.put(job)
 
     async def do(self, work: Callable[[apsw.Connection], T]) -> T:
-        """Return what the function returns, or raise what it raises, explained.
+        """Run a function on the thread; return its result or raise its error, explained.
 
-        A caller that is cancelled while it waits does not take the job back.
+        Cancelling the caller does not remove the job.
         """
         await trio.lowlevel.checkpoint_if_cancelled()
         if self._stopping:
@@ -95,7 +95,7 @@ class ConnectionThread:
         return job.outcome()
 
     async def stop(self) -> None:
-        """Let the thread finish what it was given, close its connection and end."""
+        """Let the thread finish its jobs, close its connection and end."""
         self._stopping = True
         self._jobs.put(None)
         await self._stopped.wait()
@@ -104,14 +104,14 @@ class ConnectionThread:
     def _run(self) -> None:
         try:
             with closing(self._connect()) as connection:
-                self._tell(self.ready.set)
+                self._call_soon(self.ready.set)
                 while self._do_next(connection):
                     pass
         except Exception as error:  # noqa: BLE001 -- opening or closing failed: `open_thread` raises it
             self.failure = explained(self._explain, error)
         finally:
-            self._tell(self.ready.set)
-            self._tell(self._stopped.set)
+            self._call_soon(self.ready.set)
+            self._call_soon(self._stopped.set)
 
     def _do_next(self, connection: apsw.Connection) -> bool:
         job = self._jobs.get()
@@ -119,19 +119,19 @@ class ConnectionThread:
             return False
         try:
             job.result = job.work(connection)
-        except Exception as error:  # noqa: BLE001 -- whoever waits for it raises it
+        except Exception as error:  # noqa: BLE001 -- the caller raises it
             job.error = explained(self._explain, error)
-        self._tell(partial(job.then, job))
+        self._call_soon(partial(job.then, job))
         return True
 
-    def _tell(self, call: Callable[[], object]) -> None:
-        # After a crash of trio itself there is nobody left to tell.
+    def _call_soon(self, call: Callable[[], object]) -> None:
+        # After a crash of trio there is no one left to call.
         with suppress(trio.RunFinishedError):
             self._token.run_sync_soon(call)
 
 
 def explained(explain: Explain, error: Exception) -> Exception:
-    """Return what an error means for a user, with the error as its cause."""
+    """Return the error of ours for an error, with that as its cause."""
     meaning = explain(error)
     if meaning is not error:
         meaning.__cause__ = error

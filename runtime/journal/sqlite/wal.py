@@ -1,9 +1,9 @@
-"""Brings SQLite's write-ahead log into the file: all of it in one go, after the commit that made it long.
+"""Checkpoints: copying SQLite's write-ahead log into the database file, all of it at once.
 
-Left to itself SQLite copies as far as readers let it, and syncs the file only once it has come to the log's end. If
-that sync fails, Linux forgets what it could not write, the pages of earlier goes too. SQLite then copies the last part
-again, has it synced, and deletes the log: what the earlier goes had copied is nowhere. So readers are waited for. It is
-not for long, as nobody else can write meanwhile: behind one that stands still SQLite goes as far as it can.
+By default SQLite copies as much as readers allow, and syncs the file only when it has reached the log's end. If that
+sync fails, Linux drops the pages that it could not write, those of earlier partial copies too. SQLite then copies only
+the last part again, syncs it, and deletes the log: the earlier pages are lost. So a checkpoint waits for readers. The
+wait is short, since nobody writes meanwhile; if a reader hangs, SQLite copies as much as it can.
 """
 
 import apsw
@@ -11,36 +11,36 @@ import apsw
 from runtime.logs import log
 
 PAGES_MAX = 1000
-"""How long the log may grow before it is brought into the file; SQLite's own default."""
+"""The length of the log, in pages, at which it is copied: SQLite's default."""
 WAIT_MS = 500
-"""How long readers are waited for: a read takes milliseconds, and the other processes of a home wait for this."""
+"""How long to wait for readers: a read takes milliseconds, and other processes wait for the checkpoint."""
 
 
-class Log:
-    """The write-ahead log behind a connection that writes."""
+class Checkpointer:
+    """Checkpoints the write-ahead log of a connection that writes."""
 
     def __init__(self, connection: apsw.Connection) -> None:
-        self._pages, self._due = 0, PAGES_MAX
-        connection.set_wal_hook(self._grown)  # It takes the place of SQLite's own.
+        self._pages, self._threshold = 0, PAGES_MAX
+        connection.set_wal_hook(self._note_pages)  # Replaces SQLite's own checkpoints.
 
     @property
-    def long(self) -> bool:
-        """Whether it is time to bring it into the file."""
-        return self._pages >= self._due
+    def due(self) -> bool:
+        """Whether the log is long enough to be copied."""
+        return self._pages >= self._threshold
 
-    def bring_in(self, connection: apsw.Connection) -> None:
+    def run(self, connection: apsw.Connection) -> None:
         """Copy the log into the file. If that fails nothing is lost, and it is tried again when the log has grown."""
         connection.set_busy_timeout(WAIT_MS)
         try:
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)
-            self._due = PAGES_MAX
+            self._threshold = PAGES_MAX
         except Exception as error:  # noqa: BLE001 -- a file system in Python may raise anything
-            self._due = self._pages + PAGES_MAX
+            self._threshold = self._pages + PAGES_MAX
             log.get_logger("journal").warning("journal.log_kept", pages=self._pages, reason=str(error))
         finally:
             connection.set_busy_timeout(0)
         self._pages = 0
 
-    def _grown(self, _connection: apsw.Connection, _database: str, pages: int) -> int:
+    def _note_pages(self, _connection: apsw.Connection, _database: str, pages: int) -> int:
         self._pages = pages
         return apsw.SQLITE_OK

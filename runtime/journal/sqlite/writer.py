@@ -1,12 +1,12 @@
-"""Writes to SQLite in groups: each is one transaction with one durable commit, whatever runs its jobs belong to.
+"""Group commit: jobs of all runs share a transaction, and so one durable commit.
 
-A statement takes microseconds, a commit waits for the disk. So the jobs, which are functions of the connection, run on
-trio's thread, all that have gathered in one go, and only the commit is left to the connection's thread. While it waits
-for the disk, the next group gathers. On two threads the statements would cost several times as much: each gives up the
-interpreter's lock and has to get it back.
+A statement takes microseconds; a commit waits for the disk. So all jobs that are waiting, which are functions of the
+connection, run on trio's thread one after the other, and only the commit runs on the connection's thread. The next
+group collects while that waits for the disk. Running the statements on the other thread would cost several times as
+much, since each of them releases the interpreter's lock and has to get it back.
 
-A job that fails spoils only itself, for each has a savepoint; when the storage fails, the whole group does. When the
-log has grown long, it is brought into the file between two groups, and nobody whose job is committed waits for that.
+Each job has a savepoint, so a job that fails does not affect the others; if the storage fails, the whole group fails.
+A checkpoint of the write-ahead log is made between two groups, and no committed job waits for it.
 """
 
 import time
@@ -21,7 +21,7 @@ import trio
 
 from runtime.core.errors import JournalError
 from runtime.journal.sqlite.thread import Connect, ConnectionThread, Explain, Job, explained, open_thread
-from runtime.journal.sqlite.wal import Log
+from runtime.journal.sqlite.wal import Checkpointer
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -29,15 +29,18 @@ T = TypeVar("T")
 BEGIN = "BEGIN IMMEDIATE"
 
 BUSY_SECONDS = 0.001
-"""Between two looks whether another process still writes. SQLite's own pauses grow to 0.1 s: of two busy processes one
-then waits for a third of a second, while the other writes again and again."""
+"""The pause between two tries while another process writes.
+
+SQLite's own pauses grow to 0.1 s: of two busy processes one would wait for a third of a second while the other writes
+repeatedly.
+"""
 
 
 @asynccontextmanager
 async def open_writer(
     name: str, connect: Connect, explain: Explain, *, busy_seconds: float, group_max: int
 ) -> AsyncIterator["Writer"]:
-    """Open a connection for writing, with its thread. At the end every job handed in is done, and nothing is left.
+    """Open a connection for writing, with its thread; at the end finish all jobs and close both.
 
     `busy_seconds` is how long to wait for another process that is writing; at most `group_max` jobs share a commit.
     Raises whatever `connect` raises, explained.
@@ -53,7 +56,7 @@ async def open_writer(
 
 
 class Writer:
-    """Where jobs that write are handed in; made by `open_writer`. Between commits it uses the thread's connection."""
+    """Takes jobs that write; made by `open_writer`. Between commits it uses the thread's connection."""
 
     def __init__(
         self,
@@ -69,14 +72,14 @@ class Writer:
         self._waiting: deque[Job[Any]] = deque()
         self._committing, self._due = False, False
         self._idle: trio.Event | None = None
-        self._log = Log(connection)
+        self._checkpointer = Checkpointer(connection)
         connection.set_busy_timeout(0)
 
-    @trio.lowlevel.enable_ki_protection  # Half-way through, Ctrl+C would leave everybody waiting for this group.
+    @trio.lowlevel.enable_ki_protection  # Ctrl+C in the middle would leave all callers of this group waiting.
     async def do(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run the job in a transaction and return its result once that is committed; raise its error otherwise.
 
-        Once it is handed in, the caller waits for it, cancelled or not: whoever writes knows what was written.
+        The caller waits until the job is done, even if it is cancelled: so it knows what was written.
         """
         await trio.lowlevel.checkpoint_if_cancelled()
         if self._idle is not None:
@@ -85,7 +88,7 @@ class Writer:
         job = Job(work, lambda _: trio.lowlevel.reschedule(task))
         self._waiting.append(job)
         if not (self._committing or self._due):
-            # Soon, and not now: whoever else is about to write in this pass of the scheduler joins the group.
+            # Not at once, so that other tasks that write in this pass of the scheduler join the group.
             self._due = True
             await trio.lowlevel.cancel_shielded_checkpoint()
             self._due = False
@@ -94,7 +97,7 @@ class Writer:
         return job.outcome()
 
     async def stop(self) -> None:
-        """Take no more jobs, and wait until those handed in are done."""
+        """Take no more jobs, and wait until the waiting ones are done."""
         self._idle = trio.Event()
         if self._waiting or self._committing:
             await self._idle.wait()
@@ -107,12 +110,12 @@ class Writer:
             return
         self._committing = True
         failure = _failure_of(self._connection.execute, BEGIN)
-        if isinstance(failure, apsw.BusyError):  # Another process is writing. Who may wait for that is the thread.
-            self._thread.post(Job(self._begin_patiently, lambda job: self._attempt(group, job.result)))
+        if isinstance(failure, apsw.BusyError):  # Another process is writing: wait on the thread.
+            self._thread.post(Job(self._begin_when_free, lambda job: self._attempt(group, job.result)))
         else:
             self._attempt(group, failure)
 
-    def _begin_patiently(self, connection: apsw.Connection) -> Exception | None:
+    def _begin_when_free(self, connection: apsw.Connection) -> Exception | None:
         until = time.monotonic() + self._busy_seconds
         connection.set_busy_handler(lambda _tries: _pause_before(until))
         failure = _failure_of(connection.execute, BEGIN)
@@ -120,10 +123,10 @@ class Writer:
         return failure
 
     def _attempt(self, group: Sequence[Job[Any]], failure: Exception | None) -> None:
-        """Run the jobs of a group, and have it committed, or rolled back if the storage has failed."""
+        """Run the jobs of a group, then commit it, or roll it back if the storage failed."""
         for job in group:
             failure = failure or _failure_of(self._run, job)
-        self._thread.post(Job(partial(_end, failure), lambda job: self._ended(group, job.result)))
+        self._thread.post(Job(partial(_end, failure), lambda job: self._finish(group, job.result)))
 
     def _run(self, job: Job[Any]) -> None:
         connection = self._connection
@@ -137,44 +140,44 @@ class Writer:
             job.error = explained(self._explain, error)
         connection.execute("RELEASE job")
 
-    def _ended(self, group: Sequence[Job[Any]], failure: Exception | None) -> None:
+    def _finish(self, group: Sequence[Job[Any]], failure: Exception | None) -> None:
         for job in group:
             if failure is not None:
                 job.error = explained(self._explain, failure)
             job.then(job)
-        if self._log.long:
-            self._thread.post(Job(self._log.bring_in, lambda _: self._go_on()))
+        if self._checkpointer.due:
+            self._thread.post(Job(self._checkpointer.run, lambda _: self._continue()))
         else:
-            self._go_on()
+            self._continue()
 
-    def _go_on(self) -> None:
+    def _continue(self) -> None:
         self._committing = False
         self._write()
 
 
 def _pause_before(until: float) -> bool:
-    """Wait a little, and say whether to try again."""
+    """Wait a little, and tell whether to try again."""
     time.sleep(BUSY_SECONDS)
     return time.monotonic() < until
 
 
 def _to_the_end(_raise_cancel: object) -> trio.lowlevel.Abort:
-    """Let no wait for a commit be cancelled."""
+    """Refuse to cancel a wait for a commit."""
     return trio.lowlevel.Abort.FAILED
 
 
 def _end(failure: Exception | None, connection: apsw.Connection) -> Exception | None:
-    """Commit and return None. Or roll back and return why: the disk, a lock or the file failed, so all goes."""
+    """Commit and return None, or roll back and return the failure of the disk, the lock or the file."""
     failure = failure or _failure_of(connection.execute, "COMMIT")
     if failure is not None and connection.in_transaction:
-        _failure_of(connection.execute, "ROLLBACK")  # If that fails as well, the next BEGIN says so.
+        _failure_of(connection.execute, "ROLLBACK")  # If that fails too, the next BEGIN fails.
     return failure
 
 
 def _failure_of(function: Callable[[A], object], argument: A) -> Exception | None:
-    """Return what the call raised; a file system in Python may raise anything, and nobody may be left waiting."""
+    """Return what the call raised: a file system in Python may raise anything, and no caller may be left waiting."""
     try:
         function(argument)
-    except Exception as error:  # noqa: BLE001 -- it becomes the error of everybody whose job is in the group
+    except Exception as error:  # noqa: BLE001 -- it becomes the error of each job in the group
         return error
     return None

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from actors.planning.attempts import Attempt, roots
 from actors.planning.call_events import FailureClassified
 from actors.policy.decide import Decision
 from actors.values.findings import Finding
+from actors.values.format import counted, spent
 from actors.values.lines import Line, LineTree, Span, Style, line
-from replan.views.attempts import Attempt, roots
-from replan.views.format import counted, spent
 from runtime.core.ledger import ZERO
 
 FINDINGS_MAX = 3

@@ -7,16 +7,15 @@ from actors.plans.contingency import contingent_steps
 from actors.plans.graph import order_of
 from actors.plans.plan import CONTINUE, ESCALATE, Plan, Step
 from actors.plans.reader import read_plan
-from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
 
 
-def plan_mermaid(value: Any) -> str:
+def plan_mermaid(value: Any, program: str = "replan") -> str:
     """Return a Mermaid flowchart of the plan; lines end in a newline. Raises `UsageProblem` for what is no plan."""
     plan, _ = read_plan(value)
     order = None if plan is None else order_of(plan)
     if plan is None or order is None:
-        raise UsageProblem("this is not a plan that can be drawn", hint=f"`{program()} show RUN --plan` prints it")
+        raise UsageProblem("this is not a plan that can be drawn", hint=f"`{program} show RUN --plan` prints it")
     ids = {step.step_id: f"s{number}" for number, step in enumerate(order.steps, 1)}
     lines = ["flowchart TD"]
     later = contingent_steps(plan)
@@ -24,16 +23,16 @@ def plan_mermaid(value: Any) -> str:
         opened, closed = ("{{", "}}") if step.step_id in later else ("[", "]")
         lines.append(f'    {ids[step.step_id]}{opened}"{_label(step)}"{closed}')
     for step in order.steps:
-        lines += [f"    {ids[one]} --> {ids[step.step_id]}" for one in sorted(step.dependencies) if one in ids]
+        lines += [f"    {ids[name]} --> {ids[step.step_id]}" for name in sorted(step.dependencies) if name in ids]
     lines += _failures(plan, ids)
     return "\n".join(lines) + "\n"
 
 
 def _failures(plan: Plan, ids: dict[str, str]) -> Iterator[str]:
-    """Yield the dashed arrows: back to a step, on to whoever waits for a failure's tokens, or out to a person."""
+    """Yield the dashed arrows: back to a step, on to the steps that wait for a failure's tokens, or out to a person."""
     if any(step.on_failure == ESCALATE for step in plan.steps):
         yield '    handover(["a person or the replanner"])'
-    for step in sorted(plan.steps, key=lambda one: ids[one.step_id]):
+    for step in sorted(plan.steps, key=lambda each: ids[each.step_id]):
         here = ids[step.step_id]
         if step.on_failure == ESCALATE:
             yield f"    {here} -. fails .-> handover"

@@ -7,7 +7,7 @@ import apsw
 import pytest
 
 from runtime.journal.sqlite import wal
-from runtime.journal.sqlite.wal import Log
+from runtime.journal.sqlite.wal import Checkpointer
 
 
 @pytest.fixture
@@ -48,43 +48,43 @@ def in_the_log(connection):
 
 
 def test_a_log_that_has_grown_is_brought_in(writing):
-    kept = Log(writing)
+    checkpointer = Checkpointer(writing)
     grow(writing, 2)
-    assert not kept.long
+    assert not checkpointer.due
     grow(writing, 1)
-    assert kept.long
-    kept.bring_in(writing)
-    assert not kept.long
+    assert checkpointer.due
+    checkpointer.run(writing)
+    assert not checkpointer.due
     assert in_the_log(writing) == (3, 3)
 
 
 def test_a_reader_is_waited_for_and_then_the_whole_log_is_in_the_file(writing, reading, monkeypatch):
     """SQLite alone would copy what the reader lets it, without a sync, and count that as done."""
-    kept = Log(writing)
+    checkpointer = Checkpointer(writing)
     grow(writing, 2)
     look(reading)
     grow(writing, 2)
     monkeypatch.setattr(wal, "WAIT_MS", 10_000)
     leaving = threading.Timer(0.2, reading.execute, ["COMMIT"])
     leaving.start()
-    kept.bring_in(writing)
+    checkpointer.run(writing)
     leaving.join()
     assert in_the_log(writing) == (4, 4)
 
 
 def test_a_reader_that_does_not_leave_is_told_of_and_the_next_try_waits_for_a_longer_log(writing, reading, caplog):
-    kept = Log(writing)
+    checkpointer = Checkpointer(writing)
     grow(writing, 2)
     look(reading)
     grow(writing, 2)
-    kept.bring_in(writing)
+    checkpointer.run(writing)
     assert "journal.log_kept" in caplog.text
-    assert not kept.long
+    assert not checkpointer.due
     grow(writing, 2)
-    assert not kept.long
+    assert not checkpointer.due
     grow(writing, 1)
-    assert kept.long
+    assert checkpointer.due
     reading.execute("COMMIT")
-    kept.bring_in(writing)
+    checkpointer.run(writing)
     assert in_the_log(writing) == (7, 7)
-    assert not kept.long
+    assert not checkpointer.due

@@ -2,11 +2,10 @@
 
 from typing import assert_never
 
-from replan.setup.command_name import program
 from runtime.models.port import Fault, FaultKind
 
 
-def provider_advice(fault: Fault) -> str:
+def provider_advice(fault: Fault, program: str = "replan") -> str:
     """Return the next step after a fault that ended a run, as a clause without a full stop."""
     match fault.kind:
         case FaultKind.AUTH:
@@ -18,9 +17,9 @@ def provider_advice(fault: Fault) -> str:
         case FaultKind.BAD_REQUEST:
             return "mend what the server objects to: a prompt that is too long takes a shorter problem or another model"
         case FaultKind.UNRESOLVED_HOST:
-            return f"check the host's name in OPENAI_BASE_URL, and the network; {_try_it()}"
+            return f"check the host's name in OPENAI_BASE_URL, and the network; {_try_it(program)}"
         case FaultKind.REFUSED_CONNECTION:
-            return f"start the server, or correct the host and port in OPENAI_BASE_URL; {_try_it()}"
+            return f"start the server, or correct the host and port in OPENAI_BASE_URL; {_try_it(program)}"
         case FaultKind.RATE_LIMITED:
             return "wait until the provider takes requests again, or use a key or a model with a higher limit"
         case FaultKind.SERVER_ERROR:
@@ -37,8 +36,8 @@ def provider_advice(fault: Fault) -> str:
             assert_never(fault.kind)
 
 
-def _try_it() -> str:
-    return f"`{program()} doctor --online` tries it"
+def _try_it(program: str) -> str:
+    return f"`{program} doctor --online` tries it"
 
 
 def _account(status: int | None) -> str:

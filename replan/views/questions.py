@@ -1,12 +1,21 @@
-"""A question as text for people: what is asked, what would be an answer, and for a review what it is about. Pure."""
+"""Open questions as plain data, and as text: the question, its possible answers, and what a review is about. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
 
+from actors.run.kind import Kind
 from actors.values.answers import TEXT, kind_of, options_of, wanted
 
 ARTIFACT_CHARACTERS_MAX = 20_000
 """What a terminal shows of an artifact under review; `replan questions --json` has all of it."""
+
+
+def open_questions(kind: Kind[Any, Any], run: str, state: Any) -> list[dict[str, Any]]:
+    """Return the open questions of a run as plain data, the oldest first."""
+    common = kind.run_state(state)
+    if common is None:
+        return []
+    return [kind.views.question(run, state, question) for question in common.questions.values() if question.open]
 
 
 def question_rows(question: Mapping[str, Any]) -> list[str]:

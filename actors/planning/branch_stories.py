@@ -6,8 +6,8 @@ from typing import Any
 
 from actors.planning.events import BranchOpened, BranchPruned, PlanningEvent
 from actors.planning.state import PlanningState, State
+from actors.values.format import counted
 from actors.values.lines import Line, Span, line
-from replan.views.format import counted
 from runtime.core.events import Record
 
 

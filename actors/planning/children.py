@@ -1,7 +1,7 @@
-"""Child runs: the result of one as a message to its parent run, and how it is judged."""
+"""Steps that are runs of their own: their result as a reply to the parent, and how it is judged."""
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,56 +10,67 @@ import orjson
 from actors.guards.port import AnyGuard
 from actors.planning.events import Outcome
 from actors.planning.machine import ChildBrief
+from actors.planning.messages import Begin
 from actors.planning.state import State
 from actors.run.calls import given_up
+from actors.run.kind import ChildRun, DriveChild
 from actors.run.messages import Faulted, Generated
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
+from actors.values.format import title_of
 from runtime.core.clock import Clock
 from runtime.drive.envelope import Envelope
 from runtime.models.port import Reply
 from runtime.models.replies import Parsed
 
-Drive = Callable[[ChildBrief], Awaitable[State | None]]
-"""Drives a run to its end and returns its last state; None when it was parked before."""
-
 UNSUCCESSFUL = "unsuccessful_run"
-"""The one key of what an unsuccessful run brings, in the place of an artifact."""
+"""The only key of the JSON object that stands in the place of an artifact where the child was unsuccessful."""
 
 
 class ChildFailed(Exception):
-    """A child run ended with a bug, so its parent does too: no call is made to answer a bug."""
+    """A child ended by a bug, so its parent does too: no call is made in answer to a bug."""
 
 
 @dataclass(frozen=True, slots=True)
-class Child:
-    """A child run: `drive` continues it from its last record, so asking twice costs nothing."""
+class ChildGenerator:
+    """Generates the artifact of a step by a child run."""
 
-    drive: Drive
+    drive: DriveChild
+    """Drives the child, which goes on where its journal ends: a repeated request costs nothing."""
     clock: Clock
+    """The clock of the process."""
 
     async def generate(self, envelope: Envelope[ChildBrief]) -> Generated | Faulted | None:
-        """Return what the run has brought and what it has cost, or None when it was parked or never begun.
+        """Return the child's artifact and cost, or None when it was parked or never begun.
 
-        If the child run has given its provider up, so does its parent, which would ask the same provider.
+        Where the child gave its provider up, the parent does too: it would call the same provider.
         """
-        if envelope.withdrawn:  # While it lay in the mailbox. What an earlier driver has used of it nobody looks up.
+        if envelope.withdrawn:  # While it lay in the mailbox: what an earlier driver used of it is not looked up.
             return None
         brief = envelope.brief
         started = self.clock.now()
-        state = await self.drive(brief)
+        state: State | None = await self.drive(child_of(brief))
         if state is None:
             return None
         now = self.clock.now()
         fault = given_up(state.run.calls)
         if fault is not None and state.run.finished is not None and state.run.finished.cause == "provider":
-            told = fault.model_copy(update={"message": f"run {brief.run}: {fault.message}"})
-            return Faulted(brief.request_id, now, now - started, told, state.run.ledger.committed)
-        reply = Reply(text=brought(brief.run, state), usage=None, model=brief.pinned.model)
+            reported = fault.model_copy(update={"message": f"run {brief.run}: {fault.message}"})
+            return Faulted(brief.request_id, now, now - started, reported, state.run.ledger.committed)
+        reply = Reply(text=artifact_of(brief.run, state), usage=None, model=brief.pinned.model)
         return Generated(brief.request_id, now, now - started, reply, state.run.ledger.committed)
 
 
-def brought(run: str, state: State) -> str:
+def child_of(brief: ChildBrief) -> ChildRun:
+    """Return the child run that a step is."""
+
+    def first(at: float) -> Begin:
+        return Begin(at, brief.run, brief.problem, brief.pinned.model_dump_json(), brief.limits, child=True)
+
+    return ChildRun(brief.run, "planning", title_of(brief.problem), first)
+
+
+def artifact_of(run: str, state: State) -> str:
     """Return a finished run's plan, or its last accepted artifact where it makes none, or why there is neither.
 
     Raises:
@@ -78,8 +89,8 @@ def brought(run: str, state: State) -> str:
     return accepted.content
 
 
-def judging(guard: AnyGuard) -> AnyGuard:
-    """Return a guard that rejects what an unsuccessful run brought, and asks `guard` about the rest."""
+def child_guard(guard: AnyGuard) -> AnyGuard:
+    """Return a guard that rejects the result of an unsuccessful child, and asks `guard` about all others."""
     return partial(_judge, guard)
 
 
@@ -87,7 +98,7 @@ def _judge(guard: AnyGuard, artifact: Artifact, context: Context) -> Verdict | A
     value = artifact.value.value if isinstance(artifact.value, Parsed) else None
     if not isinstance(value, dict) or value.keys() != {UNSUCCESSFUL}:
         return guard(artifact, context)
-    told = value[UNSUCCESSFUL]
-    message = f"the run of this step found nothing: {told if isinstance(told, str) else json.dumps(told)}"
+    end = value[UNSUCCESSFUL]
+    message = f"the run of this step found nothing: {end if isinstance(end, str) else json.dumps(end)}"
     finding = Finding(code=Code.CHILD_UNSUCCESSFUL, message=message[:2000])
     return Verdict(guard="child_run", passed=False, score=0.0, findings=(finding,))

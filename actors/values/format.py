@@ -40,3 +40,10 @@ def ago(seconds: float) -> str:
         if seconds >= size:
             return f"{int(seconds // size)}{unit}"
     return f"{int(max(0, seconds))}s"
+
+
+def title_of(problem: str) -> str:
+    """Return the first line with words, without Markdown's marks, cut to 80 characters."""
+    lines = (line.strip("#*_= \t-") for line in problem.splitlines())
+    title = next((" ".join(line.split()) for line in lines if line), "")
+    return title if len(title) <= 80 else f"{title[:79]}…"

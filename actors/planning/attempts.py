@@ -7,12 +7,11 @@ from typing import Any
 from actors.planning.call_events import ArtifactProduced
 from actors.planning.decision_event import Decided
 from actors.planning.events import PlanningEvent, Revised
-from actors.planning.ids import child_run
 from actors.planning.state import Node, PlanningState, State
 from actors.policy.decide import Decision
 from actors.policy.table import BacktrackLevel
 from actors.run.calls import Settled
-from actors.run.ids import node_of
+from actors.run.ids import child_run, node_of
 from actors.values.findings import Finding
 from runtime.core.cost import MICRO
 from runtime.core.events import Record

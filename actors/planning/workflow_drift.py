@@ -6,10 +6,10 @@ from pathlib import Path
 
 from actors.config.workflow import Workflow
 from actors.config.workflow_check import check_workflow
-from actors.handlers.actors import Registry
+from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig
 from actors.planning.events import RunStarted
-from replan.runs.prepare import pin
+from actors.planning.prepare import pin
 from runtime.core.errors import UsageProblem
 
 NAMED_MAX = 5

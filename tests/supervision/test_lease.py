@@ -33,19 +33,19 @@ async def held(
     """Open a journal with a run, and hold that."""
     clock = clock or TrioClock()
     async with table(fault, clock) as journal:
-        tenure = LeaseKeeper(journal, "run", LEASE)
-        await tenure.claim()
-        yield journal, tenure
+        lease = LeaseKeeper(journal, "run", LEASE)
+        await lease.claim()
+        yield journal, lease
 
 
 async def test_a_lease_that_goes_on_is_not_asked_about_before_a_call(autojump_clock: trio.testing.MockClock) -> None:
     asked: list[str] = []
-    async with held(fault=lambda operation, _: asked.append(operation)) as (_, tenure):
+    async with held(fault=lambda operation, _: asked.append(operation)) as (_, lease):
         await trio.sleep(LEASE.ttl - 1)
-        await tenure.ensure_held()
+        await lease.ensure_held()
         assert "renew" not in asked
         await trio.sleep(2)
-        await tenure.ensure_held()
+        await lease.ensure_held()
         assert "renew" in asked
 
 
@@ -55,14 +55,14 @@ async def test_a_driver_whose_machine_was_suspended_hears_of_its_rival_before_it
 ) -> None:
     """While a machine sleeps, trio's time stands still; the clock that rivals go by does not, unless it is set back."""
     clock = Jumping()
-    async with held(clock) as (journal, tenure):
+    async with held(clock) as (journal, lease):
         clock.ahead = 3600.0
         await journal.claim("run", "rival", 30.0)
         if back:
             clock.ahead = -3600.0  # By this clock alone, the lease would go on.
             await trio.sleep(31)
         with pytest.raises(Fenced):
-            await tenure.ensure_held()
+            await lease.ensure_held()
 
 
 @pytest.mark.parametrize("error", [JournalError("busy"), StorageFull("disk")])
@@ -70,9 +70,9 @@ async def test_a_call_waits_until_it_is_sure_whose_the_run_is(
     autojump_clock: trio.testing.MockClock, error: JournalError
 ) -> None:
     """Else a full disk, which holds a run up and loses nothing, would end it with replies in hand."""
-    async with held(fault=trouble(error, "renew", until=100.0)) as (_, tenure):
+    async with held(fault=trouble(error, "renew", until=100.0)) as (_, lease):
         await trio.sleep(40)
-        await tenure.ensure_held()
+        await lease.ensure_held()
         assert 100 <= trio.current_time() < 110
 
 

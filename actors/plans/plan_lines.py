@@ -8,8 +8,8 @@ from actors.plans.contingency import contingent_steps
 from actors.plans.graph import order_of
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Plan, Step
 from actors.plans.reader import read_plan
+from actors.values.format import counted
 from actors.values.lines import BLANK, Line, Span, indented, line
-from replan.views.format import counted
 from runtime.logs.terminal_text import clean
 
 

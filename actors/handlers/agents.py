@@ -1,0 +1,97 @@
+"""A kind made of a small agent: its actors, how it is prepared, and its registration, with nothing left to write.
+
+`agent_kind` makes an `actors.run.kind.Kind` of an `actors.run.agent.Agent` and the tools that it may call.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from actors.handlers.handlers import complete, wait
+from actors.handlers.tools import Tool, tool_actor
+from actors.run.agent import AGENT_EVENTS, Agent, AgentEvent, AgentSettings, AgentState, D, StartAgent
+from actors.run.kind import Kind, Resources, Setup
+from actors.run.machine import MODEL, AgentMachine
+from actors.run.state import NotStarted
+from actors.run.waits import CLOCK
+from actors.values.format import title_of
+from runtime.core.errors import UsageProblem
+from runtime.core.events import Codec
+from runtime.core.ledger import Limits
+from runtime.drive.actor import Actor
+
+CALLS_SIDE_BY_SIDE = 16
+"""Calls of the model that one run makes at a time."""
+WAITS_MAX = 1024
+"""Waits side by side: one per back-off, the deadline, and the expiry of each question."""
+
+AgentKind = Kind[AgentState[D] | NotStarted, AgentEvent]
+"""The kind of a small agent whose data is a `D`."""
+Tools = Callable[[Resources], Sequence[Tool]]
+"""Returns the tools of a run from what the driving process gives."""
+
+
+@dataclass(frozen=True)
+class AgentTask:
+    """What a user wants of a small agent: the input of its kind's `prepare`."""
+
+    task: str
+    """The task, as the agent reads it: text or JSON."""
+    limits: Limits = field(default_factory=Limits)
+    """What the run may use."""
+
+
+@dataclass(frozen=True)
+class PreparedAgent:
+    """A run of a small agent that may begin (`actors.run.kind.PreparedRun`)."""
+
+    kind: str
+    """The name of its kind."""
+    task: AgentTask
+    """What the user wants."""
+    settings: AgentSettings
+    """What the run is pinned to."""
+    notices: tuple[str, ...] = ()
+    """What the user should know before it starts."""
+
+    @property
+    def title(self) -> str:
+        """The first line of the task."""
+        return title_of(self.task.task)
+
+    def first(self, run: str, at: float) -> StartAgent:
+        """Return the message that starts it."""
+        return StartAgent(at, run, self.task.task, self.task.limits, self.settings)
+
+
+def agent_kind(name: str, agent: Agent[D], tools: Tools = lambda _: ()) -> AgentKind[D]:
+    """Return the kind of a small agent. `tools` are what it may call, for each run that is driven."""
+    return Kind(
+        name=name,
+        machine=AgentMachine(agent),
+        codec=Codec(AGENT_EVENTS),
+        actors=lambda _, resources: agent_actors(resources, tools(resources)),
+        prepare=partial(_prepare, name),
+        model=lambda state: state.start.settings.model or None if isinstance(state, AgentState) else None,
+    )
+
+
+def _prepare(kind: str, task: AgentTask | str, setup: Setup) -> PreparedAgent:
+    task = AgentTask(task) if isinstance(task, str) else task
+    if not task.task.strip():
+        raise UsageProblem("the task is empty", place="task")
+    return PreparedAgent(kind, task, AgentSettings(model=setup.model, price=setup.price))
+
+
+def agent_actors(resources: Resources, tools: Sequence[Tool] = ()) -> list[Actor[Any, Any]]:
+    """Return the actors of a run of a small agent that may call these tools."""
+    clock = resources.clock
+    model: Actor[Any, Any] = Actor(
+        MODEL, partial(complete, resources.model, clock, resources.slot), concurrency=CALLS_SIDE_BY_SIDE
+    )
+    return [
+        model,
+        Actor(CLOCK, partial(wait, clock), concurrency=WAITS_MAX),
+        *(tool_actor(tool, clock.now) for tool in tools),
+    ]

@@ -1,0 +1,42 @@
+"""The registry: the guards and generators of a process by name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from actors.config.action_pair import CHILD
+from actors.config.step_guards import guards_of
+from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS, Workflow
+from actors.guards.built_in import BUILT_IN
+from actors.guards.port import GuardFactory
+from actors.handlers.generators import Generator
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """The guards and generators that workflows may name."""
+
+    guards: Mapping[str, GuardFactory] = field(default_factory=lambda: dict(BUILT_IN))
+    """The guards: built in, installed and passed in."""
+    generators: Mapping[str, Generator] = field(default_factory=dict)
+    """The plug-in generators."""
+    templates: Path | None = None
+    """The folder of the plan templates; None for no template selector."""
+
+    @property
+    def generator_names(self) -> frozenset[str]:
+        """All generators that a workflow may name."""
+        built_in = MODEL_GENERATORS if self.templates is None else MODEL_GENERATORS | FREE_GENERATORS
+        return built_in | frozenset(self.generators)
+
+    def missing(self, workflow: Workflow) -> tuple[str, ...]:
+        """Return the plug-ins that a workflow needs and this lacks, such as `guard 'mine'`, each once."""
+        needed = dict.fromkeys(
+            (kind, name)
+            for step, pair in workflow.action_pairs.items()
+            for kind, names in (("generator", (pair.generator,)), ("guard", guards_of(workflow, step)))
+            for name in names
+            if not name.startswith(CHILD)
+        )
+        known = {"generator": self.generator_names, "guard": self.guards}
+        return tuple(f"{kind} {name!r}" for kind, name in needed if name not in known[kind])

@@ -1,0 +1,73 @@
+"""The kind of planning runs, registered under the name `planning`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from actors.handlers.registry import Registry
+from actors.planning.actors import actors_for
+from actors.planning.call_events import FailureClassified
+from actors.planning.events import EVENTS, PlanningEvent, RunStarted
+from actors.planning.log_fields import log_fields
+from actors.planning.machine import PlanningMachine
+from actors.planning.prepare import prepare_planning
+from actors.planning.state import PlanningState, State
+from actors.planning.views import VIEWS
+from actors.planning.workflow_drift import edited
+from actors.policy.cause import CLASSIFIER
+from actors.run.calls import Replied
+from actors.run.ids import child_run, step_of
+from actors.run.kind import Kind, Resources
+from runtime.core.events import Codec
+from runtime.drive.actor import Actor
+
+CODEC: Codec[PlanningEvent] = Codec(EVENTS)
+"""The codec of planning events."""
+
+
+def _actors(state: PlanningState, resources: Resources) -> list[Actor[Any, Any]]:
+    assert isinstance(state, State)
+    return actors_for(state.config, resources)
+
+
+def _model(state: PlanningState) -> str | None:
+    return state.config.model if isinstance(state, State) else None
+
+
+def _children(state: PlanningState) -> list[str]:
+    if not isinstance(state, State):
+        return []
+    run, config = state.run.run_id, state.config
+    return [child_run(run, name) for name, node in state.nodes.items() if config.child_of(node.step)]
+
+
+def _purpose(reply: Replied) -> str:
+    return CLASSIFIER if isinstance(reply, FailureClassified) else step_of(reply.request_id)
+
+
+def _missing(state: PlanningState, registry: Registry) -> Sequence[str]:
+    if not isinstance(state, State):
+        return ()
+    return tuple(dict.fromkeys(name for each in state.config.all for name in registry.missing(each.workflow)))
+
+
+def _drift(started: PlanningEvent, state: PlanningState, resources: Resources) -> str:
+    if not (isinstance(started, RunStarted) and isinstance(state, State)):
+        return ""
+    return edited(started, state.config, resources.registry, resources.root)
+
+
+PLANNING: Kind[PlanningState, PlanningEvent] = Kind(
+    name="planning",
+    machine=PlanningMachine(),
+    codec=CODEC,
+    actors=_actors,
+    prepare=prepare_planning,
+    model=_model,
+    children=_children,
+    purpose=_purpose,
+    missing=_missing,
+    drift=_drift,
+    log_fields=log_fields,
+    views=VIEWS,
+)
+"""Planning: finds a contingent plan by search over what a model writes."""

@@ -1,0 +1,152 @@
+"""What a planning run came to: its plan, the accepted path and the findings. Pure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from actors.planning.state import Node, State
+from actors.run.questions import Question
+from actors.run.result import RunResult, RunView, question_json, result_fields
+from actors.search.moves import Search
+from actors.values.findings import Finding
+from runtime.models.replies import Parsed
+
+
+@dataclass(frozen=True, slots=True)
+class PathStep:
+    """One accepted artifact on the path."""
+
+    step: str
+    """Its step."""
+    node: str
+    """Its id."""
+    value: Any
+    """Its JSON value."""
+    score: float
+    """The guard's score, from 0 to 1."""
+    guard: str = ""
+    """The guard's name."""
+    last: bool = False
+    """Whether no other artifact on the path builds on it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result(RunResult):
+    """What a planning run came to."""
+
+    revision: int
+    """How often the search went back over steps."""
+    plan: Any
+    """The proved plan, a JSON value; None where there is none."""
+    path: tuple[PathStep, ...]
+    """The accepted artifacts in order: the winning path, or the best that was validated."""
+    findings: tuple[Finding, ...]
+    """The findings of the last rejection, or the warnings on the plan."""
+    goes_back: bool = True
+    """Whether the search may go back to an earlier step."""
+    proof: Mapping[str, Any] = field(default_factory=dict)
+    """What the guard measured on the plan: its `level`, `assurance` and `escalations`."""
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether every guard passed: there is a proved plan, or, where the workflow makes none, all that it makes."""
+        return self.outcome == "success"
+
+    def details(self) -> Mapping[str, Any]:
+        """Return what `--json` prints of a planning run beside what every run has."""
+        return {
+            "revision": self.revision,
+            "plan": self.plan,
+            "path": [
+                {"step": step.step, "node": step.node, "value": step.value, "score": step.score} for step in self.path
+            ],
+            "findings": [finding.model_dump(mode="json", exclude_defaults=True) for finding in self.findings],
+        }
+
+
+def result_of(view: RunView) -> Result:
+    """Return what a run came to."""
+    state, with_inbox = view.state, view.with_inbox
+    begun = state if isinstance(state, State) else None
+    path = () if begun is None else best_path(begun)
+    fields = result_fields(
+        view, state.run, with_inbox.run, price_known=begun is not None and begun.config.price is not None
+    )
+    questions = [question for question in with_inbox.run.questions.values() if question.open]
+    if questions:
+        fields["question"] = question_of(view.run_id, with_inbox, questions[0])
+    won = fields["outcome"] == "success"
+    plans = [node for node in path if begun is not None and _is_plan(begun, node)]
+    return Result(
+        **fields,
+        goes_back=begun is None or begun.config.search is not Search.LINEAR,
+        revision=0 if begun is None else begun.revision,
+        plan=_value(plans[-1]) if won and plans else None,
+        proof=plans[-1].verdict.facts if won and plans and plans[-1].verdict else {},
+        path=tuple(_path_steps(path)),
+        findings=() if begun is None else _findings(begun, path, won=won),
+    )
+
+
+def question_of(run: str, state: State, question: Question) -> dict[str, Any]:
+    """Return an open question as plain data; a review has the artifact, as its author wrote it."""
+    shown = question_json(run, question)
+    node = state.nodes[question.request.node]
+    if question.request.review and node.artifact is not None:
+        shown |= {"node": node.node, "artifact": node.artifact.shown}
+    return shown
+
+
+def best_path(state: State) -> tuple[Node, ...]:
+    """Return the accepted nodes that stand together: all that is accepted now, or the longest that ever was (S36)."""
+    passed = [node for node in state.nodes.values() if node.verdict is not None and node.verdict.passed]
+    best: tuple[Node, ...] = tuple(
+        state.nodes[slot.accepted] for slot in state.latest.progress.values() if slot.accepted is not None
+    )
+    for node in passed:
+        path = _with_parents(state, node)
+        if _rank(path) > _rank(best):
+            best = path
+    place = {step: number for number, step in enumerate(state.latest.progress)}
+    return tuple(sorted(best, key=lambda node: place[node.step]))
+
+
+def _path_steps(path: tuple[Node, ...]) -> Iterator[PathStep]:
+    built_on = {parent for node in path for parent in node.parents}
+    for node in path:
+        if node.verdict is not None:
+            last = node.node not in built_on
+            yield PathStep(node.step, node.node, _value(node), node.verdict.score, node.verdict.guard, last)
+
+
+def _with_parents(state: State, node: Node) -> tuple[Node, ...]:
+    nodes = {node.node: node}
+    pending = list(node.parents)
+    while pending:
+        parent = state.nodes[pending.pop()]
+        if parent.node not in nodes:
+            nodes[parent.node] = parent
+            pending.extend(parent.parents)
+    return tuple(nodes.values())
+
+
+def _rank(path: tuple[Node, ...]) -> tuple[int, float]:
+    return len(path), sum(node.verdict.score for node in path if node.verdict)
+
+
+def _findings(state: State, path: tuple[Node, ...], *, won: bool) -> tuple[Finding, ...]:
+    if won:
+        return tuple(finding for node in path if node.verdict for finding in node.verdict.findings)
+    rejections = [node for node in state.nodes.values() if node.verdict is not None and not node.verdict.passed]
+    return rejections[-1].verdict.findings if rejections and rejections[-1].verdict else ()
+
+
+def _is_plan(state: State, node: Node) -> bool:
+    return state.config.roles.get(node.step) == "plan"
+
+
+def _value(node: Node) -> Any:
+    if node.artifact is None:
+        return None
+    value = node.artifact.value
+    return value.value if isinstance(value, Parsed) else node.artifact.content

@@ -1,0 +1,103 @@
+"""What a planning run came to, for people: the proved plan, or why there is none, and what to do next. Pure."""
+
+from actors.planning.result import Result
+from actors.planning.search_tree import finding_line
+from actors.plans.plan_lines import plan_lines, value_lines
+from actors.run.provider_advice import provider_advice
+from actors.run.result import heading, message_lines, question_lines, used
+from actors.values.findings import Code
+from actors.values.lines import BLANK, Line, Span, indented, line
+
+FINDINGS_MAX = 5
+"""Findings of the last rejection that are shown; `replan show RUN --tree` has all."""
+
+_NEXT = {
+    "all_pruned": "state the problem more fully, or use another model",
+    "backtrack_ceiling": "use a workflow with larger backtrack budgets, or another model",
+    "cancelled": "what was validated is kept",
+}
+_FLAGS = {
+    "no calls left": "--max-calls",
+    "no tokens left": "--max-tokens",
+    "no money left": "--max-cost",
+    "no active time left": "--active-time",
+    "the deadline has passed": "--deadline",
+}
+"""The flag of the limit that ran out, by what the run says at its end."""
+_PER_CALL = ("no tokens left", "no money left")
+
+
+def outcome_lines(result: Result, program: str = "replan") -> list[Line]:
+    """Return the whole report; `program` is how the user calls this program."""
+    if result.succeeded and result.plan is None:
+        return [*_artifacts(result), *_warnings(result), used(result)]
+    if result.succeeded:
+        return [*plan_lines(result.plan), BLANK, *_warnings(result), _proof(result), used(result)]
+    rows = list(heading(result, "No plan"))
+    if any(finding.message[:100] in result.why for finding in result.findings):
+        rows = rows[:1]  # The findings below say the reason in full.
+    rows += [*question_lines(result, program), *message_lines(result), *_path(result)]
+    if result.findings and result.question is None:
+        rows += [BLANK, line("The last rejection", "bold")]
+        rows += [indented(finding_line(finding), "red") for finding in result.findings[:FINDINGS_MAX]]
+    rows += [BLANK, used(result)]
+    if result.status == "finished" or result.cause:
+        rows.append(line(f"Next: {_advice(result, program)}.", "cyan"))
+    return rows
+
+
+def _advice(result: Result, program: str) -> str:
+    """Return the next step after a run without a plan."""
+    if result.fault is not None:
+        return f"{provider_advice(result.fault, program)}; `{program} log {result.run_id}` has the details"
+    if result.outcome == "failed":
+        return f"this is a bug: report it; `{program} log {result.run_id}` has the details, the log has the traceback"
+    tree = f"`{program} show {result.run_id} --tree` explains every attempt"
+    if result.cause == "home_budget" and result.status == "parked":
+        return "raise `home_budget` in config.yaml and resume it, or start a run whose requests are smaller"
+    if result.cause == "home_budget":
+        return f"run it again on the next day (UTC), or with a larger `home_budget` in config.yaml; {tree}"
+    if result.outcome == "backtrack_ceiling" and not result.goes_back:
+        return f"use a search that goes back, such as depth_first, or another model; {tree}"
+    if result.outcome == "budget_exhausted":
+        alone = "the first call alone may take more; " if not result.calls and result.why in _PER_CALL else ""
+        return f"{alone}run it again with more {_FLAGS.get(result.why, 'time or calls')}; {tree}"
+    if any(finding.code == Code.REVIEW_UNANSWERED for finding in result.findings):
+        return f"run it again, and approve the artifact or say what is wrong with it; {tree}"
+    return f"{_NEXT[result.outcome]}; {tree}"
+
+
+def _warnings(result: Result) -> list[Line]:
+    return [line(finding_line(finding), "yellow", hang=3) for finding in result.findings[:FINDINGS_MAX]]
+
+
+def _artifacts(result: Result) -> list[Line]:
+    """Return what a workflow without a plan has made: the artifacts that nothing else builds on."""
+    rows: list[Line] = []
+    for step in result.path:
+        if step.last:
+            rows += [line(step.node, "bold"), *value_lines(step.value)]
+            rows += [BLANK, line(f"Accepted by {step.guard}.", "green")]
+    return rows
+
+
+def _path(result: Result) -> list[Line]:
+    if not result.path:
+        return [*([BLANK] if result.messages else []), line("No step was accepted.")]
+    steps = (indented(step.node) + Line((Span(f"  score {step.score:.2f}", "dim"),)) for step in result.path)
+    return [BLANK, line("Accepted so far", "bold"), *steps]
+
+
+def _proof(result: Result) -> Line:
+    """Return what the plan guard proved."""
+    facts = result.proof
+    if "level" not in facts:  # A guard of the user's own measures something else.
+        guards = [step.guard for step in result.path if step.value == result.plan]
+        return line(f"Accepted by {guards[-1] if guards else 'its guard'}.", "green")
+    text = f"Proved at level {facts['level']}"
+    if facts.get("assurance") is not None:
+        text += f", assurance {facts['assurance']}"
+    escalations = [str(step) for step in facts.get("escalations", ())]
+    if escalations:
+        text += f"; {', '.join(escalations[:8])} may hand over to a person"
+    return line(f"{text}.", "green")

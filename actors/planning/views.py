@@ -1,0 +1,76 @@
+"""The views of planning runs. Pure."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from actors.planning.attempts import attempts
+from actors.planning.branch_stories import branch_lines, branch_stories
+from actors.planning.events import PlanningEvent
+from actors.planning.record_text import news_text, record_fields, record_text
+from actors.planning.result import Result, question_of, result_of
+from actors.planning.result_lines import outcome_lines
+from actors.planning.search_tree import search_tree
+from actors.planning.state import PlanningState, State
+from actors.plans.mermaid import plan_mermaid
+from actors.plans.plan_lines import plan_lines
+from actors.run.questions import Question
+from actors.run.views import Document, Tree, Views, budget_line
+from actors.values.lines import Line
+from runtime.core.errors import UsageProblem
+from runtime.core.events import Record
+
+
+def _question(run: str, state: PlanningState, question: Question) -> dict[str, Any]:
+    assert isinstance(state, State)
+    return question_of(run, state, question)
+
+
+def _tree(
+    title: str, state: PlanningState, records: Sequence[Record[PlanningEvent]], *, interrupted: bool, brief: bool
+) -> Tree:
+    if brief:  # A live view is drawn often, and shows nothing that only the records tell.
+        return Tree(search_tree(title, attempts(state, interrupted=interrupted), brief=True))
+    shown = attempts(state, records, interrupted=interrupted)
+    stories = branch_stories(state, records)
+    nodes, branches = [attempt.to_json() for attempt in shown], [story.to_json() for story in stories]
+    return Tree(search_tree(title, shown), tuple(branch_lines(stories)), {"nodes": nodes, "branches": branches})
+
+
+def _progress(state: PlanningState, now: float) -> Line:
+    known = isinstance(state, State) and state.config.price is not None
+    return budget_line(state, now, price_known=known, working=isinstance(state, State) and state.working)
+
+
+def _plan(state: PlanningState, result: Result, program: str) -> Document:
+    value = _proved(state, result, "plan", program)
+    return Document(tuple(plan_lines(value)), value)
+
+
+def _mermaid(state: PlanningState, result: Result, program: str) -> Document:
+    return Document(text=plan_mermaid(_proved(state, result, "mermaid", program), program))
+
+
+def _proved(state: PlanningState, result: Result, view: str, program: str) -> Any:
+    """Return the proved plan. Raises `UsageProblem` that says why there is none."""
+    run = result.run_id
+    if result.plan is not None:
+        return result.plan
+    if isinstance(state, State) and "plan" not in state.config.roles.values():
+        cause = f"the workflow {state.config.workflow.name} of run {run} makes no plan"
+        raise UsageProblem(cause, place=f"--{view}", hint=f"`{program} show {run}` shows what it makes")
+    hint = f"`{program} show {run}` says how far it got"
+    raise UsageProblem(f"run {run} has no proved plan", place=f"--{view}", hint=hint)
+
+
+VIEWS: Views[PlanningState, PlanningEvent] = Views(
+    result=result_of,
+    result_lines=outcome_lines,
+    question=_question,
+    tree=_tree,
+    record_text=record_text,
+    news_text=news_text,
+    record_fields=record_fields,
+    progress=_progress,
+    documents={"plan": _plan, "mermaid": _mermaid},
+)
+"""How planning runs are shown."""

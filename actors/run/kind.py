@@ -1,0 +1,171 @@
+"""Kinds of agents: one value says everything that the engine and the faces need to know about a kind.
+
+A kind is registered by an entry point of the group `replan.kinds`, whose name is the kind's and whose value is the
+import path of a `Kind`. Then `runs, show, questions, answer, tell, cancel, resume, log, host` work for its runs.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from actors.run.calls import Replied
+from actors.run.ids import step_of
+from actors.run.state import NotStarted, RunState
+from actors.run.views import Views
+from runtime.core.clock import Clock
+from runtime.core.cost import Price
+from runtime.core.errors import UsageProblem
+from runtime.core.events import Codec
+from runtime.core.machine import Machine
+from runtime.drive.actor import Actor
+from runtime.models.limiter import CallSlot
+
+S = TypeVar("S")
+E = TypeVar("E")
+
+
+@dataclass(frozen=True, slots=True)
+class ChildRun:
+    """A run that a step of another run is. Its kind may be another one."""
+
+    run: str
+    """Its id: `actors.run.ids.child_run` makes one from the parent's id."""
+    kind: str
+    """The name of its kind."""
+    title: str
+    """What lists call it."""
+    first: Callable[[float], Any]
+    """Returns the message that starts it, from the time in UTC seconds since 1970."""
+
+
+DriveChild = Callable[[ChildRun], Awaitable[Any]]
+"""Drives a child run to its end and returns its last state; None where it was parked before.
+
+A child that has begun goes on where its journal ends, and one that has finished is only read.
+"""
+
+
+async def _no_child(child: ChildRun) -> Any:
+    raise UsageProblem("no child runs can be driven here", place=child.run)
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What the process that drives a run gives its actors."""
+
+    model: Any
+    """The model that `Kind.model` names, opened (`runtime.models.port.Model`); None where it names none."""
+    clock: Clock
+    """The clock that waits go by."""
+    registry: Any = None
+    """The guards and generators by name (`actors.handlers.registry.Registry`): built in, installed and passed in."""
+    root: Path = field(default_factory=Path)
+    """The folder of the shipped `configs/` and `prompts/`."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """The environment of the process."""
+    threads: bool = True
+    """Whether slow work may run in threads; not in a simulation."""
+    slot: CallSlot = nullcontext
+    """The context in which a call to the model is sent: it waits for a free slot of the model's provider."""
+    drive_child: DriveChild = _no_child
+    """Drives the runs that steps of this run are."""
+
+
+class PreparedRun(Protocol):
+    """A run that may begin: everything about it is resolved and checked, and nothing is written."""
+
+    @property
+    def kind(self) -> str:
+        """The name of its kind."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """What lists call it."""
+        ...
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the user should know before it starts."""
+        ...
+
+    def first(self, run: str, at: float) -> Any:
+        """Return the message that starts it under an id, at a time in UTC seconds since 1970.
+
+        The message holds all that later decisions use: resolved configuration, limits, model and price.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a run is prepared with, beside the user's input."""
+
+    model: str
+    """The model, as after `--model`."""
+    price: Price | None
+    """The model's price; None where it is unknown."""
+    registry: Any
+    """As in `Resources`."""
+    root: Path
+    """As in `Resources`."""
+    environment: Mapping[str, str]
+    """As in `Resources`."""
+    now: float
+    """The time, in UTC seconds since 1970."""
+    daily_usd: float | None = None
+    """The home's daily budget in dollars; None for none. With one, the model's price must be known."""
+
+
+def _common(state: Any) -> RunState[Any] | None:
+    return None if isinstance(state, NotStarted) else state.run
+
+
+def _no_preparation(_: Any, __: Setup) -> PreparedRun:
+    raise UsageProblem("runs of this kind are started by the program that provides it")
+
+
+def _step_asked(event: Replied) -> str:
+    return step_of(event.request_id)
+
+
+@dataclass(frozen=True)
+class Kind(Generic[S, E]):
+    """A kind of agent. `S` is the type of its state, `E` the union of its events; all functions but `actors` are pure.
+
+    The state before the first event is `NotStarted()`; afterwards it holds a `RunState` as its attribute `run`.
+    """
+
+    name: str
+    """Its name, which is stored with every run. Frozen."""
+    machine: Machine[S, E, Any]
+    """Its machine, which has no state of its own: one value serves all runs."""
+    codec: Codec[E]
+    """The codec of its events, with the version of their format."""
+    actors: Callable[[S, Resources], Sequence[Actor[Any, Any]] | AbstractAsyncContextManager[Sequence[Actor[Any, Any]]]]
+    """Returns the actors of a run that has begun, or a context manager that opens and closes what they need."""
+    prepare: Callable[[Any, Setup], PreparedRun] = _no_preparation
+    """Returns a run that may begin, from user input of a type that is the kind's own. Raises `UsageProblem`."""
+    model: Callable[[S], str | None] = lambda _: None
+    """Returns the model that a begun run uses, as after `--model`; None for none."""
+    children: Callable[[S], Sequence[str]] = lambda _: ()
+    """Returns the ids of the runs that steps of a begun run are, the oldest first."""
+    run_state: Callable[[S], RunState[Any] | None] = _common
+    """Returns the common part of a state; None before the run began."""
+    purpose: Callable[[Replied], str] = _step_asked
+    """Returns what a reply was asked for: a scripted model has a list of replies for each purpose."""
+    missing: Callable[[S, Any], Sequence[str]] = lambda _, __: ()
+    """Returns the plug-ins that a begun run needs and the registry lacks, such as `guard 'mine'`."""
+    drift: Callable[[E, S, Resources], str] = lambda _, __, ___: ""
+    """Returns a line about how files differ now from what a run was started with (its first event); empty for none."""
+    log_fields: Callable[[E, S], Mapping[str, str | int]] = lambda _, __: {}
+    """Returns what an event is about, for logs and actors: `step`, `node`, `branch` or fields of its own."""
+    views: Views[S, E] = field(default_factory=Views)
+    """How its runs are shown."""
+
+    @property
+    def format(self) -> int:
+        """The version of the format of its events, which is stored with every run."""
+        return self.codec.format

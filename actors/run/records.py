@@ -1,0 +1,135 @@
+"""Records of any run as text for people, and as plain data. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from actors.run.calls import CallFailed, CallReissued, CallRequested, Replied, Settled
+from actors.run.ending import RunFinished
+from actors.run.inbox import MailRefused, NoteTold, RequirementTold
+from actors.run.parking import RunParked, RunResumed
+from actors.run.questions import (
+    ClarificationAnswered,
+    ClarificationDeclined,
+    ClarificationExpired,
+    ClarificationRequested,
+    ClarificationWithdrawn,
+)
+from actors.run.tools import (
+    ToolCheckRequested,
+    ToolFinished,
+    ToolProcessEnded,
+    ToolReissued,
+    ToolRequested,
+    ToolStarted,
+)
+from actors.run.waits import HOME_BUDGET, WaitEnded, WaitRequested
+from actors.values.format import counted, stamp
+from runtime.core.events import Event
+from runtime.core.owner import describe
+
+_WITHOUT = "its step goes on without an answer"
+
+
+def record_text(event: Any, _: Any) -> str:
+    """Return what happened, in one line that is not yet sanitised; an event of the kind's own by its name alone."""
+    match event:
+        case RunResumed():
+            return "resumed"
+        case RunParked():
+            return f"parked: {event.why}" if event.why else "parked"
+        case CallRequested():
+            most = counted(event.tokens_max, "token") if event.calls <= 1 else counted(event.calls, "call")
+            return f"{event.request_id} asked for, {most} at most"
+        case CallReissued():
+            return f"{event.again.request_id} asked for again, {event.replaces} was interrupted"
+        case Replied():
+            return f"{event.request_id} came after {event.elapsed:.1f} s, {counted(event.used.tokens, 'token')}"
+        case CallFailed():
+            return f"{event.request_id} brought no reply: {event.fault.kind}: {event.fault.message}"
+        case Settled():
+            return f"{event.request_id} was withdrawn; its late reply cost {counted(event.used.tokens, 'token')}"
+        case WaitRequested():
+            return f"{event.node or 'the run'} waits until {stamp(event.until)}: {event.why}"
+        case WaitEnded():
+            return f"{event.request_id} is over"
+        case NoteTold():
+            return f"you noted: {event.text}"
+        case RequirementTold():
+            return f"you require: {event.text}"
+        case MailRefused():
+            return f"a message was refused: {event.reason}"
+        case RunFinished():
+            return f"finished: {event.outcome}, {event.why}"
+        case _:
+            return _question_text(event)
+
+
+def _question_text(event: Any) -> str:
+    match event:
+        case ClarificationRequested():
+            return f"question {event.question_id} ({event.why}): {event.text}"
+        case ClarificationAnswered():
+            return f"question {event.question_id} answered"
+        case ClarificationDeclined():
+            return f"question {event.question_id} declined; {_WITHOUT}"
+        case ClarificationWithdrawn():
+            return f"question {event.question_id} withdrawn, since its step is redone"
+        case ClarificationExpired():
+            return f"question {event.question_id} expired; {_WITHOUT}"
+        case _:
+            return _tool_text(event)
+
+
+def _tool_text(event: Any) -> str:
+    match event:
+        case ToolRequested():
+            return f"{event.request_id} calls {event.tool}: {event.arguments}"
+        case ToolStarted():
+            return f"{event.request_id} started" + (f" as {describe(event.process)}" if event.process else "")
+        case ToolFinished():
+            result = event.reason or event.output
+            return f"{event.request_id} {event.outcome}" + (f": {result}" if result else "")
+        case ToolCheckRequested():
+            return f"{event.call} was interrupted; its process is ended first"
+        case ToolProcessEnded():
+            return f"{event.call}: " + ("its process has ended" if event.certain else "its process cannot be seen here")
+        case ToolReissued():
+            return f"{event.again.request_id} calls {event.again.tool} again, {event.replaces} was interrupted"
+        case _:
+            return str(event.kind).replace("_", " ")
+
+
+def news_text(event: Any, state: Any) -> str:
+    """Return the line that progress shows for an event; empty for one that nobody waits for."""
+    return "" if is_silent(event) else short_text(event) or record_text(event, state)
+
+
+def is_silent(event: Any) -> bool:
+    """Tell whether progress leaves an event of any kind out: it follows from others, or is told elsewhere."""
+    match event:
+        case Replied() | Settled() | WaitEnded():
+            return True
+        case WaitRequested(node=None):
+            return event.request_id != HOME_BUDGET
+        case RunParked(handover=True, why=why):
+            return bool(why)  # Whoever follows the run gets this with what to do.
+        case _:
+            return False
+
+
+def short_text(event: Any) -> str:
+    """Return the line of progress for an event whose result says the rest; empty for all others."""
+    return f"finished: {event.outcome}" if isinstance(event, RunFinished) else ""
+
+
+_DERIVED = ("request_id", "node", "step")
+"""Properties of events that are shown beside what is stored, so that readers of the JSON need not parse ids."""
+
+
+def record_fields(event: Any) -> Mapping[str, Any]:
+    """Return an event as plain data without its time, which is the record's."""
+    assert isinstance(event, Event)
+    values = event.model_dump(mode="json")
+    values.pop("at", None)
+    derived = {name: value for name in _DERIVED if isinstance(value := getattr(event, name, None), str)}
+    return {**values, **derived}

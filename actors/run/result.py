@@ -1,0 +1,198 @@
+"""What a run came to, whatever its kind: the object that `--json` prints, and lines for people. Pure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from actors.run.calls import given_up
+from actors.run.inbox import Messages
+from actors.run.questions import Question
+from actors.run.state import RunState
+from actors.values.answers import TEXT, wanted
+from actors.values.format import counted, money, spent, stamp
+from actors.values.lines import BLANK, Line, indented, line
+from runtime.core.cost import MICRO
+from runtime.core.ledger import ZERO, Amount
+from runtime.models.port import Fault
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResult:
+    """A run as its user sees it. A kind that has more to show has a subclass."""
+
+    run_id: str
+    """The run's id."""
+    status: str
+    """`running`, `waiting`, `parked` or `finished`."""
+    outcome: str
+    """How it ended; empty until it has finished."""
+    why: str
+    """Why it ended so, or why it was parked or cannot be driven where no person wished that; else empty."""
+    calls: int
+    """Calls that are charged."""
+    tokens: int
+    """Tokens that are charged."""
+    cost_usd: float | None
+    """What is charged, in dollars; None where the price is unknown."""
+    unknown: Amount = ZERO
+    """The part of calls, tokens and cost that stands for calls whose bill is not known."""
+    question: dict[str, Any] | None = None
+    """The first open question, as plain data."""
+    open_questions: tuple[str, ...] = ()
+    """The ids of all open questions, as people answer them (`RUN/ID`)."""
+    messages: Messages = ()
+    """What the user told the run of their own accord, oldest first."""
+    cause: str = ""
+    """What ended or holds it from outside: `provider`, `bug` or `home_budget`; else empty."""
+    fault: Fault | None = None
+    """The provider's last fault, where that ended the run."""
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the run reached its goal."""
+        return self.outcome == "success"
+
+    @property
+    def held_up(self) -> bool:
+        """Whether a host should drive the run, and cannot; `why` says why."""
+        return self.status == "running" and bool(self.why)
+
+    def details(self) -> Mapping[str, Any]:
+        """Return what the kind adds to the object that `--json` prints."""
+        return {}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the one object that `--json` prints."""
+        shown: dict[str, Any] = {"run_id": self.run_id, "status": self.status}
+        if self.status == "finished":
+            shown["outcome"] = self.outcome
+        if self.status == "finished" or self.why:
+            shown["why"] = self.why
+        shown |= {"calls": self.calls, "tokens": self.tokens, "cost_usd": self.cost_usd, **self.details()}
+        if self.question is not None:
+            shown |= {"question": self.question, "open_questions": list(self.open_questions)}
+        if self.messages:
+            shown["messages"] = [
+                {"kind": message.kind, "text": message.text, "seen": message.seen} for message in self.messages
+            ]
+        return shown
+
+
+@dataclass(frozen=True)
+class RunView:
+    """What a view of a run is made from."""
+
+    run_id: str
+    """The run's id."""
+    status: str
+    """Its status for people."""
+    state: Any
+    """Its state after the last record."""
+    with_inbox: Any
+    """Its state with the posted messages that no record has consumed yet."""
+    program: str = "replan"
+    """How the user calls this program, for hints."""
+
+
+def result_fields(
+    view: RunView, run: RunState[Any], with_inbox: RunState[Any], *, price_known: bool = True
+) -> dict[str, Any]:
+    """Return the fields that a `RunResult` of any kind has; a question lacks what the kind adds to it."""
+    # Calls in flight are not used yet; where nobody waits for them any more, they may have been charged.
+    ledger = run.ledger
+    charged = ledger.spent + ledger.unknown if view.status == "running" else ledger.committed
+    finished = run.finished
+    reason = run.parked_reason if view.status in ("parked", "running") else ""
+    questions = [question for question in with_inbox.questions.values() if question.open]
+    return {
+        "run_id": view.run_id,
+        "status": view.status,
+        "outcome": str(finished.outcome) if finished else "",
+        "why": finished.why if finished else reason,
+        "cause": finished.cause if finished else "home_budget" if reason and not run.handover else "",
+        "fault": given_up(run.calls) if finished and finished.cause == "provider" else None,
+        "calls": charged.calls,
+        "tokens": charged.tokens,
+        "cost_usd": charged.micro_usd / MICRO if price_known else None,
+        "unknown": charged - ledger.spent,
+        "question": question_json(view.run_id, questions[0]) if questions else None,
+        "open_questions": tuple(question_name(view.run_id, question) for question in questions),
+        "messages": with_inbox.messages,
+    }
+
+
+def question_name(run: str, question: Question) -> str:
+    """Return the id that people answer a question by."""
+    return f"{run}/{question.request.question_id}"
+
+
+def question_json(run: str, question: Question) -> dict[str, Any]:
+    """Return a question as plain data."""
+    request = question.request
+    return {
+        "id": question_name(run, question),
+        "run_id": run,
+        "step": request.step,
+        "text": request.text,
+        "why": request.why,
+        "blocks": list(request.blocks),
+        "asked": stamp(question.at),
+        "answer_schema": dict(request.answer_schema),
+    }
+
+
+def common_lines(result: RunResult, program: str) -> list[Line]:
+    """Return what any run came to, a line at a time."""
+    return [*heading(result, "Finished"), *question_lines(result, program), *message_lines(result), BLANK, used(result)]
+
+
+def heading(result: RunResult, finished: str) -> Iterator[Line]:
+    """Yield the status, or what stands for `finished`, with the outcome; then the reason."""
+    running = "Held up" if result.held_up else "Running"
+    title = {"waiting": "Waiting for you", "parked": "Parked", "running": running}.get(result.status, finished)
+    yield line(f"{title}{f': {result.outcome}' if result.outcome else ''}", "bold")
+    if result.why:
+        yield line(result.why)
+
+
+def question_lines(result: RunResult, program: str) -> Iterator[Line]:
+    """Yield the first open question, what its answer should be, and how many others there are."""
+    if result.question is None:
+        return
+    yield from (indented(part, "bold") for part in str(result.question["text"]).split("\n"))
+    if result.question["answer_schema"] != TEXT:
+        yield indented(f"Answer: {wanted(result.question['answer_schema'])}.", "dim")
+    more = len(result.open_questions) - 1
+    if more > 0:
+        yield indented(f"And {counted(more, 'more question')}: `{program} questions {result.run_id}`.", "dim")
+
+
+def message_lines(result: RunResult) -> list[Line]:
+    """Return what the user told the run, and which of it no prompt has shown yet."""
+    if not result.messages:
+        return []
+    texts = (f"{each.kind}: {each.text}{'' if each.seen else '  (not yet seen)'}" for each in result.messages)
+    return [BLANK, line("You said", "bold"), *(indented(text) for text in texts)]
+
+
+def used(result: RunResult) -> Line:
+    """Return the run's id and what is charged for it."""
+    calls, tokens = counted(result.calls, "model call"), counted(result.tokens, "token")
+    text = f"Run {result.run_id}: {calls}, {tokens}, {money(result.cost_usd)}"
+    if result.unknown != ZERO:
+        text += f"; charged as unknown: {spent(result.unknown, known=result.cost_usd is not None)}"
+    return line(f"{text}.", "dim")
+
+
+__all__ = [
+    "RunResult",
+    "RunView",
+    "common_lines",
+    "heading",
+    "message_lines",
+    "question_json",
+    "question_lines",
+    "question_name",
+    "result_fields",
+    "used",
+]

@@ -1,0 +1,110 @@
+"""How the runs of a kind are shown: functions from states and events to data, each with a default for any kind. Pure.
+
+The faces (command line, web, MCP) render the data; none of them knows a kind.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from actors.run import records
+from actors.run.questions import Question
+from actors.run.result import RunResult, RunView, common_lines, question_json, result_fields
+from actors.values.format import counted, money
+from actors.values.lines import Line, LineTree, line
+from runtime.core.cost import MICRO
+from runtime.core.events import Record
+
+S = TypeVar("S")
+E = TypeVar("E")
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """What a run did, as a tree."""
+
+    tree: LineTree
+    """The tree for people."""
+    lines: tuple[Line, ...] = ()
+    """What people read after it."""
+    json: Mapping[str, Any] = field(default_factory=dict)
+    """The same as plain data: the keys of the object that `show --tree --json` prints beside `run_id`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document that a run has made, such as its plan."""
+
+    lines: tuple[Line, ...] = ()
+    """The document for people."""
+    json: Any = None
+    """The document as plain data."""
+    text: str | None = None
+    """The document as text in a format of its own, which has no other form."""
+
+
+def _result(view: RunView) -> RunResult:
+    return RunResult(**result_fields(view, view.state.run, view.with_inbox.run))
+
+
+def _question(run: str, _: Any, question: Question) -> dict[str, Any]:
+    return question_json(run, question)
+
+
+def _tree(title: str, _: Any, written: Sequence[Record[Any]], *, interrupted: bool, brief: bool) -> Tree:
+    del interrupted, brief
+    texts = [(record, records.news_text(record.event, None)) for record in written]
+    rows = tuple(LineTree(line(text)) for _, text in texts if text)
+    nodes = [{"seq": record.seq, **records.record_fields(record.event)} for record, text in texts if text]
+    return Tree(LineTree(line(title, "bold"), rows), json={"nodes": nodes})
+
+
+def _progress(state: Any, now: float) -> Line:
+    return budget_line(state, now)
+
+
+def budget_line(state: Any, now: float, *, price_known: bool = True, working: bool = False) -> Line:
+    """Return how much of each limit is used; `working` says that time counts as active since the last event."""
+    ledger, limits = state.run.ledger, state.run.ledger.limits
+    used = ledger.spent + ledger.unknown
+    # Calls in flight count too, since the user waits for them.
+    parts = [f"{ledger.committed.calls} of {counted(limits.calls, 'call')}"]
+    parts.append(counted(used.tokens, "token") + (f" of {limits.tokens:,}" if limits.tokens else ""))
+    cap = f" of {money(limits.micro_usd / MICRO)}" if limits.micro_usd else ""
+    parts.append(money(used.micro_usd / MICRO if price_known else None) + cap)
+    running = max(0.0, now - state.run.now) if working else 0.0
+    parts.append(f"{ledger.active + running:.0f} s")
+    return line(" · ".join(parts), "dim")
+
+
+@dataclass(frozen=True)
+class Views(Generic[S, E]):
+    """The views of a kind. A default serves every kind; a kind replaces those that should show more."""
+
+    result: Callable[[RunView], RunResult] = _result
+    """What a run came to; its `to_json` is what `show --json` prints."""
+    result_lines: Callable[[Any, str], list[Line]] = common_lines
+    """The same for people, from the result and the name that the user calls this program by."""
+    question: Callable[[str, S, Question], dict[str, Any]] = _question
+    """An open question as plain data, from the run's id and its state."""
+    tree: Callable[..., Tree] = _tree
+    """What the run did: `tree(title, state, records, interrupted=…, brief=…)`.
+
+    `interrupted` says that nobody drives the run now; `brief` leaves out what a live view has no room for.
+    """
+    record_text: Callable[[E, S], str] = records.record_text
+    """An event in one line, from the state after it."""
+    news_text: Callable[[E, S], str] = records.news_text
+    """The same for somebody who watches the run; empty where it is no news."""
+    record_fields: Callable[[E], Mapping[str, Any]] = records.record_fields
+    """An event as plain data, without its time."""
+    progress: Callable[[S, float], Line] = _progress
+    """One line about how far a begun run is, at a time in UTC seconds."""
+    documents: Mapping[str, Callable[[Any, Any, str], Document]] = field(default_factory=dict)
+    """The documents that a run may have, by the name of their view, such as `plan`.
+
+    From the state, the result and the program's name. Raises `UsageProblem` where the run has none.
+    """
+
+
+__all__ = ["Document", "Tree", "Views", "budget_line"]

@@ -1,0 +1,48 @@
+"""Admitting a run of any kind from Python, for a host or `replan resume` to drive."""
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from replan.runs.home import open_home
+from replan.runs.models import check_model
+from replan.runs.prepare import setup_for
+from replan.setup.data_files import data_root
+from replan.setup.home_folder import locate_home
+from replan.setup.settings import choose_model, read_user_config
+from runtime.core.errors import UsageProblem
+
+__all__ = ["aadmit", "admit"]
+
+
+async def aadmit(kind: str, task: Any, *, model: str | None = None, home: Path | str | None = None) -> str:
+    """Record the start of a run of a kind, and return its id; the run is durable then, and a host drives it.
+
+    `kind` is the name of an installed kind (`replan.kinds`); `task` is what its `prepare` takes, such as a text for a
+    small agent; `model` is as after `--model`; `home` is a folder, None for `$REPLAN_HOME`. Where no host serves the
+    home, `replan resume` drives the run. Raises `UsageProblem`, before anything is written.
+    """
+    environment = os.environ if home is None else {**os.environ, "REPLAN_HOME": str(home)}
+    config = read_user_config(locate_home(environment).config)
+    choice = choose_model(model, environment, config)
+    check_model(choice.spec, environment)
+    async with open_home(environment=environment, config=config) as engine:
+        setup = setup_for(
+            choice,
+            config=config,
+            registry=engine.registry,
+            root=data_root(),
+            environment=environment,
+            now=engine.clock.now(),
+        )
+        return await engine.admit(engine.kinds.named(kind).prepare(task, setup))
+
+
+def admit(kind: str, task: Any, *, model: str | None = None, home: Path | str | None = None) -> str:
+    """Record the start of a run of a kind, as `aadmit` does, outside of a trio program."""
+    if trio.lowlevel.in_trio_run():
+        raise UsageProblem("admit() would block this trio program", place="admit", hint="await replan.aadmit(...)")
+    return trio.run(partial(aadmit, kind, task, model=model, home=home))

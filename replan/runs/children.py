@@ -1,0 +1,108 @@
+"""Runs that are steps of other runs: driving one, ending those that nobody waits for, and finding the run on top."""
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from actors.run.ids import is_child
+from actors.run.kind import ChildRun
+from replan.runs.loaded import AnyKind, started
+from replan.runs.options import DriveOptions
+from replan.setup.command_name import program
+from runtime.core.errors import Held, JournalError, KindUnknown, RunExists, RunNotFound, UsageProblem
+from runtime.drive.options import Ending
+from runtime.logs import log
+
+if TYPE_CHECKING:
+    from replan.runs.engine import Engine
+
+HELD_SECONDS = 0.5
+"""How long a run waits before it tries again to claim a child run that is held."""
+
+
+async def drive_child(
+    engine: "Engine", child: ChildRun, shared: tuple[str | None, Any], options: DriveOptions
+) -> Any | None:
+    """Drive a child run as `actors.run.kind.DriveChild` says.
+
+    `shared` is the parent's model, by its name and opened: a child that names the same uses it.
+    """
+    kind = engine.kinds.named(child.kind)
+    with suppress(RunExists):
+        await engine.journal.create(child.run, child.title, kind.name, kind.format)
+    loaded = await engine.read(child.run)
+    if loaded.finished:
+        return loaded.state
+    first = None if loaded.started else child.first(engine.clock.now())
+    state = loaded.state if first is None else started(kind, first)
+    name = kind.model(state)
+    if name == shared[0]:
+        return await _drive(engine, child.run, kind=kind, state=state, options=options, model=shared[1], first=first)
+    async with engine.model(name, {}) as model:
+        return await _drive(engine, child.run, kind=kind, state=state, options=options, model=model, first=first)
+
+
+async def _drive(
+    engine: "Engine", run: str, *, kind: AnyKind, state: Any, options: DriveOptions, model: Any, first: Any
+) -> Any | None:
+    async with engine.actors(kind, state, model, options) as actors:
+        supervisor = engine.supervisor(run, kind, actors, options)
+        ending = None
+        while ending is None:
+            try:
+                ending = await supervisor.drive(first)
+            except (
+                Held
+            ):  # A reader, or a killed driver whose lease has not run out: the run is the parent's all the same.
+                await trio.sleep(HELD_SECONDS)
+    await cancel_children(engine, kind, run, supervisor.state)
+    return supervisor.state if ending is Ending.FINISHED else None
+
+
+async def cancel_children(engine: "Engine", kind: AnyKind, run: str, state: Any) -> None:
+    """End the children of a finished run that were withdrawn before they ended.
+
+    If the journal fails for a while, the run has ended all the same; whoever resumes it next ends what is left.
+    """
+    common = kind.run_state(state)
+    if common is None or common.finished is None:
+        return
+    try:
+        for child in kind.children(state):
+            with suppress(RunNotFound, Held, KindUnknown):  # Whoever holds one finds that nobody waits for it.
+                await engine.end_cancelled(child)
+    except JournalError as error:
+        if not error.passing:
+            raise
+        log.get_logger("run").warning("children.kept", run_id=run, reason=str(error))
+
+
+async def top_of(engine: "Engine", run: str) -> str:
+    """Return the run that a run is a step of, however far up, or the run itself where a person has started it.
+
+    The records of the runs above decide, and not the id, which a program may choose freely. Raises `JournalDamaged` for
+    them.
+    """
+    top = run
+    while is_child(top):
+        above = top.rpartition(".")[0]
+        with suppress(RunNotFound):
+            loaded = await engine.read(above)
+            if loaded.started and top in loaded.kind.children(loaded.state):
+                top = above
+                continue
+        break
+    return top
+
+
+async def check_own(engine: "Engine", run: str, way: str) -> None:
+    """Check that a run is no step of another, which alone goes on with it.
+
+    `way` is the command to use instead, with `RUN` in the place of the top run's id. Raises `UsageProblem`, and as
+    `top_of` does.
+    """
+    top = await top_of(engine, run)
+    if top != run:
+        hint = f"`{program()} {way.replace('RUN', top)}`"
+        raise UsageProblem(f"the run is a step of run {top}, which alone goes on with it", place=run, hint=hint)

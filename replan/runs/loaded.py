@@ -1,0 +1,45 @@
+"""A run as its journal has it, and a run as it is after the message that starts it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from actors.run.kind import Kind
+from runtime.core.errors import UsageProblem
+from runtime.core.events import Record
+from runtime.core.machine import Refused
+
+AnyKind = Kind[Any, Any]
+"""A kind, whatever its states and events are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A run as its journal has it."""
+
+    kind: AnyKind
+    """Its kind."""
+    state: Any
+    """The state after the last record."""
+    records: list[Record[Any]]
+    """All records."""
+
+    @property
+    def started(self) -> bool:
+        """Whether the run has begun."""
+        return self.kind.run_state(self.state) is not None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run has finished."""
+        common = self.kind.run_state(self.state)
+        return common is not None and common.finished is not None
+
+
+def started(kind: AnyKind, first: Any) -> Any:
+    """Return the state after the message that starts a run. Raises `UsageProblem` if the kind does not accept it."""
+    initial = kind.machine.initial()
+    event = kind.machine.accept(initial, first)
+    if event is None or isinstance(event, Refused):
+        reason = event.reason if isinstance(event, Refused) else "the message starts no run"
+        raise UsageProblem(reason, place=f"kind {kind.name}")
+    return kind.machine.evolve(initial, event)

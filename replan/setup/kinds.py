@@ -1,0 +1,113 @@
+"""The kinds of agents that this process knows: built in, installed by entry points, and passed in.
+
+A kind is loaded when a run of it is met, and not before: one that is broken or missing harms no other.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from importlib.metadata import EntryPoint
+from typing import Any
+
+from actors.run.kind import Kind
+from replan.setup.entry_points import Installed, installed
+from runtime.core.errors import KindUnknown, UsageProblem
+from runtime.core.events import Codec
+from runtime.journal.kinds import FIRST_KIND, Formats
+
+GROUP = "replan.kinds"
+"""The entry point group of kinds: the name is the kind's, the value the import path of an `actors.run.kind.Kind`."""
+
+_BUILT_IN = {FIRST_KIND: EntryPoint(FIRST_KIND, "actors.planning.kind:PLANNING", GROUP)}
+"""The kinds of this distribution, which a checkout that is not installed knows too."""
+
+
+class Kinds:
+    """The kinds by name. Those passed in are known beside the installed ones, and win."""
+
+    def __init__(self, passed: Iterable[Kind[Any, Any]] = ()) -> None:
+        self._loaded: dict[str, Kind[Any, Any]] = {kind.name: kind for kind in passed}
+
+    def get(self, run: str, name: str, format: int) -> Kind[Any, Any]:
+        """Return the kind of a run, by the name and the format that its row has.
+
+        Raises `KindUnknown` where nothing installed here knows it, and `UsageProblem`, which names the distribution,
+        where its entry point cannot be used.
+        """
+        kind = self._load(name)
+        if kind is None or kind.format < format:
+            raise KindUnknown(run, name, format, None if kind is None else kind.format)
+        return kind
+
+    def named(self, name: str) -> Kind[Any, Any]:
+        """Return a kind by its name. Raises `UsageProblem`."""
+        kind = self._load(name)
+        if kind is None:
+            known = ", ".join(sorted({*self._loaded, *self._entries}))
+            raise UsageProblem(f"there is no kind {name!r} of agent", place="kind", hint=f"known are {known}")
+        return kind
+
+    def formats(self) -> tuple[Formats, list[str]]:
+        """Load all kinds; return the format of each by name, and a line for each that cannot be used."""
+        problems = []
+        for name in self._entries:
+            try:
+                self._load(name)
+            except UsageProblem as problem:
+                problems.append(str(problem))
+        return {name: kind.format for name, kind in self._loaded.items()}, problems
+
+    @property
+    def codecs(self) -> Mapping[str, Codec[Any]]:
+        """The codec of each kind by name, for a journal; a kind is loaded when its codec is looked up."""
+        return _Codecs(self)
+
+    @cached_property
+    def _entries(self) -> dict[str, Installed]:
+        found = {
+            name: Installed(tuple(point for point in each.points if point.value != _value_of(name)))
+            for name, each in installed(GROUP).items()
+        }
+        others = {name: each for name, each in found.items() if each.points}
+        return {**{name: Installed((point,)) for name, point in _BUILT_IN.items()}, **others}
+
+    def _load(self, name: str) -> Kind[Any, Any] | None:
+        if name in self._loaded:
+            return self._loaded[name]
+        # The installed distributions are read only where a name is not built in: that takes time.
+        entry = Installed((_BUILT_IN[name],)) if name in _BUILT_IN else self._entries.get(name)
+        if entry is None:
+            return None
+        kind = entry.load()
+        if not isinstance(kind, Kind):
+            raise UsageProblem(f"is of type {type(kind).__name__}, not a Kind", place=entry.place)
+        if kind.name != name:
+            raise UsageProblem(f"is the kind {kind.name!r}", place=entry.place, hint="give both the same name")
+        self._loaded[name] = kind
+        return kind
+
+
+class _Codecs(Mapping[str, Codec[Any]]):
+    """The codecs of the kinds, loaded when they are looked up."""
+
+    def __init__(self, kinds: Kinds) -> None:
+        self._kinds = kinds
+
+    def __getitem__(self, name: str) -> Codec[Any]:
+        try:
+            kind = self._kinds._load(name)  # noqa: SLF001 -- a view of the class above
+        except UsageProblem:
+            kind = None
+        if kind is None:
+            raise KeyError(name)
+        return kind.codec
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._kinds._entries, **self._kinds._loaded})  # noqa: SLF001 -- as above
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _value_of(name: str) -> str:
+    point = _BUILT_IN.get(name)
+    return "" if point is None else point.value
