@@ -100,17 +100,10 @@ def test_every_quote_occurs_in_the_text(text, answers):
     clarifications = [{"question": "?", "answer": answer} for answer in answers]
     recon = ask("recon", text, clarifications=clarifications)
     parts = [folded(part) for part in (text, *answers)]
-<<<<<<< HEAD
     quotes = [quote for key, items in recon.items() if key not in OTHER_KEYS for quote in items]
     quotes += [requirement["quote"] for requirement in recon["requirements"]]
-    quotes += [
-        signal for signals in read(text, clarifications=said).classification.signals.values() for signal in signals
-    ]
-=======
-    quotes = [quote for key, items in recon.items() if key != "open_questions" for quote in items]
     classification = read(text, clarifications=clarifications).classification
     quotes += [signal for signals in classification.signals.values() for signal in signals]
->>>>>>> main
     assert [quote for quote in quotes if not any(folded(quote) in part for part in parts)] == []
     verdict = judged("recon", recon, text, answers)["recon_valid"]
     assert verdict.passed

@@ -66,12 +66,8 @@ async def test_the_same_request_gives_the_same_bytes():
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
-<<<<<<< HEAD
-def test_artifacts_have_the_shapes_that_models_are_asked_for(problem):
-    """Besides, there are the stated requirements, and why a problem is not understood: no model is asked for these."""
-=======
 def test_artifacts_fit_the_schemas_of_structured_output(problem):
->>>>>>> main
+    """The schemas leave out requirements and the reason why a problem is not understood: no model is asked for them."""
     for role, value in pipeline(PROBLEMS[problem]).items():
         if role in SCHEMAS:
             requirements = value.pop("requirements", [])
@@ -131,13 +127,8 @@ def test_an_answer_is_part_of_the_problems_text():
     assert plan["goal"].startswith("The CSV export crashes with a TypeError")
 
 
-<<<<<<< HEAD
-def test_no_question_is_asked_twice_and_then_it_gives_up():
-    """An answer that says nothing leads to the other question; after that the author does not guess."""
-=======
 def test_each_question_is_asked_once():
-    """Answers without content lead to the second question, and then to a plan that investigates first."""
->>>>>>> main
+    """Answers without content lead to the second question; after that the author gives up and does not guess."""
     once = [{"question": f"g_analysis asks: {FIRST}", "answer": "dunno"}]
     assert ask("analysis", THIN, clarifications=once)["open_questions"] == [open_question(SECOND)]
     twice = [*once, {"question": SECOND, "answer": "no idea"}]
