@@ -33,7 +33,7 @@ def finished(kept, home):
 
 def test_the_list_has_the_contracts_keys(replan, finished):
     (row,) = json.loads(replan("runs", "--json").stdout)["runs"]
-    assert set(row) == {"run_id", "status", "title", "outcome", "created", "updated", "records", "driven_by"}
+    assert set(row) == {"run_id", "kind", "status", "title", "outcome", "created", "updated", "records", "driven_by"}
     assert (row["run_id"], row["status"], row["outcome"], row["title"]) == (
         finished,
         "finished",

@@ -110,7 +110,8 @@ def _replan() -> str:
 
 
 def _plugins() -> str:
-    known, own, broken = registry(), len(BUILT_IN), problems()
+    known, own = registry(), len(BUILT_IN)
+    broken = [*problems(), *Kinds().formats()[1]]
     if broken:
         raise UsageProblem("; ".join(broken))
     return f"guards {own} built in, {len(known.guards) - own} plugged in; generators {len(known.generators)} plugged in"

@@ -1,0 +1,79 @@
+"""Kinds are found by entry points; one that cannot be used is named with its distribution, and harms no other."""
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from actors.handlers.agents import agent_kind
+from actors.planning.kind import PLANNING
+from replan.setup import entry_points
+from replan.setup.kinds import GROUP, Kinds
+from runtime.core.errors import KindUnknown, UsageProblem
+from tests.run.haggler import Haggler
+
+HAGGLER = agent_kind("haggler", Haggler())
+"""A kind that an entry point below names."""
+NO_KIND = "words"
+"""A value that is no kind."""
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Install entry points: pairs of a name and a value."""
+
+    def install(*pairs):
+        points = tuple(EntryPoint(name, value, GROUP) for name, value in pairs)
+        monkeypatch.setattr(entry_points, "_points", lambda group: points if group == GROUP else ())
+        return Kinds()
+
+    return install
+
+
+def test_an_installed_kind_is_found_and_one_that_is_passed_in_wins(installed):
+    kinds = installed(("haggler", f"{__name__}:HAGGLER"))
+    assert kinds.named("haggler").name == "haggler"
+    own = agent_kind("haggler", Haggler())
+    assert Kinds([own]).named("haggler") is own
+
+
+def test_planning_is_known_where_nothing_is_installed_and_its_own_entry_point_is_no_second_one(installed):
+    assert installed().named("planning") is PLANNING
+    assert installed(("planning", "actors.planning.kind:PLANNING")).formats() == ({"planning": 1}, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("gone", "no_such_module:KIND", "cannot be loaded: ModuleNotFoundError"),
+        ("lost", f"{__name__}:MISSING", "cannot be loaded: AttributeError"),
+        ("words", f"{__name__}:NO_KIND", "is of type str, not a Kind"),
+        ("other", f"{__name__}:HAGGLER", "is the kind 'haggler'"),
+    ],
+)
+def test_a_kind_that_cannot_be_used_is_named_and_the_others_work(installed, name, value, problem):
+    kinds = installed((name, value), ("haggler", f"{__name__}:HAGGLER"))
+    with pytest.raises(UsageProblem, match=problem) as caught:
+        kinds.get("run", name, 1)
+    assert caught.value.place.startswith(f"replan.kinds {name} (from ")
+    formats, problems = kinds.formats()
+    assert formats == {"planning": 1, "haggler": 1}
+    [line] = problems
+    assert problem in line
+    assert kinds.codecs.get(name) is None
+    assert kinds.codecs["haggler"] is HAGGLER.codec
+
+
+def test_two_distributions_with_a_kind_of_one_name_are_a_problem(installed):
+    kinds = installed(("haggler", f"{__name__}:HAGGLER"), ("haggler", f"{__name__}:NO_KIND"))
+    with pytest.raises(UsageProblem, match="several have this name"):
+        kinds.named("haggler")
+
+
+def test_a_run_of_an_unknown_kind_or_of_a_newer_format_says_what_to_do(installed):
+    kinds = installed()
+    with pytest.raises(KindUnknown, match=r"not installed here .*install what provides it"):
+        kinds.get("run", "haggler", 1)
+    with pytest.raises(KindUnknown, match=r"in format 2.*upgrade what provides it"):
+        kinds.get("run", "planning", 2)
+    with pytest.raises(UsageProblem, match="known are planning"):
+        kinds.named("haggler")
