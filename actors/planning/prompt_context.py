@@ -11,9 +11,10 @@ from functools import lru_cache
 from typing import Any
 
 from actors.config.step_prompts import entry_for
+from actors.guards.recon import normalised
 from actors.planning.state import Branch, Node, State
 from actors.prompting.render import Rendered, render
-from actors.values.artifacts import Context, Feedback
+from actors.values.artifacts import Artifact, Context, Feedback
 from actors.values.findings import Verdict
 
 PREVIEW_MAX = 200
@@ -26,7 +27,7 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
     accepted = {
         parent: artifact
         for parent in state.config.ordered_requires[step]
-        if (artifact := _artifact(state, branch.progress[parent].accepted)) is not None
+        if (artifact := _accepted(state, branch.progress[parent].accepted)) is not None
     }
     window = workflow.feedback_window
     answered = _questioned(state)
@@ -143,6 +144,14 @@ def _story(state: State, last: Node, cycle: Sequence[str]) -> str:
 def _preview(content: str) -> str:
     line = " ".join(content.split())
     return line if len(line) <= PREVIEW_MAX else f"{line[:PREVIEW_MAX]}..."
+
+
+def _accepted(state: State, node: str | None) -> Artifact | None:
+    """Return an accepted artifact as the steps that require it see it."""
+    attempt = state.nodes.get(node or "")
+    if attempt is None or attempt.artifact is None or attempt.verdict is None:
+        return None if attempt is None else attempt.artifact
+    return normalised(attempt.artifact, attempt.verdict.findings)
 
 
 def _artifact(state: State, node: str | None) -> Any:
