@@ -16,8 +16,12 @@ from actors.rules.tables import Rules
 from actors.rules.text import Text
 from actors.rules.understanding import SYMPTOM_SCORE, Answers, Understanding, understand
 from actors.values.open_questions import NOT_UNDERSTOOD
-from actors.values.requirements import Requirement, requirements_in
+from actors.values.requirements import Requirement, RequirementKind, requirements_in
 
+CONSTRAINING = frozenset(
+    (RequirementKind.MUST_AVOID, RequirementKind.MUST_KEEP, RequirementKind.DEADLINE, RequirementKind.BUDGET)
+)
+"""The kinds of requirements that do not say what is wanted."""
 READ_LENGTH_MAX = 200_000
 """Characters of each part of a problem's text that are read: as many as a language model is shown."""
 R_MAX = 100
@@ -81,7 +85,9 @@ def parse_request(material: Mapping[str, Any], rules: Rules) -> ParsedRequest:
     clarifications = [item for item in _list(material.get("clarifications")) if isinstance(item, Mapping)]
     answers = tuple(str(item.get("answer", "")) for item in clarifications)
     requirements, notes = (tuple(map(str, _list(material.get(name)))) for name in ("requirements", "notes"))
-    reading = _read((str(material.get("specification", "")), *answers, *requirements, *notes), rules)
+    specification = str(material.get("specification", ""))
+    told_of = [one for one in requirements if rules.requirements.kind_of(one) not in CONSTRAINING]
+    reading = _read((specification, *answers, *requirements, *notes), (*answers, *told_of, *notes), rules)
     settings = material.get("settings")
     settings = settings if isinstance(settings, Mapping) else {}
     dependencies = material.get("dependencies")
@@ -104,7 +110,7 @@ def parse_request(material: Mapping[str, Any], rules: Rules) -> ParsedRequest:
             kind=understanding.kind,
             patterns=rules.requirements,
         ),
-        cut=len(str(material.get("specification", ""))) > READ_LENGTH_MAX,
+        cut=len(specification) > READ_LENGTH_MAX,
         language=reading.language,
         dependencies=dependencies if isinstance(dependencies, Mapping) else {},
         retries=len(_list(material.get("retry"))),
@@ -129,9 +135,10 @@ class _Reading:
 
 
 @lru_cache(maxsize=4)  # The steps of a run read the same text.
-def _read(parts: tuple[str, ...], rules: Rules) -> _Reading:
+def _read(parts: tuple[str, ...], added: tuple[str, ...], rules: Rules) -> _Reading:
     """Return the reading of a text.
 
+    By the first of the parts and what was `added` it is classified: a constraint alone does not say what is wanted.
     Where the specification is in another language and the user has said something in English, only that is classified:
     the names of files and the like are found in all of it.
     """
@@ -140,10 +147,10 @@ def _read(parts: tuple[str, ...], rules: Rules) -> _Reading:
     sections = (*names.generic, *names.reproduction, *names.constraints, *names.ignored, *rules.requirements.sections)
     text = Text(parts, frozenset(sections), frozenset(names.ignored))
     facts = extract(text, rules)
-    prose = text
-    said = [part for part in parts[1:] if part.strip()]
+    said = tuple(part[:READ_LENGTH_MAX] for part in added if part.strip())
+    prose = replace(text, parts=(*parts[:1], *said))
     if said and natural_language(replace(text, parts=parts[:1]).head, rules.subject) != ENGLISH:
-        prose = replace(text, parts=tuple(said))
+        prose = replace(text, parts=said)
         facts = replace(facts, title=extract(prose, rules).title)
     classification = classify(prose, facts, rules)
     symptom = max(classification.scores.values()) >= SYMPTOM_SCORE

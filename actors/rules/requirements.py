@@ -221,15 +221,12 @@ class _Reader:
         return None
 
     def _is_title(self, sentence: str) -> bool:
-        """Return whether a sentence only repeats the title and states no number or constraint."""
+        """Return whether a sentence only repeats the title, and demands nothing by its own words."""
         plain = sentence.strip(" *=_:").rstrip(".")
         if plain != self.title:
             return False
         small = lower(plain[:CLAUSE_LENGTH_MAX])
-        return not self.patterns.single["number"].search(small) and self._named(plain) in (
-            None,
-            RequirementKind.GOAL,
-        )
+        return not self.patterns.single["number"].search(small) and self._named(plain) is None
 
     def _named(self, clause: str) -> RequirementKind | None:
         return self.patterns.kind_of(clause, failure=self.kind == "bug_fix")

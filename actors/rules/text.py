@@ -129,14 +129,14 @@ class Text:
         return tuple(kept)
 
     def title(self, generic: Iterable[str]) -> str:
-        """Return the first heading that is not in `generic`, else the first line of prose, shortened."""
+        """Return the first sentence of the first heading that is not in `generic`, else of the prose, shortened."""
         names = frozenset(generic)
         prose = [folded(line.text[:LINE_LENGTH_MAX]) for line in self.written[:200] if not line.code][:40]
         marked = (match[1] for line in prose[:6] if (match := _HEADING.match(line)))
         for line in (*marked, *prose):
             plain = line.lstrip("#").strip(" *=_:")
             if plain and plain.lower() not in names:
-                return shorten(plain.rstrip("."), TITLE_LENGTH_MAX)
+                return shorten(sentences(plain)[0].rstrip("."), TITLE_LENGTH_MAX)
         return ""
 
 

@@ -89,7 +89,9 @@ async def test_a_run_whose_host_was_faster_and_cannot_drive_it_goes_on_here(tmp_
     monkeypatch.setattr(Engine, "resume", late)
     monkeypatch.setattr(Engine, "hosted", always_hosted)
     with trio.fail_after(30):
-        async with replan.start(THIN, model="rules", home=tmp_path, ask=lambda question: "It fails.") as run:
+        async with replan.start(
+            THIN, model="rules", home=tmp_path, ask=lambda question: "The export in shop/export.py fails."
+        ) as run:
             records = [record async for record in run]
             result = await run.result()
     assert [record.seq for record in records] == [*range(1, len(records) + 1)]
