@@ -7,11 +7,16 @@ from typing import Any
 from actors.values.artifacts import Artifact
 from actors.values.findings import Code, Finding, Verdict
 from actors.values.open_questions import NOT_UNDERSTOOD, not_understood_in, questions_of
+from actors.values.verdict_limits import limited
 from runtime.core.errors import UsageProblem
 from runtime.models.replies import Unreadable
 
 SHOWN_MAX = 60
 """Characters of an invalid value that a message shows."""
+ITEMS_MAX = 10_000
+"""The most items of a list that are read."""
+KEYS_MAX = 1_000
+"""The most keys of an artifact that are read."""
 
 
 def folded(text: str) -> str:
@@ -52,6 +57,9 @@ class Fields:
             self.check([Finding(code=value.code, message=value.message)])
         elif not isinstance(value.value, dict):
             self.check([_finding(Code.NOT_OBJECT, "", f"must be a JSON object, not {type_name(value.value)}")])
+        elif len(value.value) > KEYS_MAX:
+            message = f"the artifact has {len(value.value):,} keys; at most {KEYS_MAX:,} are read"
+            self.check([_finding(Code.TOO_LARGE, "", message)])
         else:
             self.values = value.value
 
@@ -103,6 +111,9 @@ class Fields:
         if not isinstance(value, list):
             self._fail(Code.TYPE, key, f"{key} must be a list, not {type_name(value)}")
             return []
+        if len(value) > ITEMS_MAX:
+            self._fail(Code.TOO_LARGE, key, f"{key} has {len(value):,} items; at most {ITEMS_MAX:,} are read")
+            return []
         if not value and not empty:
             self._fail(Code.EMPTY, key, f"{key} must not be empty")
             return []
@@ -148,7 +159,7 @@ class Fields:
             ]
         score = self._passed / self._checks
         passed = self._passed == self._checks
-        return Verdict(guard=self._guard, passed=passed, score=score, findings=tuple(self._findings))
+        return Verdict(guard=self._guard, passed=passed, score=score, findings=tuple(limited(self._findings)))
 
     def _absent(self, key: str) -> bool:
         self._known.add(key)

@@ -136,7 +136,7 @@ def _check_nominal(result: Soundness, plan: Plan, order: Order) -> None:
     if contingent:
         failing |= _unreachable(findings, plan, order, contingent)
     at_end = run.unmet_at_end()
-    findings.extend(_goal(condition, plan) for condition in at_end)
+    findings.extend(_goals(at_end, plan))
     findings.extend(_orphan(step) for step in orphans(plan))
     findings.extend(_redundant(step) for step in redundant)
     result.sound = result.sound and not (failing or at_end)
@@ -220,8 +220,19 @@ def _unreachable(findings: list[Finding], plan: Plan, order: Order, contingent: 
     return failing
 
 
-def _goal(unmet: Unmet, plan: Plan) -> Finding:
-    """Return the error that a goal token is not necessarily true at the end."""
+def _goals(at_end: list[Unmet], plan: Plan) -> Iterator[Finding]:
+    """Yield an error for each goal token that is not necessarily true at the end."""
+    lost = {unmet.token for unmet in at_end}
+    makers: dict[str, list[str]] = {}
+    for step in plan.steps if lost else ():
+        for token in (step.effects | step.failure_effects) & lost:
+            makers.setdefault(token, []).append(step.step_id)
+    for unmet in at_end:
+        yield _goal(unmet, sorted(makers.get(unmet.token, ())))
+
+
+def _goal(unmet: Unmet, late: list[str]) -> Finding:
+    """Return the error about one goal token; `late` are the steps that make it."""
     token = quoted_list([unmet.token])
     if unmet.cause is Cause.DELETED:
         text = (
@@ -229,7 +240,6 @@ def _goal(unmet: Unmet, plan: Plan) -> Finding:
             f"Add a step after it that makes {token} again, or order it before the step that makes {token}."
         )
         return Finding(code=Code.GOAL_DELETED, where="goal_state", message=text, tokens=(unmet.token,))
-    late = sorted(step.step_id for step in plan.steps if unmet.token in step.effects | step.failure_effects)
     after = f"; {id_list(late)} makes it only after a failure" if late else ""
     text = f"The goal needs {token}, which no step makes when nothing fails{after}. Add a step that has it in effects."
     return Finding(code=Code.GOAL_UNREACHABLE, where="goal_state", message=text, tokens=(unmet.token,))

@@ -82,7 +82,7 @@ def _questions(value: Any) -> Iterator[Finding]:
     """Yield the findings about the plan's `open_questions`; unlike in other artifacts, malformed ones are ignored."""
     questions = value.get("open_questions") if isinstance(value, dict) else None
     findings = questions_of(questions if isinstance(questions, list) else [])
-    yield from (finding for finding in findings if finding.code in (Code.OPEN_QUESTION, Code.CHOICE))
+    yield from (finding for finding in findings if finding.code in (Code.OPEN_QUESTION, Code.CHOICE, Code.TOO_LARGE))
 
 
 def _unknown_requirements(plan: Plan) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from actors.values.findings import Finding, Verdict
+from actors.values.verdict_limits import limited
 from runtime.core.errors import UsageProblem
 
 GUARD_CATALOG = frozenset(
@@ -125,6 +126,6 @@ def plan_verdict(guard: str, findings: Sequence[Finding], score: float, facts: M
         guard=guard,
         passed=passed,
         score=1.0 if passed else min(score, 0.99),
-        findings=tuple(findings),
+        findings=tuple(limited(findings)),
         facts={"level": guard.removeprefix("plan_"), **facts},
     )

@@ -11,12 +11,10 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-import orjson
-
 from actors.guards.fields import Fields, check_settings, folded, shown, type_name
 from actors.guards.port import Guard
 from actors.guards.shapes import RECON_LISTS
-from actors.values.artifacts import Artifact, Context
+from actors.values.artifacts import Artifact, Context, indented_json
 from actors.values.findings import Code, Finding, Verdict
 from actors.values.requirements import requirement_to_json, requirements_in
 from runtime.models.replies import Parsed
@@ -128,4 +126,4 @@ def _normalised(artifact: Artifact, invented: frozenset[str]) -> Artifact:
         value[REQUIREMENTS] = [requirement_to_json(one) for one in requirements_in(value[REQUIREMENTS])]
     if value == artifact.value.value:
         return artifact
-    return artifact.with_content(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+    return artifact.with_content(indented_json(value))

@@ -1,7 +1,7 @@
-"""Generators: what makes an artifact for a step. The built-in ones ask a model; plug-ins are any async function.
+"""Generators of artifacts. The built-in ones call a model; a plug-in is any function from a context to text.
 
-A plug-in generator is written against anyio, so that its author need not know the runner: `async def make(context:
-Context) -> str`; one that waits for nothing may be a plain function. Its text is judged like a model's.
+A plug-in is written against anyio, so that its author need not know the event loop: `async def make(context: Context)
+-> str`, or a plain function if it does not wait. Its text is judged like a model's.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -16,19 +16,19 @@ from runtime.models.port import Fault, Model, ModelRequest, Reply
 from runtime.models.replies import Parsed
 
 TextMaker = Callable[[Context], Awaitable[str] | str]
-"""What a plug-in generator is."""
+"""A plug-in generator."""
 
 
 class Generator(Protocol):
-    """Makes one artifact for one request."""
+    """Generates one artifact for one request."""
 
     async def generate(self, brief: GenerationBrief) -> Reply | Fault:
-        """Return the reply, or what went wrong on the way."""
+        """Return the reply, or the fault of the transport."""
         ...
 
 
 class ModelGenerator:
-    """Asks the model, with the prompt that the machine rendered and the schema of the step's role."""
+    """Calls the model with the rendered prompt and the schema of the step's role."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -59,7 +59,7 @@ class FunctionGenerator:
 
 
 def model_request(brief: GenerationBrief) -> ModelRequest:
-    """Return what a model is asked for a brief."""
+    """Return the request to a model for a brief."""
     request, role = brief.request, str(brief.context.settings.get("role", ""))
     return ModelRequest(
         run=brief.run,
@@ -76,7 +76,7 @@ def model_request(brief: GenerationBrief) -> ModelRequest:
 
 
 def material(context: Context) -> dict[str, Any]:
-    """Return a context as plain data, for authors in this process."""
+    """Return a context as plain data, for the models that run in this process."""
     roles: Mapping[str, str] = context.settings.get("roles", {})
     values = {
         step: artifact.value.value
@@ -93,8 +93,8 @@ def material(context: Context) -> dict[str, Any]:
         "retry": [feedback.text for feedback in context.retry],
         "escalation": [feedback.text for feedback in context.escalation],
         "clarifications": [
-            {"question": said.question, "answer": said.answer, "unanswered": said.unanswered}
-            for said in context.clarifications
+            {"question": each.question, "answer": each.answer, "unanswered": each.unanswered}
+            for each in context.clarifications
         ],
         "settings": dict(context.settings),
     }

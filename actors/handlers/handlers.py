@@ -1,4 +1,4 @@
-"""Handlers: from an envelope to the message that answers it, for steps, guards and the clock."""
+"""Handlers of steps, guards and the clock: each turns an envelope into the message that answers it."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -13,6 +13,7 @@ from actors.handlers.generators import Generator
 from actors.run.messages import Faulted, Generated, Judged
 from actors.run.waits import WaitRequested
 from actors.values.findings import Verdict
+from actors.values.verdict_limits import bounded
 from runtime.core.clock import Clock
 from runtime.core.crash_points import reached
 from runtime.core.messages import Woken
@@ -21,7 +22,7 @@ from runtime.models.limiter import CallSlot
 from runtime.models.port import Fault, FaultKind, Model, ModelRequest, Reply
 
 INLINE_BYTES_MAX = 64 * 1024
-"""A guard on a larger artifact runs in a thread, so that one plan does not hold up the other runs of the process."""
+"""The largest artifact that a guard judges in the event loop; with a larger one it runs in a thread."""
 
 _UNSENT = Fault(
     kind=FaultKind.REFUSED_CONNECTION, message="not sent, since its run is being stopped or has gone another way"
@@ -53,7 +54,7 @@ async def _send(
     slot: CallSlot,
     envelope: Envelope[Any],
 ) -> Generated | Faulted:
-    """Send a call once a slot is free, within the request's time limit; not if the run does not want it any more.
+    """Send a call once a slot is free, within the request's time limit; not at all if the run has withdrawn it.
 
     One scope serves both: it ends the wait for a slot where the call is withdrawn, and has a deadline from then on.
     """
@@ -61,7 +62,7 @@ async def _send(
     answer: Reply | Fault | None = None
     with trio.CancelScope() as scope:
         envelope.unsent = scope
-        if envelope.parked or envelope.withdrawn:  # While it lay in the mailbox: it waits for nothing more.
+        if envelope.parked or envelope.withdrawn:  # While the envelope was in the mailbox.
             scope.cancel()
         async with slot():
             reached("send.before")
@@ -95,7 +96,7 @@ def judge(
         return _in_time(_in_thread(work), brief.request.guard, limit_seconds, done)
     answer = work()
     if isinstance(answer, Verdict):
-        return done(answer)  # A guard that has not waited could not have been interrupted either.
+        return done(answer)  # A synchronous guard cannot be interrupted, so its time limit means nothing.
     return _in_time(answer, brief.request.guard, limit_seconds, done)
 
 
@@ -114,19 +115,19 @@ async def _in_time(
 
 
 def _judged(request_id: str, clock: Clock, started: float, verdict: Verdict) -> Judged:
-    """Return the message that a verdict is.
+    """Return the message with a verdict.
 
-    One that JSON cannot hold is a bug of the guard as well. It is read back here, where that ends the run, and not when
-    it is written, where every later driver would stumble over it again; and the run goes on with what its journal says.
+    A verdict that JSON cannot hold is a bug of the guard. It is written and read here, where an error ends the run; an
+    error in the journal would stop every later driver as well. So the run also uses exactly what its journal holds.
     """
-    verdict = Verdict.model_validate_json(verdict.model_dump_json())
+    verdict = Verdict.model_validate_json(bounded(verdict).model_dump_json())
     reached("judge.after")
     now = clock.now()
     return Judged(request_id, now, now - started, verdict)
 
 
 async def wait(clock: Clock, envelope: Envelope[WaitRequested]) -> Woken:
-    """Wait until the time asked for."""
+    """Wait until the requested time."""
     request = envelope.brief
     await clock.sleep_until(request.until)
     return Woken(request.request_id, clock.now())

@@ -1,4 +1,4 @@
-"""The template selector: a generator without a model, which hands on the plan template of the problem's type (S123)."""
+"""The template selector: a generator without a model, which returns the plan template of the problem's type (S123)."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -24,11 +24,11 @@ __all__ = ["TemplateSelectorGenerator"]
 
 
 class TemplateSelectorGenerator:
-    """Makes the plan of a template: deterministic, without a model call, so never tried twice.
+    """Generates the plan of a template: deterministic, without a model call, so never tried twice.
 
     The problem type is what the accepted analysis says. The workflow's own plan for that type (`config["templates"]`),
-    or for any other (`config["plan"]`), is handed on as it is; otherwise the shipped template in `folder` is filled
-    from the problem's text and the accepted recon. A type that nobody knows, or no analysis at all, falls back to the
+    or for any other (`config["plan"]`), is returned as it is; otherwise the shipped template in `folder` is filled
+    from the problem's text and the accepted recon. An unknown type, or no analysis at all, falls back to the
     type that the rules read from the text (S132), which is always one of the shipped ones.
 
     Raises:
@@ -47,18 +47,18 @@ class TemplateSelectorGenerator:
         return self.reply(brief)
 
     def reply(self, brief: GenerationBrief) -> Reply:
-        """Return the plan as a reply, at once."""
+        """Return the plan as a reply, without waiting."""
         plan = self.plan(parse_request(material(brief.context), self._rules))
         text = orjson.dumps(plan, option=orjson.OPT_INDENT_2).decode()
         return Reply(text=text, usage=Usage(), model=TEMPLATE_SELECTOR)
 
     def plan(self, request: ParsedRequest) -> Mapping[str, Any]:
-        """Return the plan for a request that was read."""
-        said = request.dependency("analysis").get("problem_type")
-        if not isinstance(said, str) or (said not in self._own and self._rest is None):
-            said = kind_of(request, self._rules)
-        own = self._own.get(said, self._rest)
-        return own if own is not None else template_plan(self._rules.templates[said], request, self._rules)
+        """Return the plan for a parsed request."""
+        kind = request.dependency("analysis").get("problem_type")
+        if not isinstance(kind, str) or (kind not in self._own and self._rest is None):
+            kind = kind_of(request, self._rules)
+        own = self._own.get(kind, self._rest)
+        return own if own is not None else template_plan(self._rules.templates[kind], request, self._rules)
 
 
 @cache

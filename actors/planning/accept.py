@@ -11,6 +11,7 @@ from actors.run.calls import Received, accept_fault, accept_reply
 from actors.run.messages import Faulted, Generated, Judged
 from actors.run.state import NotStarted
 from actors.run.texts import storable
+from actors.values.verdict_limits import bounded
 from runtime.core.machine import Refused
 
 
@@ -72,5 +73,5 @@ def _judged(state: State, message: Judged) -> VerdictReached | None:
         node=request.node,
         at=message.at,
         elapsed=message.elapsed,
-        verdict=message.verdict,
+        verdict=bounded(message.verdict),
     )

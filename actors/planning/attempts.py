@@ -1,4 +1,4 @@
-"""The search as a list of attempts: who made what, what the guard said, and why the search went where it went. Pure."""
+"""The search as a list of attempts: their artifacts, verdicts and decisions, and what each has cost. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,38 +22,44 @@ _BUILT_IN_RULES = {
     "blind": "A blind search goes one level up, whatever was found.",
     "e_max": "The step has caused as many escalations as it may.",
 }
-"""The rules that are no rows of a policy."""
+"""The rules of decisions that no row of a policy has made, with their reasons."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt. `parent` is the attempt that it hangs under; `wasted` is what a backtrack made void, with itself.
-
-    `late` is what replies cost that came after their request was withdrawn, `unknown` what is charged for tries whose
-    bill nobody knows. `child` is the run that it is, if it is one. `reviewed` says that a person is to judge it, `over`
-    that the run has finished, so that a verdict which is missing will not come; `rests` that nobody drives it now.
-    """
+    """One attempt at one step, as views show it."""
 
     node: Node
+    """The attempt in the state."""
     parent: str | None
+    """The attempt that it is shown under."""
     why: str = ""
+    """The reason of the rule that decided about its rejection."""
     wasted: Amount = ZERO
+    """What the attempts that its rejection made void have cost, itself included."""
     cost_known: bool = False
+    """Whether the model's price is known."""
     late: Amount = ZERO
+    """What replies have cost that came after their request was withdrawn."""
     unknown: Amount = ZERO
+    """What is charged for tries whose bill is not known."""
     reviewed: bool = False
+    """Whether a person is to judge it."""
     over: bool = False
+    """Whether the run has finished, so that no verdict follows."""
     rests: bool = False
+    """Whether nobody drives the run now."""
     child: str | None = None
+    """The id of the child run that it is, if it is one."""
 
     @property
     def used(self) -> Amount:
-        """What its replies cost, the late ones too."""
+        """What its replies have cost, late ones included."""
         return self.node.used + self.late
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What the guard found."""
+        """The findings of its guard."""
         return self.node.verdict.findings if self.node.verdict is not None else ()
 
     @property
@@ -86,10 +92,11 @@ class Attempt:
         }
 
     def _classification(self) -> dict[str, Any] | None:
-        said = self.node.classification
-        if said is None:
+        classification = self.node.classification
+        if classification is None:
             return None
-        return {"cause": said.cause, "content": said.content, **_amount(said.used, known=self.cost_known)}
+        cost = _amount(classification.used, known=self.cost_known)
+        return {"cause": classification.cause, "content": classification.content, **cost}
 
     def _decision(self, decision: Decision) -> dict[str, Any]:
         return {
@@ -109,7 +116,7 @@ def attempts(
 ) -> list[Attempt]:
     """Return the attempts in the order of their requests.
 
-    What backtracks and late replies cost is read from the records. `interrupted` says that the run's driver is gone.
+    The cost of backtracks and of late replies is read from the records. `interrupted`: the run's driver is gone.
     """
     if not isinstance(state, State):
         return []
@@ -135,18 +142,18 @@ def attempts(
     ]
 
 
-def roots(found: Sequence[Attempt]) -> list[tuple[Attempt, list[Any]]]:
-    """Return the attempts as a forest: pairs of an attempt and such pairs under it."""
-    branches: dict[str, tuple[Attempt, list[Any]]] = {one.node.node: (one, []) for one in found}
+def roots(shown: Sequence[Attempt]) -> list[tuple[Attempt, list[Any]]]:
+    """Return the attempts as a forest: pairs of an attempt and the list of such pairs under it."""
+    pairs: dict[str, tuple[Attempt, list[Any]]] = {attempt.node.node: (attempt, []) for attempt in shown}
     top: list[tuple[Attempt, list[Any]]] = []
-    for one in found:
-        under = branches.get(one.parent or "")
-        (under[1] if under is not None else top).append(branches[one.node.node])
+    for attempt in shown:
+        parent = pairs.get(attempt.parent or "")
+        (top if parent is None else parent[1]).append(pairs[attempt.node.node])
     return top
 
 
 def _parent(state: State, node: Node) -> str | None:
-    """Return the newest of the artifacts that an attempt builds on: where the search was when it was made."""
+    """Return the newest artifact that an attempt builds on: the place of the search when it was requested."""
     places = {name: place for place, name in enumerate(state.nodes)}
     return max(node.parents, key=lambda parent: places.get(parent, -1), default=None)
 
@@ -159,42 +166,42 @@ def _why(state: State, decision: Decision | None) -> str:
 
 
 def _wasted(state: State, records: Iterable[Record[PlanningEvent]]) -> dict[str, Amount]:
-    """Return, by the rejected node, what the attempts cost that its replan made void."""
-    standing: dict[tuple[int, str], list[str]] = {}
-    found: dict[str, Amount] = {}
+    """Return, by rejected node, the cost of the attempts that its replan made void."""
+    valid: dict[tuple[int, str], list[str]] = {}
+    costs: dict[str, Amount] = {}
     cause = ""
     for record in records:
         match record.event:
             case ArtifactProduced(node=node):
-                standing.setdefault((state.nodes[node].branch, state.nodes[node].step), []).append(node)
+                valid.setdefault((state.nodes[node].branch, state.nodes[node].step), []).append(node)
             case Decided(decision=decision):
                 cause = decision.node
             case Revised(cleared=cleared, branch=branch):
-                void = [key for key in standing if key[1] in cleared and branch in (None, key[0])]
-                lost = [node for key in void for node in standing.pop(key)]
-                found[cause] = sum((state.nodes[node].used for node in lost), found.get(cause, ZERO))
+                void = [key for key in valid if key[1] in cleared and branch in (None, key[0])]
+                lost = [node for key in void for node in valid.pop(key)]
+                costs[cause] = sum((state.nodes[node].used for node in lost), costs.get(cause, ZERO))
             case _:
                 pass
-    return found
+    return costs
 
 
 def _late(records: Iterable[Record[PlanningEvent]]) -> dict[str, Amount]:
-    found: dict[str, Amount] = {}
+    costs: dict[str, Amount] = {}
     for record in records:
         if isinstance(record.event, Settled):
             node = node_of(record.event.request_id)
-            found[node] = found.get(node, ZERO) + record.event.used
-    return found
+            costs[node] = costs.get(node, ZERO) + record.event.used
+    return costs
 
 
 def _unknown(state: State, *, rests: bool) -> dict[str, Amount]:
-    """Return, by node, what may have been charged. A request that nobody waits for any more is one of these."""
-    open_ones = state.run.ledger.reserved.items() if rests else ()
-    found: dict[str, Amount] = {}
-    for request, amount in (*state.run.ledger.forfeited.items(), *open_ones):
+    """Return, by node, what may have been charged; while the run rests, its open requests are included."""
+    reserved = state.run.ledger.reserved.items() if rests else ()
+    charges: dict[str, Amount] = {}
+    for request, amount in (*state.run.ledger.forfeited.items(), *reserved):
         node = node_of(request)
-        found[node] = found.get(node, ZERO) + amount
-    return found
+        charges[node] = charges.get(node, ZERO) + amount
+    return charges
 
 
 def _amount(amount: Amount, *, known: bool) -> dict[str, Any]:

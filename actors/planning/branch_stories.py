@@ -1,4 +1,4 @@
-"""The branches of a search for people: on what each was opened and why, and what became of it. Pure."""
+"""The branches of a search for people: why each was opened, on which artifacts, and how it ended. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -13,16 +13,24 @@ from runtime.core.events import Record
 
 @dataclass(frozen=True, slots=True)
 class BranchStory:
-    """A branch: what it was opened on, its calls, and its end; `cause` is a code, empty while it lives."""
+    """One branch, from its opening to its end."""
 
     branch: int
+    """Its number."""
     parent: int | None
+    """The branch that it was opened on."""
     kept: tuple[str, ...]
+    """The steps whose artifacts it took from its parent."""
     opened: str
+    """Why it was opened."""
     calls: int
+    """Its calls."""
     cause: str = ""
+    """Why it was pruned, as a code; empty while it lives."""
     pruned: str = ""
+    """Why it was pruned, in words."""
     won: bool = False
+    """Whether it brought the plan."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the branch as plain data."""
@@ -43,20 +51,20 @@ def branch_stories(state: PlanningState, records: Iterable[Record[PlanningEvent]
     if not isinstance(state, State) or len(state.branches) == 1:
         return []
     calls = [branch.calls for branch in state.branches]
-    found = {0: BranchStory(0, None, (), "the search begins here", calls[0])}
+    stories = {0: BranchStory(0, None, (), "the search begins here", calls[0])}
     for record in records:
         match record.event:
             case BranchOpened() as event:
                 number = event.branch
-                found[number] = BranchStory(number, event.parent, event.kept, event.why, calls[number])
+                stories[number] = BranchStory(number, event.parent, event.kept, event.why, calls[number])
             case BranchPruned() as event:
-                found[event.branch] = replace(found[event.branch], cause=str(event.cause), pruned=event.why)
+                stories[event.branch] = replace(stories[event.branch], cause=str(event.cause), pruned=event.why)
             case _:
                 pass
     if state.end is not None and state.end.outcome == "success":
         winner = state.end.branch
-        found[winner] = replace(found[winner], won=True)
-    return list(found.values())
+        stories[winner] = replace(stories[winner], won=True)
+    return list(stories.values())
 
 
 def branch_lines(stories: Iterable[BranchStory]) -> list[Line]:

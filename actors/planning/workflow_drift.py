@@ -1,4 +1,4 @@
-"""How the files of a run's workflow differ now from what it was pinned to: news for its user, without effect on it."""
+"""How the files of a run's workflow differ now from what it is pinned to: a notice for its user, without effect."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,17 +13,17 @@ from actors.planning.prepare import pin
 from runtime.core.errors import UsageProblem
 
 NAMED_MAX = 5
-"""Differences that are named; the others are counted."""
+"""How many differences are named; the others are counted."""
 
 _BY_CONTENT = frozenset({"action_pairs", "policy", "prompts"})
-"""The keys of a workflow whose value is less than what is compared: each step, and what the named file holds."""
+"""The keys of a workflow that are compared by content: each step, and the files that are named."""
 
 
 def edited(begun: RunStarted, pinned: RunConfig, registry: Registry, root: Path) -> str:
-    """Return a line about what differs; empty where nothing does, or where nobody knows what the run began with.
+    """Return a line about what differs; empty where nothing does, or where the run's source is not known.
 
     A workflow that cannot be read any more is a line too, and no error, since the run does not need it. The model and
-    its price are no part of it.
+    its price are not compared.
     """
     if not begun.source:
         return ""
@@ -36,8 +36,8 @@ def edited(begun: RunStarted, pinned: RunConfig, registry: Registry, root: Path)
     names = list(_differences(pinned, pin(here, policy, pinned.model, pinned.price)))
     if len(names) > NAMED_MAX:
         names[NAMED_MAX:] = [f"{len(names) - NAMED_MAX} more"]
-    said = f"the run goes on as it began, though its workflow {begun.source} differs now: {', '.join(names)}"
-    return said if names else ""
+    text = f"the run goes on as it began, though its workflow {begun.source} differs now: {', '.join(names)}"
+    return text if names else ""
 
 
 def _differences(then: RunConfig, now: RunConfig) -> Iterator[str]:

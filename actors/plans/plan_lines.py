@@ -1,4 +1,4 @@
-"""A plan for people: its steps in order, what each needs and makes, who checks it, and what a failure leads to."""
+"""A plan for people: its steps in order, with their tokens, guards and failures. Pure."""
 
 import json
 from collections.abc import Iterable, Iterator

@@ -9,8 +9,12 @@ from typing import Any
 
 from actors.plans.formatting import describe_value, printable
 from actors.plans.plan import PLAN_ID_DEFAULT, Invariant, Plan, Step
+from actors.plans.size import too_large
 from actors.values.findings import Code, Finding
 from actors.values.requirements import Requirement, requirements_in
+
+FINDINGS_MAX = 1_000
+"""The most findings about fields and types; reading stops there."""
 
 # The types of fields: `tokens` is a list of strings, `nullable_text` a string or null. A `remark` is a string and
 # `marks` are a list of strings that no guard depends on: of another type they are ignored with a warning.
@@ -58,9 +62,19 @@ def read_draft(value: Any) -> tuple[Plan | None, tuple[Finding, ...]]:
     With this partial plan a guard can report errors of the graph together with those of the fields. It is None if the
     value has no list of steps.
     """
+    if isinstance(value, dict) and (problem := too_large(value)) is not None:
+        return None, (problem,)
     reader = _Reader()
-    plan = reader.plan(value)
+    try:
+        plan = reader.plan(value)
+    except _TooManyFindings:
+        text = f"Reading stopped after {FINDINGS_MAX:,} problems; correct these first."
+        return None, (*reader.findings, Finding(code=Code.PLAN_TOO_LARGE, message=text))
     return plan, tuple(reader.findings)
+
+
+class _TooManyFindings(Exception):
+    """Ends the reading of a plan with more than `FINDINGS_MAX` findings."""
 
 
 class _Reader:
@@ -222,7 +236,12 @@ class _Reader:
         return None
 
     def _error(self, code: Code, where: str, message: str) -> None:
-        self.findings.append(Finding(code=code, where=where, message=message))
+        self._add(Finding(code=code, where=where, message=message))
 
     def _warn(self, code: Code, where: str, message: str) -> None:
-        self.findings.append(Finding(code=code, where=where, message=message, severity="warning"))
+        self._add(Finding(code=code, where=where, message=message, severity="warning"))
+
+    def _add(self, finding: Finding) -> None:
+        if len(self.findings) >= FINDINGS_MAX:
+            raise _TooManyFindings
+        self.findings.append(finding)

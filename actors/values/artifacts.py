@@ -43,10 +43,11 @@ class Artifact:
     @cached_property
     def shown(self) -> str:
         """The text that prompts show: the JSON value without the text around it, or else the whole content."""
-        return _indented(self.value.value) if isinstance(self.value, Parsed) else self.content
+        return indented_json(self.value.value) if isinstance(self.value, Parsed) else self.content
 
 
-def _indented(value: Any) -> str:
+def indented_json(value: Any) -> str:
+    """Return a JSON value as indented text."""
     try:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
     except TypeError:  # An integer of more than 64 bits, or a lone surrogate.

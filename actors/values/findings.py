@@ -23,8 +23,10 @@ class Code(StrEnum):
     CHOICE = "field.choice"
     EMPTY = "field.empty"
     UNKNOWN = "field.unknown"  # warning
+    TOO_LARGE = "field.too_large"  # more items or keys than are read
     # plan, structure (minimal): `where` is the step id
     NO_STEPS = "plan.no_steps"
+    PLAN_TOO_LARGE = "plan.too_large"  # `where` is the path of what is too large
     DUPLICATE_ID = "plan.duplicate_id"
     RESERVED_ID = "plan.reserved_id"
     UNKNOWN_DEPENDENCY = "plan.unknown_dependency"
@@ -78,6 +80,9 @@ class Code(StrEnum):
     CHILD_UNSUCCESSFUL = "child.unsuccessful"
     # a plug-in guard that rejected without a code
     REJECTED = "guard.rejected"
+    # any verdict that is cut before it is recorded
+    MORE_FINDINGS = "verdict.more_findings"  # the last finding; it counts those that were left out
+    VERDICT_TOO_LARGE = "verdict.too_large"
 
 
 class ReasonTag(StrEnum):

@@ -18,6 +18,8 @@ CHOICES_MAX = 50
 """The most choices of a question."""
 CHOICE_LENGTH_MAX = 200
 """The most characters of a choice."""
+QUESTIONS_MAX = 1_000
+"""The most questions that are read."""
 
 _QUESTION: dict[str, Any] = {
     "question": {"type": "string"},
@@ -59,6 +61,10 @@ def questions_of(questions: Any) -> Iterator[Finding]:
     """
     if not isinstance(questions, list):
         yield Finding(code=Code.TYPE, message="open_questions must be a list", where="open_questions")
+        return
+    if len(questions) > QUESTIONS_MAX:
+        message = f"open_questions has {len(questions):,} items; at most {QUESTIONS_MAX:,} are read"
+        yield Finding(code=Code.TOO_LARGE, message=message, where="open_questions")
         return
     for index, value in enumerate(questions):
         where = f"open_questions[{index}]"

@@ -46,6 +46,12 @@ class Requirement(NamedTuple):
     """One of `RequirementSource`."""
 
 
+KINDS = frozenset(str(kind) for kind in RequirementKind)
+"""The names of the kinds."""
+SOURCES = frozenset(str(source) for source in RequirementSource)
+"""The names of the sources."""
+
+
 def requirement_id(quote: str) -> str:
     """Return the id of the requirement that a quote states: the same for every spelling of its white space."""
     folded = " ".join(quote.split())
@@ -64,7 +70,7 @@ def requirements_in(value: Any) -> Iterator[Requirement]:
         text = item.get("text") or quote
         if not (isinstance(quote, str) and quote.strip() and isinstance(text, str)):
             continue
-        if kind in set(RequirementKind) and source in set(RequirementSource):
+        if isinstance(kind, str) and isinstance(source, str) and kind in KINDS and source in SOURCES:
             yield Requirement(requirement_id(quote), str(kind), text, quote, str(source))
 
 

@@ -1,7 +1,7 @@
-"""Talking to a run from Python: telling it something, answering and declining its questions.
+"""Messages to a run from Python: notes, requirements, and answers to its questions.
 
-None of this needs a process that drives the run, and all of it is durable when it returns. Each function has a form for
-trio programs, whose name begins with `a`.
+No process needs to drive the run, and a message is durable when the function returns. Each function has a form for trio
+programs, whose name begins with `a`.
 """
 
 import os
@@ -26,7 +26,7 @@ Home = Path | str | None
 
 
 async def atell(run: str, text: str, *, kind: Kind = "note", home: Home = None) -> None:
-    """Tell a run something: a note stands in later prompts; a requirement changes what is asked for, and acts at once.
+    """Post a message to a run: later prompts show a note; a requirement changes what is asked for, and acts at once.
 
     `text` has at most 10,000 characters. Raises `RunNotFound`, and `UsageProblem` for a text that is empty or too long
     and for a run that has finished.
@@ -37,39 +37,39 @@ async def atell(run: str, text: str, *, kind: Kind = "note", home: Home = None) 
 async def aanswer(question: str, text: str, *, home: Home = None) -> Heard:
     """Answer the question `RUN/ID`.
 
-    The same answer again is a `duplicate`, another one a `conflict` that says which stands. Raises `RunNotFound`, and
+    The same answer again is a `duplicate`, another one a `conflict` that says which counts. Raises `RunNotFound`, and
     `UsageProblem` for an unknown or closed question or an answer that does not fit its schema.
     """
     return await _at(home, lambda engine: engine.answer(question, text))
 
 
 async def adecline(question: str, *, home: Home = None) -> Heard:
-    """Say that a question will not be answered: the step that asked goes on without. Raises as `aanswer` does."""
+    """Decline a question: the step that asked goes on without an answer. Raises as `aanswer` does."""
     return await _at(home, lambda engine: engine.decline(question))
 
 
 def tell(run: str, text: str, *, kind: Kind = "note", home: Home = None) -> None:
-    """Tell a run something, as `atell` does, outside of a trio program."""
-    _now("tell", partial(atell, run, text, kind=kind, home=home))
+    """Post a message to a run, as `atell` does, outside of a trio program."""
+    _run("tell", partial(atell, run, text, kind=kind, home=home))
 
 
 def answer(question: str, text: str, *, home: Home = None) -> Heard:
     """Answer a question, as `aanswer` does, outside of a trio program."""
-    return _now("answer", partial(aanswer, question, text, home=home))
+    return _run("answer", partial(aanswer, question, text, home=home))
 
 
 def decline(question: str, *, home: Home = None) -> Heard:
     """Decline a question, as `adecline` does, outside of a trio program."""
-    return _now("decline", partial(adecline, question, home=home))
+    return _run("decline", partial(adecline, question, home=home))
 
 
-async def _at(home: Home, say: Callable[[Engine], Awaitable[T]]) -> T:
+async def _at(home: Home, post: Callable[[Engine], Awaitable[T]]) -> T:
     environment = os.environ if home is None else {**os.environ, "REPLAN_HOME": str(home)}
     async with open_home(environment=environment, make=False) as engine:
-        return await say(engine)
+        return await post(engine)
 
 
-def _now(name: str, say: Callable[[], Awaitable[T]]) -> T:
+def _run(name: str, post: Callable[[], Awaitable[T]]) -> T:
     if trio.lowlevel.in_trio_run():
         raise UsageProblem(f"{name}() would block this trio program", place=name, hint=f"await replan.a{name}(...)")
-    return trio.run(say)
+    return trio.run(post)

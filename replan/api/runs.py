@@ -53,39 +53,45 @@ Generate = TextMaker
 Ask = Callable[[Mapping[str, Any]], str | Awaitable[str | None] | None]
 """Answers a question: gets its `id`, `text` and `why`, and returns the answer; None or an empty text leaves it open."""
 
-_KINDS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
+_TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "workflow": ((str, Path), "a shipped name or a file"),
     "model": (str, "text such as rules or a model's name"),
     "guards": (Mapping, "a mapping of names to functions"),
     "generators": (Mapping, "a mapping of names to functions"),
     "home": ((str, Path, Memory), "a folder or MEMORY"),
 }
-"""What the keywords take beside None; limits and `search` are checked with the job."""
+"""The types that keywords take beside None; limits and `search` are checked when the run is prepared."""
 _KEYWORDS = {"--model": "model", "PROBLEM": "problem"}
-"""What the places of the command line are called here."""
+"""The keywords by the names of the command line, which errors may have."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Options:
-    """What `start` was asked for, beside the problem."""
+    """The keywords of `start`."""
 
     run: RunOptions
+    """The options of the run."""
     model: str | None
+    """The model, as after `--model`."""
     guards: Mapping[str, AnyGuard]
+    """Guards that are passed in, by name."""
     generators: Mapping[str, Generate]
+    """Generators that are passed in, by name."""
     home: Path | str | Memory | None
+    """The home; None for `$REPLAN_HOME`."""
     ask: Ask | None
+    """Answers questions."""
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The environment, with the home that was asked for."""
+        """The environment, with the home of the keyword."""
         if self.home is None or isinstance(self.home, Memory):
             return os.environ
         return {**os.environ, "REPLAN_HOME": str(self.home)}
 
 
 def solve(problem: str, **options: Any) -> Result:
-    """Plan a problem and return what came of it; the options are those of `start`.
+    """Plan a problem and return the result; the options are those of `start`.
 
     Whether there is a plan is a value (`result.succeeded`), not an error. Raises `UsageProblem` for bad input, and when
     called inside a trio program, where `await asolve(...)` is meant.
@@ -108,7 +114,7 @@ class Run:
     run_id: str
     stop: Stop = field(default_factory=Stop)
     _records: list[Record[Any]] = field(default_factory=list)
-    _news: trio.Event = field(default_factory=trio.Event)
+    _changed: trio.Event = field(default_factory=trio.Event)
     _ended: trio.Event = field(default_factory=trio.Event)
     _result: Result | None = None
     _error: Exception | None = None
@@ -133,22 +139,22 @@ class Run:
                 place += 1
             if self._ended.is_set():
                 return
-            await self._news.wait()
+            await self._changed.wait()
 
     def park(self) -> None:
         """Ask for nothing new, and stop once the replies in flight are in (10 seconds at most)."""
         self.stop.requested.set()
 
-    def _take(self, record: Record[Any], _: Any) -> None:
+    def _append(self, record: Record[Any], _: Any) -> None:
         self._records.append(record)
         self._notify()
 
     def _notify(self) -> None:
-        self._news.set()
-        self._news = trio.Event()
+        self._changed.set()
+        self._changed = trio.Event()
 
     async def _drive(self, engine: Engine, request: RunRequest, ask: Ask | None) -> None:
-        session = RunSession(engine, self.run_id, self._take)
+        session = RunSession(engine, self.run_id, self._append)
         try:
             result = await session.begin(request, self.stop)  # Here: no host has what was passed to this run.
             while ask is not None and result.status == "waiting" and result.question is not None:
@@ -194,7 +200,7 @@ async def start(
 
     Raises `UsageProblem`, whose place is the keyword, before anything is written.
     """
-    _check_kinds(workflow=workflow, model=model, guards=guards, generators=generators, home=home)
+    _check_types(workflow=workflow, model=model, guards=guards, generators=generators, home=home)
     if ask is not None and not callable(ask):
         raise UsageProblem(f"should be a function, not {type(ask).__name__}", place="ask")
     run_options = RunOptions(
@@ -212,7 +218,7 @@ async def start(
     except UsageProblem as wrong:
         raise UsageProblem(wrong.cause, place=_KEYWORDS.get(wrong.place, wrong.place), hint=wrong.hint) from wrong
     try:
-        async with _opened(options) as engine, trio.open_nursery() as nursery:
+        async with _open_engine(options) as engine, trio.open_nursery() as nursery:
             run = Run(new_run_id())
             nursery.start_soon(run._drive, engine, request, ask)  # noqa: SLF001 -- the handle and its driver are one
             try:
@@ -220,12 +226,12 @@ async def start(
             finally:
                 run.park()
     except BaseExceptionGroup as group:
-        # Only the block itself can fail in here, and its author knows nothing of our nursery.
+        # Only the block itself fails here, and its author does not know of the nursery.
         raise group.exceptions[0] if len(group.exceptions) == 1 else group from None
 
 
 def _answer(answer: object) -> str:
-    """Return what `ask` gave as text, empty for no answer. Raises `UsageProblem` for what is neither."""
+    """Return the answer of `ask` as text, empty for none. Raises `UsageProblem` for anything else."""
     if answer is None:
         return ""
     if not isinstance(answer, str):
@@ -234,17 +240,17 @@ def _answer(answer: object) -> str:
     return answer.strip()
 
 
-def _check_kinds(**given: object) -> None:
-    """Refuse values that no use of a keyword takes. Raises `UsageProblem` that names it."""
+def _check_types(**given: object) -> None:
+    """Check the types of keywords. Raises `UsageProblem` that names the keyword."""
     for name, value in given.items():
-        kinds, said = _KINDS[name]
+        types, form = _TYPES[name]
         if value is None and name != "workflow":
             continue
-        if not isinstance(value, kinds):
-            raise UsageProblem(f"should be {said}, not {type(value).__name__}", place=name)
-        for key, one in value.items() if isinstance(value, Mapping) else ():
-            if not callable(one):
-                raise UsageProblem(f"{key!r} is of type {type(one).__name__}, not a function", place=name)
+        if not isinstance(value, types):
+            raise UsageProblem(f"should be {form}, not {type(value).__name__}", place=name)
+        for key, function in value.items() if isinstance(value, Mapping) else ():
+            if not callable(function):
+                raise UsageProblem(f"{key!r} is of type {type(function).__name__}, not a function", place=name)
 
 
 def _prepare(problem: str, options: _Options) -> RunRequest:
@@ -261,7 +267,7 @@ def _prepare(problem: str, options: _Options) -> RunRequest:
 
 
 @asynccontextmanager
-async def _opened(options: _Options) -> AsyncIterator[Engine]:
+async def _open_engine(options: _Options) -> AsyncIterator[Engine]:
     known = registry(options.guards, options.generators)
     if isinstance(options.home, Memory):
         clock = SystemClock()

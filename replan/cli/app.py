@@ -44,7 +44,7 @@ the first is imported when the command is used, the second when it is called. So
 
 
 class BrokenPipe(Exception):
-    """Holds a `BrokenPipeError` under a name that click does not know: it would exit with a code of its own."""
+    """Wraps a `BrokenPipeError`, on which click itself would exit with another code."""
 
     def __init__(self, error: BrokenPipeError) -> None:
         super().__init__(error)
@@ -99,7 +99,7 @@ class App(click.Group):
             formatter.write_dl(list(_COMMANDS.items()))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the exit codes, and where to begin."""
+        """Write the exit codes, and examples."""
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(int(code)), meaning) for code, meaning in MEANING.items()])
         with formatter.section("Examples"):
@@ -227,8 +227,8 @@ def _say(text: str) -> None:
     from replan.cli.terminal.width import folded
     from runtime.logs.terminal_text import clean
 
-    said = folded(f"replan: {clean(text, one_line=True)}", sys.stderr)
-    click.echo(said, file=cast("IO[str]", Lossy(sys.stderr)))
+    line = folded(f"replan: {clean(text, one_line=True)}", sys.stderr)
+    click.echo(line, file=cast("IO[str]", Lossy(sys.stderr)))
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

@@ -1,4 +1,4 @@
-"""The dry run: the exact worst case of a run in calls, and a bound in money, without calling anything."""
+"""The cost of a run before it starts: the exact worst case in calls, and a bound in money."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -44,11 +44,11 @@ def _print(cost: dict[str, Any], *, as_json: bool) -> None:
 
 
 def cost_of(pinned: RunConfig, problem_bytes: int = SPECIFICATION_BYTES_MAX) -> dict[str, Any]:
-    """Return the calls and the money that a run of the configuration needs at least and can need at most."""
+    """Return the fewest and the most calls of a run of the configuration, and the most money."""
     workflow = pinned.workflow
     worst = worst_calls(pinned)
     calls = min(worst, workflow.max_total_calls)
-    each = _dearest_usd(pinned, problem_bytes)
+    each = _largest_call_usd(pinned, problem_bytes)
     return {
         "workflow": workflow.name,
         "workflow_ref": pinned.workflow_ref,
@@ -67,7 +67,7 @@ def cost_of(pinned: RunConfig, problem_bytes: int = SPECIFICATION_BYTES_MAX) -> 
 def worst_calls(pinned: RunConfig) -> int:
     """Return the worst case of one round in calls, before any limit: with several branches it is a bound.
 
-    A linear search makes no second visit, and only a search that looks at what was found has anything classified.
+    A linear search makes no second visit, and only a search that decides by findings has rejections classified.
     """
     classified = pinned.workflow.classifications_max if pinned.search is Search.DEPTH_FIRST else 0
     if pinned.strategy is not None:
@@ -95,18 +95,18 @@ def _search(cost: dict[str, Any]) -> str:
     return name if cost["branches_max"] == 1 else f"{name}, {cost['branches_max']} branches at most"
 
 
-def _dearest_usd(pinned: RunConfig, problem_bytes: int) -> float:
-    """Return the most that one call can be charged, in the run or in one that a step of it is.
+def _largest_call_usd(pinned: RunConfig, problem_bytes: int) -> float:
+    """Return the most that one call can be charged, in the run or in a child run.
 
-    What a step hands down as the problem of its run may be as long as a problem gets.
+    The problem that a step gives its child run may be as long as any problem.
     """
     own = (_call_usd(pinned, purpose, problem_bytes) for purpose in _purposes(pinned))
-    below = (_dearest_usd(child, SPECIFICATION_BYTES_MAX) for child in pinned.children.values())
+    below = (_largest_call_usd(child, SPECIFICATION_BYTES_MAX) for child in pinned.children.values())
     return max((*own, *below))
 
 
 def _purposes(pinned: RunConfig) -> Iterable[str | None]:
-    """Yield what a run calls the model for itself: its steps, and None for a classification."""
+    """Yield the purposes of the run's own calls: its steps, and None for a classification."""
     yield from pinned.workflow.order()
     if pinned.workflow.classifications_max:
         yield None
@@ -115,7 +115,7 @@ def _purposes(pinned: RunConfig) -> Iterable[str | None]:
 def _call_usd(pinned: RunConfig, step: str | None, problem_bytes: int) -> float:
     """Return the most that one call can be charged: every part of its prompt at its cap, the output too.
 
-    A classification sees what any step may see, and has the workflow's own limit of output.
+    The prompt of a classification has what any step may have, and the workflow's own limit of output.
     """
     workflow, price = pinned.workflow, pinned.price
     if price is None or (step is not None and workflow.is_deterministic(step)):

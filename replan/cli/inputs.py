@@ -14,7 +14,7 @@ from runtime.core.errors import UsageProblem
 ANSWER_BYTES_MAX = 400_000
 """The bytes of the longest answer that a run takes (`actors.values.answers.ANSWER_MAX` characters of four bytes)."""
 MESSAGE_BYTES_MAX = 40_000
-"""The same of a note or requirement (`actors.planning.inbox.TOLD_MAX`)."""
+"""The same of a note or requirement (`actors.run.inbox.MESSAGE_MAX`)."""
 
 
 def read_problem(argument: str) -> str:
@@ -30,18 +30,18 @@ def read_problem(argument: str) -> str:
         with path.open("rb") as file:
             return as_text(_capped(file, PROBLEM_BYTES_MAX, argument), argument)
     except (OSError, ValueError) as error:
-        raise _unread(argument, error) from None
+        raise _unreadable(argument, error) from None
 
 
 def file_named(argument: str, place: str) -> Path:
-    """Return the path that an argument is. An empty one, such as of a variable that is not set, would be a folder."""
+    """Return the path that an argument names. Raises `UsageProblem` for an empty one, which would be the folder."""
     if not argument:
         raise UsageProblem("no file is named", place=place, hint="name a file, or - for standard input")
     return Path(argument)
 
 
 def place_of(argument: str) -> str:
-    """Return what a problem is called that the argument names."""
+    """Return the name of the input that an argument names."""
     return "standard input" if argument == "-" else argument
 
 
@@ -51,7 +51,7 @@ def read_stdin(limit: int) -> str:
 
 
 def as_text(data: bytes, place: str) -> str:
-    """Return the text that the bytes are. Raises `UsageProblem` if they are none."""
+    """Decode bytes as UTF-8. Raises `UsageProblem` for anything else, and for binary data."""
     if b"\0" in data:
         raise UsageProblem("this is binary, not text", place=place, hint="give plain text in UTF-8")
     try:
@@ -67,8 +67,8 @@ def _capped(file: BinaryIO, limit: int, place: str) -> bytes:
     return data
 
 
-def _unread(argument: str, error: OSError | ValueError) -> UsageProblem:
-    """Return the line for a file that cannot be read; a sentence in its place was meant as the problem itself."""
+def _unreadable(argument: str, error: OSError | ValueError) -> UsageProblem:
+    """Return the error about a file that cannot be read; a sentence in its place was meant as the problem."""
     number = error.errno if isinstance(error, OSError) else errno.ENOENT
     shown = argument if len(argument) <= 60 else f"{argument[:59]}…"
     if number in (errno.ENOENT, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EINVAL):

@@ -1,4 +1,4 @@
-"""Where logs go: to stderr with `-v` or `--log-json`, else into `$REPLAN_HOME/log.jsonl`, private and bounded."""
+"""The log: on stderr with `-v` or `--log-json`, else in `$REPLAN_HOME/log.jsonl`, private and bounded."""
 
 import logging
 import os
@@ -16,17 +16,17 @@ from runtime.logs import log
 from runtime.logs.redact import Redactor, secrets_in
 
 LOG_BYTES_MAX = 5 * 1024 * 1024
-"""A larger log is set aside as `log.jsonl.1` when a command starts; the one set aside before is dropped."""
+"""A larger log is renamed to `log.jsonl.1` when a command starts, which replaces the one before it."""
 
 
 def log_path() -> Path:
-    """Return where the log is."""
+    """Return the path of the log."""
     return locate_home().folder / "log.jsonl"
 
 
 @contextmanager
 def logging_to(invocation: Invocation) -> Iterator[None]:
-    """Log as the user wants, for the length of a command. The home exists by now."""
+    """Log as the user wants, for the length of a block. The home must exist."""
     redactor = Redactor(secrets_in(os.environ))
     if invocation.verbose or invocation.log_json:
         level = logging.DEBUG if invocation.verbose > 1 else logging.INFO
@@ -60,7 +60,7 @@ def write_traceback(error: BaseException) -> str:
 
 
 def _open(path: Path) -> int:
-    """Open the log to append to, after setting aside one that is too large. Raises `UsageProblem`."""
+    """Open the log to append to, after renaming one that is too large. Raises `UsageProblem`."""
     try:
         if path.exists() and path.stat().st_size > LOG_BYTES_MAX:
             path.replace(path.with_name(f"{path.name}.1"))

@@ -1,1 +1,1 @@
-"""What a process starts with: shipped data, settings, plug-ins, the home folder."""
+"""What a process starts with: shipped data, settings, kinds of agents, plug-ins and the home folder."""

@@ -1,4 +1,4 @@
-"""How the user has called this program: what every hint must begin with, to be copied and pasted."""
+"""The command by which the user called this program. Hints begin with it, so that they can be copied and pasted."""
 
 import shlex
 import shutil
@@ -9,14 +9,14 @@ NAME = "replan"
 
 
 def program() -> str:
-    """Return `replan`, or what calls it where that name would call nothing, or another one.
+    """Return `replan`, or its path or `PYTHON -m replan` where that name would not call this installation.
 
-    That is the path to it, or `PYTHON -m replan`. In a process that another program has started, it is the name.
+    In a process of another program it is the name.
     """
-    called = sys.argv[0] if sys.argv else ""
-    if Path(called).name == "__main__.py" and Path(called).parent.name == NAME:
+    path = sys.argv[0] if sys.argv else ""
+    if Path(path).name == "__main__.py" and Path(path).parent.name == NAME:
         return f"{shlex.quote(sys.orig_argv[0])} -m {NAME}"
-    if Path(called).name != NAME or not Path(called).exists():
+    if Path(path).name != NAME or not Path(path).exists():
         return NAME
-    found = shutil.which(NAME)
-    return NAME if found is not None and Path(found).samefile(called) else shlex.quote(called)
+    on_path = shutil.which(NAME)
+    return NAME if on_path is not None and Path(on_path).samefile(path) else shlex.quote(path)

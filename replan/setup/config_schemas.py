@@ -1,4 +1,4 @@
-"""Makes the JSON Schemas that editors complete workflow, prompts and policy files with.
+"""JSON Schemas with which editors complete workflow, prompts, policy and profile files.
 
 `python -m replan.setup.config_schemas FOLDER` writes them; a test compares them with the committed ones.
 """

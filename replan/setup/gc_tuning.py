@@ -1,20 +1,19 @@
 """The settings of the cyclic garbage collector for a process that drives runs.
 
-Reference counts free nearly everything at once; cycles are as good as none in a step. But a pass looks at every object
-that is new and still in use, which takes about a microsecond for each, a sixth of a step's processor time with the
-default of a pass every 700 objects or every 10,000. So passes are rare; `benchmarks/bench_steps.py` measures with these
-settings.
+Reference counts free nearly all objects at once, since a step makes almost no cycles. A collection visits every new
+object that is still in use, at about a microsecond each: a sixth of a step's processor time with the default threshold
+of 700 or 10,000 objects. So collections are rare here; `benchmarks/bench_steps.py` measures with these settings.
 """
 
 import gc
 
 YOUNG = 200_000
-"""New objects before a pass over them: about 30 MB, the most that cycles can hold back."""
+"""New objects before a collection of the youngest generation: about 30 MB, the most that cycles can keep alive."""
 MIDDLE = 10
-"""Such passes before one over their survivors."""
+"""Collections of the youngest generation before one of the middle generation."""
 
 
 def tune() -> None:
-    """Take what is loaded so far out of all passes, and make passes rarer. Only the process owner may call it."""
+    """Exclude all objects so far from collections, and make collections rarer. Only the process owner may call it."""
     gc.freeze()
     gc.set_threshold(YOUNG, MIDDLE, gc.get_threshold()[2])

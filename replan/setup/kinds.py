@@ -1,6 +1,6 @@
 """The kinds of agents that this process knows: built in, installed by entry points, and passed in.
 
-A kind is loaded when a run of it is met, and not before: one that is broken or missing harms no other.
+A kind is loaded when a run of it is used, and not before: one that is broken or missing harms no other.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -63,11 +63,11 @@ class Kinds:
 
     @cached_property
     def _entries(self) -> dict[str, Installed]:
-        found = {
+        entries = {
             name: Installed(tuple(point for point in each.points if point.value != _value_of(name)))
             for name, each in installed(GROUP).items()
         }
-        others = {name: each for name, each in found.items() if each.points}
+        others = {name: each for name, each in entries.items() if each.points}
         return {**{name: Installed((point,)) for name, point in _BUILT_IN.items()}, **others}
 
     def _load(self, name: str) -> Kind[Any, Any] | None:

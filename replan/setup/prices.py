@@ -11,7 +11,7 @@ from runtime.models.prices import find_price
 def price_of(
     spec: ModelSpec, *, base_url: str | None = None, own: Mapping[str, Price] | None = None, at: float
 ) -> Price | None:
-    """Return a model's price: zero for those that run in this process; None means unknown, which is never zero."""
+    """Return a model's price: zero for a model in this process, None where it is unknown."""
     match spec:
         case Rules() | Simulated() | Scripted() | Replay():
             return FREE

@@ -1,7 +1,6 @@
-"""Which model, and at what price: flags before the environment before the user's config file.
+"""The user's settings: the config file `$REPLAN_HOME/config.yaml`, and the choice of the model.
 
-`REPLAN_MODEL`, `OPENAI_API_KEY` and `OPENAI_BASE_URL` are read from the user's environment; the config file is
-`$REPLAN_HOME/config.yaml` and may set `model` and `prices`.
+A flag wins over the environment (`REPLAN_MODEL`), and the environment over the config file.
 """
 
 from collections.abc import Mapping
@@ -24,15 +23,20 @@ class PriceEntry(Config):
     """A model's own price, in dollars per million tokens."""
 
     input_usd_per_mtok: float = Field(ge=0, allow_inf_nan=False)
+    """Of input."""
     output_usd_per_mtok: float = Field(ge=0, allow_inf_nan=False)
+    """Of output."""
 
 
 class HomeBudgetEntry(Config):
-    """What all runs of the home may use in a UTC day. A run that would use more waits for the next, or ends."""
+    """What all runs of the home together may use in a UTC day."""
 
     calls: int | None = Field(default=None, ge=1)
+    """Model calls."""
     usd: float | None = Field(default=None, gt=0, le=10**9, allow_inf_nan=False)
+    """Dollars."""
     when_spent: Literal["wait", "end"] = "wait"
+    """Whether a run that would use more waits for the next day, or ends."""
 
     @property
     def budget(self) -> HomeBudget:
@@ -43,15 +47,16 @@ class HomeBudgetEntry(Config):
 
 
 class HostEntry(Config):
-    """How much one process does at once: runs driven by a host, calls in flight to one provider and for one run.
-
-    `model_calls_max_by_provider` has other numbers for some providers, by the name of their server.
-    """
+    """How much one process does at a time."""
 
     runs_max: int = Field(default=1000, ge=1)
+    """Runs that a host drives."""
     model_calls_max: int = Field(default=64, ge=1)
+    """Calls in flight to one provider."""
     model_calls_max_by_provider: Mapping[str, int] = Field(default_factory=dict)
+    """The same for some providers, by the name of their server."""
     model_calls_per_run_max: int = Field(default=16, ge=1)
+    """Calls in flight for one run."""
 
     @model_validator(mode="after")
     def _at_least_one(self) -> Self:
@@ -62,25 +67,30 @@ class HostEntry(Config):
 
 
 class UserConfig(Config):
-    """The user's config file. `model` is as after `--model`; `prices` go before the shipped list.
-
-    `notify` is a program with its arguments; it is told, as JSON on its standard input, that a run waits for an answer.
-    """
+    """The user's config file."""
 
     model: str | None = None
+    """The model, as after `--model`."""
     prices: Mapping[str, PriceEntry] = Field(default_factory=dict)
+    """Prices by model; they win over the shipped list."""
     home_budget: HomeBudgetEntry = Field(default_factory=HomeBudgetEntry)
+    """The daily budget."""
     host: HostEntry = Field(default_factory=HostEntry)
+    """The limits of one process."""
     notify: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    """A program with its arguments. It gets JSON on its standard input when a run waits for an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A model as the user named it; `notice` is said on stderr when nobody named one."""
+    """The model that was chosen."""
 
     text: str
+    """Its name, as after `--model`."""
     spec: ModelSpec
+    """The same, parsed."""
     notice: str = ""
+    """What the user is told where nobody named a model."""
 
 
 def read_user_config(path: Path) -> UserConfig:
@@ -94,8 +104,8 @@ def read_user_config(path: Path) -> UserConfig:
         raise usage_problem(error, document) from None
 
 
-def _wherever(text: str, spec: ModelSpec) -> Choice:
-    """Return the choice as it is written down: a script is found from every folder, since a host may drive the run."""
+def _absolute(text: str, spec: ModelSpec) -> Choice:
+    """Return the choice with a script's absolute path, since a host in another folder may drive the run."""
     if isinstance(spec, Scripted):
         spec = Scripted(str(Path(spec.path).absolute()))
         text = f"scripted:{spec.path}"
@@ -106,7 +116,7 @@ def choose_model(flag: str | None, environment: Mapping[str, str], config: UserC
     """Return the model to use: the flag's, `REPLAN_MODEL`'s, the config's, or the built-in `rules`.
 
     Raises:
-        UsageProblem: a key or a base URL is set, but no model is named: guessing one would spend somebody's money.
+        UsageProblem: a key or a base URL is set, but no model is named: guessing one would spend the user's money.
     """
     for text, place in (
         (flag, "--model"),
@@ -114,7 +124,7 @@ def choose_model(flag: str | None, environment: Mapping[str, str], config: UserC
         (config.model, "config.yaml model"),
     ):
         if text is not None:
-            return _wherever(text.strip(), parse_model_spec(text, place=place))
+            return _absolute(text.strip(), parse_model_spec(text, place=place))
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         if environment.get(name):
             hint = "set REPLAN_MODEL to the model's name, or pass -m rules for the built-in one"

@@ -1,8 +1,8 @@
-"""Which release this is."""
+"""The version of this installation."""
 
 
 def release() -> str:
-    """Return the version, or that there is none: a checkout need not be installed."""
+    """Return the version; a text that says so for a checkout that is not installed."""
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - `--help` is quick without it
 
     try:

@@ -1,4 +1,4 @@
-"""What `replan check` says about one plan, for people: each finding once with all its steps, and what would mend it."""
+"""The report of `replan check` on one plan, for people: each finding once with all its steps, and its remedy. Pure."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,12 +19,12 @@ Found = Mapping[str, Any]
 """A finding as `replan check --json` prints it."""
 
 
-def judged_rows(shown: Mapping[str, Any], guards: Mapping[str, str]) -> list[Line]:
-    """Return the report on one plan; `shown` is its object of `--json`, `guards` the guard that each step names."""
+def report_lines(shown: Mapping[str, Any], guards: Mapping[str, str]) -> list[Line]:
+    """Return the report on one plan; `shown` is its object of `--json`, `guards` is the guard that each step names."""
     place = shown["file"] + (f":{shown['line']}" if "line" in shown else "")
     case = f" ({shown['case_id']})" if "case_id" in shown else ""
     assurance = f", assurance {shown['assurance']}" if shown["assurance"] is not None else ""
-    if any(one["code"] in _UNREADABLE for one in shown["findings"]):
+    if any(finding["code"] in _UNREADABLE for finding in shown["findings"]):
         rows = [line(f"{place}{case}: unreadable", "red")]
     else:
         word = "valid" if shown["valid"] else "rejected"
@@ -33,23 +33,27 @@ def judged_rows(shown: Mapping[str, Any], guards: Mapping[str, str]) -> list[Lin
     rows += _findings(shown["findings"])
     if shown["escalations"]:
         rows.append(_item(f"may hand over at: {', '.join(shown['escalations'])}", "dim"))
-    unknown = [one for one in shown["findings"] if one["code"] == Code.UNKNOWN_GUARD and one["severity"] == "error"]
-    names = sorted({guards[one["step_id"]] for one in unknown if one.get("step_id") in guards})
+    unknown = [
+        finding
+        for finding in shown["findings"]
+        if finding["code"] == Code.UNKNOWN_GUARD and finding["severity"] == "error"
+    ]
+    names = sorted({guards[finding["step_id"]] for finding in unknown if finding.get("step_id") in guards})
     return [*rows, *(_item(text, "cyan") for text in _about_guards(names))]
 
 
 def _findings(findings: Sequence[Found]) -> Iterator[Line]:
-    """Yield a line for each thing that was found; advice that a line before gave already is left out."""
+    """Yield a line for each finding; advice that an earlier line gives is left out."""
     alike: dict[tuple[Any, ...], list[str]] = {}
-    for one in findings:
-        where = one.get("step_id", one.get("where", ""))
-        said = str(one["message"]).removeprefix(f"step {where}: ")
-        places = alike.setdefault((one["severity"], one["code"], said, tuple(one.get("trace", ()))), [])
+    for finding in findings:
+        where = finding.get("step_id", finding.get("where", ""))
+        message = str(finding["message"]).removeprefix(f"step {where}: ")
+        places = alike.setdefault((finding["severity"], finding["code"], message, tuple(finding.get("trace", ()))), [])
         places.append(where)
     given: set[tuple[str, str]] = set()
-    for (severity, code, said, trace), places in alike.items():
-        what, _, advice = said.partition("; ")
-        shown = f"{what.rstrip('.')}." if (code, advice) in given else said
+    for (severity, code, message, trace), places in alike.items():
+        what, _, advice = message.partition("; ")
+        shown = f"{what.rstrip('.')}." if (code, advice) in given else message
         given.add((code, advice))
         warning = "warning: " if severity == "warning" else ""
         yield _item(f"{warning}{code}{_at(places)}: {shown}", "yellow" if warning else "")
@@ -64,7 +68,7 @@ def _at(places: Sequence[str]) -> str:
 
 
 def _about_guards(names: Sequence[str]) -> Iterator[str]:
-    """Yield what to do about guards that nobody knows: slips of the keyboard, and names of the user's own."""
+    """Yield what to do about unknown guards: typing errors, and guards of the user's own."""
     near = {name: close[0] for name in names if (close := get_close_matches(name, GUARD_CATALOG, n=1, cutoff=0.8))}
     if near:
         yield f"did you mean {', '.join(f'{right!r} for {wrong!r}' for wrong, right in near.items())}?"

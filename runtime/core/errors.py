@@ -12,6 +12,7 @@ ReplanError                     one line: a cause, a place, a next step
 │   ├── JournalDamaged          a record does not verify (exit 9)
 │   ├── JournalNewer            written by a newer release (exit 9)
 │   ├── JournalUnreadable       the journal exists, but cannot be opened, read or written (exit 9)
+│   ├── JournalBusy             other processes keep the journal busy; nothing of the append was written
 │   ├── StorageFull             the disk is full; nothing of the append was written
 │   └── HomeBudgetSpent         the daily budget does not allow it; nothing was written
 └── Bug
@@ -144,6 +145,14 @@ class JournalUnreadable(JournalError):
     def __init__(self, where: str, cause: str, hint: str) -> None:
         self.where, self.cause, self.hint = where, cause, hint
         super().__init__(f"{where}: {cause} ({hint})")
+
+
+class JournalBusy(JournalError):
+    """Other processes kept the journal busy for too long; the append was not written. It passes."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        super().__init__(f"{where}: another process keeps the journal busy; try again")
 
 
 class StorageFull(JournalError):

@@ -1,17 +1,17 @@
 """The records of one run as its driver holds them: the state after the last one, and the appending of further ones.
 
 No event is acted on before it is appended. As much of a batch is appended as the daily budget allows; on a full disk
-the batch waits for room.
+the batch waits for room, and where other processes keep the journal busy, for them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, assert_never
 
 import trio
 
 from runtime.core.crash_points import reached
-from runtime.core.errors import HomeBudgetSpent, StorageFull
+from runtime.core.errors import HomeBudgetSpent, JournalBusy, JournalError, StorageFull
 from runtime.core.events import Record
 from runtime.core.ledger import ZERO
 from runtime.core.machine import Machine, settle
@@ -25,7 +25,7 @@ S = TypeVar("S")
 E = TypeVar("E")
 
 RETRY_SECONDS = 5.0
-"""The pause before another try to write to a full disk, or to read an inbox that could not be read."""
+"""The pause before another try to write to a full disk or a busy journal, or to read an unreadable inbox."""
 
 OnRecord = Callable[[Record[E], S], None]
 """Called with each appended record and the state after its transaction."""
@@ -105,25 +105,35 @@ class RunLog(Generic[S, E]):
     async def _append_when_possible(
         self, state: S, events: Sequence[E], inbox: int | None, *, overdraw: bool = False
     ) -> None:
-        """Append; on a full disk wait for room, unless a stop is requested."""
-        noticed = False
+        """Append; while the disk is full or the journal busy, wait, unless a stop is requested."""
+        noticed: type[JournalError] | None = None
         while True:
             try:
                 return await self.append(state, events, inbox, overdraw=overdraw)
-            except StorageFull as full:
+            except (StorageFull, JournalBusy) as held_up:
                 if self._stop.requested.is_set():
                     raise
-                if not noticed:
-                    log.get_logger("run").warning("storage.full", run_id=self._run)
-                    self._notice(f"{full.where}: no room left to write; the run goes on when there is some")
-                noticed = True
+                if noticed is not type(held_up):
+                    noticed = type(held_up)
+                    self._note_holdup(held_up)
             with trio.move_on_after(RETRY_SECONDS):
                 await self._stop.requested.wait()
+
+    def _note_holdup(self, held_up: StorageFull | JournalBusy) -> None:
+        match held_up:
+            case StorageFull():
+                name, text = "storage.full", "no room left to write; the run goes on when there is some"
+            case JournalBusy():
+                name, text = "journal.busy", "another process keeps the journal busy; the run goes on when it is done"
+            case _:
+                assert_never(held_up)
+        log.get_logger("run").warning(name, run_id=self._run)
+        self._notice(f"{held_up.where}: {text}")
 
     async def append(self, state: S, events: Sequence[E], inbox: int | None = None, *, overdraw: bool = False) -> None:
         """Append events and the state that they lead to; the first one consumes the posted message `inbox`.
 
-        Raises as `Journal.append`: `Fenced`, `StorageFull`, `HomeBudgetSpent`.
+        Raises as `Journal.append`: `Fenced`, `StorageFull`, `JournalBusy`, `HomeBudgetSpent`.
         """
         facts = [Fact(event, inbox if place == 0 else None) for place, event in enumerate(events)]
         summary = self._machine.summary(state)

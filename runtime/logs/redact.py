@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-__all__ = ["MARK", "Redactor", "secrets_in"]
+__all__ = ["MARK", "Redactor", "secrets_in", "written_forms"]
 
 MARK = "[redacted]"
 """Replaces a secret."""
@@ -82,7 +82,7 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        forms = {form for secret in secrets if len(secret) >= SECRET_MIN for form in _forms(secret)}
+        forms = {form for secret in secrets if len(secret) >= SECRET_MIN for form in written_forms(secret)}
         longest_first = sorted(forms, key=lambda form: (-len(form), form))
         self._exact = re.compile("|".join(map(re.escape, longest_first))) if forms else None
 
@@ -120,7 +120,8 @@ class Redactor:
         return self._value(item, depth)
 
 
-def _forms(secret: str) -> set[str]:
+def written_forms(secret: str) -> set[str]:
+    """Return a secret as it is, escaped for JSON, percent-encoded, and in base64 at any alignment."""
     raw = secret.encode(errors="surrogatepass")
     quoted = {quote(raw, safe=""), quote(raw), quote_plus(raw)}
     lower = {re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), form) for form in quoted}

@@ -1,11 +1,14 @@
 """Reading the body of a 200 from an OpenAI-compatible server: a chat completion, or something that is none."""
 
+import json
+from contextlib import suppress
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from runtime.core.cost import Usage
 from runtime.models.faults import error_of, provider_text
+from runtime.models.key_text import PART_MIN, without_key
 from runtime.models.port import Fault, FaultKind, Reply
 
 TOKENS_MAX = 10**9
@@ -42,12 +45,14 @@ class _Completion(_Lenient):
 def read_completion(body: bytes, *, asked: str, mode: str, secret: str = "") -> Reply | Fault:
     """Return the reply in the body of a 200, or a fault of kind `BAD_REPLY`.
 
-    `asked` is the model's name in the request; `secret` is removed from texts. A refusal in words is a reply. So is an
-    empty text, if the model was stopped by the token limit or a filter: it was paid for, and another try would end the
-    same way. Invalid usage counts as not reported.
+    `asked` is the model's name in the request. `secret` is removed from texts; from the model's own words, if it has
+    `PART_MIN` characters: a shorter one is a placeholder. A lone surrogate in a reply becomes its escape, which is
+    rejected later, with feedback. A refusal in words is a reply. So is an empty text, if the model was stopped by the
+    token limit or a filter: it was paid for, and another try would end the same way. Invalid usage counts as not
+    reported.
     """
     try:
-        completion = _Completion.model_validate_json(body)
+        completion = _completion(body)
     except ValidationError:
         text_of_body = provider_text(error_of(body)[0], secret) or "nothing"
         return Fault(kind=FaultKind.BAD_REPLY, message=f"not a chat completion: {text_of_body}", status=200)
@@ -57,12 +62,31 @@ def read_completion(body: bytes, *, asked: str, mode: str, secret: str = "") -> 
     if text is None and reason not in _ENDED_EARLY:
         return Fault(kind=FaultKind.BAD_REPLY, message="a chat completion without content", status=200)
     return Reply(
-        text=text or "",
+        text=without_key(text or "", secret if len(secret) >= PART_MIN else ""),
         usage=_usage(completion.usage),
-        model=provider_text(completion.model or "") or asked,
-        finish_reason=provider_text(reason),
+        model=provider_text(completion.model or "", secret) or asked,
+        finish_reason=provider_text(reason, secret),
         mode=mode,
     )
+
+
+def _completion(body: bytes) -> _Completion:
+    """Return the completion in a body. Raises `ValidationError`."""
+    try:
+        return _Completion.model_validate_json(body)
+    except ValidationError:
+        # A lone surrogate is the model's mistake, not the server's. The escape can be stored and says what was there.
+        with suppress(ValueError, RecursionError):
+            return _Completion.model_validate(json.loads(body, object_hook=_escaped))
+        raise
+
+
+def _escaped(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: _escape(value) if isinstance(value, str) else value for name, value in fields.items()}
+
+
+def _escape(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _usage(reported: Any) -> Usage | None:

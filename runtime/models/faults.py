@@ -10,12 +10,14 @@ import socket
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from runtime.logs.redact import Redactor
+from runtime.models.key_text import without_key
 from runtime.models.port import Fault, FaultKind
 
 MESSAGE_MAX = 300
 """The longest provider text that is kept, in characters."""
 
-_SECRET_MIN = 4
+_SHAPES = Redactor()
 _COME_BACK_LATER = frozenset({408, 409, 425, 429})
 _FILTERED = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
 """The error codes of OpenAI, Azure and compatible servers for a prompt that a filter rejects."""
@@ -23,13 +25,12 @@ _NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "bil
 
 
 def provider_text(text: str, secret: str = "") -> str:
-    """Return a provider's text as one short line without the secret.
+    """Return a provider's text as one short line without the secret, or anything that has the form of a secret.
 
     The secret is removed before the text is cut, so that no part of it stays.
     """
-    if len(secret) >= _SECRET_MIN:
-        text = text.replace(secret, "[key]")
-    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 8 * MESSAGE_MAX]).split())
+    text = _SHAPES.text(without_key(text, secret)[: 8 * MESSAGE_MAX])
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= MESSAGE_MAX else line[: MESSAGE_MAX - 1] + "…"
 
 

@@ -15,7 +15,7 @@ import trio
 from runtime.core.clock import Clock
 from runtime.models.base_url import OPENAI_URL
 from runtime.models.completion import read_completion
-from runtime.models.faults import status_fault, unresolved
+from runtime.models.faults import provider_text, status_fault, unresolved
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 Mode = Literal["json_schema", "json_object", "text"]
@@ -89,7 +89,7 @@ class OpenAIModel:
             headers, body = error.response.headers, error.response.content
             return status_fault(error.status_code, headers, body, now=self._clock.now(), secret=self._secret)
         except openai.APIConnectionError as error:
-            return _connection_fault(error.__cause__ or error)
+            return _connection_fault(error.__cause__ or error, self._secret)
         except _Rejected as rejected:
             return rejected.fault
         except UnicodeEncodeError:
@@ -159,9 +159,9 @@ def _refuses_mode(answer: Reply | Fault) -> bool:
     return any(word in text for word in _REFUSALS_OF_MODE)
 
 
-def _connection_fault(cause: BaseException) -> Fault:
+def _connection_fault(cause: BaseException, secret: str) -> Fault:
     """Return the fault for a connection that failed, which depends on whether the request can have been sent."""
-    text = " ".join(str(cause).split()) or type(cause).__name__
+    text = provider_text(str(cause), secret) or type(cause).__name__
     if isinstance(cause, httpx2.ConnectError):
         if unresolved(cause):
             return Fault(kind=FaultKind.UNRESOLVED_HOST, message=f"the server's name does not resolve: {text}")

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from replan.cli.app import app
 from replan.cli.exits import MEANING, Exit
 from tests.cli.conftest import ROOT
 
@@ -41,6 +42,14 @@ def test_help_loads_nothing_heavy(arguments):
 
 def test_importing_the_package_loads_nothing_heavy():
     assert loaded_by("import replan, replan.cli") == []
+
+
+def test_every_command_has_a_declaration_and_a_body_of_its_name():
+    """The rule of the folders: a reader finds a command by its name, and help imports no body."""
+    cli = ROOT / "replan" / "cli"
+    names = {f"{name}.py" for name in app.list_commands(None)}
+    for folder in ("declarations", "commands"):
+        assert {path.name for path in (cli / folder).glob("*.py")} - {"__init__.py"} == names
 
 
 def test_help_names_every_command_and_every_exit_code(replan):

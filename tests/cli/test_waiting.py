@@ -1,6 +1,9 @@
 """Runs that wait for the user: questions, answers, resuming and cancelling, each perhaps in another process."""
 
 import json
+import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -143,3 +146,24 @@ def test_a_finished_run_is_shown_again_by_resume(replan, problem, scripted):
     assert done.exit_code == 0
     assert json.loads(done.stdout)["plan"] == PLAN
     assert replan("resume", "--last").exit_code == 8
+
+
+def test_a_run_that_cannot_be_read_does_not_hide_the_questions_of_the_others(replan, home, problem, scripted, waiting):
+    model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
+    other = json.loads(replan("run", problem, "-m", model, "-w", "option_a", "--json").stdout)["run_id"]
+    connection = sqlite3.connect(home / "journal.sqlite3")
+    with closing(connection), connection:
+        damage = "update events set body = x'00' where run = (select id from runs where run = ?)"
+        assert connection.execute(damage, [waiting]).rowcount > 0
+    for options in ([], ["--json"]):
+        done = replan("questions", *options)
+        assert done.exit_code == 0
+        assert f"{other}/q1" in done.stdout
+        assert f"warning: the questions of run {waiting} cannot be read: " in done.stderr
+    assert replan("questions", waiting).exit_code == 9
+
+
+def test_the_time_of_an_event_is_the_record_s_in_one_format(replan, waiting):
+    """Also of events that say themselves when they happened."""
+    events = json.loads(replan("show", waiting, "--events", "--json").stdout)["events"]
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", event["at"]) for event in events)

@@ -1,4 +1,4 @@
-"""Checking plans out of files: reading them one by one, and printing what the guards say about each."""
+"""`check`: reads plans from files one by one, and prints the verdict of the guards on each."""
 
 import json
 import sys
@@ -14,57 +14,64 @@ from replan.cli.inputs import as_text, file_named
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import notice, print_json, show
 from replan.setup.command_name import program
-from replan.views.check_report import judged_rows
+from replan.views.check_report import report_lines
 from runtime.core.errors import UsageProblem
 from runtime.models.replies import Parsed, ReplyCode
 
 FILE_BYTES_MAX = 256 * 1024 * 1024
-"""Room for many thousand plans; a larger file is rather not one of plans."""
+"""The largest file that is read; it holds many thousands of plans."""
 
 _UNREADABLE = frozenset(str(code) for code in ReplyCode)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of every plan."""
+class Standard:
+    """What every plan is checked against."""
 
     level: str
+    """`minimal`, `medium` or `expansive`."""
     assurance: str
+    """What `expansive` asks of the traces that do not escalate."""
     r_max: int
+    """The largest total budget."""
     guard_catalog: tuple[str, ...] = ()
+    """Guard names that steps may use beside the default ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One plan as it was found: its text or value, the file, and the line in a `.jsonl` file."""
+    """One plan to check."""
 
     file: str
+    """The file that holds it."""
     text: str
+    """Its text."""
     line: int | None = None
+    """Its line in a `.jsonl` file."""
 
 
-def check_files(invocation: Invocation, files: tuple[str, ...], asked: Question, form: str) -> int:
+def check_files(invocation: Invocation, files: tuple[str, ...], standard: Standard, form: str) -> int:
     """Check every plan of the files and print `text`, `json` or `jsonl`. Return the exit code."""
-    del invocation  # Checking keeps no log: it has no home.
-    worst, shown = Exit.OK, []
+    del invocation  # Checking has no home, so it keeps no log.
+    worst, reports = Exit.OK, []
     for name in files:
         try:
             for case in _cases(name):
-                verdict, reported, guards = _judged(case, asked)
+                verdict, report, guards = _judged(case, standard)
                 worst = _worse(worst, _exit_of(verdict))
                 if form == "json":
-                    shown.append(reported)
+                    reports.append(report)
                 elif form == "jsonl":
-                    print_json(reported, indent=None)
+                    print_json(report, indent=None)
                 else:
-                    show(judged_rows(reported, guards))
+                    show(report_lines(report, guards))
         except UsageProblem as problem:
             notice(str(problem))
             worst = Exit.USAGE
     if form == "json":
         single = len(files) == 1 and not files[0].endswith(".jsonl")
-        if shown or not single:
-            print_json(shown[0] if single else shown)
+        if reports or not single:
+            print_json(reports[0] if single else reports)
     return worst
 
 
@@ -95,24 +102,24 @@ def _read(name: str) -> str:
     return as_text(data, name)
 
 
-def _judged(case: Case, asked: Question) -> tuple[Verdict, dict[str, Any], dict[str, str]]:
+def _judged(case: Case, standard: Standard) -> tuple[Verdict, dict[str, Any], dict[str, str]]:
     """Return the verdict on one plan, what is printed about it, and the guard that each of its steps names."""
     value = Artifact(artifact_id="plan", step="plan", content=case.text).value
     plan: Any = value.value if isinstance(value, Parsed) else None
-    named: str | None = None
+    case_id: str | None = None
     if isinstance(plan, dict) and "plan" in plan and "steps" not in plan:
         if plan["plan"] is None and "run_id" in plan:
             state = plan.get("outcome") or plan.get("status")
             raise UsageProblem(
                 f"the run has no plan: {state}", place=case.file, hint=f"`{program()} show RUN` says why"
             )
-        named, plan = plan.get("case_id"), plan["plan"]
+        case_id, plan = plan.get("case_id"), plan["plan"]
     verdict = check(
         json.dumps(plan) if isinstance(value, Parsed) else case.text,
-        level=asked.level,
-        assurance=asked.assurance,
-        r_max=asked.r_max,
-        guard_catalog=asked.guard_catalog,
+        level=standard.level,
+        assurance=standard.assurance,
+        r_max=standard.r_max,
+        guard_catalog=standard.guard_catalog,
     )
     steps = plan.get("steps") if isinstance(plan, dict) else None
     guards = {
@@ -123,14 +130,14 @@ def _judged(case: Case, asked: Question) -> tuple[Verdict, dict[str, Any], dict[
     shown: dict[str, Any] = {"file": case.file}
     if case.line is not None:
         shown["line"] = case.line
-    if named is not None:
-        shown["case_id"] = named
+    if case_id is not None:
+        shown["case_id"] = case_id
     shown |= {
-        "level": asked.level,
+        "level": standard.level,
         "valid": verdict.passed,
         "assurance": verdict.facts.get("assurance"),
         "escalations": list(verdict.facts.get("escalations", ())),
-        "findings": [_finding(one, guards) for one in verdict.findings],
+        "findings": [_finding(finding, guards) for finding in verdict.findings],
     }
     return verdict, shown, guards
 
@@ -149,10 +156,10 @@ def _finding(finding: Finding, ids: Collection[str]) -> dict[str, Any]:
 def _exit_of(verdict: Verdict) -> Exit:
     if verdict.passed:
         return Exit.OK
-    return Exit.USAGE if any(one.code in _UNREADABLE for one in verdict.errors) else Exit.UNSOLVED
+    return Exit.USAGE if any(finding.code in _UNREADABLE for finding in verdict.errors) else Exit.UNSOLVED
 
 
-def _worse(one: Exit, other: Exit) -> Exit:
-    """Return the code that says more: unreadable, then rejected, then valid."""
+def _worse(first: Exit, second: Exit) -> Exit:
+    """Return the worse of two codes: unreadable before rejected before valid."""
     order = (Exit.OK, Exit.UNSOLVED, Exit.USAGE)
-    return max(one, other, key=order.index)
+    return max(first, second, key=order.index)

@@ -1,4 +1,4 @@
-"""What `experiment` does: prepares, runs with progress on stderr, reports; and prints the calibration."""
+"""`experiment`: prepares and runs an experiment with progress on stderr, and reports; or prints the calibration."""
 
 import os
 import sys
@@ -23,9 +23,9 @@ from replan.setup.settings import read_user_config
 from runtime.core.clock import SystemClock
 
 NEWS_SECONDS = 10.0
-"""How often progress is told where there is no terminal."""
+"""The seconds between two lines of progress where there is no terminal."""
 _SHOWN = ("arm", "trials", "guard_pass", "success", "success_low", "success_high", "calls_mean", "calls_per_success")
-"""The columns of the summary; the files have all of them."""
+"""The columns of the summary; the files have all columns."""
 
 
 def run_experiment(path: Path, folder: Path | None, jobs: int | None, *, skip_broken: bool, as_json: bool) -> int:
@@ -65,21 +65,21 @@ def _run(prepared: PreparedExperiment, store: Store, jobs: int | None) -> list[T
 
 
 class _Ticker:
-    """Progress on stderr: one line that is rewritten on a terminal, else a line now and then."""
+    """Progress on stderr: one line that is rewritten on a terminal, else a line every few seconds."""
 
     def __init__(self) -> None:
         self._live = sys.stderr.isatty()
-        self._started = self._told = time.monotonic()
+        self._started = self._shown_at = time.monotonic()
         self._first: int | None = None
 
     def tick(self, done: int, of: int) -> None:
-        """Tell how many trials are done, and how long the others will take."""
+        """Show how many trials are done, and how long the others will take."""
         now = time.monotonic()
         if self._first is None:
             self._first = done
-        if now - self._told < (0.2 if self._live else NEWS_SECONDS):
+        if now - self._shown_at < (0.2 if self._live else NEWS_SECONDS):
             return
-        self._told = now
+        self._shown_at = now
         rate = (done - self._first) / (now - self._started)
         left = f", {(of - done) / rate:.0f} s left" if rate > 0 else ""
         text = f"{done:,} of {of:,} trials, {rate:.0f} a second{left}"
@@ -90,7 +90,7 @@ class _Ticker:
             err().print(rich_text(line(text)))
 
     def close(self) -> None:
-        """Leave the line."""
+        """End the line."""
         if self._live:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
@@ -100,15 +100,15 @@ def print_calibration(folder: Path, *, as_json: bool) -> int:
     """Print the calibration, row by row. Return the exit code: 3 if some row does not hold."""
     rows: list[dict[str, Cell]] = [
         {
-            "row": one.row,
-            "what": one.what,
-            "recorded": round(one.recorded, 4),
-            "simulated": round(one.simulated, 4),
-            "low": round(one.low, 4),
-            "high": round(one.high, 4),
-            "holds": "yes" if one.holds else "NO",
+            "row": check.row,
+            "what": check.what,
+            "recorded": round(check.recorded, 4),
+            "simulated": round(check.simulated, 4),
+            "low": round(check.low, 4),
+            "high": round(check.high, 4),
+            "holds": "yes" if check.holds else "NO",
         }
-        for one in calibrate(load_calibration(data_root()), folder)
+        for check in calibrate(load_calibration(data_root()), folder)
     ]
     missed = sum(row["holds"] != "yes" for row in rows)
     if as_json:

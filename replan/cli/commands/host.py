@@ -1,4 +1,4 @@
-"""Serving a home from the command line: a line for each thing that happens, and two signals to stop."""
+"""`host`: serves a home, prints a line for each notice, and stops on a signal."""
 
 import json
 import os
@@ -56,20 +56,22 @@ async def _serve(invocation: Invocation, as_json: bool) -> int:
     redactor = Redactor(secrets_in(os.environ))
 
     def report(notice: Notice) -> None:
-        said = _as_json(notice, redactor) if as_json else _as_line(notice, redactor)
-        click.echo(said, file=stdout)
+        text = _as_json(notice, redactor) if as_json else _as_line(notice, redactor)
+        click.echo(text, file=stdout)
 
     async with opened(invocation, make=True) as engine:
         runs_max = read_user_config(locate_home().config).host.runs_max
         async with trio.open_nursery() as nursery:
-            await nursery.start(_heed, stop, report)
+            await nursery.start(_watch_signals, stop, report)
             await host(engine, runs_max=runs_max, stop=stop, report=report)
             nursery.cancel_scope.cancel()
     report(Stopped())
     return Exit.OK
 
 
-async def _heed(stop: Stop, report: Report, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+async def _watch_signals(
+    stop: Stop, report: Report, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
     """Park all runs at the first signal, and wait for nothing at the next."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
         task_status.started()
@@ -87,12 +89,12 @@ def _as_json(notice: Notice, redactor: Redactor) -> str:
     if run:
         shown["run_id"] = run
     if text:
-        shown[key] = redactor.text(text)  # It may be the text of an error of somebody's plug-in.
+        shown[key] = redactor.text(text)  # The text of an error in a plug-in may hold a secret.
     return json.dumps(shown)
 
 
 def _detail(notice: Notice) -> tuple[str, str]:
-    """Return what the JSON calls the detail of a notice, and the detail; an empty one is left out."""
+    """Return the key and the text of a notice's detail in JSON; an empty text is left out."""
     match notice:
         case Waiting(run, question):
             return "question", f"{run}/{question}"
@@ -116,8 +118,8 @@ def _run_of(notice: Notice) -> str:
 
 
 def _as_line(notice: Notice, redactor: Redactor) -> str:
-    said = clean(redactor.text(_words(notice)), one_line=True)
-    return f"{clock(time.time())} {_run_of(notice) or 'host'}: {said}"
+    text = clean(redactor.text(_words(notice)), one_line=True)
+    return f"{clock(time.time())} {_run_of(notice) or 'host'}: {text}"
 
 
 def _words(notice: Notice) -> str:

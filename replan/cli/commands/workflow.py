@@ -62,7 +62,7 @@ def show_workflow(name: str, *, as_json: bool) -> int:
 
 
 def draw_workflow(name: str, form: str, *, as_plan: bool) -> int:
-    """Print a workflow's drawing, or the plan that says the same."""
+    """Print a workflow as a diagram, or as an equivalent plan."""
     if as_plan:
         print_json(plan_of(_pinned(name, None)))
     else:

@@ -60,8 +60,8 @@ def check(
     if assurance is not None and level != "expansive":
         hint = "add --level expansive"
         raise UsageProblem(f"the level {level} looks at no failures", place="--assurance", hint=hint)
-    from replan.cli.commands.check import Question, check_files
+    from replan.cli.commands.check import Standard, check_files
 
-    asked = Question(level=level, assurance=assurance or "strong_cyclic", r_max=r_max, guard_catalog=guards)
+    standard = Standard(level=level, assurance=assurance or "strong_cyclic", r_max=r_max, guard_catalog=guards)
     form = "json" if as_json else "jsonl" if as_jsonl else "text"
-    return check_files(invocation, files, asked, form)
+    return check_files(invocation, files, standard, form)

@@ -58,7 +58,7 @@ def run(
     from actors.planning.prepare import RunOptions
     from replan.cli.commands.run import run_problem
 
-    asked = RunOptions(
+    options = RunOptions(
         workflow=workflow,
         search=search,
         max_calls=max_calls,
@@ -68,5 +68,5 @@ def run(
         active_seconds=active_time,
     )
     return run_problem(
-        invocation, problem, asked, model, dry_run=dry_run, detach=detach, no_input=no_input, as_json=as_json
+        invocation, problem, options, model, dry_run=dry_run, detach=detach, no_input=no_input, as_json=as_json
     )

@@ -23,31 +23,31 @@ REST = 3
 
 
 class Progress(Protocol):
-    """Shows how a run gets on."""
+    """Shows the progress of a run."""
 
     def on_record(self, record: Record[Any], state: Any) -> None:
-        """Take in one record, and the state after it."""
+        """Show a record; `state` is the one after it."""
         ...
 
     def note(self, text: str) -> None:
-        """Say something to the user."""
+        """Show a notice."""
         ...
 
     def tick(self) -> None:
-        """Show that time has passed."""
+        """Update what depends on the time."""
         ...
 
     def pause(self) -> None:
-        """Leave the screen alone, because the user is about to be asked."""
+        """Leave the screen, because the user is about to be asked."""
         ...
 
     def close(self) -> None:
-        """Show the last state, and nothing more."""
+        """Show the last state, and stop."""
         ...
 
 
 class Silence:
-    """Shows no progress; what the user must know is still said."""
+    """Shows no progress, only notices."""
 
     def on_record(self, record: Record[Any], state: Any) -> None:
         """Show nothing."""
@@ -103,12 +103,12 @@ class LiveTree:
         self._console.print(rich_text(line(f"replan: {text}")))
 
     def tick(self) -> None:
-        """Redraw, unless the screen is the user's."""
+        """Redraw, unless paused."""
         if self._live.is_started:
             self._live.refresh()
 
     def pause(self) -> None:
-        """Take the tree off the screen."""
+        """Remove the tree from the screen."""
         self._live.transient = True
         self._live.stop()
 
@@ -142,7 +142,7 @@ class LiveTree:
 
 @contextmanager
 def progress(kind: Kind[Any, Any], title: str, *, silent: bool) -> Iterator[Progress]:
-    """Yield the progress that fits stderr; nothing of it is left running."""
+    """Yield the progress that suits stderr, and close it at the end of the block."""
     shown: Progress
     if silent:
         shown = Silence()

@@ -11,6 +11,7 @@ import apsw
 from runtime.core.daily_budget import Account
 from runtime.core.errors import (
     Fenced,
+    JournalBusy,
     JournalDamaged,
     JournalError,
     JournalUnreadable,
@@ -322,7 +323,7 @@ def explain(path: Path, use_another: str, error: Exception) -> Exception:
         case UnicodeDecodeError():
             return JournalDamaged(str(path), "a text in it is not UTF-8")
         case apsw.BusyError():
-            return JournalError(f"{path}: another process keeps the journal busy; try again")
+            return JournalBusy(str(path))
         case apsw.CantOpenError() | apsw.PermissionsError() | apsw.AuthError() | apsw.ReadOnlyError():
             return JournalUnreadable(str(path), str(error), folder.make_it_yours(use_another))
         case apsw.IOError():

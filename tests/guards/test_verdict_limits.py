@@ -1,0 +1,102 @@
+"""The limits of replies, plans and verdicts: what is too large is rejected, cheaply, and can always be recorded."""
+
+import json
+
+import pytest
+
+from actors.guards.built_in import BUILT_IN
+from actors.plans.size import STEPS_MAX
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Code, Finding, Verdict
+from actors.values.verdict_limits import FINDINGS_MAX, VERDICT_BYTES_MAX, bounded
+from runtime.models.replies import ReplyCode
+from tests.plans.build import judge, plan, step
+
+SIZE = 4 * 1024 * 1024
+
+
+def filled(start, item, end, size=SIZE - 100):
+    """Return a text of nearly 4 MiB: the start, the item many times, and the end."""
+    return start + ",".join([item] * ((size - len(start) - len(end)) // (len(item) + 1))) + end
+
+
+def numbered(start, template, end, count):
+    """Return a text with the numbers from 0 in a template."""
+    return start + ",".join(template.replace("N", str(number)) for number in range(count)) + end
+
+
+SHAPES = {
+    "numbers as steps": filled('{"steps":[', "1", "]}"),
+    "a third of it": filled('{"steps":[', "1", "]}", SIZE // 3),
+    "lists as steps": filled('{"steps":[', "[]", "]}"),
+    "objects as steps": filled('{"steps":[', "{}", "]}"),
+    "bare steps": numbered('{"steps":[', '{"step_id":"sN"}', "]}", 180_000),
+    "numbers as tokens": filled('{"steps":[{"step_id":"a","effects":[', "1", "]}]}"),
+    "many tokens": numbered('{"steps":[{"step_id":"a","effects":[', '"tN"', "]}]}", 300_000),
+    "many keys": numbered("{", '"kN":1', ',"steps":[{"step_id":"a"}]}', 300_000),
+    "many keys of a step": numbered('{"steps":[{"step_id":"a",', '"kN":1', "}]}", 300_000),
+    "many invariants": filled('{"steps":[{"step_id":"a"}],"invariants":[', "1", "]}"),
+    "many questions": filled('{"steps":[{"step_id":"a"}],"open_questions":[', '"q"', "]}"),
+    "a long name": '{"steps":[{"step_id":"' + "a" * (SIZE - 100) + '"}]}',
+    "a long token": '{"steps":[{"step_id":"a","effects":["' + "a" * (SIZE - 100) + '"]}]}',
+    "Python literals": filled("{'steps':[", "'a'", "]}"),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("guard", ["plan_minimal", "plan_expansive", "recon_valid"])
+def test_a_large_reply_of_any_shape_is_rejected_with_a_small_verdict(guard, shape):
+    """A verdict that was as large as the reply, or larger, could not be written, and the run was stuck for good."""
+    artifact = Artifact(artifact_id="a1", step="g", content=SHAPES[shape])
+    verdict = BUILT_IN[guard]({})(artifact, Context(specification="A text."))
+    assert not verdict.passed
+    assert len(verdict.findings) <= FINDINGS_MAX + 1
+    assert len(bounded(verdict).model_dump_json()) < 500_000
+
+
+def test_what_is_too_large_has_a_code_of_its_own():
+    """The author learns which part is too large."""
+    many = [{"step_id": f"s{number}"} for number in range(STEPS_MAX + 1)]
+    assert [(finding.code, finding.where) for finding in judge("minimal", plan(*many)).errors] == [
+        (Code.PLAN_TOO_LARGE, "steps")
+    ]
+    wide = step("a", makes=[f"t{number}" for number in range(10_001)])
+    assert [(finding.code, finding.where) for finding in judge("minimal", plan(wide)).errors] == [
+        (Code.PLAN_TOO_LARGE, "steps[0].effects")
+    ]
+    assert [finding.code for finding in judge("minimal", SHAPES["numbers as steps"]).errors] == [ReplyCode.TOO_LARGE]
+
+
+def test_the_last_finding_counts_those_that_are_left_out():
+    """Errors are kept rather than warnings."""
+    broken = plan(*(step(f"s{number:03}", guard="nothing", extra=1) for number in range(150)))
+    findings = judge("minimal", broken).findings
+    assert len(findings) == FINDINGS_MAX + 1
+    assert {finding.code for finding in findings[:-1]} == {Code.UNKNOWN_GUARD}
+    assert (findings[-1].code, findings[-1].severity) == (Code.MORE_FINDINGS, "error")
+    assert findings[-1].message.startswith("and 200 more")
+
+
+def test_a_plug_ins_verdict_is_cut():
+    """Messages are cut, and the first hundred findings stay."""
+    many = [Finding(code="own.code", message="x" * 10_000, where=f"s{number}") for number in range(500)]
+    verdict = bounded(Verdict(guard="own", findings=tuple(many)))
+    assert len(verdict.findings) == FINDINGS_MAX + 1
+    assert max(len(finding.message) for finding in verdict.findings) <= 4_000
+    assert bounded(verdict) is verdict
+
+
+def test_a_verdict_that_is_too_large_is_a_rejection():
+    """Facts cannot be cut."""
+    verdict = bounded(Verdict(guard="own", passed=True, score=1.0, facts={"log": "x" * (VERDICT_BYTES_MAX + 1)}))
+    assert (verdict.guard, verdict.passed, [finding.code for finding in verdict.findings]) == (
+        "own",
+        False,
+        [Code.VERDICT_TOO_LARGE],
+    )
+
+
+def test_an_ordinary_verdict_is_kept_as_it_is():
+    """The same object is returned."""
+    verdict = judge("expansive", json.dumps(plan(step("a", "nothing", "goal"))))
+    assert bounded(verdict) is verdict
