@@ -69,8 +69,8 @@ def run(name, share, folder):
 
 def planted(share):
     """Look for the planted bugs: all of them, or in a short soak the first of each class."""
-    from tests.shell.planted import BUGS, FIRST
-    from tests.shell.planted import table as found
+    from tests.shell.planted_bugs import BUGS, FIRST
+    from tests.shell.planted_bugs import table as found
 
     began = time.monotonic()
     shown = []

@@ -65,23 +65,34 @@ class PreparedAgent:
         return StartAgent(at, run, self.task.task, self.task.limits, self.settings)
 
 
-def agent_kind(name: str, agent: Agent[D], tools: Tools = lambda _: ()) -> AgentKind[D]:
-    """Return the kind of a small agent. `tools` are what it may call, for each run that is driven."""
+def agent_kind(
+    name: str,
+    agent: Agent[D],
+    tools: Tools = lambda _: (),
+    *,
+    settings: AgentSettings = AgentSettings(),  # noqa: B008 - a frozen value
+) -> AgentKind[D]:
+    """Return the kind of a small agent.
+
+    `tools` are what it may call, for each run that is driven. `settings` are what its runs are pinned to; the model and
+    its price are those that the user of a run has chosen.
+    """
     return Kind(
         name=name,
         machine=AgentMachine(agent),
         codec=Codec(AGENT_EVENTS),
         actors=lambda _, resources: agent_actors(resources, tools(resources)),
-        prepare=partial(_prepare, name),
+        prepare=partial(_prepare, name, settings),
         model=lambda state: state.start.settings.model or None if isinstance(state, AgentState) else None,
     )
 
 
-def _prepare(kind: str, task: AgentTask | str, setup: Setup) -> PreparedAgent:
+def _prepare(kind: str, settings: AgentSettings, task: AgentTask | str, setup: Setup) -> PreparedAgent:
     task = AgentTask(task) if isinstance(task, str) else task
     if not task.task.strip():
         raise UsageProblem("the task is empty", place="task")
-    return PreparedAgent(kind, task, AgentSettings(model=setup.model, price=setup.price))
+    setup.check_price(limited=task.limits.micro_usd is not None)
+    return PreparedAgent(kind, task, settings.model_copy(update={"model": setup.model, "price": setup.price}))
 
 
 def agent_actors(resources: Resources, tools: Sequence[Tool] = ()) -> list[Actor[Any, Any]]:

@@ -110,12 +110,7 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
             registry.generators.get(pair.generator)
     _check_script(parse_model_spec(setup.model), set(_asked_steps(replace(loaded, workflow=workflow))))
     price = setup.price
-    if options.max_cost_usd is not None and price is None:
-        hint = "give input_usd_per_mtok and output_usd_per_mtok under prices in config.yaml, or limit calls or tokens"
-        raise UsageProblem(f"the price of {setup.model!r} is not known", place="max_cost_usd", hint=hint)
-    if setup.daily_usd is not None and price is None:
-        hint = "give its price under prices in config.yaml, or limit home_budget by calls"
-        raise UsageProblem(f"the price of {setup.model!r} is not known", place="home_budget.usd", hint=hint)
+    setup.check_price(limited=options.max_cost_usd is not None)
     pinned = pin(replace(loaded, workflow=workflow), policy, setup.model, price)
     limits = Limits(
         calls=workflow.max_total_calls,

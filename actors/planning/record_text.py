@@ -1,4 +1,4 @@
-"""Records of a planning run as text: what happened, and what somebody who watches the run wants to know. Pure."""
+"""Records of a planning run as text, in full for the log and in part for a live view. Pure."""
 
 from collections.abc import Mapping
 from typing import Any

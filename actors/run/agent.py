@@ -246,12 +246,16 @@ class Agent(Protocol[D]):
     def apply(self, data: D, step: str, event: AgentEvent) -> D:
         """Return the data after an event; most events change nothing. Never fails, whatever a reply says.
 
-        `step` is what the event is about: a call, a question or a tool of that step; empty for the rest.
+        `step` is what the event is about: the step of a call, a question or a tool; empty for the rest.
         """
         ...
 
     def decide(self, state: AgentState[D]) -> Sequence[Wish]:
-        """Return what is wanted now, the most urgent first. What is under way may be wanted still: nothing follows."""
+        """Return what is wanted now, the most urgent first; at least one wish, until the run has ended.
+
+        Keep wanting what is under way: nothing follows from it. A question that is not wanted any more, or with another
+        text, is withdrawn, and a late answer to it is not applied; calls of models and of tools run to their end.
+        """
         ...
 
     def prompt(self, state: AgentState[D], step: str) -> Prompt:

@@ -118,6 +118,17 @@ class Setup:
     daily_usd: float | None = None
     """The home's daily budget in dollars; None for none. With one, the model's price must be known."""
 
+    def check_price(self, *, limited: bool) -> None:
+        """Raise `UsageProblem` where money is limited, by the run (`limited`) or by the day, and no price is known."""
+        if self.price is not None or not (limited or self.daily_usd is not None):
+            return
+        cause, place = f"the price of {self.model!r} is not known", "max_cost_usd" if limited else "home_budget.usd"
+        hint = "give its price under prices in config.yaml, or limit home_budget by calls"
+        if limited:
+            keys = "input_usd_per_mtok and output_usd_per_mtok"
+            hint = f"give {keys} under prices in config.yaml, or limit calls or tokens"
+        raise UsageProblem(cause, place=place, hint=hint)
+
 
 def _common(state: Any) -> RunState[Any] | None:
     return None if isinstance(state, NotStarted) else state.run

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Generic, assert_never
 
-from actors.run import ending, questions, tools, waits
+from actors.run import ending, inbox, questions, tools, waits
 from actors.run.accept import accept_control
 from actors.run.agent import (
     Agent,
@@ -60,6 +60,7 @@ class AgentMachine(Generic[D]):
         self.rules = (
             TAKE_OVER_TOOLS,
             Rule("let a question expire", Scope.RUN, expire),
+            Rule("withdraw a question", Scope.RUN, self._withdraw),
             Rule("end or ask", Scope.RUN, self._end_or_ask),
             AFTER_FAULT,
             KEEP_DEADLINE,
@@ -111,6 +112,8 @@ class AgentMachine(Generic[D]):
         working = bool(run.calls.open or tools.busy(run.tools))
         if isinstance(event, TIMED):
             run = timed(run, event, working=working)
+        if isinstance(event, AgentCallRequested | AgentCallReissued):
+            run = changed(run, messages=inbox.seen(run.messages))
         if isinstance(event, AgentCallRequested | ToolRequested) and event.try_number == 1:
             counts = {**counts, step_of(event.node): counts.get(step_of(event.node), 0) + 1}
         step, data = _step_about(state, event), state.data
@@ -148,6 +151,17 @@ class AgentMachine(Generic[D]):
         if isinstance(state, NotStarted):
             return Summary("running")
         return status_row(state.run, _carried_out(state.run), working=tools.busy(state.run.tools))
+
+    def _withdraw(self, state: AgentState[D]) -> ClarificationWithdrawn | None:
+        """Withdraw a question that the agent does not want any more, or wants with another text."""
+        asked = {name: request for name, request in state.run.open_questions.items() if not _of_tool(request.node)}
+        if not asked:
+            return None
+        wanted = {(wish.step, storable(wish.text)) for wish in self.agent.decide(state) if isinstance(wish, Ask)}
+        for name, request in asked.items():
+            if (request.node, request.text) not in wanted:
+                return ClarificationWithdrawn(question_id=name)
+        return None
 
     def _end_or_ask(self, state: AgentState[D]) -> RunFinished | ClarificationRequested | None:
         """End the run, or ask a person, where the agent wants that."""
@@ -250,7 +264,11 @@ def _started(message: StartAgent) -> AgentStarted:
 
 
 def _step_about(state: AgentState[Any], event: AgentEvent) -> str | None:
-    """Return the step that an event is about, empty for the whole run; None for a question that no agent has asked."""
+    """Return the step that an event is about, empty for the whole run; None for what the agent does not see.
+
+    That is a question which the common run has asked, and a late answer: it is about what was asked before the question
+    was withdrawn or expired, and may not fit what the agent does now.
+    """
     match event:
         case CallAnswered() | CallFailed() | AgentCallRequested() | ToolRequested():
             return step_of(event.node)
@@ -259,11 +277,18 @@ def _step_about(state: AgentState[Any], event: AgentEvent) -> str | None:
         case ClarificationRequested():
             node = event.node
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
-            node = state.run.questions[event.question_id].request.node
+            question = state.run.questions[event.question_id]
+            if not question.open:
+                return None
+            node = question.request.node
         case _:
             return ""
     # What became of a tool's call is asked by the common run; the answer comes to the agent as the call's end.
-    return None if node.startswith("tool:") else node
+    return None if _of_tool(node) else node
+
+
+def _of_tool(node: str) -> bool:
+    return node.startswith("tool:")
 
 
 def _under_way(run: RunState[AgentCallRequested], wish: Call | Ask | UseTool) -> bool:

@@ -100,7 +100,7 @@ def _tool_text(event: Any) -> str:
 
 
 def news_text(event: Any, state: Any) -> str:
-    """Return the line that progress shows for an event; empty for one that nobody waits for."""
+    """Return the line that progress shows for an event; empty for one that it leaves out."""
     return "" if is_silent(event) else short_text(event) or record_text(event, state)
 
 

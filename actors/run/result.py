@@ -35,7 +35,7 @@ class RunResult:
     cost_usd: float | None
     """What is charged, in dollars; None where the price is unknown."""
     unknown: Amount = ZERO
-    """The part of calls, tokens and cost that stands for calls whose bill is not known."""
+    """The part of calls, tokens and cost that is charged for calls whose bill is not known."""
     question: dict[str, Any] | None = None
     """The first open question, as plain data."""
     open_questions: tuple[str, ...] = ()
@@ -102,7 +102,7 @@ def result_fields(
     view: RunView, run: RunState[Any], with_inbox: RunState[Any], *, price_known: bool = True
 ) -> dict[str, Any]:
     """Return the fields that a `RunResult` of any kind has; a question lacks what the kind adds to it."""
-    # Calls in flight are not used yet; where nobody waits for them any more, they may have been charged.
+    # Calls in flight are not used yet. Once the run is not driven any more, they may have been charged.
     ledger = run.ledger
     charged = ledger.spent + ledger.unknown if view.status == "running" else ledger.committed
     finished = run.finished
@@ -151,7 +151,7 @@ def common_lines(result: RunResult, program: str) -> list[Line]:
 
 
 def heading(result: RunResult, finished: str) -> Iterator[Line]:
-    """Yield the status, or what stands for `finished`, with the outcome; then the reason."""
+    """Yield the status (the given text for `finished`) with the outcome, then the reason."""
     running = "Held up" if result.held_up else "Running"
     title = {"waiting": "Waiting for you", "parked": "Parked", "running": running}.get(result.status, finished)
     yield line(f"{title}{f': {result.outcome}' if result.outcome else ''}", "bold")

@@ -90,12 +90,12 @@ class Views(Generic[S, E]):
     tree: Callable[..., Tree] = _tree
     """What the run did: `tree(title, state, records, interrupted=…, brief=…)`.
 
-    `interrupted` says that nobody drives the run now; `brief` leaves out what a live view has no room for.
+    `interrupted`: nobody drives the run now; `brief`: for a live view, which has little room.
     """
     record_text: Callable[[E, S], str] = records.record_text
     """An event in one line, from the state after it."""
     news_text: Callable[[E, S], str] = records.news_text
-    """The same for somebody who watches the run; empty where it is no news."""
+    """The same for a live view; empty for an event that it leaves out."""
     record_fields: Callable[[E], Mapping[str, Any]] = records.record_fields
     """An event as plain data, without its time."""
     progress: Callable[[S, float], Line] = _progress

@@ -12,7 +12,10 @@ from replan.runs.models import check_model
 from replan.runs.prepare import setup_for
 from replan.setup.data_files import data_root
 from replan.setup.home_folder import locate_home
+from replan.setup.kinds import Kinds
+from replan.setup.plugins import registry
 from replan.setup.settings import choose_model, read_user_config
+from runtime.core.clock import SystemClock
 from runtime.core.errors import UsageProblem
 
 __all__ = ["aadmit", "admit"]
@@ -29,16 +32,13 @@ async def aadmit(kind: str, task: Any, *, model: str | None = None, home: Path |
     config = read_user_config(locate_home(environment).config)
     choice = choose_model(model, environment, config)
     check_model(choice.spec, environment)
-    async with open_home(environment=environment, config=config) as engine:
-        setup = setup_for(
-            choice,
-            config=config,
-            registry=engine.registry,
-            root=data_root(),
-            environment=environment,
-            now=engine.clock.now(),
-        )
-        return await engine.admit(engine.kinds.named(kind).prepare(task, setup))
+    kinds, plugins, clock = Kinds(), registry(), SystemClock()
+    setup = setup_for(
+        choice, config=config, registry=plugins, root=data_root(), environment=environment, now=clock.now()
+    )
+    prepared = kinds.named(kind).prepare(task, setup)
+    async with open_home(registry=plugins, kinds=kinds, clock=clock, environment=environment, config=config) as engine:
+        return await engine.admit(prepared)
 
 
 def admit(kind: str, task: Any, *, model: str | None = None, home: Path | str | None = None) -> str:

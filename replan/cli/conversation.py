@@ -13,7 +13,7 @@ from replan.runs.session import RunSession
 from runtime.core.errors import UsageProblem
 
 SHOWN_MAX = 200
-"""Characters that are shown of an answer that somebody else gave."""
+"""Characters that are shown of an answer that was given elsewhere."""
 
 
 async def converse(

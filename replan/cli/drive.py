@@ -92,7 +92,7 @@ async def _tick(shown: Progress) -> None:
 
 
 def print_result(kind: AnyKind, result: RunResult, *, as_json: bool) -> None:
-    """Print what a run came to. If nobody reads stdout any more, the exit code still says how the run ended."""
+    """Print what a run came to. Where stdout is closed, the exit code still says how the run ended."""
     with ignoring_closed_stdout():
         if as_json:
             print_json(result.to_json())

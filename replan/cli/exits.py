@@ -40,7 +40,8 @@ MEANING = {
     Exit.OK: "a plan was found; the command did what it says",
     Exit.INTERNAL: "internal error, or no room left to write",
     Exit.USAGE: "bad input, option or configuration",
-    Exit.UNSOLVED: "no plan: all ways pruned, nowhere to go back to, or not understood (check: a plan rejected)",
+    Exit.UNSOLVED: "no plan: all ways pruned, nowhere left to go back to, or not understood "
+    "(check: a plan was rejected); for other kinds of agents: not a success",
     Exit.PROVIDER: "the model's provider refused or could not be reached",
     Exit.BUDGET: "the budget is used up; more may help",
     Exit.WAITING: "the run waits for an answer of the user",
@@ -88,4 +89,4 @@ def exit_of_result(result: "RunResult") -> Exit:
         return Exit.INTERRUPTED
     if result.outcome == "failed":
         return Exit.PROVIDER if result.cause == "provider" else Exit.INTERNAL
-    return _OUTCOMES[result.outcome]
+    return _OUTCOMES.get(result.outcome, Exit.UNSOLVED)  # Another one is of the kind's own, and no success.

@@ -1,4 +1,4 @@
-"""Runs that are steps of other runs: driving one, ending those that nobody waits for, and finding the run on top."""
+"""Child runs: driving one, ending those that were withdrawn, and finding the run on top."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -39,7 +39,7 @@ async def drive_child(
     name = kind.model(state)
     if name == shared[0]:
         return await _drive(engine, child.run, kind=kind, state=state, options=options, model=shared[1], first=first)
-    async with engine.model(name, {}) as model:
+    async with engine.model(name, loaded.replies) as model:
         return await _drive(engine, child.run, kind=kind, state=state, options=options, model=model, first=first)
 
 
@@ -52,9 +52,7 @@ async def _drive(
         while ending is None:
             try:
                 ending = await supervisor.drive(first)
-            except (
-                Held
-            ):  # A reader, or a killed driver whose lease has not run out: the run is the parent's all the same.
+            except Held:  # For a moment: by a `cancel`, or by a killed driver whose lease has not run out.
                 await trio.sleep(HELD_SECONDS)
     await cancel_children(engine, kind, run, supervisor.state)
     return supervisor.state if ending is Ending.FINISHED else None
@@ -63,14 +61,14 @@ async def _drive(
 async def cancel_children(engine: "Engine", kind: AnyKind, run: str, state: Any) -> None:
     """End the children of a finished run that were withdrawn before they ended.
 
-    If the journal fails for a while, the run has ended all the same; whoever resumes it next ends what is left.
+    If the journal fails for a while, the run has ended nevertheless, and its next `resume` ends the other children.
     """
     common = kind.run_state(state)
     if common is None or common.finished is None:
         return
     try:
         for child in kind.children(state):
-            with suppress(RunNotFound, Held, KindUnknown):  # Whoever holds one finds that nobody waits for it.
+            with suppress(RunNotFound, Held, KindUnknown):  # A driver that holds one finds its parent finished.
                 await engine.end_cancelled(child)
     except JournalError as error:
         if not error.passing:

@@ -1,7 +1,6 @@
 """The engine: starts, resumes, reads and cancels the runs of one journal, whatever their kinds."""
 
 import os
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from actors.handlers.registry import Registry
-from actors.run.calls import Replied
 from actors.run.ids import is_child
 from actors.run.kind import ChildRun, PreparedRun, Resources
 from actors.run.result import RunResult, RunView
@@ -138,8 +136,7 @@ class Engine:
             text = kind.drift(loaded.records[0].event, state, self._resources(None, None, options))
             if text:
                 options.differs(text)
-        used = Counter(kind.purpose(each.event) for each in loaded.records if isinstance(each.event, Replied))
-        async with self.model(kind.model(state), used) as model:
+        async with self.model(kind.model(state), loaded.replies) as model:
             return await self._drive(run, kind, state, options, model=model)
 
     async def kind_of(self, run: str) -> AnyKind:

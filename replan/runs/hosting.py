@@ -82,7 +82,7 @@ class _Drive:
             options = DriveOptions(stop, on_record, notice, changed, REST_SECONDS, differs=edits.append)
             result = await self._engine.resume(run, options)
         except (UsageProblem, RunNotFound) as problem:
-            with suppress(ReplanError):  # For those who follow the run; it is reported here all the same.
+            with suppress(ReplanError):  # For those who follow the run; the host reports it as well.
                 await self._engine.record_undrivable(run, problem)
             raise
         notifier.tell(result)

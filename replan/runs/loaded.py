@@ -1,8 +1,10 @@
 """A run as its journal has it, and a run as it is after the message that starts it."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from actors.run.calls import Replied
 from actors.run.kind import Kind
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
@@ -33,6 +35,11 @@ class Loaded:
         """Whether the run has finished."""
         common = self.kind.run_state(self.state)
         return common is not None and common.finished is not None
+
+    @property
+    def replies(self) -> Counter[str]:
+        """How many replies the run has had, by purpose: a scripted model goes on after them."""
+        return Counter(self.kind.purpose(each.event) for each in self.records if isinstance(each.event, Replied))
 
 
 def started(kind: AnyKind, first: Any) -> Any:

@@ -1,4 +1,4 @@
-"""How a run is driven: who can stop it, and who hears of it."""
+"""How a run is driven: its stop, and its callbacks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class DriveOptions:
     """How a run is driven, as `runtime.drive.supervisor.Supervisor` takes it."""
 
     stop: Stop | None = None
-    """The request to stop; None where nobody can stop it."""
+    """The request to stop; None for a run that cannot be stopped."""
     on_record: OnRecord | None = None
     """Gets every record with the state after it."""
     notice: Notice = ignore

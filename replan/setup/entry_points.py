@@ -1,5 +1,6 @@
 """Installed entry points: what other distributions have registered here, loaded when it is used and not before."""
 
+import sys
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
@@ -40,7 +41,7 @@ class Installed:
 def installed(group: str, reserved: Collection[str] = ()) -> dict[str, Installed]:
     """Return what is installed in a group, by name. Nothing of it is loaded."""
     by_name: dict[str, list[EntryPoint]] = {}
-    for point in _points(group):
+    for point in _points(group, tuple(sys.path)):
         by_name.setdefault(point.name, []).append(point)
     return {name: Installed(tuple(points), name in reserved) for name, points in by_name.items()}
 
@@ -51,8 +52,8 @@ def reserved_name(place: str) -> UsageProblem:
 
 
 @cache
-def _points(group: str) -> tuple[EntryPoint, ...]:
-    """Return the entry points of a group; reading them opens every installed distribution, so once is enough."""
+def _points(group: str, _: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """Return the entry points of a group on this path. Reading them opens every distribution, so it is done once."""
     return tuple(entry_points(group=group))
 
 

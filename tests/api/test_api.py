@@ -12,7 +12,7 @@ import trio.lowlevel
 
 import replan
 from runtime.journal.port import RunFilter
-from tests.cli.cases import ANALYSIS, ASKING, BACKTRACKS, LOST, PLAN, PROBLEM, distinct, said, write_script
+from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, LOST, PLAN, PROBLEM, distinct, said, write_script
 
 ROOT = Path(__file__).resolve().parents[2]
 

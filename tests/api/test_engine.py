@@ -20,7 +20,7 @@ from runtime.core.errors import RunExists, UsageProblem
 from runtime.core.ledger import Limits
 from runtime.drive.options import Stop
 from runtime.journal.memory import open_memory
-from tests.cli.cases import said, write_script
+from tests.cli.samples import said, write_script
 from tests.support.worlds import passed, pinned, rejected
 
 

@@ -5,7 +5,7 @@ import trio.lowlevel
 
 import replan
 from replan.setup import entry_points, plugins
-from tests.cli.cases import PLAN, PROBLEM, write_script
+from tests.cli.samples import PLAN, PROBLEM, write_script
 
 MODULE = """
 import replan

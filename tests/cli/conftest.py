@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from replan.cli.app import app
-from tests.cli.cases import PROBLEM, write_script
+from tests.cli.samples import PROBLEM, write_script
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tests.cli.cases import LOST, PLAN
-from tests.cli.test_inputs import refused
+from tests.cli.samples import LOST, PLAN
+from tests.cli.test_bad_input import refused
 
 
 @pytest.fixture

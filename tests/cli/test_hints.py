@@ -1,5 +1,6 @@
 """What the command line suggests: names that are near, runs that are meant, and commands that can be pasted."""
 
+import re
 import subprocess
 import sys
 
@@ -7,9 +8,9 @@ import pytest
 
 from actors.guards.built_in import BUILT_IN
 from replan.setup.command_name import program
-from tests.cli.cases import ANALYSIS, ASKING, PLAN
 from tests.cli.conftest import ROOT, run_id
-from tests.cli.test_inputs import refused
+from tests.cli.samples import ANALYSIS, ASKING, PLAN
+from tests.cli.test_bad_input import refused
 
 
 def test_a_mistyped_command_gets_a_suggestion(replan):
@@ -82,7 +83,9 @@ def test_a_wrong_command_line_leads_to_the_help_as_it_was_called(shell):
 def test_the_doctor_looks_at_the_model_that_is_named(replan, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert "rules (--model)" in replan("doctor", "-m", "rules").stdout
-    assert f"guards {len(BUILT_IN)} built in, 0 plugged in" in replan("doctor").stdout
+    checks = replan("doctor").stdout
+    assert f"guards {len(BUILT_IN)} built in, 0 plugged in" in checks
+    assert re.search(r"kinds of agents [^;]*\bplanning\b", " ".join(checks.split()))
     asked = replan("doctor", "-m", "gpt-5-mini")
     assert asked.exit_code == 1
     assert "needs a key" in asked.stdout

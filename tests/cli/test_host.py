@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.cli.cases import ANALYSIS, ASKING, PLAN, distinct, said
 from tests.cli.conftest import read_until
-from tests.cli.test_inputs import refused
+from tests.cli.samples import ANALYSIS, ASKING, PLAN, distinct, said
+from tests.cli.test_bad_input import refused
 
 PATIENCE = 30.0
 

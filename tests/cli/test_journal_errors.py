@@ -6,8 +6,8 @@ import sqlite3
 
 import pytest
 
-from tests.cli.cases import PLAN
-from tests.cli.test_inputs import refused
+from tests.cli.samples import PLAN
+from tests.cli.test_bad_input import refused
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import trio
 
 from replan.runs.home import open_home
 from runtime.process.identity import identity
-from tests.cli.cases import ANALYSIS, ASKING, PLAN
 from tests.cli.conftest import run_id
+from tests.cli.samples import ANALYSIS, ASKING, PLAN
 
 NAMED = re.compile(r"([a-z]\w*)/v\d+\.a\d+(?:\.b(\d+))?")
 """A node, by itself or within the name of a request for it."""

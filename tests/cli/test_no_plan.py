@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from tests.cli.cases import ANALYSIS, RECON
 from tests.cli.conftest import run_id
-from tests.cli.test_inputs import refused
+from tests.cli.samples import ANALYSIS, RECON
+from tests.cli.test_bad_input import refused
 
 WORKFLOW = """
 name: look

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.cases import ANALYSIS, ASKING, BACKTRACKS, LOST, PLAN, PROBLEM, distinct, said
 from tests.cli.conftest import ROOT, run_id
+from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, LOST, PLAN, PROBLEM, distinct, said
 
 PATIENCE = 30.0
 

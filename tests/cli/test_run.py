@@ -8,7 +8,8 @@ import pytest
 
 from actors.guards.built_in import BUILT_IN
 from actors.run import calls
-from tests.cli.cases import (
+from tests.cli.conftest import run_id
+from tests.cli.samples import (
     ANALYSIS,
     BACKTRACKS,
     LOST,
@@ -17,7 +18,6 @@ from tests.cli.cases import (
     distinct,
     said,
 )
-from tests.cli.conftest import run_id
 from tests.support.openai_server import Answer, serve
 
 

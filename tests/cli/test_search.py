@@ -2,8 +2,8 @@
 
 import json
 
-from tests.cli.cases import ANALYSIS, LOST, RECON
-from tests.cli.test_talking import STRATEGY
+from tests.cli.samples import ANALYSIS, LOST, RECON
+from tests.cli.test_messages import STRATEGY
 
 WORKFLOW = """\
 name: mine

@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from replan.cli.terminal.width import NARROWEST, folded, width_of
-from tests.cli.cases import ANALYSIS, ASKING, PLAN
+from tests.cli.samples import ANALYSIS, ASKING, PLAN
 from tests.cli.test_processes import Terminal
 
 

@@ -10,7 +10,7 @@ import yaml
 from actors.config.loader import shipped_workflows
 from actors.config.workflow import Workflow
 from replan.setup.data_files import data_root
-from tests.cli.test_inputs import refused
+from tests.cli.test_bad_input import refused
 
 SHIPPED = shipped_workflows(data_root())
 

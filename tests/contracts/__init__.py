@@ -1,7 +1,7 @@
-"""Contract suites: what every adapter of a port must do, said once and run against each."""
+"""Contract suites: tests that every adapter of a port must pass."""
 
 import pytest
 
-# So that a failing assertion in a suite shows its values, as it does in a test module.
+# A failing assertion in a suite then shows its values, as it does in a test module.
 for suite in ("runs", "records", "inbox", "due", "budget", "kinds", "hosts"):
     pytest.register_assert_rewrite(f"tests.contracts.journal_{suite}")

@@ -1,7 +1,7 @@
-"""What every journal must do, said once. A test module subclasses `JournalContract` and gives it two fixtures.
+"""The tests that every journal must pass. A test module subclasses `JournalContract` and gives it two fixtures.
 
-`open_journal()` opens the same storage each time, also while it is open already, on the `clock` of the test, a
-`tests.contracts.toys.HandClock`; it takes other `codecs` than the toys' and a `budget` as keywords.
+`open_journal()` opens the same storage each time, also while it is already open. It uses the test's `clock`, a
+`tests.contracts.toy_events.ManualClock`. The keywords `codecs` and `budget` replace the defaults.
 """
 
 import pytest
@@ -13,7 +13,7 @@ from tests.contracts.journal_inbox import InboxContract
 from tests.contracts.journal_kinds import KindsContract
 from tests.contracts.journal_records import RecordsContract
 from tests.contracts.journal_runs import RunsContract
-from tests.contracts.toys import Opener
+from tests.contracts.toy_events import Opener
 
 
 class JournalContract(

@@ -1,14 +1,14 @@
-"""What every journal must do to find the runs that nobody looks after."""
+"""Journal contract: `due` finds the runs that no live driver holds and that have work to do."""
 
 import pytest
 
 from runtime.core.machine import Summary
 from runtime.journal.port import Due, Fact
-from tests.contracts.toys import RUNNING, Counted, counted, driven
+from tests.contracts.toy_events import RUNNING, Counted, counted, driven
 
 
-async def left(journal, run, summary=RUNNING):
-    """Make a run with one record, and leave it in this state."""
+async def make_released(journal, run, summary=RUNNING):
+    """Create a run with one record and this summary, and release it."""
     epoch = await driven(journal, run)
     await journal.append(run, after=0, epoch=epoch, facts=counted(1), summary=summary)
     await journal.release(run, epoch)
@@ -17,32 +17,32 @@ async def left(journal, run, summary=RUNNING):
 class DueContract:
     """A part of `tests.contracts.journal.JournalContract`."""
 
-    async def test_an_interrupted_run_can_be_taken_up_at_once_and_the_oldest_first(self, journal):
+    async def test_interrupted_runs_are_due_at_once_in_the_order_of_admission(self, journal):
         for run in ("b", "a", "c"):
-            await left(journal, run)
+            await make_released(journal, run)
         assert await journal.due(10) == Due(runs=("b", "a", "c"))
         assert (await journal.due(2)).runs == ("b", "a")
         assert (await journal.due(0)).runs == ()
 
     @pytest.mark.parametrize("summary", [Summary("waiting", "q1"), Summary("parked"), Summary("finished", "success")])
-    async def test_a_run_that_waits_for_a_person_or_has_ended_is_left_alone(self, journal, summary):
-        await left(journal, "a", summary)
+    async def test_a_run_that_waits_for_a_person_or_has_ended_is_not_due(self, journal, summary):
+        await make_released(journal, "a", summary)
         assert await journal.due(10) == Due()
 
-    async def test_a_run_without_a_record_is_left_alone_whatever_is_posted(self, journal):
+    async def test_a_run_without_a_record_is_not_due_whatever_is_posted(self, journal):
         await journal.create("a", "")
         await journal.post("a", "cancel", "")
         assert (await journal.due(10)).runs == ()
 
     @pytest.mark.parametrize("status", ["running", "waiting"])
     async def test_a_run_is_due_when_its_time_has_come(self, journal, clock, status):
-        await left(journal, "a", Summary(status, next_wake=clock.time + 5.0))
-        await left(journal, "b", Summary(status, next_wake=clock.time + 7.5))
+        await make_released(journal, "a", Summary(status, next_wake=clock.time + 5.0))
+        await make_released(journal, "b", Summary(status, next_wake=clock.time + 7.5))
         assert await journal.due(10) == Due(next=clock.time + 5.0)
         clock.time += 5.0
         assert await journal.due(10) == Due(runs=("a",), next=clock.time + 2.5)
 
-    async def test_what_was_due_is_forgotten_when_the_run_goes_on(self, journal, clock):
+    async def test_a_wake_time_is_replaced_by_the_next_append(self, journal, clock):
         epoch = await driven(journal, "a")
         waits = Summary("waiting", next_wake=clock.time + 5.0)
         for after, summary in enumerate((RUNNING, waits, Summary("waiting"))):
@@ -52,7 +52,7 @@ class DueContract:
         assert await journal.due(10) == Due()
 
     async def test_a_message_makes_a_waiting_run_due_until_it_is_consumed(self, journal):
-        await left(journal, "a", Summary("waiting", "q1"))
+        await make_released(journal, "a", Summary("waiting", "q1"))
         for key in ("first", "second"):
             await journal.post("a", key, "text")
         assert await journal.due(10) == Due(runs=("a",))
@@ -64,12 +64,12 @@ class DueContract:
         await journal.release("a", epoch)
         assert await journal.due(10) == Due()
 
-    async def test_a_run_that_a_person_parked_is_not_taken_up_for_a_message(self, journal):
-        await left(journal, "a", Summary("parked"))
+    async def test_a_message_does_not_make_a_parked_run_due(self, journal):
+        await make_released(journal, "a", Summary("parked"))
         await journal.post("a", "note", "text")
         assert await journal.due(10) == Due()
 
-    async def test_a_message_to_a_finished_run_wakes_nobody(self, journal):
+    async def test_a_message_to_a_finished_run_does_not_make_it_due(self, journal):
         epoch = await driven(journal, "a")
         await journal.post("a", "early", "text")
         await journal.append("a", after=0, epoch=epoch, facts=counted(1), summary=Summary("finished"))
@@ -82,9 +82,9 @@ class DueContract:
             epoch = await driven(journal, run, ttl=60.0)
             await journal.append(run, after=0, epoch=epoch, facts=counted(1), summary=RUNNING)
         await journal.post("b", "note", "text")
-        asked = []
-        assert await journal.due(10, dead=lambda owner: bool(asked.append(owner))) == Due(unread=frozenset("b"))
-        assert asked == ["driver"] * len(asked) != []
+        owners = []
+        assert await journal.due(10, dead=lambda owner: bool(owners.append(owner))) == Due(unread=frozenset("b"))
+        assert owners == ["driver"] * len(owners) != []
         assert await journal.due(10, dead=lambda owner: owner == "driver") == Due(runs=("a", "b"))
         clock.time += 60.0
         assert await journal.due(10) == Due(runs=("a", "b"))

@@ -1,10 +1,10 @@
-"""What every journal must do with the presence of hosts, and with its clock."""
+"""Journal contract: the presence of hosts, and the journal's clock."""
 
 import pytest
 
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import HostRow
-from tests.contracts.toys import LONE_SURROGATE
+from tests.contracts.toy_events import LONE_SURROGATE
 
 
 class HostsContract:
@@ -15,7 +15,7 @@ class HostsContract:
         clock.time += 5.0
         assert journal.now() == clock.time
 
-    async def test_a_host_is_present_until_its_time_is_over_or_it_departs(self, journal, open_journal, clock):
+    async def test_a_host_is_present_until_its_announcement_expires_or_it_departs(self, journal, open_journal, clock):
         assert await journal.hosts() == []
         await journal.announce("one", "process 1", 30.0)
         await journal.announce("two", "process 2", 60.0)
@@ -34,7 +34,7 @@ class HostsContract:
         await journal.announce("one", "process 1", 30.0)
         assert await journal.hosts() == [HostRow("one", "process 1", clock.time + 30.0)]
         clock.time += 100.0
-        await journal.announce("one", "process 1", 30.0)  # Also after it has ended.
+        await journal.announce("one", "process 1", 30.0)  # Also after it has expired.
         assert len(await journal.hosts()) == 1
 
     async def test_a_host_whose_process_is_dead_is_not_present(self, journal):
@@ -51,14 +51,14 @@ class HostsContract:
             await other.hosts(dead=lambda _: True)
             assert await journal.version() == version
 
-    async def test_a_presence_leaves_runs_alone(self, journal):
+    async def test_the_presence_of_a_host_changes_no_run(self, journal):
         await journal.create("a", "")
         await journal.announce("one", "process 1", 30.0)
         await journal.depart("one")
         assert (await journal.row("a")).owner is None
         assert (await journal.due(10)).runs == ()
 
-    async def test_the_names_of_a_host_are_valid_unicode(self, journal):
+    async def test_a_host_name_or_owner_that_is_not_valid_unicode_is_refused(self, journal):
         for host, owner in (("one", LONE_SURROGATE), (LONE_SURROGATE, "process 1")):
             with pytest.raises(UsageProblem):
                 await journal.announce(host, owner, 30.0)

@@ -1,4 +1,4 @@
-"""What every journal must do with posted messages, with versions, and when it is opened more than once."""
+"""Journal contract: posted messages, versions, and several openings of one storage."""
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -10,7 +10,7 @@ import trio
 from runtime.core.errors import Fenced, Held, JournalError
 from runtime.core.machine import Summary
 from runtime.journal.port import Fact, InboxItem, Posted, RunFilter
-from tests.contracts.toys import RUNNING, Counted, Noted, Toy, counted, driven, events
+from tests.contracts.toy_events import RUNNING, Counted, Noted, Toy, counted, driven, events
 
 
 class InboxContract:
@@ -30,7 +30,7 @@ class InboxContract:
         assert await journal.inbox("a", 1) == items[1:]
         assert await journal.inbox("a", 2) == []
 
-    async def test_inboxes_are_apart(self, journal):
+    async def test_each_run_has_its_own_inbox(self, journal):
         for run in ("a", "b"):
             await journal.create(run, "")
             assert await journal.post(run, "key", run) == Posted("accepted", 1, run)
@@ -49,7 +49,7 @@ class InboxContract:
         assert [record.inbox for record in await journal.read("a")] == [1, None]
         assert [item.inbox for item in await journal.inbox("a")] == [1]
 
-    async def test_the_row_says_that_messages_are_unread_until_the_last_is_consumed(self, journal):
+    async def test_the_row_shows_unread_messages_until_the_last_is_consumed(self, journal):
         epoch = await driven(journal, "a")
         await driven(journal, "b")
         assert not (await journal.row("a")).unread
@@ -97,7 +97,7 @@ class InboxContract:
             facts: list[Fact[Toy]] = [Fact(Counted(number=1), inbox=1)]
             await journal.append(run, after=0, epoch=epoch, facts=facts, summary=RUNNING)
 
-    async def test_of_many_different_answers_to_one_question_one_is_kept(self, journal):
+    async def test_only_one_of_many_different_answers_to_a_question_is_kept(self, journal):
         await journal.create("a", "")
         answers: list[Posted] = []
 
@@ -128,7 +128,7 @@ class InboxContract:
             ]
             for commit in commits:
                 assert await journal.version() == seen
-                clock.time += 1.0  # Writing what is there already need not count as a change.
+                clock.time += 1.0  # A write that changes nothing may leave the version as it is.
                 await commit()
                 assert await journal.version() != seen
                 seen = await journal.version()
@@ -153,7 +153,7 @@ class InboxContract:
             await journal.append("a", after=1, epoch=epoch, facts=counted(2), summary=RUNNING)
             assert len(await journal.read("a")) == 2
 
-    async def test_two_openings_share_one_truth(self, open_journal, clock):
+    async def test_two_openings_see_the_same_content(self, open_journal, clock):
         async with AsyncExitStack() as stack:
             ours = await stack.enter_async_context(open_journal())
             theirs = await stack.enter_async_context(open_journal())

@@ -1,4 +1,4 @@
-"""What every journal must do with records and their texts."""
+"""Journal contract: records and their texts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,18 +11,18 @@ from runtime.core.errors import SequenceConflict, UsageProblem
 from runtime.core.machine import Summary
 from runtime.journal import validation
 from runtime.journal.port import Fact, RunFilter
-from tests.contracts.toys import (
+from tests.contracts.toy_events import (
     LONE_SURROGATE,
     RUNNING,
     Counted,
     Noted,
-    Stranger,
     Toy,
+    UnknownEvent,
     append_number,
     counted,
     driven,
     events,
-    settled,
+    last_written,
 )
 
 
@@ -84,7 +84,7 @@ class RecordsContract:
         row = await journal.row("a")
         assert (row.last_seq, row.created, row.updated, row.summary) == (2, 1_000.0, 1_003.0, summary)
 
-    async def test_no_facts_at_all_change_the_status_row_only(self, journal):
+    async def test_an_append_without_facts_changes_only_the_status_row(self, journal):
         epoch = await driven(journal, "a")
         await journal.append("a", after=0, epoch=epoch, facts=counted(1), summary=RUNNING)
         assert await journal.append("a", after=1, epoch=epoch, facts=[], summary=Summary("waiting")) == []
@@ -94,7 +94,7 @@ class RecordsContract:
         with pytest.raises(SequenceConflict):
             await journal.append("a", after=0, epoch=epoch, facts=[], summary=RUNNING)
 
-    async def test_of_many_appends_after_the_same_record_one_is_written(self, journal):
+    async def test_only_one_of_many_appends_after_the_same_record_is_written(self, journal):
         epoch = await driven(journal, "a")
         written: list[int] = []
 
@@ -111,23 +111,23 @@ class RecordsContract:
         assert [event.number for event in await events(journal, "a")] == written
         assert len(written) == 1
 
-    async def test_whoever_is_cancelled_in_a_write_hears_what_was_written(self, journal):
-        epoch, heard = await driven(journal, "a"), list[int]()
+    async def test_a_cancelled_append_returns_its_records_if_they_were_written(self, journal):
+        epoch, returned = await driven(journal, "a"), list[int]()
 
         async def append(after: int) -> None:
             records = await journal.append("a", after=after, epoch=epoch, facts=counted(after), summary=RUNNING)
-            heard.append(records[0].seq)
+            returned.append(records[0].seq)
 
         for moment in range(6):
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(append, len(heard))
+                nursery.start_soon(append, len(returned))
                 for _ in range(moment):
                     await trio.lowlevel.checkpoint()
                 nursery.cancel_scope.cancel()
-            assert [record.seq for record in await journal.read("a")] == heard
-        assert heard
+            assert [record.seq for record in await journal.read("a")] == returned
+        assert returned
 
-    async def test_many_runs_append_at_once_and_each_stays_whole(self, journal):
+    async def test_concurrent_appends_of_many_runs_do_not_mix(self, journal):
         async def drive(run: str) -> None:
             epoch = await driven(journal, run)
             for last in range(0, 20, 2):
@@ -143,15 +143,15 @@ class RecordsContract:
             assert [record.seq for record in records] == list(range(1, 21))
             assert records[-1].event == Noted(text=f"{run} 18")
 
-    async def test_after_a_cancelled_append_the_journal_tells_what_was_written(self, journal):
+    async def test_after_a_cancelled_append_the_journal_shows_what_was_written(self, journal):
         epoch = await driven(journal, "a")
         for number in range(10):
-            last = await settled(journal, "a")
+            last = await last_written(journal, "a")
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(append_number, journal, "a", epoch, last, number)
                 await trio.testing.wait_all_tasks_blocked()
                 nursery.cancel_scope.cancel()
-        last = await settled(journal, "a")
+        last = await last_written(journal, "a")
         await journal.append("a", after=last, epoch=epoch, facts=counted(99), summary=RUNNING)
         numbers = [event.number for event in await events(journal, "a")]
         assert numbers == sorted(set(numbers))
@@ -163,7 +163,7 @@ class RecordsContract:
             scope.cancel()
             await journal.append("a", after=0, epoch=epoch, facts=counted(1), summary=RUNNING)
         assert scope.cancelled_caught
-        assert await settled(journal, "a") == 0
+        assert await last_written(journal, "a") == 0
 
     # Texts.
 
@@ -196,11 +196,11 @@ class RecordsContract:
 
     async def test_an_event_outside_the_union_is_refused_before_any_write(self, journal):
         epoch = await driven(journal, "a")
-        with pytest.raises(UsageProblem, match="Stranger"):
-            await journal.append("a", after=0, epoch=epoch, facts=[Fact(Stranger())], summary=RUNNING)
+        with pytest.raises(UsageProblem, match="UnknownEvent"):
+            await journal.append("a", after=0, epoch=epoch, facts=[Fact(UnknownEvent())], summary=RUNNING)
         assert await journal.read("a") == []
 
-    async def test_no_other_text_may_be_invalid_either(self, journal):
+    async def test_every_other_argument_must_be_valid_unicode(self, journal):
         epoch = await driven(journal, "a")
         calls: list[Callable[[], Any]] = [
             lambda: journal.create("b", LONE_SURROGATE),
@@ -217,7 +217,7 @@ class RecordsContract:
         assert await journal.inbox("a") == []
         assert [row.run for row in await journal.runs(RunFilter())] == ["a"]
 
-    async def test_what_is_too_large_is_refused_before_any_write(self, journal, monkeypatch):
+    async def test_a_text_or_message_that_is_too_large_is_refused_before_any_write(self, journal, monkeypatch):
         monkeypatch.setattr(validation, "TEXT_BYTES_MAX", 100)
         epoch = await driven(journal, "a")
         large = "é" * 51

@@ -1,4 +1,4 @@
-"""What every journal must do with runs, their status rows and their leases."""
+"""Journal contract: runs, their status rows and their leases."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ import trio
 from runtime.core.errors import Fenced, Held, RunExists, RunNotFound, UsageProblem
 from runtime.core.machine import Summary
 from runtime.journal.port import RunFilter, RunRow
-from tests.contracts.toys import IMPOSSIBLE_IDS, RUNNING, counted, driven
+from tests.contracts.toy_events import IMPOSSIBLE_IDS, RUNNING, counted, driven
 
 
 class RunsContract:
@@ -43,7 +43,7 @@ class RunsContract:
         assert await journal.runs(RunFilter()) == []
 
     @pytest.mark.parametrize("run", ["unknown", *IMPOSSIBLE_IDS])
-    async def test_every_call_on_a_run_that_does_not_exist_says_so(self, journal, run):
+    async def test_every_call_on_an_unknown_run_raises_run_not_found(self, journal, run):
         calls: list[Callable[[], Any]] = [
             lambda: journal.row(run),
             lambda: journal.claim(run, "driver", 1.0),
@@ -58,15 +58,15 @@ class RunsContract:
             with pytest.raises(RunNotFound):
                 await call()
 
-    async def test_runs_are_listed_with_the_one_admitted_last_first(self, journal, clock):
+    async def test_runs_are_listed_from_the_newest_admission_to_the_oldest(self, journal, clock):
         for run in ("b", "c", "a"):
             await journal.create(run, "")
-            clock.time -= 1.0  # The order must not hang on the wall clock.
+            clock.time -= 1.0  # The order must not depend on the wall clock.
         assert [row.run for row in await journal.runs(RunFilter())] == ["a", "c", "b"]
         assert [row.run for row in await journal.runs(RunFilter(limit=2))] == ["a", "c"]
         assert await journal.runs(RunFilter(limit=0)) == []
 
-    async def test_runs_are_filtered_by_status_and_by_how_long_they_wait(self, journal):
+    async def test_runs_are_filtered_by_status_and_by_waiting_time(self, journal):
         summaries = {
             "old": Summary("waiting", "q1", waiting_since=10.0),
             "new": Summary("waiting", "q2", waiting_since=20.0, next_wake=99.5),
@@ -94,7 +94,7 @@ class RunsContract:
             assert await journal.claim("a", "driver", 60.0) == epoch
             await journal.release("a", epoch)
 
-    async def test_a_live_lease_is_respected_whoever_asks(self, journal, clock):
+    async def test_a_live_lease_refuses_every_claim(self, journal, clock):
         await driven(journal, "a", ttl=60.0)
         for owner in ("another", "driver"):
             with pytest.raises(Held) as caught:
@@ -136,7 +136,7 @@ class RunsContract:
         with pytest.raises(Held):
             await journal.claim("a", "another", 60.0)
 
-    async def test_a_driver_that_lost_its_run_is_fenced(self, journal, clock):
+    async def test_a_driver_that_lost_its_lease_is_fenced(self, journal, clock):
         old = await driven(journal, "a", ttl=1.0)
         await journal.append("a", after=0, epoch=old, facts=counted(1), summary=RUNNING)
         clock.time += 2.0
@@ -164,20 +164,20 @@ class RunsContract:
             await journal.renew("a", epoch, 60.0)
         assert await journal.read("a") == []
 
-    async def test_of_many_that_claim_at_once_one_wins(self, journal):
+    async def test_only_one_of_many_concurrent_claims_succeeds(self, journal):
         await journal.create("a", "")
-        won: list[int] = []
-        held: list[str] = []
+        epochs: list[int] = []
+        holders: list[str] = []
 
         async def claim(owner: str) -> None:
             try:
-                won.append(await journal.claim("a", owner, 60.0))
+                epochs.append(await journal.claim("a", owner, 60.0))
             except Held as error:
-                held.append(error.owner)
+                holders.append(error.owner)
 
         async with trio.open_nursery() as nursery:
             for number in range(20):
                 nursery.start_soon(claim, f"driver {number}")
-        assert won == [1]
-        assert len(held) == 19
-        assert len(set(held)) == 1
+        assert epochs == [1]
+        assert len(holders) == 19
+        assert len(set(holders)) == 1

@@ -1,4 +1,4 @@
-"""What every model must do, whatever is behind it. Subclass `ModelContract` and say how to make one."""
+"""The tests that every model must pass. A test module subclasses `ModelContract` and says how to open one."""
 
 from contextlib import AbstractAsyncContextManager
 
@@ -13,7 +13,7 @@ TEXT = '{"problem_type": "bug_fix"}'
 
 
 def request(request_id="g_analysis/v1.a1", **more):
-    """A request as the runtime makes it."""
+    """Return a request as the runtime makes it."""
     defaults = {
         "purpose": request_id.partition("/")[0],
         "system": "You analyse.",
@@ -31,17 +31,17 @@ def request(request_id="g_analysis/v1.a1", **more):
 class ModelContract:
     """The suite. The model under test answers attempt 1 of visits 1 to 20 of each of `STEPS` with `TEXT`."""
 
-    def opened(self) -> AbstractAsyncContextManager[Model]:
+    def open_model(self) -> AbstractAsyncContextManager[Model]:
         """Open a model that answers with `TEXT`."""
-        raise AssertionError("a contract needs a model")
+        raise AssertionError("the test module must open a model")
 
-    def faulty(self) -> AbstractAsyncContextManager[Model]:
+    def open_failing(self) -> AbstractAsyncContextManager[Model]:
         """Open a model that has no answer."""
-        raise AssertionError("a contract needs a model")
+        raise AssertionError("the test module must open a model")
 
     async def test_a_reply_is_a_value(self):
         """A completion carries the text as written, and usage that adds up if there is any."""
-        async with self.opened() as model:
+        async with self.open_model() as model:
             reply = await model.complete(request())
         assert isinstance(reply, Reply)
         assert reply.text == TEXT
@@ -53,21 +53,21 @@ class ModelContract:
             assert reply.usage.tokens == reply.usage.input_tokens + reply.usage.output_tokens
 
     async def test_a_fault_is_a_value_too(self):
-        """Without an answer comes a fault with one line for people, not an exception."""
-        async with self.faulty() as model:
+        """A failed call returns a fault with a message of one line, not an exception."""
+        async with self.open_failing() as model:
             fault = await model.complete(request())
         assert isinstance(fault, Fault)
         assert fault.message
         assert "\n" not in fault.message
 
     async def test_it_has_a_name(self):
-        """Prices and records need one."""
-        async with self.opened() as model:
+        """Prices and records need the name."""
+        async with self.open_model() as model:
             assert model.name.strip() == model.name != ""
 
-    async def test_no_schema_is_fine(self):
-        """A request may leave structure to the prompt."""
-        async with self.opened() as model:
+    async def test_a_request_may_have_no_schema(self):
+        """The prompt alone then describes the structure."""
+        async with self.open_model() as model:
             reply = await model.complete(request(schema=None, system=""))
         assert isinstance(reply, Reply)
         assert reply.mode == "text"
@@ -79,7 +79,7 @@ class ModelContract:
         async def ask(model, request_id):
             answers.append(await model.complete(request(request_id)))
 
-        async with self.opened() as model, trio.open_nursery() as nursery:
+        async with self.open_model() as model, trio.open_nursery() as nursery:
             for step in STEPS:
                 for visit in range(1, 21):
                     nursery.start_soon(ask, model, f"{step}/v{visit}.a1")
@@ -87,32 +87,32 @@ class ModelContract:
         assert all(isinstance(answer, Reply) and answer.text == TEXT for answer in answers)
 
     async def test_every_call_is_a_checkpoint(self):
-        """A call lets others run, and a cancelled one ends as cancelled."""
-        async with self.opened() as model:
+        """A call lets other tasks run, and a cancelled call ends as cancelled."""
+        async with self.open_model() as model:
             with trio.CancelScope() as scope:
                 scope.cancel()
                 await model.complete(request())
-                pytest.fail("went on although cancelled")
+                pytest.fail("the call went on although it was cancelled")
             assert scope.cancelled_caught
 
     async def test_a_cancelled_call_leaves_the_model_usable(self):
         """After a cancellation the next call is answered."""
-        async with self.opened() as model:
+        async with self.open_model() as model:
             with trio.move_on_after(0):
                 await model.complete(request("g_analysis/v1.a1"))
             assert isinstance(await model.complete(request("g_analysis/v2.a1")), Reply)
 
-    async def test_closing_twice_is_closing_once(self):
-        """Close is idempotent."""
-        async with self.opened() as model:
+    async def test_a_model_may_be_closed_twice(self):
+        """`aclose` is idempotent."""
+        async with self.open_model() as model:
             await model.complete(request())
             await model.aclose()
             await model.aclose()
 
     async def test_closing_works_while_cancelled(self):
-        """A stop that cancels everything still closes what is open."""
+        """A stop that cancels everything still closes the model."""
         closed = False
-        async with self.opened() as model:
+        async with self.open_model() as model:
             await model.complete(request())
             with trio.CancelScope() as scope:
                 scope.cancel()

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.zygote import Zygote, zygote
+from tests.support.fork_server import ForkServer, open_fork_server
 
 
 @pytest.fixture(scope="session")
-def forker() -> Iterator[Zygote]:
-    with zygote() as running:
+def fork_server() -> Iterator[ForkServer]:
+    with open_fork_server() as running:
         yield running

@@ -10,12 +10,11 @@ import pytest
 
 from actors.run.ids import child_run
 from replan.cli.exits import Exit
-from tests.crash.case import Case
+from tests.crash.cli_case import Case
 from tests.crash.test_kill import SCRIPT, called, produced
 from tests.support.answers import by_step
 from tests.support.artifacts import plan
 from tests.support.openai_server import serve
-from tests.support.zygote import Zygote
 
 ABOVE = """
 name: above
@@ -39,25 +38,27 @@ PATIENCE = 30.0
 
 
 @pytest.mark.parametrize(("label", "nth"), PLACES)
-def test_a_run_within_a_run_goes_on_under_another_host(label: str, nth: int, tmp_path: Path, forker: Zygote) -> None:
+def test_a_run_within_a_run_goes_on_under_another_host(label, nth, tmp_path, fork_server):
     """Both come to an end; no host takes up the run below by itself; nothing that came in is paid twice."""
     (tmp_path / "above.yaml").write_text(ABOVE)
     (tmp_path / "below.yaml").write_text(BELOW)
     with serve(by_step({**SCRIPT, "c_plan": [plan()] * 9})) as server:
-        case = Case(tmp_path, forker, server)
-        first = forker.start(case.order(("host", "--json"), "1.", kill={"label": label, "nth": nth}))
+        case = Case(tmp_path, fork_server, server)
+        first = fork_server.start(case.request(("host", "--json"), "1.", kill={"label": label, "nth": nth}))
         wait_for(tmp_path / "1.out", "ready")
-        case.forker.run(case.order((*case.beginning(9)[:-1], "-w", str(tmp_path / "above.yaml"), "--detach"), "run."))
+        case.fork_server.run(
+            case.request((*case.run_command(9)[:-1], "-w", str(tmp_path / "above.yaml"), "--detach"), "run.")
+        )
         run = (tmp_path / "run.out").read_text().strip()
-        assert forker.until(first) == -signal.SIGKILL
+        assert fork_server.wait(first) == -signal.SIGKILL
         paid = {call for _, records in case.runs().values() for call in produced([one.event for one in records])}
         sent = len(case.requested())
-        second = forker.start(case.order(("host", "--json"), "2."))
+        second = fork_server.start(case.request(("host", "--json"), "2."))
         try:
             wait_for(tmp_path / "2.out", "finished")
         finally:
             os.kill(second, signal.SIGTERM)
-            code = forker.until(second)
+            code = fork_server.wait(second)
         results = {name: result for name, (result, _) in case.runs().items()}
         requests = case.requested()
     assert code == Exit.OK

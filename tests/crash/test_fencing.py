@@ -19,12 +19,12 @@ import pytest
 from actors.planning.events import RunFinished
 from actors.run.questions import ClarificationRequested
 from replan.cli.exits import Exit
-from tests.crash.case import Case
+from tests.crash.cli_case import Case
 from tests.journal.behind import change
 from tests.support.answers import Answer, by_step
 from tests.support.artifacts import GOOD, plan
+from tests.support.fork_server import ForkServer
 from tests.support.openai_server import serve
-from tests.support.zygote import Zygote
 
 FENCES = int(os.environ.get("REPLAN_FENCES", "1"))
 TTL = 0.6
@@ -44,10 +44,10 @@ Open = Callable[[dict[str, Any]], Case]
 
 
 @pytest.fixture
-def opened(tmp_path: Path, forker: Zygote) -> Iterator[Open]:
+def opened(tmp_path: Path, fork_server: ForkServer) -> Iterator[Open]:
     """Give a way to make the case with a script; its server is closed at the end."""
     with ExitStack() as stack:
-        yield lambda script: Case(tmp_path, forker, stack.enter_context(serve(by_step(script))))
+        yield lambda script: Case(tmp_path, fork_server, stack.enter_context(serve(by_step(script))))
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def case(opened: Open) -> Case:
 
 def begun(case: Case, **more: Any) -> int:
     """Begin the run in a process that may be stopped; return its number."""
-    return case.forker.start(case.order(case.beginning(30), "first", ttl=TTL, **more))
+    return case.fork_server.start(case.request(case.run_command(30), "first", ttl=TTL, **more))
 
 
 def taken_over(case: Case) -> int:
@@ -73,20 +73,20 @@ def wakes_too_late(case: Case, child: int) -> None:
     """Wake the stopped process; check that it leaves as it should, and no trace."""
     before, asked = case.records(), case.requested()
     os.kill(child, signal.SIGCONT)
-    code = case.forker.until(child)
+    code = case.fork_server.wait(child)
     assert code == Exit.NOT_FOUND, (case.folder / "firsterr").read_text()
     assert "was taken over" in (case.folder / "firstout").read_text()
     assert case.records() == before, "a fenced driver has written"
     assert case.requested() == asked, "a fenced driver has asked"
     epochs = [record.epoch for record in before]
     assert epochs == sorted(epochs)
-    case.check_the_bill()
+    case.check_billing()
 
 
 def stopped_at(case: Case, label: str, nth: int) -> None:
     """Stop the driver at a label; the other comes to the plan."""
     child = begun(case, stop={"label": label, "nth": nth})
-    assert case.forker.until(child) is None
+    assert case.fork_server.wait(child) is None
     assert taken_over(case) == Exit.OK
     wakes_too_late(case, child)
     assert case.result().plan == plan()
@@ -96,7 +96,7 @@ def stop(case: Case, child: int) -> None:
     """Stop a process, but not in the middle of a commit: there it would lock everybody out until it goes on."""
     while True:
         os.kill(child, signal.SIGSTOP)
-        assert case.forker.until(child) is None
+        assert case.fork_server.wait(child) is None
         try:
             change(case.journal, "BEGIN IMMEDIATE")
         except apsw.BusyError:
@@ -106,20 +106,20 @@ def stop(case: Case, child: int) -> None:
             return
 
 
-def test_before_an_append(case: Case) -> None:
+def test_before_an_append(case):
     stopped_at(case, "append.before", 3)
 
 
-def test_in_the_renewal_of_its_lease(case: Case) -> None:
+def test_in_the_renewal_of_its_lease(case):
     stopped_at(case, "renew.before", 1)
 
 
-def test_at_the_finish(case: Case) -> None:
+def test_at_the_finish(case):
     """Before the append that would end the run: the other one judges again, and ends it."""
     stopped_at(case, "append.before", APPENDS)
 
 
-def test_while_a_model_call_is_in_flight(opened: Open) -> None:
+def test_while_a_model_call_is_in_flight(opened):
     """The reply lies in the socket when the process wakes: it was paid, is charged as unknown, and is not written."""
     case = opened(slowly(SLOW))
     child = begun(case)
@@ -131,7 +131,7 @@ def test_while_a_model_call_is_in_flight(opened: Open) -> None:
     assert len(case.requested()) > HAPPY
 
 
-def test_while_it_waits_for_a_person(opened: Open) -> None:
+def test_while_it_waits_for_a_person(opened):
     """Its question stands once, is answered to the other, and the run ends as if nothing had happened."""
     case = opened({**slowly(SLOW), "g_analysis": [ASKING, *slowly(0)["g_analysis"]]})
     child = begun(case)
@@ -147,17 +147,17 @@ def test_while_it_waits_for_a_person(opened: Open) -> None:
 
 
 @pytest.mark.parametrize("seed", range(FENCES))
-def test_at_any_place(case: Case, seed: int) -> None:
+def test_at_any_place(case, seed):
     """A label and how often it is reached, by the seed; a driver that has written the end has lost nothing."""
-    dice = random.Random(seed)
-    label = dice.choice(("append.before", "append.after", "send.before", "reply.after", "judge.after"))
-    nth = dice.randint(2 if label == "append.before" else 1, 5)  # Before its first append there is no run to take.
+    rng = random.Random(seed)
+    label = rng.choice(("append.before", "append.after", "send.before", "reply.after", "judge.after"))
+    nth = rng.randint(2 if label == "append.before" else 1, 5)  # Before its first append there is no run to take.
     child = begun(case, stop={"label": label, "nth": nth})
-    if (code := case.forker.until(child)) is not None:
+    if (code := case.fork_server.wait(child)) is not None:
         assert code == Exit.OK  # It was not reached so often.
     elif isinstance(case.events()[-1], RunFinished):
         os.kill(child, signal.SIGCONT)
-        assert case.forker.until(child) == Exit.OK
+        assert case.fork_server.wait(child) == Exit.OK
     else:
         assert taken_over(case) == Exit.OK
         wakes_too_late(case, child)

@@ -1,28 +1,24 @@
 """The disk of a process in the middle of a run is full for a while: a real process, a real server that bills."""
 
 import time
-from pathlib import Path
 
 from replan.cli.exits import Exit
-from tests.crash.case import Case
+from tests.crash.cli_case import Case
 from tests.crash.test_kill import HAPPY, SCRIPT
 from tests.support.answers import Answer, by_step
 from tests.support.artifacts import plan
 from tests.support.openai_server import serve
-from tests.support.zygote import Zygote
 
 PATIENCE = 30.0
 
 
-def test_a_run_on_a_full_disk_says_so_asks_nothing_and_goes_on_when_there_is_room(
-    tmp_path: Path, forker: Zygote
-) -> None:
+def test_a_run_on_a_full_disk_says_so_asks_nothing_and_goes_on_when_there_is_room(tmp_path, fork_server):
     """What was in hand is written then, so that no call is made twice or charged as unknown."""
     slow = {step: [Answer.value(SCRIPT[step][0]).slowly(0.8), *SCRIPT[step][1:]] for step in ("g_analysis", "g_recon")}
     full = tmp_path / "full"
     with serve(by_step({**SCRIPT, **slow})) as server:
-        case = Case(tmp_path, forker, server)
-        child = forker.start(case.order(case.beginning(HAPPY), full=str(full)))
+        case = Case(tmp_path, fork_server, server)
+        child = fork_server.start(case.request(case.run_command(HAPPY), full=str(full)))
         assert server.wait_for(lambda it: len(it.seen) == 2)
         full.touch()
         until = time.monotonic() + PATIENCE
@@ -30,10 +26,10 @@ def test_a_run_on_a_full_disk_says_so_asks_nothing_and_goes_on_when_there_is_roo
             time.sleep(0.01)
         asked = case.requested()
         full.unlink()
-        code = forker.until(child)
+        code = fork_server.wait(child)
         assert (tmp_path / "err").read_text().count("no room left to write; the run goes on when there is some") == 1
         assert len(asked) == 2, "nothing is asked that is not written down"
         result = case.result()
         assert (code, result.outcome, result.calls, result.plan) == (Exit.OK, "success", HAPPY, plan())
         assert len(case.requested()) == HAPPY
-        case.check_the_bill()
+        case.check_billing()

@@ -7,7 +7,6 @@ import os
 import signal
 import time
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import trio
@@ -19,12 +18,11 @@ from replan.runs.home import open_home
 from replan.runs.prepare import prepare_run
 from replan.setup.settings import Choice, UserConfig
 from runtime.journal.port import RunFilter, RunRow
-from tests.crash.case import Case
+from tests.crash.cli_case import Case
 from tests.journal.behind import query
 from tests.support.answers import Answer, request_parts
 from tests.support.artifacts import GOOD, PROBLEM, plan
 from tests.support.openai_server import Seen, serve
-from tests.support.zygote import Zygote
 
 HOSTS = max(2, int(os.environ.get("REPLAN_HOSTS", "2")))
 RUNS = 8 if HOSTS >= 8 else 3
@@ -83,30 +81,30 @@ def busiest(seen: list[Seen]) -> int:
     return most
 
 
-def test_hosts_with_runs_of_many_branches_never_exceed_a_budget(tmp_path: Path, forker: Zygote) -> None:
+def test_hosts_with_runs_of_many_branches_never_exceed_a_budget(tmp_path, fork_server):
     """S25: by the provider's bill no run passes its limit, and all together not the home's; the books agree with it.
 
     The killed host's runs are carried on by the others. In the end nothing is held, due or unread.
     """
     with serve(hopeless) as server:
-        case = Case(tmp_path, forker, server)
-        environment = case.order(())["env"]
+        case = Case(tmp_path, fork_server, server)
+        environment = case.request(())["env"]
         case.journal.parent.mkdir(mode=0o700)
         config = f"home_budget: {{calls: {HOME_CALLS}, when_spent: end}}\nhost: {{runs_max: {RUNS}}}\n"
         (case.journal.parent / "config.yaml").write_text(config)
         runs = trio.run(admitted, environment)
         kills = [{"label": "reply.after", "nth": KILLED_AT}, *[None] * (HOSTS - 1)]
-        orders = [case.order(("host", "--json"), f"{n}.", kill=kill) for n, kill in enumerate(kills)]
-        hosts = [forker.start(order) for order in orders]
+        requests = [case.request(("host", "--json"), f"{n}.", kill=kill) for n, kill in enumerate(kills)]
+        hosts = [fork_server.start(request) for request in requests]
         try:
             rows = trio.run(ended, environment)
         finally:
             for host in hosts:
                 os.kill(host, signal.SIGTERM)  # The killed one too: its number stays its own until it is waited for.
-            codes = [forker.until(host) for host in hosts]
+            codes = [fork_server.wait(host) for host in hosts]
         assert codes == [-signal.SIGKILL, *[Exit.OK] * (HOSTS - 1)]
 
-        case.check_the_bill()
+        case.check_billing()
         billed = Counter(request.partition("/")[0] for request in case.requested())
         results = [result for result, _ in case.runs().values()]
         days = dict(query(case.journal, "SELECT day, calls FROM spending"))

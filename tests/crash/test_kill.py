@@ -21,11 +21,11 @@ from actors.run.calls import CallFailed, Replied
 from actors.run.ids import call_of
 from replan.setup.data_files import data_root
 from runtime.core.crash_points import LABELS
-from tests.crash.case import Case
+from tests.crash.cli_case import Case
 from tests.support.answers import Answer, Handler, by_step
 from tests.support.artifacts import GOOD, plan
+from tests.support.fork_server import ForkServer
 from tests.support.openai_server import serve
-from tests.support.zygote import Zygote
 
 CLASSIFIED = 8
 """Calls with a classifier: two plans fail alike, a model is asked for the cause, and the third plan passes."""
@@ -47,9 +47,9 @@ TTL = 0.06
 
 
 @pytest.fixture
-def case(tmp_path: Path, forker: Zygote) -> Iterator[Case]:
+def case(tmp_path: Path, fork_server: ForkServer) -> Iterator[Case]:
     with serve(by_step(SCRIPT)) as server:
-        yield Case(tmp_path, forker, server)
+        yield Case(tmp_path, fork_server, server)
 
 
 def produced(events: list[PlanningEvent]) -> list[str]:
@@ -69,7 +69,7 @@ def check(case: Case, before: list[str], asked_before: list[str], calls: int) ->
     assert not again & set(before), "what is in the journal was asked for again"
     assert len(nodes) == len(set(nodes))
     assert len(asked) <= result.calls <= calls, "the books are not true"
-    case.check_the_bill()
+    case.check_billing()
     return result
 
 
@@ -106,21 +106,21 @@ def killed_and_resumed(case: Case, calls: int, kill: dict[str, Any], *argv: str)
     return check(case, produced(events), asked, calls), lost(events)
 
 
-def test_every_label_is_reached(case: Case) -> None:
+def test_every_label_is_reached(case):
     code, result = case.begin(30, ttl=TTL)
     assert (code, result["calls"]) == (0, HAPPY)
     assert set(json.loads((case.folder / "count").read_text())) == set(LABELS)
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_a_kill_each_time_that_a_label_is_reached(label: str, tmp_path: Path, forker: Zygote) -> None:
+def test_a_kill_each_time_that_a_label_is_reached(label, tmp_path, fork_server):
     """With a spare call for each that was open the outcome is the same; else it may be `budget_exhausted`."""
     for nth in PLACES:
         for spare in (1, 0) if nth % 3 == 1 else (1,):
             folder = tmp_path / f"{nth}.{spare}"
             folder.mkdir()
             with serve(by_step(SCRIPT)) as server:
-                case = Case(folder, forker, server)
+                case = Case(folder, fork_server, server)
                 after = killed_and_resumed(case, HAPPY + spare, {"label": label, "nth": nth})
             if after is None:
                 assert nth > 1
@@ -132,13 +132,15 @@ def test_a_kill_each_time_that_a_label_is_reached(label: str, tmp_path: Path, fo
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_a_kill_at_every_moment_of_a_short_run(label: str, tmp_path: Path, forker: Zygote) -> None:
+def test_a_kill_at_every_moment_of_a_short_run(label, tmp_path, fork_server):
     """Wherever it is killed, a rejection and its retry come to the same plan, with one spare call."""
     for nth in count(1):
         folder = tmp_path / str(nth)
         folder.mkdir()
         with serve(by_step(SHORT)) as server:
-            after = killed_and_resumed(Case(folder, forker, server), 3, {"label": label, "nth": nth}, "-w", "single")
+            after = killed_and_resumed(
+                Case(folder, fork_server, server), 3, {"label": label, "nth": nth}, "-w", "single"
+            )
         if after is None:
             assert nth > 1
             return
@@ -155,7 +157,7 @@ def test_a_kill_at_every_moment_of_a_short_run(label: str, tmp_path: Path, forke
         *((f"append.{side}", nth) for side in ("before", "after") for nth in (13, 14)),
     ],
 )
-def test_a_kill_around_a_classification(label: str, nth: int, tmp_path: Path, forker: Zygote) -> None:
+def test_a_kill_around_a_classification(label, nth, tmp_path, fork_server):
     """S22: two plans fail alike, so a model is asked for the cause, as the seventh call; once more if killed."""
     workflow = tmp_path / "classified.yaml"
     shipped = (data_root() / "configs" / "workflows" / "search.yaml").read_text()
@@ -163,8 +165,8 @@ def test_a_kill_around_a_classification(label: str, nth: int, tmp_path: Path, fo
     broken = plan(needs_missing_token="licence_granted")
     answers = {**SCRIPT, "g_plan": [broken, broken, {"cause": "own_mistake"}, *[plan()] * 40]}
     with serve(by_cause(answers)) as server:
-        case = Case(tmp_path, forker, server)
-        code, _ = case.replan(*case.beginning(CLASSIFIED + 1), "-w", str(workflow), kill={"label": label, "nth": nth})
+        case = Case(tmp_path, fork_server, server)
+        code, _ = case.replan(*case.run_command(CLASSIFIED + 1), "-w", str(workflow), kill={"label": label, "nth": nth})
         assert code == -9
         asked, events = case.requested(), case.events()
         assert "g_plan/v2.a" in str(events[-1]), "the kill did not come near the classification"
@@ -180,7 +182,7 @@ def test_a_kill_around_a_classification(label: str, nth: int, tmp_path: Path, fo
     [("send.before", 2), ("reply.after", 2), ("reply.after", 3), ("finish.after", 1), ("judge.after", 3)]
     + [("append.after", nth) for nth in range(3, 9)],
 )
-def test_a_kill_in_a_run_within_a_run(label: str, nth: int, tmp_path: Path, forker: Zygote) -> None:
+def test_a_kill_in_a_run_within_a_run(label, nth, tmp_path, fork_server):
     """Whoever resumes the run above goes on with the one below; one that has finished is taken as it is."""
     workflow = tmp_path / "above.yaml"
     workflow.write_text(
@@ -194,8 +196,8 @@ def test_a_kill_in_a_run_within_a_run(label: str, nth: int, tmp_path: Path, fork
         "  c_plan: {generator: model, guard: plan_medium, requires: [g_strategy]}\n"
     )
     with serve(by_step({**SCRIPT, "c_plan": [plan()] * 9})) as server:
-        case = Case(tmp_path, forker, server)
-        code, _ = case.replan(*case.beginning(9), "-w", str(workflow), kill={"label": label, "nth": nth})
+        case = Case(tmp_path, fork_server, server)
+        code, _ = case.replan(*case.run_command(9), "-w", str(workflow), kill={"label": label, "nth": nth})
         assert code == -9
         code, result = case.replan("resume", "--last", "--json")
         asked = [called(request) for request in case.requested()]
@@ -205,7 +207,7 @@ def test_a_kill_in_a_run_within_a_run(label: str, nth: int, tmp_path: Path, fork
 
 
 def by_cause(script: dict[str, Any]) -> Handler:
-    """Answer the classification of a plan with its cause, whenever it is asked for, and all else in order."""
+    """Answer the classification of a plan with its cause, whenever it is asked for, and all else in request."""
     cause = next(item for item in script["g_plan"] if "cause" in item)
     others = by_step({**script, "g_plan": [item for item in script["g_plan"] if item is not cause]})
     return lambda body, headers, n: (
@@ -214,9 +216,9 @@ def by_cause(script: dict[str, Any]) -> Handler:
 
 
 @pytest.mark.parametrize("seed", range(int(os.environ.get("REPLAN_KILLS_FROM", "0")), RANDOM_KILLS))
-def test_two_kills_at_random_moments(seed: int, tmp_path: Path, forker: Zygote) -> None:
+def test_two_kills_at_random_moments(seed, tmp_path, fork_server):
     """Each first kill hits a run in progress: the moment is drawn again until one does."""
-    dice, slow = (
+    rng, slow = (
         random.Random(seed),
         {step: [Answer.value(one).slowly(0.05) for one in SCRIPT[step]] for step in SCRIPT},
     )
@@ -225,13 +227,13 @@ def test_two_kills_at_random_moments(seed: int, tmp_path: Path, forker: Zygote) 
         folder = tmp_path / str(attempt)
         folder.mkdir()
         with serve(by_step(slow)) as server:
-            case = Case(folder, forker, server)
-            code, _ = case.begin(calls, kill={"seconds": dice.uniform(0.001, 0.5)})
+            case = Case(folder, fork_server, server)
+            code, _ = case.begin(calls, kill={"seconds": rng.uniform(0.001, 0.5)})
             events = case.events() if code < 0 else []
             if not events or isinstance(events[-1], RunFinished):
                 continue
             wasted, asked, before = lost(events), case.requested(), produced(events)
-            code, _ = case.replan("resume", "--last", "--json", kill={"seconds": dice.uniform(0.001, 0.5)})
+            code, _ = case.replan("resume", "--last", "--json", kill={"seconds": rng.uniform(0.001, 0.5)})
             if code < 0:
                 events = case.events()
                 wasted += lost(events) if events[-1].kind != "run_finished" else 0

@@ -1,4 +1,4 @@
-"""The option that rewrites what histories expect, for a change that is meant: look at the difference afterwards."""
+"""The option that rewrites the transcripts after an intended change; review the difference afterwards."""
 
 
 def pytest_addoption(parser):

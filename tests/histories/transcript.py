@@ -1,4 +1,4 @@
-"""How events read in a history: one short line each."""
+"""Writes each event of a history as one short line."""
 
 import re
 
@@ -62,15 +62,18 @@ class Transcript:
     def _verdict_reached(self, event):
         if event.verdict.passed:
             return f"accepted  {event.node}"
-        found = ", ".join(f"{one.code}{' at ' + one.where if one.where else ''}" for one in event.verdict.errors)
-        return f"rejected  {event.node}: {found or 'nothing said'}{', fatal' if event.verdict.fatal else ''}"
+        findings = ", ".join(
+            f"{error.code}{' at ' + error.where if error.where else ''}" for error in event.verdict.errors
+        )
+        return f"rejected  {event.node}: {findings or 'nothing said'}{', fatal' if event.verdict.fatal else ''}"
 
     def _decided(self, event):
-        made = event.decision
-        wanted = f", not to {' '.join(made.wanted)}" if made.wanted else ""
-        delay = f", after {made.delay_seconds:g} s" if made.delay_seconds else ""
-        because = f", as {made.classified}" if made.classified else ""
-        return f"decided   {made.level} to {' '.join(made.targets) or 'nowhere'} by {made.rule}{because}{wanted}{delay}"
+        decision = event.decision
+        wanted = f", not to {' '.join(decision.wanted)}" if decision.wanted else ""
+        delay = f", after {decision.delay_seconds:g} s" if decision.delay_seconds else ""
+        because = f", as {decision.classified}" if decision.classified else ""
+        targets = " ".join(decision.targets) or "nowhere"
+        return f"decided   {decision.level} to {targets} by {decision.rule}{because}{wanted}{delay}"
 
     def _revised(self, event):
         fresh = ", a new round" if event.new_round else ""
@@ -124,19 +127,19 @@ class Transcript:
         return f"finished  {event.outcome}{', ' + event.cause if event.cause else ''}: {event.why}"
 
     def show(self, state):
-        """Yield the state in short: steps, books, and what is open."""
+        """Yield a summary of the state: steps, ledger, round and questions."""
         for step, slot in state.latest.progress.items():
             artifact = f" {slot.accepted}" if slot.phase is Phase.ACCEPTED else ""
             yield f"{step}: {slot.phase}{artifact}, visits {slot.visits}, attempt {slot.attempt}"
-        books = state.run.ledger
+        ledger = state.run.ledger
         yield (
-            f"calls {books.spent.calls} spent, {books.unknown.calls} unknown, {len(books.reserved)} reserved; "
-            f"tokens {books.spent.tokens} spent; active {books.active:g} s"
+            f"calls {ledger.spent.calls} spent, {ledger.unknown.calls} unknown, {len(ledger.reserved)} reserved; "
+            f"tokens {ledger.spent.tokens} spent; active {ledger.active:g} s"
         )
         yield f"round {state.round}, revision {state.revision}, questions {len(state.run.questions)}"
 
     def prompt(self, state, step):
-        """Yield what the step's next prompt says between the dependencies and the task, without delimiters."""
+        """Yield the lines of the step's next prompt between dependencies and task, without delimiters."""
         shown = False
         for line in rendered(state, state.latest, step).user.splitlines():
             shown = (shown or line in SHOWN) and line not in ("[specification]", "[task]")

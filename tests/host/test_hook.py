@@ -1,4 +1,4 @@
-"""The notify hook: what it is told, what it never sees, and that it holds nobody up."""
+"""The notify hook: its input, its environment, its failures and its time limit."""
 
 import json
 import os
@@ -12,34 +12,34 @@ from runtime.host.hook import Hook
 
 
 def program(script):
-    """Return the arguments of a program."""
+    """Return the arguments that run a Python script."""
     return sys.executable, "-c", script
 
 
 @pytest.fixture
-def quick(monkeypatch):
-    """A hook has little time."""
+def short_time_limit(monkeypatch):
+    """Shorten the time limit of the hook."""
     monkeypatch.setattr(hook, "SECONDS_MAX", 0.5)
 
 
 async def test_the_program_reads_one_json_object(tmp_path):
-    script = f"import sys; open({str(tmp_path / 'heard')!r}, 'w').write(sys.stdin.read())"
+    script = f"import sys; open({str(tmp_path / 'input')!r}, 'w').write(sys.stdin.read())"
     await Hook(program(script)).call({"run_id": "first", "title": "Ä"})
-    assert json.loads((tmp_path / "heard").read_text()) == {"run_id": "first", "title": "Ä"}
+    assert json.loads((tmp_path / "input").read_text()) == {"run_id": "first", "title": "Ä"}
 
 
-async def test_without_a_program_nothing_happens():
+async def test_a_hook_without_a_program_does_nothing():
     await Hook().call({"run_id": "first"})
 
 
 async def test_the_program_sees_no_secrets(tmp_path, monkeypatch):
     monkeypatch.setenv("MY_API_KEY", "sk-very-secret-12345")
     monkeypatch.setenv("MY_COLOUR", "blue")
-    script = f"import json,os; json.dump(dict(os.environ), open({str(tmp_path / 'seen')!r}, 'w'))"
+    script = f"import json,os; json.dump(dict(os.environ), open({str(tmp_path / 'environment')!r}, 'w'))"
     await Hook(program(script)).call({})
-    seen = json.loads((tmp_path / "seen").read_text())
-    assert "MY_API_KEY" not in seen
-    assert seen["MY_COLOUR"] == "blue"
+    environment = json.loads((tmp_path / "environment").read_text())
+    assert "MY_API_KEY" not in environment
+    assert environment["MY_COLOUR"] == "blue"
 
 
 @pytest.mark.parametrize(
@@ -51,15 +51,15 @@ async def test_the_program_sees_no_secrets(tmp_path, monkeypatch):
         (program("print('garbage' * 1_000_000); raise SystemExit(1)"), "ended with 1"),
     ],
 )
-async def test_what_goes_wrong_is_logged_once_and_raised_never(caplog, arguments, words):
-    one = Hook(arguments)
+async def test_a_failing_program_is_logged_once_and_never_raised(caplog, arguments, words):
+    notify_hook = Hook(arguments)
     for _ in range(2):
-        await one.call({"text": "x" * 1_000_000})
+        await notify_hook.call({"text": "x" * 1_000_000})
     (record,) = [record for record in caplog.records if "hook.failed" in record.getMessage()]
     assert words in record.getMessage()
 
 
-async def test_a_program_that_hangs_is_killed_with_all_that_it_has_started(tmp_path, quick):
+async def test_a_hanging_program_is_killed_with_its_children(tmp_path, short_time_limit):
     script = (
         "import subprocess, sys, time\n"
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
@@ -68,7 +68,7 @@ async def test_a_program_that_hangs_is_killed_with_all_that_it_has_started(tmp_p
     )
     await Hook(program(script)).call({})
     child = int((tmp_path / "child").read_text())
-    for _ in range(500):  # Init takes it in.
+    for _ in range(500):  # Until init reaps it.
         try:
             os.kill(child, 0)
         except ProcessLookupError:
@@ -76,7 +76,7 @@ async def test_a_program_that_hangs_is_killed_with_all_that_it_has_started(tmp_p
         if "Z" in (await trio.Path(f"/proc/{child}/stat").read_text()).rpartition(")")[2].split()[0]:
             return
         await trio.sleep(0.01)
-    raise AssertionError("the child lives on")
+    raise AssertionError("the child is still running")
 
 
 async def test_a_caller_that_is_cancelled_leaves_no_process(tmp_path):

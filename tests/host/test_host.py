@@ -1,4 +1,4 @@
-"""The host over a journal in memory, on trio's clock: what it takes up, what it leaves alone, and what it costs."""
+"""The host over a journal in memory, on trio's clock: which runs it drives, and when."""
 
 from dataclasses import replace
 
@@ -13,176 +13,176 @@ from runtime.core.clock import TrioClock
 from runtime.core.errors import JournalError
 from runtime.drive.options import Stop
 from runtime.journal.port import Due
-from tests.host.stage import START, Stage, job
+from tests.host.fake_home import START, FakeHome, run_request
 
 
 async def test_an_admitted_run_is_driven_to_its_end(autojump_clock):
-    stage = Stage()
-    async with stage.engine() as engine, stage.hosting(engine):
-        await engine.admit(job("a", "b"), run="first")
+    home = FakeHome()
+    async with home.engine() as engine, home.hosting(engine):
+        await engine.admit(run_request("a", "b"), run="first")
         await trio.sleep(5)
-    assert stage.row("first") == ("finished", "success")
-    assert stage.events("first") == [("taken_up", ""), ("finished", "success")]
+    assert home.row("first") == ("finished", "success")
+    assert home.events("first") == [("taken_up", ""), ("finished", "success")]
 
 
-async def test_an_admission_is_in_the_journal_before_any_work(autojump_clock):
-    stage = Stage()
-    async with stage.engine() as engine:
-        await engine.admit(job("a"), run="first")
+async def test_an_admitted_run_has_one_record_and_no_work(autojump_clock):
+    home = FakeHome()
+    async with home.engine() as engine:
+        await engine.admit(run_request("a"), run="first")
         assert [record.event.kind for record in await engine.journal.read("first")] == ["run_started"]
         assert (await engine.journal.row("first")).owner is None
-        assert stage.calls == []
-        async with stage.hosting(engine):
+        assert home.calls == []
+        async with home.hosting(engine):
             await trio.sleep(5)
-    assert stage.row("first") == ("finished", "success")
+    assert home.row("first") == ("finished", "success")
 
 
-async def test_no_more_runs_are_active_at_once_than_allowed_and_the_oldest_go_first(autojump_clock):
-    stage = Stage()
-    async with stage.engine() as engine:
+async def test_a_host_drives_the_oldest_runs_first_up_to_its_limit(autojump_clock):
+    home = FakeHome()
+    async with home.engine() as engine:
         for run in "abcdef":
-            await engine.admit(job("one"), run=run)
-        async with stage.hosting(engine, runs_max=2):
+            await engine.admit(run_request("one"), run=run)
+        async with home.hosting(engine, runs_max=2):
             await trio.sleep(10)
-    assert stage.busiest == 2
-    taken_up = [run for event, run, _ in stage.told if event == "taken_up"]
+    assert home.busiest == 2
+    taken_up = [run for event, run, _ in home.notices if event == "taken_up"]
     assert [sorted(taken_up[place : place + 2]) for place in (0, 2, 4)] == [["a", "b"], ["c", "d"], ["e", "f"]]
-    assert {stage.row(run) for run in "abcdef"} == {("finished", "success")}
+    assert {home.row(run) for run in "abcdef"} == {("finished", "success")}
 
 
-async def test_a_waiting_run_takes_no_place_and_its_answer_wakes_it(autojump_clock):
-    stage = Stage(reject=["requirements.missing"])
-    async with stage.engine() as engine, stage.hosting(engine, runs_max=1):
-        await engine.admit(job("a"), run="first")
+async def test_a_waiting_run_does_not_count_as_active_and_its_answer_wakes_it(autojump_clock):
+    home = FakeHome(reject=["requirements.missing"])
+    async with home.engine() as engine, home.hosting(engine, runs_max=1):
+        await engine.admit(run_request("a"), run="first")
         await trio.sleep(5)
-        assert stage.row("first") == ("waiting", "q1")
-        assert stage.store.runs["first"].owner is None
-        await engine.admit(job("a"), run="second")
+        assert home.row("first") == ("waiting", "q1")
+        assert home.store.runs["first"].owner is None
+        await engine.admit(run_request("a"), run="second")
         await trio.sleep(5)
-        assert stage.row("second") == ("finished", "success")
+        assert home.row("second") == ("finished", "success")
         await engine.answer("first/q1", "the version is 3.12")
         await trio.sleep(5)
-    assert stage.row("first") == ("finished", "success")
-    assert stage.events("first")[1] == ("waiting", "q1")
+    assert home.row("first") == ("finished", "success")
+    assert home.events("first")[1] == ("waiting", "q1")
 
 
 async def test_a_cancel_ends_a_waiting_run_and_an_active_one(autojump_clock):
-    stage = Stage(reject=["requirements.missing"], seconds=3.0)
-    async with stage.engine() as engine, stage.hosting(engine):
-        await engine.admit(job("a"), run="waiting")
+    home = FakeHome(reject=["requirements.missing"], seconds=3.0)
+    async with home.engine() as engine, home.hosting(engine):
+        await engine.admit(run_request("a"), run="waiting")
         await trio.sleep(5)
-        await engine.admit(job("a"), run="active")
+        await engine.admit(run_request("a"), run="active")
         await trio.sleep(1)
         for run in ("waiting", "active"):
             await engine.cancel(run)
         await trio.sleep(1)
-        assert stage.row("waiting") == stage.row("active") == ("finished", "cancelled")
+        assert home.row("waiting") == home.row("active") == ("finished", "cancelled")
 
 
-async def test_a_run_that_waits_long_for_a_clock_is_kept_by_the_journal_alone(autojump_clock, monkeypatch):
+async def test_a_run_with_a_distant_wake_time_is_released_until_then(autojump_clock, monkeypatch):
     monkeypatch.setattr("replan.runs.hosting.REST_SECONDS", 0.2)
-    stage = Stage(reject=["tool.transient"] * 3)
-    async with stage.engine() as engine, stage.hosting(engine):
-        await engine.admit(job("a"), run="first")
+    home = FakeHome(reject=["tool.transient"] * 3)
+    async with home.engine() as engine, home.hosting(engine):
+        await engine.admit(run_request("a"), run="first")
         await trio.sleep(1.5)
-        held = stage.store.runs["first"]
+        held = home.store.runs["first"]
         assert held.owner is None
-        assert held.summary.next_wake > stage.clock.now()
+        assert held.summary.next_wake > home.clock.now()
         await trio.sleep(60)
-    assert stage.row("first") == ("finished", "success")
-    assert [event for event, _ in stage.events("first")] == ["taken_up", "resting"] * 3 + ["taken_up", "finished"]
+    assert home.row("first") == ("finished", "success")
+    assert [event for event, _ in home.events("first")] == ["taken_up", "resting"] * 3 + ["taken_up", "finished"]
 
 
 async def test_a_question_with_a_deadline_ends_when_nobody_answers(autojump_clock):
-    stage = Stage(reject=["requirements.missing"])
-    async with stage.engine() as engine, stage.hosting(engine):
-        await engine.admit(job("a", deadline=START + 1000.0), run="first")
+    home = FakeHome(reject=["requirements.missing"])
+    async with home.engine() as engine, home.hosting(engine):
+        await engine.admit(run_request("a", deadline=START + 1000.0), run="first")
         await trio.sleep(900)
-        assert stage.row("first") == ("waiting", "q1")
+        assert home.row("first") == ("waiting", "q1")
         await trio.sleep(110)
-    assert stage.row("first") == ("finished", "budget_exhausted")
+    assert home.row("first") == ("finished", "budget_exhausted")
 
 
-async def test_a_wall_clock_that_jumps_forward_wakes_who_is_due(autojump_clock):
-    class Jumping(TrioClock):
+async def test_a_forward_jump_of_the_wall_clock_wakes_due_runs(autojump_clock):
+    class ShiftedClock(TrioClock):
         ahead = 0.0
 
         def now(self):
             return super().now() + self.ahead
 
-    clock = Jumping(START)
-    stage = Stage(reject=["requirements.missing"])
-    async with stage.engine(clock=clock) as engine, stage.hosting(engine):
-        await engine.admit(job("a", deadline=START + 30 * 86_400.0), run="first")
+    clock = ShiftedClock(START)
+    home = FakeHome(reject=["requirements.missing"])
+    async with home.engine(clock=clock) as engine, home.hosting(engine):
+        await engine.admit(run_request("a", deadline=START + 30 * 86_400.0), run="first")
         await trio.sleep(5)
         clock.ahead = 31 * 86_400.0
         await trio.sleep(10)
-    assert stage.row("first") == ("finished", "budget_exhausted")
+    assert home.row("first") == ("finished", "budget_exhausted")
 
 
-async def test_the_runs_of_a_driver_that_died_are_taken_up_when_its_lease_ends(autojump_clock):
-    stage = Stage()
-    async with stage.engine() as engine:
-        await engine.admit(job("a"), run="first")
+async def test_a_run_of_a_dead_driver_is_taken_up_when_its_lease_expires(autojump_clock):
+    home = FakeHome()
+    async with home.engine() as engine:
+        await engine.admit(run_request("a"), run="first")
         await engine.journal.claim("first", "a process elsewhere", 30.0)
-        async with stage.hosting(engine):
+        async with home.hosting(engine):
             await trio.sleep(25)
-            assert stage.events("first") == []
+            assert home.events("first") == []
             await trio.sleep(15)
-    assert stage.row("first") == ("finished", "success")
+    assert home.row("first") == ("finished", "success")
 
 
 async def test_a_stop_parks_all_runs_and_the_next_host_goes_on_with_them(autojump_clock):
-    stage = Stage(seconds=5.0)
-    async with stage.engine() as engine:
+    home = FakeHome(seconds=5.0)
+    async with home.engine() as engine:
         for run in "abc":
-            await engine.admit(job("one", "two"), run=run)
-        async with stage.hosting(engine):
+            await engine.admit(run_request("one", "two"), run=run)
+        async with home.hosting(engine):
             await trio.sleep(2)
-        assert {stage.events(run)[-1] for run in "abc"} == {("parked", "")}
-        assert len(stage.calls) == 3
-        assert {held.owner for held in stage.store.runs.values()} == {None}
-        async with stage.hosting(engine):
+        assert {home.events(run)[-1] for run in "abc"} == {("parked", "")}
+        assert len(home.calls) == 3
+        assert {held.owner for held in home.store.runs.values()} == {None}
+        async with home.hosting(engine):
             await trio.sleep(20)
-    assert {stage.row(run) for run in "abc"} == {("finished", "success")}
-    assert len(stage.calls) == 6
+    assert {home.row(run) for run in "abc"} == {("finished", "success")}
+    assert len(home.calls) == 6
 
 
-async def test_a_run_that_its_user_parked_is_left_alone(autojump_clock):
-    stage = Stage(seconds=5.0)
-    async with stage.engine() as engine:
+async def test_a_run_that_a_user_parked_is_not_taken_up(autojump_clock):
+    home = FakeHome(seconds=5.0)
+    async with home.engine() as engine:
         stop = Stop()
         async with trio.open_nursery() as nursery:
 
             @nursery.start_soon
-            async def press():
+            async def request_stop():
                 await trio.sleep(1)
                 stop.requested.set()
 
-            await engine.begin(job("a", "b"), DriveOptions(stop), run="first")
-        async with stage.hosting(engine):
+            await engine.begin(run_request("a", "b"), DriveOptions(stop), run="first")
+        async with home.hosting(engine):
             await trio.sleep(60)
-        assert stage.row("first") == ("parked", "")
-        assert stage.events("first") == []
+        assert home.row("first") == ("parked", "")
+        assert home.events("first") == []
         assert (await engine.resume("first")).succeeded
 
 
-async def test_a_second_wish_to_stop_waits_for_nothing(autojump_clock):
-    stage = Stage(seconds=1000.0)
-    async with stage.engine() as engine:
-        await engine.admit(job("a"), run="first")
-        async with stage.hosting(engine) as stop:
+async def test_a_forced_stop_does_not_wait_for_replies(autojump_clock):
+    home = FakeHome(seconds=1000.0)
+    async with home.engine() as engine:
+        await engine.admit(run_request("a"), run="first")
+        async with home.hosting(engine) as stop:
             await trio.sleep(1)
             before = trio.current_time()
             stop.requested.set()
             stop.forced.set()
         assert trio.current_time() - before < 1.0
-    assert stage.events("first")[-1] == ("parked", "")
+    assert home.events("first")[-1] == ("parked", "")
 
 
-async def test_a_bug_of_the_driver_ends_its_own_run_and_no_other(autojump_clock):
-    stage = Stage()
-    async with stage.engine() as engine:
+async def test_a_bug_in_a_driver_ends_only_its_run(autojump_clock):
+    home = FakeHome()
+    async with home.engine() as engine:
 
         class Buggy(PlanningMachine):
             def outstanding(self, state):
@@ -192,98 +192,96 @@ async def test_a_bug_of_the_driver_ends_its_own_run_and_no_other(autojump_clock)
 
         object.__setattr__(engine, "kinds", Kinds([replace(PLANNING, machine=Buggy())]))
         for run in ("bad", "good"):
-            await engine.admit(job("a"), run=run)
-        async with stage.hosting(engine):
+            await engine.admit(run_request("a"), run=run)
+        async with home.hosting(engine):
             await trio.sleep(10)
-        assert stage.row("good") == ("finished", "success")
-        assert stage.row("bad") == ("finished", "failed")
-        assert ("failed", "ZeroDivisionError: a bug") in stage.events("bad")
+        assert home.row("good") == ("finished", "success")
+        assert home.row("bad") == ("finished", "failed")
+        assert ("failed", "ZeroDivisionError: a bug") in home.events("bad")
         assert (await engine.load("bad"))[0].run.finished.why == "driver: ZeroDivisionError: a bug"
 
 
-async def test_a_run_whose_end_cannot_be_recorded_is_left_alone_for_good(autojump_clock):
-    stage = Stage()
-    async with stage.engine() as engine:
+async def test_a_run_whose_crash_cannot_be_recorded_is_not_retried(autojump_clock):
+    home = FakeHome()
+    async with home.engine() as engine:
 
-        class Lost(PlanningMachine):
+        class CannotFold(PlanningMachine):
             def evolve(self, state, event):
                 if event.kind != "run_started":
                     raise ZeroDivisionError("a bug")
                 return super().evolve(state, event)
 
         for run in ("bad", "worse"):
-            await engine.admit(job("a"), run=run)
-        object.__setattr__(engine, "kinds", Kinds([replace(PLANNING, machine=Lost())]))
-        async with stage.hosting(engine):
+            await engine.admit(run_request("a"), run=run)
+        object.__setattr__(engine, "kinds", Kinds([replace(PLANNING, machine=CannotFold())]))
+        async with home.hosting(engine):
             await trio.sleep(3600)
-    assert [event for event, _ in stage.events("bad")] == ["failed", "not_here"]
+    assert [event for event, _ in home.events("bad")] == ["failed", "not_here"]
 
 
-async def test_a_journal_that_cannot_be_watched_for_a_while_does_not_end_the_host(autojump_clock):
-    """Found by the simulated homes: the host outlived a look that failed, but not a failure to hear of commits."""
-    stage = Stage()
-    async with stage.engine() as engine, stage.engine() as other:
+async def test_a_host_survives_a_journal_that_cannot_be_polled_for_a_while(autojump_clock):
+    """Found by the simulation: the host survived a failing `due`, but not a failing `version`."""
+    home = FakeHome()
+    async with home.engine() as engine, home.engine() as other:
         version, failures = other.journal.version, ["busy", "gone"]
 
-        async def troubled():
+        async def failing_version():
             if failures:
                 raise JournalError(failures.pop())
             return await version()
 
-        other.journal.version = troubled
-        async with stage.hosting(other):
+        other.journal.version = failing_version
+        async with home.hosting(other):
             await trio.sleep(1)
-            await engine.admit(job("a"), run="first")
+            await engine.admit(run_request("a"), run="first")
             await trio.sleep(2)
     assert failures == []
-    assert stage.row("first") == ("finished", "success")
+    assert home.row("first") == ("finished", "success")
 
 
 async def test_two_hosts_of_one_home_drive_each_run_once(autojump_clock):
-    stage = Stage()
-    async with stage.engine() as one, stage.engine() as other:
+    home = FakeHome()
+    async with home.engine() as first, home.engine() as second:
         for number in range(20):
-            await one.admit(job("a", "b"), run=f"r{number}")
-        async with stage.hosting(one, runs_max=5), stage.hosting(other, runs_max=5):
+            await first.admit(run_request("a", "b"), run=f"r{number}")
+        async with home.hosting(first, runs_max=5), home.hosting(second, runs_max=5):
             await trio.sleep(60)
-    assert len(stage.calls) == 40
-    assert {stage.row(f"r{number}") for number in range(20)} == {("finished", "success")}
+    assert len(home.calls) == 40
+    assert {home.row(f"r{number}") for number in range(20)} == {("finished", "success")}
     for number in range(20):
-        assert stage.events(f"r{number}") == [("taken_up", ""), ("finished", "success")]
+        assert home.events(f"r{number}") == [("taken_up", ""), ("finished", "success")]
 
 
 @pytest.mark.parametrize("parked", [False, True])
-async def test_a_host_that_hears_too_late_of_a_run_that_rests_again_leaves_it_as_it_is(
-    autojump_clock, monkeypatch, parked
-):
-    """Another host was faster: no second line, no record, no second call of the hook."""
-    stage, called = Stage(reject=["requirements.missing"]), []
+async def test_a_host_ignores_an_outdated_due_run_that_is_at_rest_again(autojump_clock, monkeypatch, parked):
+    """Another host was faster: no second notice, no record, no second call of the hook."""
+    home, hook_calls = FakeHome(reject=["requirements.missing"]), []
 
     async def call(_, message):
         await trio.lowlevel.checkpoint()
-        called.append(message)
+        hook_calls.append(message)
 
     monkeypatch.setattr("runtime.host.hook.Hook.call", call)
-    async with stage.engine() as engine:
-        await engine.admit(job("a"), run="first")
+    async with home.engine() as engine:
+        await engine.admit(run_request("a"), run="first")
         if parked:
             stop = Stop()
             stop.requested.set()
             await engine.resume("first", DriveOptions(stop))
         else:
-            async with stage.hosting(engine):
+            async with home.hosting(engine):
                 await trio.sleep(5)
-        told, calls, before = stage.events("first"), len(called), await engine.journal.read("first")
+        notices, calls, before = home.events("first"), len(hook_calls), await engine.journal.read("first")
 
-        late_news = [Due(runs=("first",))]
+        outdated = [Due(runs=("first",))]
 
-        async def late(limit, *, dead, kinds=None):
+        async def outdated_due(limit, *, dead, kinds=None):
             await trio.lowlevel.checkpoint()
-            return late_news.pop() if late_news else Due()
+            return outdated.pop() if outdated else Due()
 
-        monkeypatch.setattr(engine.journal, "due", late)
-        async with stage.hosting(engine):
+        monkeypatch.setattr(engine.journal, "due", outdated_due)
+        async with home.hosting(engine):
             await trio.sleep(5)
-        assert (stage.events("first"), len(called), await engine.journal.read("first")) == (told, calls, before)
-        assert stage.store.runs["first"].owner is None
+        assert (home.events("first"), len(hook_calls), await engine.journal.read("first")) == (notices, calls, before)
+        assert home.store.runs["first"].owner is None
         assert calls == (0 if parked else 1)

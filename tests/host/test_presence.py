@@ -1,30 +1,30 @@
-"""The presence of hosts in the journal: who serves a home is asked there, and asking wakes nobody."""
+"""The presence of hosts in the journal; reading it wakes no host."""
 
 import pytest
 import trio
 
 from runtime.core.errors import JournalDamaged, JournalError, StorageFull
 from runtime.host.host import PRESENCE_SECONDS
-from tests.host.stage import Stage, job
+from tests.host.fake_home import FakeHome, run_request
 
 
 async def test_a_host_is_present_from_the_start_of_its_service_to_the_end(autojump_clock):
-    stage = Stage()
-    async with stage.engine() as engine, stage.engine() as other:
+    home = FakeHome()
+    async with home.engine() as engine, home.engine() as other:
         assert not await other.hosted()
-        async with stage.hosting(engine):
+        async with home.hosting(engine):
             await trio.sleep(0.1)
-            assert stage.told == [("ready", "", "")]
+            assert home.notices == [("ready", "", "")]
             assert await other.hosted()
             await trio.sleep(10 * PRESENCE_SECONDS)
             assert await other.hosted()
         assert not await other.hosted()
-        assert stage.store.hosts == {}
+        assert home.store.hosts == {}
 
 
-async def test_asking_for_hosts_wakes_none(autojump_clock, monkeypatch):
-    stage = Stage()
-    async with stage.engine() as engine, stage.hosting(engine):
+async def test_reading_the_presence_wakes_no_host(autojump_clock, monkeypatch):
+    home = FakeHome()
+    async with home.engine() as engine, home.hosting(engine):
         await trio.sleep(1)
         monkeypatch.setattr("runtime.host.host.Host.wake", lambda _: pytest.fail("woken"))
         for _ in range(10):
@@ -32,68 +32,68 @@ async def test_asking_for_hosts_wakes_none(autojump_clock, monkeypatch):
         monkeypatch.undo()
 
 
-async def test_the_presence_of_a_host_that_was_killed_ends_by_itself(autojump_clock):
-    stage = Stage()
-    async with stage.engine() as engine:
+async def test_the_presence_of_a_killed_host_expires(autojump_clock):
+    home = FakeHome()
+    async with home.engine() as engine:
         with trio.CancelScope() as scope:
-            async with stage.hosting(engine):
+            async with home.hosting(engine):
                 await trio.sleep(1)
-                rows = dict(stage.store.hosts)
+                rows = dict(home.store.hosts)
                 scope.cancel()
                 await trio.sleep(1)
-        stage.store.hosts.update(rows)  # As a kill would leave it.
+        home.store.hosts.update(rows)  # As a kill would leave it.
         assert await engine.hosted()
         await trio.sleep(PRESENCE_SECONDS)
         assert not await engine.hosted()
 
 
-async def test_a_host_that_cannot_announce_itself_serves_all_the_same_and_says_so_once(autojump_clock, monkeypatch):
-    stage, failing = Stage(), True
+async def test_a_host_that_cannot_announce_itself_still_serves_and_reports_it_once(autojump_clock, monkeypatch):
+    home, failing = FakeHome(), True
 
-    async with stage.engine() as engine:
+    async with home.engine() as engine:
         announce = engine.journal.announce
 
-        async def troubled(*arguments):
+        async def failing_call(*arguments):
             if failing:
                 raise StorageFull("disk")
             await announce(*arguments)
 
-        monkeypatch.setattr(engine.journal, "announce", troubled)
-        await engine.admit(job("a"), run="first")
-        async with stage.hosting(engine):
+        monkeypatch.setattr(engine.journal, "announce", failing_call)
+        await engine.admit(run_request("a"), run="first")
+        async with home.hosting(engine):
             await trio.sleep(5 * PRESENCE_SECONDS)
-            assert stage.row("first") == ("finished", "success")
+            assert home.row("first") == ("finished", "success")
             assert not await engine.hosted()
             failing = False
             await trio.sleep(PRESENCE_SECONDS)
             assert await engine.hosted()
-    assert [event for event, *_ in stage.told].count("trouble") == 1
+    assert [event for event, *_ in home.notices].count("trouble") == 1
 
 
 async def test_a_host_of_a_damaged_journal_ends(autojump_clock, monkeypatch):
-    stage = Stage()
-    async with stage.engine() as engine:
+    home = FakeHome()
+    async with home.engine() as engine:
 
         async def damaged(*_):
             await trio.lowlevel.checkpoint()
-            raise JournalDamaged("journal", "it is no journal")
+            raise JournalDamaged("journal", "not a journal")
 
         monkeypatch.setattr(engine.journal, "announce", damaged)
         with pytest.RaisesGroup(JournalDamaged, flatten_subgroups=True):
-            async with stage.hosting(engine):
+            async with home.hosting(engine):
                 await trio.sleep(5)
 
 
-async def test_a_host_that_cannot_depart_has_ended_all_the_same(autojump_clock, monkeypatch):
-    stage = Stage()
-    async with stage.engine() as engine:
+async def test_a_failed_departure_does_not_keep_a_host_present(autojump_clock, monkeypatch):
+    home = FakeHome()
+    async with home.engine() as engine:
 
-        async def troubled(*_):
+        async def failing_call(*_):
             await trio.lowlevel.checkpoint()
             raise JournalError("busy")
 
-        monkeypatch.setattr(engine.journal, "depart", troubled)
-        async with stage.hosting(engine):
+        monkeypatch.setattr(engine.journal, "depart", failing_call)
+        async with home.hosting(engine):
             await trio.sleep(1)
         await trio.sleep(PRESENCE_SECONDS)
         assert not await engine.hosted()

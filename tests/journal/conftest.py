@@ -6,12 +6,12 @@ import pytest
 
 from runtime.journal.port import Fact
 from runtime.journal.sqlite.journal import open_sqlite
-from tests.contracts.toys import CODEC, RUNNING, HandClock, Noted, counted, driven
+from tests.contracts.toy_events import CODEC, RUNNING, ManualClock, Noted, counted, driven
 
 
 @pytest.fixture
 def clock():
-    return HandClock()
+    return ManualClock()
 
 
 @pytest.fixture

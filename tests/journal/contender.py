@@ -9,7 +9,7 @@ import trio
 from runtime.core.clock import SystemClock
 from runtime.core.errors import Held
 from runtime.journal.sqlite.journal import open_sqlite
-from tests.contracts.toys import CODEC, RUNNING, counted, driven
+from tests.contracts.toy_events import CODEC, RUNNING, counted, driven
 
 
 def say(*words):

@@ -11,7 +11,7 @@ from runtime.core.errors import JournalDamaged
 from runtime.journal.chain import GENESIS, Stored, Tip, decode, extend, genesis, link, seal, verify
 from runtime.journal.port import Fact, InboxItem
 from runtime.journal.validation import encode_facts
-from tests.contracts.toys import CODEC, Counted, Noted
+from tests.contracts.toy_events import CODEC, Counted, Noted
 
 INTEGERS = st.integers(0, 2**63 - 1)
 

@@ -8,7 +8,7 @@ from runtime.core.errors import JournalDamaged
 from runtime.journal.memory import MemoryStore, open_memory
 from runtime.journal.port import Fact
 from tests.contracts.journal import JournalContract
-from tests.contracts.toys import CODEC, RUNNING, Counted, Noted, counted, driven, events
+from tests.contracts.toy_events import CODEC, RUNNING, Counted, Noted, counted, driven, events
 
 
 class CrashError(Exception):

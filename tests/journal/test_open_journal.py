@@ -7,7 +7,7 @@ from runtime.core.errors import HomeBudgetSpent, UsageProblem
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
 from runtime.open_journal import open_journal
-from tests.contracts.toys import CODEC, counted, driven
+from tests.contracts.toy_events import CODEC, counted, driven
 
 
 @pytest.mark.parametrize("kept", [True, False])

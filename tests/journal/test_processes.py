@@ -11,7 +11,7 @@ import trio
 from runtime.core.clock import SystemClock
 from runtime.journal.port import RunFilter
 from runtime.journal.sqlite.journal import open_sqlite
-from tests.contracts.toys import CODEC
+from tests.contracts.toy_events import CODEC
 
 ROOT = Path(__file__).parents[2]
 

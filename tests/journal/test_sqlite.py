@@ -19,7 +19,7 @@ from runtime.core.errors import (
 from runtime.journal.sqlite import schema
 from runtime.journal.sqlite.journal import open_sqlite
 from tests.contracts.journal import JournalContract
-from tests.contracts.toys import CODEC
+from tests.contracts.toy_events import CODEC
 from tests.journal.behind import change
 
 

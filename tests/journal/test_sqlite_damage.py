@@ -9,7 +9,7 @@ from runtime.core.errors import (
     ReplanError,
 )
 from runtime.journal.port import RunFilter
-from tests.contracts.toys import CODEC, RUNNING, counted
+from tests.contracts.toy_events import CODEC, RUNNING, counted
 from tests.journal.behind import change, query
 
 
@@ -55,10 +55,10 @@ async def test_a_cut_tail_or_a_changed_status_row_is_noticed(written, open_journ
 
 
 @pytest.mark.parametrize("records", [0, 1])
-@pytest.mark.parametrize("kind", ["planning", "haggling"])
+@pytest.mark.parametrize("kind", ["planning", "negotiation"])
 @pytest.mark.parametrize("statement", ["UPDATE runs SET kind = 'other'", "UPDATE runs SET format = 2"])
 async def test_a_changed_kind_or_format_is_noticed(open_journal, path, kind, statement, records):
-    codecs = {"planning": CODEC, "haggling": CODEC, "other": CODEC}
+    codecs = {"planning": CODEC, "negotiation": CODEC, "other": CODEC}
     async with open_journal(codecs=codecs) as journal:
         await journal.create("a", "", kind)
         epoch = await journal.claim("a", "driver", 60.0)

@@ -19,7 +19,7 @@ from runtime.journal.folder import USE_ANOTHER
 from runtime.journal.port import Fact, RunFilter
 from runtime.journal.sqlite import statements
 from runtime.journal.sqlite.journal import open_sqlite
-from tests.contracts.toys import CODEC, RUNNING, Counted, Noted, counted, driven, events
+from tests.contracts.toy_events import CODEC, RUNNING, Counted, Noted, counted, driven, events
 from tests.journal.behind import query
 
 

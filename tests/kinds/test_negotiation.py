@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import replan
 from replan.cli.app import app
-from tests.cli.cases import ASKING, PROBLEM, write_script
+from tests.cli.samples import ASKING, PROBLEM, write_script
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 30.0
@@ -141,6 +141,14 @@ def test_a_run_of_the_kind_can_be_cancelled(call, run):
     call("resume", run, "--no-input")
     assert call("cancel", run).exit_code == 0
     assert shown(call, run)["outcome"] == "cancelled"
+
+
+def test_an_end_that_is_not_a_success_has_exit_code_3(call, run):
+    """`no_deal` is an outcome of this kind alone."""
+    call("resume", run, "--no-input")
+    assert call("answer", f"{run}/q1", "no").exit_code == 0
+    done = call("resume", run, "--json")
+    assert (done.exit_code, shown(call, run)["outcome"]) == (3, "no_deal"), done.output
 
 
 def test_a_host_drives_runs_of_the_kind_and_their_log_is_followed(call, run, process, home):

@@ -23,7 +23,7 @@ def installed(monkeypatch):
 
     def install(*pairs):
         points = tuple(EntryPoint(name, value, GROUP) for name, value in pairs)
-        monkeypatch.setattr(entry_points, "_points", lambda group: points if group == GROUP else ())
+        monkeypatch.setattr(entry_points, "_points", lambda group, _: points if group == GROUP else ())
         return Kinds()
 
     return install

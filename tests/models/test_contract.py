@@ -14,11 +14,11 @@ class TestScripted(ModelContract):
     """A script in this process."""
 
     @asynccontextmanager
-    async def opened(self):
+    async def open_model(self):
         yield ScriptedModel({step: [TEXT] * 20 for step in STEPS})
 
     @asynccontextmanager
-    async def faulty(self):
+    async def open_failing(self):
         yield ScriptedModel({})
 
 
@@ -26,12 +26,12 @@ class TestReplay(ModelContract):
     """A recorded run."""
 
     @asynccontextmanager
-    async def opened(self):
+    async def open_model(self):
         reply = Reply(text=TEXT, usage=None, model="recorded")
         yield ReplayModel({f"{step}/v{visit}.a1": reply for step in STEPS for visit in range(1, 21)})
 
     @asynccontextmanager
-    async def faulty(self):
+    async def open_failing(self):
         yield ReplayModel({})
 
 
@@ -39,13 +39,13 @@ class TestOpenAI(ModelContract):
     """The real client against a real server on the loopback."""
 
     @asynccontextmanager
-    async def opened(self):
+    async def open_model(self):
         with serve(lambda *_: Answer.say(TEXT)) as server:
             async with open_openai("test-model", api_key="sk-test", base_url=server.base_url) as model:
                 yield model
 
     @asynccontextmanager
-    async def faulty(self):
+    async def open_failing(self):
         with serve(lambda *_: Answer.fault(503, "two\nlines")) as server:
             async with open_openai("test-model", base_url=server.base_url) as model:
                 yield model

@@ -13,7 +13,7 @@ import anyio.to_thread
 import pytest
 
 import replan
-from tests.cli.cases import PLAN, PROBLEM, RECON, write_script
+from tests.cli.samples import PLAN, PROBLEM, RECON, write_script
 
 GUARDED = """
 name: mine

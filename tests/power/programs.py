@@ -16,7 +16,7 @@ from replan.setup.data_files import data_root
 from replan.setup.settings import UserConfig, choose_model
 from runtime.core.errors import RunExists
 from runtime.journal.port import Fact, RunFilter
-from tests.contracts.toys import CODEC, RUNNING, Noted, counted
+from tests.contracts.toy_events import CODEC, RUNNING, Noted, counted
 from tests.support.artifacts import PROBLEM
 
 BATCHES = 4

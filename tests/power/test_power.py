@@ -15,7 +15,7 @@ from runtime.core.errors import ReplanError
 from runtime.journal.sqlite import schema, wal
 from runtime.journal.sqlite.journal import open_sqlite
 from tests.power.programs import PROGRAMS, one_run
-from tests.power.witness import Witness
+from tests.power.recorder import Recorder
 from tests.support.disk import Disk
 
 SEEDS = 1 if "REPLAN_POWER_PROGRAMS" not in os.environ else 3
@@ -30,18 +30,18 @@ def _small_logs(monkeypatch):
 
 
 @asynccontextmanager
-async def disk_in(folder, dice, **faults):
+async def disk_in(folder, rng, **faults):
     """Give a disk, and a way to open the journal that is on it."""
     folder.mkdir(exist_ok=True)
     path = folder / "journal.sqlite3"
     path.touch()
-    disk = Disk(f"disk-{folder.name}", dice, **faults)
+    disk = Disk(f"disk-{folder.name}", rng, **faults)
 
-    def opening(witness):
+    def opening(recorder):
         @asynccontextmanager
         async def opened(codec):
             async with open_sqlite(path, codec, SystemClock(), vfs=disk.name) as journal:
-                yield witness.beside(journal)
+                yield recorder.recording(journal)
 
         return opened
 
@@ -51,31 +51,31 @@ async def disk_in(folder, dice, **faults):
         disk.unregister()
 
 
-async def recovered(program, disk, witness, folder):
+async def recovered(program, disk, recorder, folder):
     """Lose power; check what is left, and that the program, which reads it all again, comes to its end with it."""
     folder.mkdir()
     disk.lose_power(folder)
-    async with disk_in(folder, disk.dice) as (_, opening):
-        async with opening(witness)(PROGRAMS[program]) as journal:
-            await witness.check(journal)
-        await program(opening(witness))
+    async with disk_in(folder, disk.rng) as (_, opening):
+        async with opening(recorder)(PROGRAMS[program]) as journal:
+            await recorder.check(journal)
+        await program(opening(recorder))
 
 
 async def fails(program, tmp_path, number, seed, *, power):
     """Play a program with one fault; return whether there were that many operations."""
-    dice, witness = Random(f"{program.__name__}:{number}:{seed}"), Witness()
+    rng, recorder = Random(f"{program.__name__}:{number}:{seed}"), Recorder()
     faults = {"power_until": number} if power else {"fails_at": number}
     name = f"{'power' if power else 'fault'}-{number}-{seed}"
-    async with disk_in(tmp_path / name, dice, **faults) as (disk, opening):
+    async with disk_in(tmp_path / name, rng, **faults) as (disk, opening):
         try:
-            await program(opening(witness))
+            await program(opening(recorder))
         except* ReplanError:
             pass
         if disk.operations < number:
             return False
         if not power:
-            await program(opening(witness))  # The disk is well again, and the next process goes on.
-        await recovered(program, disk, witness, tmp_path / f"after-{name}")
+            await program(opening(recorder))  # The disk is well again, and the next process goes on.
+        await recovered(program, disk, recorder, tmp_path / f"after-{name}")
     return True
 
 

@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -157,6 +158,37 @@ def test_a_question_expires_and_a_deadline_ends_the_run():
     stage = Stage(Limits(deadline=2_000.0))
     assert stage.send(Woken("deadline", 2_000.0)) == ["wait_ended", "run_finished"]
     assert stage.outcome == "budget_exhausted"
+
+
+def test_a_question_that_is_not_wanted_any_more_is_withdrawn_and_a_late_answer_to_it_decides_nothing():
+    stage = Stage()
+    stage.reply("80")
+    assert stage.post(kind="requirement", text="70 at most") == [
+        "requirement_told",
+        "clarification_withdrawn",
+        "call_requested",
+    ]
+    assert stage.post(kind="answer", question="q1", answer="yes") == ["clarification_answered"]
+    assert stage.state.data.approved is None
+    stage.reply("70")
+    assert stage.only(USER).request.text == "Sell a lamp at 70?"
+
+
+def test_a_question_with_another_text_takes_the_place_of_the_open_one():
+    stage = Stage()
+    stage.reply("80")
+    asks = stage.machine.agent.decide
+    stage.machine.agent.decide = lambda state: [replace(wish, text="Really?") for wish in asks(state)]
+    assert stage.post(kind="note", text="x") == ["note_told", "clarification_withdrawn", "clarification_requested"]
+    assert stage.only(USER).request.text == "Really?"
+
+
+def test_a_message_counts_as_seen_once_a_later_prompt_has_gone_out():
+    stage = Stage()
+    stage.post(kind="note", text="a lamp of brass")
+    assert not stage.state.run.messages[0].seen
+    stage.reply("no price")
+    assert stage.state.run.messages[0].seen
 
 
 def test_an_agent_that_wants_nothing_ends_as_a_bug():

@@ -1,4 +1,4 @@
-"""Planted bugs of the driver: variants of the supervisor. `planted.BUGS` says what each does."""
+"""Planted bugs of the driver: variants of the supervisor. See `planted_bugs.BUGS`."""
 
 from dataclasses import replace
 from unittest.mock import patch
@@ -14,13 +14,13 @@ from runtime.drive.supervisor import GRACE_SECONDS, Supervisor
 from runtime.journal.port import Fact
 
 
-async def nothing(*_, **__):
-    """Do nothing."""
+async def do_nothing(*_, **__):
+    """Replace a coroutine function."""
     await trio.lowlevel.checkpoint()
 
 
 class WithAnotherRunLog(Supervisor):
-    """A supervisor whose records are kept by its class's own `Records`, which know the supervisor."""
+    """A supervisor whose run log is of the class `Records`, which can reach the supervisor."""
 
     Records = RunLog
 
@@ -37,7 +37,7 @@ class ActsBeforeItWrites(WithAnotherRunLog):
             if not self.supervisor._finished():
                 self.supervisor._reconcile()
             self.state = before
-            await trio.lowlevel.checkpoint()  # What has been handed out gets a head start.
+            await trio.lowlevel.checkpoint()  # The started work runs first.
             await super().append(state, events, inbox, **more)
 
 
@@ -49,7 +49,7 @@ class NeverCancelsWork(Supervisor):
         self._running.update(withdrawn)
 
 
-class ForgetsToMarkMail(WithAnotherRunLog):
+class NeverMarksMessages(WithAnotherRunLog):
     class Records(RunLog):
         async def append(self, state, events, inbox=None, **more):
             await super().append(state, events, None, **more)
@@ -57,7 +57,7 @@ class ForgetsToMarkMail(WithAnotherRunLog):
 
 class IgnoresParking(Supervisor):
     async def _park(self):
-        """Take no notice."""
+        """Ignore the stop."""
 
 
 class ParksInMemoryOnly(Supervisor):
@@ -76,7 +76,7 @@ class DropsRepliesAtAStop(Supervisor):
                 self._running.pop(received.request_id, None)
 
 
-class ResumesWithoutSayingSo(Supervisor):
+class ResumesWithoutARecord(Supervisor):
     async def _step(self, message, inbox=None):
         if isinstance(message, Resumed):
             self._reconcile()
@@ -96,9 +96,9 @@ class ResumesBeforeItReadsTheCancel(Supervisor):
         return False
 
 
-class NeverGivesTheLeaseBack(Supervisor):
+class NeverReleasesItsLease(Supervisor):
     async def drive(self, first=None):
-        self._lease.release = nothing
+        self._lease.release = do_nothing
         return await super().drive(first)
 
 
@@ -107,7 +107,7 @@ class WaitsBesideOpenWork(Supervisor):
         return super()._only_waits() or self._asks()
 
 
-class NeverLeaves(Supervisor):
+class KeepsDrivingAWaitingRun(Supervisor):
     async def _loop(self):
         ending = await super()._loop()
         if ending is Ending.WAITING:
@@ -115,7 +115,7 @@ class NeverLeaves(Supervisor):
         return ending
 
 
-class LosesMailWhileBusy(Supervisor):
+class ReadsInboxOnlyOnce(Supervisor):
     async def _watch_inbox(self):
         await self._read_inbox()
 
@@ -129,27 +129,27 @@ class ActsOnFirstEventOnly(Supervisor):
         self._reconcile()
 
 
-class TakesMailTwice(Supervisor):
+class ConsumesMessagesTwice(Supervisor):
     async def _read_inbox(self):
         self._inbox_seen = 0
         return await super()._read_inbox()
 
 
-class ForgetsWhereTheMailWas(WithAnotherRunLog):
+class ReadsInboxFromTheStart(WithAnotherRunLog):
     class Records(RunLog):
         async def load(self):
             await super().load()
             return 0
 
 
-class SkipsTheFirstMail(Supervisor):
+class SkipsTheFirstMessage(Supervisor):
     async def _read_inbox(self):
-        mail = await super()._read_inbox()
-        return [item for item in mail if item.inbox > 1]
+        items = await super()._read_inbox()
+        return [item for item in items if item.inbox > 1]
 
 
-class _MarksTheLast:
-    """A journal in which the last event of a batch consumes what the first one should."""
+class _LinksTheLastEvent:
+    """A journal in which the last event of a batch consumes the message of the first."""
 
     def __init__(self, journal):
         self.journal = journal
@@ -163,10 +163,10 @@ class _MarksTheLast:
         return await self.journal.append(run, facts=moved, **more)
 
 
-class MarksAnotherEventAsTheAnswer(WithAnotherRunLog):
+class LinksAMessageToTheWrongEvent(WithAnotherRunLog):
     class Records(RunLog):
         def __init__(self, run, machine, journal, lease, **more):
-            super().__init__(run, machine, _MarksTheLast(journal), lease, **more)
+            super().__init__(run, machine, _LinksTheLastEvent(journal), lease, **more)
 
 
 class WritesEventsInReverse(WithAnotherRunLog):
@@ -178,29 +178,29 @@ class WritesEventsInReverse(WithAnotherRunLog):
 class ReadsOneRecordTooFew(WithAnotherRunLog):
     class Records(RunLog):
         async def load(self):
-            records, mail = await self._journal.read(self._run), 0
+            records, consumed = await self._journal.read(self._run), 0
             for record in records[:-1]:
                 self.state = self._machine.evolve(self.state, record.event)
-                mail = max(mail, record.inbox or 0)
+                consumed = max(consumed, record.inbox or 0)
             self.seq = len(records)
             self.summary = self._machine.summary(self.state)
-            return mail
+            return consumed
 
 
-class IgnoresASecondStop(Supervisor):
+class IgnoresAForcedStop(Supervisor):
     async def _watch_stop(self):
         await self._stop.requested.wait()
         await self._pass_on(Delivery("", None))
 
 
-class WaitsWithoutEndAtAStop(Supervisor):
+class NeverTimesOutAtAStop(Supervisor):
     async def _drain(self):
         while self._running:
             await self._take(await self._deliveries.receive())
             self._grace.deadline = trio.current_time() + 100 * GRACE_SECONDS
 
 
-class AsksWhileItParks(Supervisor):
+class SendsRequestsWhileItParks(Supervisor):
     async def _park(self):
         before, self._parked = self._parked, True
         if not before:
@@ -210,7 +210,7 @@ class AsksWhileItParks(Supervisor):
         self._parked = True
 
 
-class ForgetsWhatRuns(Supervisor):
+class ForgetsRunningWork(Supervisor):
     def _reconcile(self):
         super()._reconcile()
         self._running.clear()
@@ -234,16 +234,9 @@ class ResumesUnderTheOldEpoch(Supervisor):
 class WritesBeforeItHasTheRun(WithAnotherRunLog):
     class Records(RunLog):
         async def load(self):
-            mail = await super().load()
+            consumed = await super().load()
             self._lease.epoch -= 1
-            return mail
-
-
-class LeavesWithoutLooking(Supervisor):
-    async def _loop(self):
-        if not self._finished() and self._asks():
-            return Ending.WAITING
-        return await super()._loop()
+            return consumed
 
 
 class CallsAFinishedRunParked(Supervisor):

@@ -1,4 +1,4 @@
-"""Planted bugs of the host, and of what it stands on. `planted.BUGS` says what each does."""
+"""Planted bugs of the host: variants of it, and replacements of functions that it uses. See `planted_bugs.BUGS`."""
 
 from contextlib import nullcontext
 from dataclasses import replace
@@ -16,7 +16,7 @@ DUE, SHORTFALL = _MemoryJournal.due, HomeBudget.shortfall
 
 
 class WakesNoRun(Host):
-    """Gives each run a signal that nothing sets."""
+    """Gives each run a wake signal that nothing sets."""
 
     def __init__(self, *arguments, drive, **named):
         super().__init__(*arguments, drive=lambda run, stop, _, take: drive(run, stop, WakeSignal(), take), **named)
@@ -27,7 +27,7 @@ class IsNotWoken(Host):
         await trio.sleep_forever()
 
     def wake(self):
-        """Take no notice, but for the end."""
+        """Ignore wake-ups, except to stop."""
         if self._stop.requested.is_set():
             super().wake()
 
@@ -55,7 +55,7 @@ class NeverLooksAfterAnError(Host):
             self._report = before
 
 
-class FallsOverAnError(Host):
+class EndsAtAJournalError(Host):
     async def _look(self, nursery):
         await self._journal.due(0)
         return await super()._look(nursery)
@@ -68,7 +68,7 @@ class NeverTriesAgain(Host):
             self._not_before[run] = float("inf")
 
 
-class KeepsItsRunsForEver(Host):
+class NeverDropsEndedRuns(Host):
     async def _host(self, run):
         signal = self._active[run]
         await super()._host(run)
@@ -76,7 +76,7 @@ class KeepsItsRunsForEver(Host):
             self._active[run] = signal
 
 
-class TakesTooManyRuns(Host):
+class DrivesTooManyRuns(Host):
     async def _look(self, nursery):
         self._runs_max = len(self._active) + 1
         return await super()._look(nursery)
@@ -90,7 +90,7 @@ class StopsWithoutParking(Host):
             nursery.cancel_scope.cancel()
 
 
-class KeepsTheStopToItself(Host):
+class KeepsTheStopFromItsRuns(Host):
     def __init__(self, *arguments, drive, **named):
         super().__init__(*arguments, drive=lambda run, _, changed, take: drive(run, Stop(), changed, take), **named)
 
@@ -111,17 +111,17 @@ class RecordsNoCrash(Host):
 
 
 async def due_with_parked(journal, limit, *, dead, kinds=None):
-    """Count the runs that a person has parked as due."""
-    found = await DUE(journal, limit, dead=dead, kinds=kinds)
+    """Return parked runs as due."""
+    due = await DUE(journal, limit, dead=dead, kinds=kinds)
     parked = (run for run, held in journal._store.runs.items() if held.summary.status == "parked")
-    return replace(found, runs=(*found.runs, *parked))
+    return replace(due, runs=(*due.runs, *parked))
 
 
 def slots_for_all(_limiter, _provider):
-    """Let everybody call at once."""
+    """Give every run a slot without a limit."""
     return nullcontext
 
 
 def calls_only(budget, day, change):
-    """Let the home's money be what it may."""
+    """Check only the calls of the home's budget."""
     return SHORTFALL(replace(budget, micro_usd=None), day, change)

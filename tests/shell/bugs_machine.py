@@ -1,4 +1,4 @@
-"""Planted bugs of what a driver drives: variants of the machine. `planted.BUGS` says what each does."""
+"""Planted bugs of the planning machine: variants of it. See `planted_bugs.BUGS`."""
 
 import json
 from dataclasses import replace
@@ -15,7 +15,7 @@ from actors.run.waits import WaitRequested
 
 
 def with_run(state, **fields):
-    """Return the state with other values in what every run has."""
+    """Return the state with changed fields of the common run."""
     return replace(state, run=replace(state.run, **fields))
 
 
@@ -31,7 +31,7 @@ class ReusesRequestIds(PlanningMachine):
 class TrustsOldRequests(PlanningMachine):
     def evolve(self, state, event):
         after = super().evolve(state, event)
-        if isinstance(event, RunResumed):  # As if the new driver had asked for what an earlier one has sent.
+        if isinstance(event, RunResumed):  # As if the new driver had sent the requests of an earlier one.
             opened = {name: call._replace(epoch=event.epoch) for name, call in after.run.calls.open.items()}
             return with_run(after, calls=replace(after.run.calls, open=opened))
         return after
@@ -46,7 +46,7 @@ class ReusesQuestionIds(PlanningMachine):
 
 
 class AcceptsRepliesOfOlderRevisions(PlanningMachine):
-    """Keeps every request that it has seen, so that a reply to a withdrawn one becomes an artifact all the same."""
+    """Keeps every request, so that the reply to a withdrawn request becomes an artifact."""
 
     def __init__(self):
         self.seen = {}
@@ -59,7 +59,9 @@ class AcceptsRepliesOfOlderRevisions(PlanningMachine):
         withdrawn = isinstance(message, Generated) and message.request_id in state.run.ledger.forfeited
         if withdrawn and message.request_id in self.seen:
             opened = {**state.run.calls.open, message.request_id: self.seen[message.request_id]}
-            forfeited = {name: one for name, one in state.run.ledger.forfeited.items() if name != message.request_id}
+            forfeited = {
+                name: amount for name, amount in state.run.ledger.forfeited.items() if name != message.request_id
+            }
             calls, ledger = replace(state.run.calls, open=opened), replace(state.run.ledger, forfeited=forfeited)
             state = with_run(state, calls=calls, ledger=ledger)
         return super().accept(state, message)
@@ -117,7 +119,7 @@ class LosesTheCancel(PlanningMachine):
         return super().accept(state, message)
 
 
-class RefusesMailInSilence(PlanningMachine):
+class RefusesMessagesWithoutARecord(PlanningMachine):
     def accept(self, state, message):
         event = super().accept(state, message)
         return None if isinstance(event, MailRefused) else event
@@ -141,8 +143,8 @@ class ShortensReplies(PlanningMachine):
 
 class HidesQuestions(PlanningMachine):
     def summary(self, state):
-        shown = super().summary(state)
-        return replace(shown, status="running", detail="") if shown.status == "waiting" else shown
+        summary = super().summary(state)
+        return replace(summary, status="running", detail="") if summary.status == "waiting" else summary
 
 
 class ForgetsToWake(PlanningMachine):

@@ -1,4 +1,4 @@
-"""The seeded scheduler: trio's private names are there, and one number decides everything."""
+"""The seeded scheduler: trio's private names exist, and the seed determines the whole execution."""
 
 import random
 
@@ -10,59 +10,59 @@ from tests.support import deterministic
 
 
 def test_trio_still_has_the_names_that_seed_its_scheduler():
-    """A new release of trio that renames its hook fails here, and not by runs that cannot be repeated."""
+    """A release of trio that renames its hook fails here, and not by simulations that cannot be repeated."""
     assert [name for name in deterministic.PRIVATE if not hasattr(trio_run, name)] == []
     assert isinstance(trio_run._r, random.Random)
 
 
-async def _crowd():
-    """Let eight tasks talk, wait and give up; return the order in which they were heard."""
-    heard = []
+async def _eight_senders():
+    """Let eight tasks send, wait and time out; return the messages in the order of their receipt."""
+    received = []
     send, receive = trio.open_memory_channel(0)
 
-    async def talk(name):
+    async def send_five(name):
         for count in range(5):
             await trio.sleep(count % 3)
             with trio.move_on_after(1.5):
                 await send.send((name, count))
 
-    async def listen():
+    async def receive_all():
         while True:
-            heard.append(await receive.receive())
+            received.append(await receive.receive())
             await trio.sleep(0.5)
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(listen)
-        async with trio.open_nursery() as talkers:
+        nursery.start_soon(receive_all)
+        async with trio.open_nursery() as senders:
             for name in range(8):
-                talkers.start_soon(talk, name)
+                senders.start_soon(send_five, name)
         nursery.cancel_scope.cancel()
-    return heard
+    return received
 
 
-def test_the_same_seed_gives_the_same_steps_and_another_seed_gives_others():
-    """Order, trace hash and virtual time; and trio is left as it was."""
+def test_the_seed_determines_the_steps():
+    """Order, trace hash and virtual time; trio's own state is restored."""
     before = trio_run._ALLOW_DETERMINISTIC_SCHEDULING, trio_run._r.getstate()
-    once, again = deterministic.run(_crowd, 1), deterministic.run(_crowd, 1)
-    assert once == again
-    assert len({deterministic.run(_crowd, seed).trace for seed in range(20)}) == 20
-    assert len({str(deterministic.run(_crowd, seed).result) for seed in range(20)}) > 10
+    first, second = deterministic.run(_eight_senders, 1), deterministic.run(_eight_senders, 1)
+    assert first == second
+    assert len({deterministic.run(_eight_senders, seed).trace for seed in range(20)}) == 20
+    assert len({str(deterministic.run(_eight_senders, seed).result) for seed in range(20)}) > 10
     assert (trio_run._ALLOW_DETERMINISTIC_SCHEDULING, trio_run._r.getstate()) == before
 
 
-def test_a_program_that_goes_round_in_circles_is_stopped():
-    """The virtual clock stands still for it, so that no time-out could."""
+def test_an_endless_program_is_stopped():
+    """Its virtual clock stands still, so that no timeout could stop it."""
 
-    async def circles():
+    async def endless():
         while True:
             await trio.lowlevel.checkpoint()
 
     with pytest.raises(AssertionError, match="no end after"):
-        deterministic.run(circles, 1)
+        deterministic.run(endless, 1)
 
 
-def test_an_error_of_the_program_comes_out():
-    """As `trio.run` lets it out."""
+def test_an_error_of_the_program_is_raised():
+    """As `trio.run` raises it."""
 
     async def broken():
         raise KeyError("lost")

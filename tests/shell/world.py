@@ -17,38 +17,38 @@ from runtime.core.ledger import Amount
 from runtime.drive.supervisor import Supervisor
 from runtime.journal.chain import decode
 from runtime.journal.memory import MemoryStore, open_memory
-from tests.shell import scenery
-from tests.shell.books import Books
-from tests.shell.process import Process, current
+from tests.shell import parameters
+from tests.shell.driver_process import Process, current
+from tests.shell.oracle import Oracle
 from tests.support import deterministic
 
-TROUBLED_MAX = 5
-"""Processes that things go wrong with; those that come after live in a calm world, so that a run can end."""
+FAULTY_MAX = 5
+"""The number of processes with faults; later ones have none, so that a run can end."""
 PROCESSES_MAX = 60
 SECONDS_MAX = 10 * 86_400.0
-"""Virtual seconds after which a run is taken to hang: far more than any user here thinks."""
-ON_ITS_OWN = ("finished", "waiting", "parked")
+"""Virtual seconds after which a run counts as hanging: far more than a user here takes for an answer."""
+REGULAR_ENDINGS = ("finished", "waiting", "parked")
 
 
 class WallClock:
-    """The wall clock of all processes. It can be set; whoever sleeps on it looks at it again within `STEP` seconds."""
+    """The wall clock of all processes. It can be set; sleepers read it again at least every `STEP` seconds."""
 
     STEP = 30.0
 
     def __init__(self):
-        self.offset = scenery.START
+        self.offset = parameters.START
 
     def now(self):
         return self.offset + trio.current_time()
 
     async def sleep_until(self, when):
-        while (left := when - self.now()) > 0:  # noqa: ASYNC110 - nobody tells when the wall clock is set
+        while (left := when - self.now()) > 0:  # noqa: ASYNC110 - a clock change sends no event
             await trio.sleep(min(left, self.STEP))
 
 
 @dataclass(frozen=True)
-class Post:
-    """A message that the inbox has accepted, and when (trio's time)."""
+class PostedMessage:
+    """A message that the inbox accepted, and the time (trio's)."""
 
     inbox: int
     at: float
@@ -57,18 +57,18 @@ class Post:
 
 
 class World:
-    """Everything around one run. `supervisor` and `machine` can be given, for variants that have a bug planted."""
+    """The world of one run. `supervisor` and `machine` replace the originals to plant a bug."""
 
     codec, run, budget, fates = Codec(EVENTS), "run", HomeBudget(), ()
-    thinks = 4_000.0
-    """The most seconds that the user takes over an answer."""
+    answer_seconds = 4_000.0
+    """The longest time that the user takes for an answer, in seconds."""
 
     def __init__(self, seed, *, supervisor=Supervisor, machine=None):
         self.seed, self.supervisor, self.machine = seed, supervisor, machine or PlanningMachine()
-        self.dice = Random(seed)
-        self.config, self.limits = scenery.configuration(self.dice), scenery.limits(self.dice)
-        self.weather, self.troubles = scenery.weather(self.dice), scenery.troubles(self.dice)
-        self.clock, self.store, self.books = WallClock(), MemoryStore(), Books()
+        self.rng = Random(seed)
+        self.config, self.limits = parameters.configuration(self.rng), parameters.limits(self.rng)
+        self.reply_rates, self.fault_rates = parameters.reply_rates(self.rng), parameters.fault_rates(self.rng)
+        self.clock, self.store, self.oracle = WallClock(), MemoryStore(), Oracle()
         self.processes, self.endings, self.posts = [], [], []
         self.acknowledged = {}
         self.cancelled = self.jumped = False
@@ -78,20 +78,20 @@ class World:
         """The worlds of all runs: this one."""
         return [self]
 
-    # What processes use.
+    # Used by processes.
 
     def held(self):
         """Return the run as the store holds it."""
         return self.store.runs[self.run]
 
-    def take_in(self):
-        """Give the books what was committed since they last looked."""
-        held, books = self.held(), self.books
-        rows = held.rows[len(books.records) :]
-        books.committed(decode(self.codec, self.run, rows, self.store.texts.get), held.summary, held.epoch)
+    def read_commits(self):
+        """Pass new commits to the oracle."""
+        held, oracle = self.held(), self.oracle
+        rows = held.rows[len(oracle.records) :]
+        oracle.committed(decode(self.codec, self.run, rows, self.store.texts.get), held.summary, held.epoch)
 
     def is_dead(self, owner):
-        """Whether an owner is certainly gone."""
+        """Return whether the process of an owner is certainly dead."""
         return any(process.owner == owner and process.dead for process in self.processes)
 
     def begin(self):
@@ -99,24 +99,24 @@ class World:
         return Begin(self.clock.now(), self.run, "the problem", self.config.model_dump_json(), self.limits)
 
     async def guard(self, artifact, context):
-        """Judge an artifact by the seed and its id, so that a second judgement says the same; often after a while."""
-        dice = Random(f"{self.seed}:judge:{artifact.node}")
-        await trio.sleep(dice.choice((0.0, 0.0, 0.2, 3.0)))
-        if dice.random() < self.troubles.bug / 2:
+        """Return a verdict that depends on the seed and the artifact's id only, often after a delay."""
+        rng = Random(f"{self.seed}:judge:{artifact.node}")
+        await trio.sleep(rng.choice((0.0, 0.0, 0.2, 3.0)))
+        if rng.random() < self.fault_rates.bug / 2:
             raise ValueError("a bug in a guard")
-        return scenery.verdict(dice, self.weather)
+        return parameters.verdict(rng, self.reply_rates)
 
-    # The plot.
+    # The simulation.
 
     def play(self):
-        """Play the run to its end and check the whole; return how it was played."""
+        """Simulate the run and check the invariants; return the trace of the simulation."""
         install(lambda label: current.get().reached(label))
         try:
-            played = deterministic.run(self._main, self.seed)
+            simulation = deterministic.run(self._main, self.seed)
         finally:
             install(None)
         self.check()
-        return played
+        return simulation
 
     async def _main(self):
         async with open_memory(self.codec, self.clock, store=self.store) as self.outside:
@@ -125,97 +125,97 @@ class World:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self.people)
                     async with trio.open_nursery() as hosts:
-                        for _ in range(self.troubles.hosts):
+                        for _ in range(self.fault_rates.hosts):
                             hosts.start_soon(self._host)
                     nursery.cancel_scope.cancel()
-            self.books.holds(not limit.cancelled_caught, "the run hangs")
+            self.oracle.expect(not limit.cancelled_caught, "the run hangs")
             await self.close()
 
     async def people(self):
-        """Let people answer, and do whatever else comes to their minds."""
+        """Let the user answer questions, post messages, set the clock and cancel."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._user)
             nursery.start_soon(self._disturb)
 
     async def close(self):
-        """Read once more what was written, and hold the mail to it."""
-        self.books.mail(await self.outside.inbox(self.run))
+        """Read the final journal, and check consumed messages."""
+        self.oracle.check_messages(await self.outside.inbox(self.run))
         self.records = await self.outside.read(self.run)
 
     async def _host(self):
-        """Drive the run in one process after the other, as a person or a service would, until there is no use in it."""
-        while self.books.finished is None:
+        """Drive the run in one process after the other, as a person or a service would, while it can make progress."""
+        while self.oracle.finished is None:
             drove = sum(process.epoch > 0 for process in self.processes)
             if drove >= PROCESSES_MAX:
-                self.books.holds(False, f"no end after {drove} processes: {self.endings}")
+                self.oracle.expect(False, f"no end after {drove} processes: {self.endings}")
                 return
-            process = Process(self, len(self.processes), calm=drove >= TROUBLED_MAX)
+            process = Process(self, len(self.processes), calm=drove >= FAULTY_MAX)
             how = await self.drive(process)
-            if how == "waiting" and not await self._worth_waking():
+            if how == "waiting" and not await self._can_go_on():
                 return
-            if how == "parked" and not self.troubles.patient:
+            if how == "parked" and not self.fault_rates.patient:
                 return
             if how != "waiting":
-                await trio.sleep(process.dice.uniform(0.5, 30.0))
+                await trio.sleep(process.rng.uniform(0.5, 30.0))
 
     async def drive(self, process):
-        """Let a process live, with what presses it; return how it ended."""
+        """Run a process with its planned stop or kill; return how it ended."""
         self.processes.append(process)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._press, process)
+            nursery.start_soon(self._stop_or_kill, process)
             how = await process.live()
             nursery.cancel_scope.cancel()
         self.endings.append(how)
         return how
 
-    async def _worth_waking(self):
-        """Wait until the inbox has something new or a wait ends; say whether anything can still come."""
+    async def _can_go_on(self):
+        """Wait until the inbox has a new message or a wait ends; return whether the run can make progress."""
         while True:
             held = self.held()
-            if "parked" in self.endings and not self.troubles.patient:
+            if "parked" in self.endings and not self.fault_rates.patient:
                 return False
-            if held.summary.status == "finished" or len(held.posted) > max(self.books.consumed, default=0):
+            if held.summary.status == "finished" or len(held.posted) > max(self.oracle.consumed, default=0):
                 return True
             wake = held.summary.next_wake
             if wake is not None and wake <= self.clock.now():
                 return True
-            if wake is None and not self.troubles.willing:
+            if wake is None and not self.fault_rates.willing:
                 return False
             await trio.sleep(7.0)
 
-    async def _press(self, process):
-        """Stop the process, or kill it, some time."""
-        dice, troubles = process.dice, self.troubles
+    async def _stop_or_kill(self, process):
+        """Stop or kill the process at a random time, if that is planned."""
+        rng, fault_rates = process.rng, self.fault_rates
         if process.calm:
             return
-        if dice.random() < troubles.kill:
-            await trio.sleep(dice.choice((0.0, dice.uniform(0, 10), dice.uniform(0, 60))))
-            if dice.random() < 0.3:
-                process.let_go()
+        if rng.random() < fault_rates.kill:
+            await trio.sleep(rng.choice((0.0, rng.uniform(0, 10), rng.uniform(0, 60))))
+            if rng.random() < 0.3:
+                process.cancel()
             else:
                 process.die()
-        elif dice.random() < troubles.stop:
-            await trio.sleep(dice.choice((0.0, dice.uniform(0, 10), dice.uniform(0, 60))))
-            process.asked_to_stop = trio.current_time()
+        elif rng.random() < fault_rates.stop:
+            await trio.sleep(rng.choice((0.0, rng.uniform(0, 10), rng.uniform(0, 60))))
+            process.stop_requested_at = trio.current_time()
             process.stop.requested.set()
-            if dice.random() < 0.4:
-                await trio.sleep(dice.uniform(0, 6))
-                process.asked_twice = trio.current_time()
+            if rng.random() < 0.4:
+                await trio.sleep(rng.uniform(0, 6))
+                process.stop_forced_at = trio.current_time()
                 process.stop.forced.set()
 
     async def _disturb(self):
-        """Set the clock, cancel the run, write odd messages."""
-        dice, troubles = Random(f"{self.seed}:disturb"), self.troubles
+        """Set the clock, cancel the run, post messages, some of them malformed."""
+        rng, fault_rates = Random(f"{self.seed}:disturb"), self.fault_rates
         async with trio.open_nursery() as nursery:
-            if dice.random() < troubles.jump:
-                nursery.start_soon(self._jump, dice.uniform(0, 80), dice.choice((-3_600.0, -20.0, 20.0, 3_600.0)))
-            if dice.random() < troubles.cancel:
-                nursery.start_soon(self._cancel, dice.choice((dice.uniform(0, 20), dice.uniform(0, 200))))
-            if dice.random() < troubles.tell:
-                nursery.start_soon(self._tell, Random(f"{self.seed}:tell"), dice.randint(1, 4))
-            if dice.random() < troubles.odd_mail:
-                odd = dice.choice(("", "[]", '{"kind": "answer", "question": "q9", "answer": "x"}', "[" * 100_000))
-                nursery.start_soon(self._write, dice.uniform(0, 60), "odd", odd)
+            if rng.random() < fault_rates.jump:
+                nursery.start_soon(self._jump, rng.uniform(0, 80), rng.choice((-3_600.0, -20.0, 20.0, 3_600.0)))
+            if rng.random() < fault_rates.cancel:
+                nursery.start_soon(self._cancel, rng.choice((rng.uniform(0, 20), rng.uniform(0, 200))))
+            if rng.random() < fault_rates.tell:
+                nursery.start_soon(self._tell, Random(f"{self.seed}:tell"), rng.randint(1, 4))
+            if rng.random() < fault_rates.malformed:
+                body = rng.choice(("", "[]", '{"kind": "answer", "question": "q9", "answer": "x"}', "[" * 100_000))
+                nursery.start_soon(self._post, rng.uniform(0, 60), "malformed", body)
 
     async def _jump(self, after, seconds):
         await trio.sleep(after)
@@ -224,103 +224,104 @@ class World:
 
     async def _cancel(self, after):
         await trio.sleep(after)
-        if self.books.finished is None:
+        if self.oracle.finished is None:
             self.cancelled = True
-            await self._write(0.0, "cancel", json.dumps({"kind": "cancel"}))
+            await self._post(0.0, "cancel", json.dumps({"kind": "cancel"}))
 
-    async def _write(self, after, key, body):
+    async def _post(self, after, key, body):
         await trio.sleep(after)
         posted = await self.outside.post(self.run, key, body)
         if posted.result == "accepted":
-            self.posts.append(Post(posted.inbox, trio.current_time(), key, body))
+            self.posts.append(PostedMessage(posted.inbox, trio.current_time(), key, body))
         return posted
 
     async def _user(self):
-        """Answer what is asked, if willing; sometimes twice, sometimes in two ways."""
-        dice, seen = Random(f"{self.seed}:user"), set()
+        """Answer open questions, if willing; sometimes twice, sometimes with two different answers."""
+        rng, seen = Random(f"{self.seed}:user"), set()
         while True:
-            await trio.sleep(dice.uniform(2, 20))
-            for question in sorted(self.books.unanswered - seen):
+            await trio.sleep(rng.uniform(2, 20))
+            for question in sorted(self.oracle.unanswered - seen):
                 seen.add(question)
-                if not self.troubles.willing or (dice.random() < 0.1 and question in self.books.questions):
+                if not self.fault_rates.willing or (rng.random() < 0.1 and question in self.oracle.questions):
                     seen.discard(question)
                     continue
-                await trio.sleep(dice.choice((0.0, 1.0, dice.uniform(0, self.thinks))))
-                for text in dice.choice(
-                    (("first",), ("first", "first"), ("first", "second"), ("no",), ("no", "first"))
-                ):
-                    await self._write(0.0, f"answer:{question}", json.dumps(self._reply(dice, question, text)))
+                await trio.sleep(rng.choice((0.0, 1.0, rng.uniform(0, self.answer_seconds))))
+                for text in rng.choice((("first",), ("first", "first"), ("first", "second"), ("no",), ("no", "first"))):
+                    await self._post(0.0, f"answer:{question}", json.dumps(self._reply(rng, question, text)))
 
-    def _reply(self, dice, question, text):
-        """Return what the user says to a question: an answer that fits it, or that there will be none."""
-        asked = self.books.every[question]
+    def _reply(self, rng, question, text):
+        """Return the message for a question: a fitting answer, or a decline."""
+        request = self.oracle.all_questions[question]
         if text == "no":
             return {"kind": "decline", "question": question}
-        words = f"{text} {question}"
-        if asked.review:
-            words = "approve" if dice.random() < self.weather.passes else f"reject: {words}"
-        elif asked.answer_schema == YES_NO:
-            words = "yes" if text == "first" else "no"
-        return {"kind": "answer", "question": question, "answer": words}
+        answer = f"{text} {question}"
+        if request.review:
+            answer = "approve" if rng.random() < self.reply_rates.passes else f"reject: {answer}"
+        elif request.answer_schema == YES_NO:
+            answer = "yes" if text == "first" else "no"
+        return {"kind": "answer", "question": question, "answer": answer}
 
-    async def _tell(self, dice, count):
-        """Say something of the user's own accord, now and then."""
+    async def _tell(self, rng, count):
+        """Post notes and requirements at random times."""
         for number in range(count):
-            await trio.sleep(dice.uniform(0, 60))
-            body = {"kind": dice.choice(("note", "requirement")), "text": f"message {number}"}
-            await self._write(0.0, f"tell:{number}", json.dumps(body))
+            await trio.sleep(rng.uniform(0, 60))
+            body = {"kind": rng.choice(("note", "requirement")), "text": f"message {number}"}
+            await self._post(0.0, f"tell:{number}", json.dumps(body))
 
-    # The end.
+    # Checks at the end.
 
     def check(self):
-        """Check what holds at the end; raise all that did not."""
-        books, ending = self.books, self.endings[-1] if self.endings else "nothing"
+        """Check the invariants; raise all violations in one error."""
+        oracle, ending = self.oracle, self.endings[-1] if self.endings else "nothing"
         held = self.held()
-        books.holds([record.hash for record in self.records] == [record.hash for record in books.records], "rewritten")
+        oracle.expect(
+            [record.hash for record in self.records] == [record.hash for record in oracle.records], "rewritten"
+        )
         for seq, record in self.acknowledged.items():
             kept = seq <= len(self.records) and self.records[seq - 1].hash == record.hash
-            books.holds(kept, f"record {seq} was acknowledged, and is lost")
-        ended = held.summary.status in ON_ITS_OWN or ending in ON_ITS_OWN  # It may rest though its driver has died.
-        books.holds(ended, f"neither ended, waiting nor parked: {self.endings}")
-        if self.troubles.willing and self.troubles.patient and not books.parked_why:
-            books.holds(
-                books.finished is not None, f"everybody did what they should, but it did not end: {self.endings}"
+            oracle.expect(kept, f"record {seq} was acknowledged, and is lost")
+        ended = (
+            held.summary.status in REGULAR_ENDINGS or ending in REGULAR_ENDINGS
+        )  # The run may be at rest although its last driver died.
+        oracle.expect(ended, f"neither ended, waiting nor parked: {self.endings}")
+        if self.fault_rates.willing and self.fault_rates.patient and not oracle.parked_why:
+            oracle.expect(
+                oracle.finished is not None, f"user and drivers cooperated, but the run did not end: {self.endings}"
             )
         if self.limits.deadline is not None and not self.jumped:
             patience = max((process.patience for process in self.processes), default=0.0)
-            late = [record for record in books.records if record.at > self.limits.deadline + patience]
-            asked = [
+            late = [record for record in oracle.records if record.at > self.limits.deadline + patience]
+            requests = [
                 record.seq
                 for record in late
                 if record.event.kind in ("generation_requested", "classification_requested")
             ]
-            books.holds(not asked, f"asked for after the deadline: {asked}")
-        left = {name for name, asked in books.asked.items() if asked.state in ("answered", "failed")}
-        # A request that timed out was sent; one that is answered was sent, whatever the provider said. One for which
-        # there was no turn before a stop was not, and costs nothing.
-        left = {name for name in left if books.charged[name] != Amount()}
-        books.holds(left <= set(books.sent), "answered, but never sent")
-        books.holds(books.consumed == sorted(books.consumed), "messages are taken out of order")
-        books.holds(set(books.consumed) == held.consumed, "the inbox and the records differ")
-        if self.cancelled and not books.parked_why and (self.troubles.patient or ending != "parked"):
-            books.holds(books.finished is not None, "the cancel is lost")
+            oracle.expect(not requests, f"requests after the deadline: {requests}")
+        closed = {name for name, entry in oracle.requests.items() if entry.state in ("answered", "failed")}
+        # A request that was answered or timed out was sent. One without a slot at a stop was not, and costs nothing.
+        closed = {name for name in closed if oracle.charged[name] != Amount()}
+        oracle.expect(closed <= set(oracle.sent), "answered, but never sent")
+        oracle.expect(oracle.consumed == sorted(oracle.consumed), "messages are consumed out of order")
+        oracle.expect(set(oracle.consumed) == held.consumed, "the inbox and the records differ")
+        if self.cancelled and not oracle.parked_why and (self.fault_rates.patient or ending != "parked"):
+            oracle.expect(oracle.finished is not None, "the cancel message is lost")
         for post in self.posts:
             kept = held.posted[post.inbox - 1].body == post.body
-            books.holds(kept, f"message {post.inbox} ({post.kind}) was accepted, and is another now")
-        self._taken_in_time()
-        if books.broken:
-            raise AssertionError("; ".join(dict.fromkeys(books.broken)))
+            oracle.expect(kept, f"message {post.inbox} ({post.kind}) was accepted, and has changed")
+        self._check_message_delays()
+        if oracle.violations:
+            raise AssertionError("; ".join(dict.fromkeys(oracle.violations)))
 
-    def _taken_in_time(self):
-        """A message that lay in the inbox while a process was driving was taken soon, unless the run ended first."""
+    def _check_message_delays(self):
+        """Check that a message is consumed soon while a process drives the run, unless the run ended first."""
         for post in self.posts:
-            if post.inbox in self.books.consumed:
+            if post.inbox in self.oracle.consumed:
                 continue
             for process in self.processes:
                 if process.ended is None or process.dead or process.frozen or not process.acks:
                     continue
                 due = max(post.at, min(process.acks.values())) + process.patience
                 last = max(process.acks.values())
-                over = self.books.finished is not None and len(self.books.records) in process.acks
-                until = last if over else process.ended
-                self.books.holds(until <= due, f"message {post.inbox} ({post.kind}) is left lying by {process.owner}")
+                ended_here = self.oracle.finished is not None and len(self.oracle.records) in process.acks
+                until = last if ended_here else process.ended
+                self.oracle.expect(until <= due, f"message {post.inbox} ({post.kind}) is not read by {process.owner}")

@@ -46,21 +46,21 @@ class Platter:
             _apply(self.content, change)
         self.unsynced = []
 
-    def settle(self, dice: Random) -> None:
+    def settle(self, rng: Random) -> None:
         """Bring a part of it to the disk and forget the rest."""
-        share = dice.choice((0.0, 0.1, 0.5, 0.9, 1.0))
+        share = rng.choice((0.0, 0.1, 0.5, 0.9, 1.0))
         for change in self.unsynced:
             for piece in _pieces(change):
-                if dice.random() < share:
+                if rng.random() < share:
                     _apply(self.content, piece)
-                elif isinstance(piece, Write) and dice.random() < 0.1:
-                    _apply(self.content, Write(piece.offset, piece.data[: dice.randrange(len(piece.data))]))
+                elif isinstance(piece, Write) and rng.random() < 0.1:
+                    _apply(self.content, Write(piece.offset, piece.data[: rng.randrange(len(piece.data))]))
         self.unsynced = []
 
-    def left(self, dice: Random) -> bytes | None:
+    def left(self, rng: Random) -> bytes | None:
         """Return what the name stands for after the power has gone; None for nothing."""
-        self.settle(dice)
-        if self.named or dice.random() < 0.5:
+        self.settle(rng)
+        if self.named or rng.random() < 0.5:
             return bytes(self.content)
         return self.former
 
@@ -90,8 +90,8 @@ def _apply(content: bytearray, change: Write | Cut) -> None:
 class Disk(apsw.VFS):
     """A file system that journals can be opened on by its name; numbers of operations count from 1."""
 
-    def __init__(self, name: str, dice: Random, *, power_until: int | None = None, fails_at: int | None = None) -> None:
-        self.name, self.dice = name, dice
+    def __init__(self, name: str, rng: Random, *, power_until: int | None = None, fails_at: int | None = None) -> None:
+        self.name, self.rng = name, rng
         self.power_until, self.fails_at, self.operations = power_until, fails_at, 0
         self.platters: dict[Path, Platter] = {}
         self.deleted: dict[Path, bytes] = {}
@@ -117,7 +117,7 @@ class Disk(apsw.VFS):
 
     def fault(self) -> apsw.Error:
         """Return an error as a failing disk, or a full one, gives it."""
-        return self.dice.choice((apsw.IOError, apsw.FullError))("this one goes wrong")
+        return self.rng.choice((apsw.IOError, apsw.FullError))("this one goes wrong")
 
     def sync_folder(self) -> None:
         """Make all names final, as SQLite does after the first sync of a new file."""
@@ -128,9 +128,9 @@ class Disk(apsw.VFS):
     def lose_power(self, folder: Path) -> None:
         """Write what the disk holds, once all that was under way is lost, into a folder."""
         with self.lock:
-            names = {path: platter.left(self.dice) for path, platter in sorted(self.platters.items())}
+            names = {path: platter.left(self.rng) for path, platter in sorted(self.platters.items())}
             for path, content in sorted(self.deleted.items()):
-                names.setdefault(path, self.dice.choice((content, None)))
+                names.setdefault(path, self.rng.choice((content, None)))
         for path, left in names.items():
             if left is not None:
                 (folder / path.name).write_bytes(left)
@@ -146,7 +146,7 @@ class Disk(apsw.VFS):
             super().xDelete(name, sync_folder)
             gone = self.platters.pop(Path(name), None)
             if gone is not None and not sync_folder:
-                left = gone.left(self.dice)
+                left = gone.left(self.rng)
                 if left is not None:
                     self.deleted[Path(name)] = left
             self.after()
@@ -197,7 +197,7 @@ class DiskFile(apsw.VFSFile):
         with disk.lock:
             fails = disk.operate()
             if fails:
-                disk.platters[self.path].settle(disk.dice)
+                disk.platters[self.path].settle(disk.rng)
                 raise disk.fault()
             disk.after()
             disk.platters[self.path].sync()

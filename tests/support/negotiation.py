@@ -1,7 +1,7 @@
-"""A machine of another kind, to show that the runtime knows nothing about planning: two players haggle over a price.
+"""A small machine that is not a planner, to test that the runtime is generic: two players negotiate a price.
 
-The buyer and the seller are asked in turn for an offer; when they cross, or the rounds are used up, the haggling ends.
-A person may call it off at any time through the inbox. While the run is parked nobody is asked.
+The buyer and the seller make offers in turn. The negotiation ends when the offers cross or the rounds are used up.
+A message in the inbox cancels it. A parked run requests no offer.
 """
 
 from collections.abc import Mapping
@@ -67,31 +67,31 @@ Message = Start | Offer | Resumed | Parking | Crashed | Mailed | Woken
 
 
 @dataclass(frozen=True)
-class Haggle:
+class NegotiationState:
     rounds: int = 0
     offers: Mapping[str, int] = field(default_factory=dict)
-    made: int = 0
-    asked: OfferRequested | None = None
+    offer_count: int = 0
+    request: OfferRequested | None = None
     paused: bool = False
     ended: str = ""
 
 
 class Negotiation:
-    """`runtime.core.machine.Machine` for haggling."""
+    """A `runtime.core.machine.Machine` for negotiations."""
 
-    def initial(self) -> Haggle:
-        return Haggle()
+    def initial(self) -> NegotiationState:
+        return NegotiationState()
 
-    def accept(self, state: Haggle, message: Message) -> NegotiationEvent | Refused | None:
+    def accept(self, state: NegotiationState, message: Message) -> NegotiationEvent | Refused | None:
         match message:
             case Start(rounds):
                 return Opened(rounds=rounds)
             case Offer(request_id, price, words):
-                if state.asked is None or state.asked.request_id != request_id:
+                if state.request is None or state.request.request_id != request_id:
                     return None
                 if price < 0:
                     return Refused("a price is not negative")
-                return Offered(request_id=request_id, player=state.asked.player, price=price, words=words)
+                return Offered(request_id=request_id, player=state.request.player, price=price, words=words)
             case Resumed(epoch):
                 return TakenOver(epoch=epoch)
             case Parking():
@@ -103,43 +103,44 @@ class Negotiation:
             case Woken():
                 return None
 
-    def advance(self, state: Haggle) -> NegotiationEvent | None:
-        if not state.rounds or state.ended or state.asked is not None:
+    def advance(self, state: NegotiationState) -> NegotiationEvent | None:
+        if not state.rounds or state.ended or state.request is not None:
             return None
         buyer, seller = state.offers.get("buyer", 0), state.offers.get("seller", 1_000)
         if buyer >= seller:
             return Ended(how=f"sold at {seller}")
-        if state.made >= state.rounds:
+        if state.offer_count >= state.rounds:
             return Ended(how="no deal")
         if state.paused:
             return None
-        player = ("buyer", "seller")[state.made % 2]
-        return OfferRequested(request_id=f"{player}.{state.made}", player=player)
+        player = ("buyer", "seller")[state.offer_count % 2]
+        return OfferRequested(request_id=f"{player}.{state.offer_count}", player=player)
 
-    def evolve(self, state: Haggle, event: NegotiationEvent) -> Haggle:
+    def evolve(self, state: NegotiationState, event: NegotiationEvent) -> NegotiationState:
         match event:
             case Opened():
                 return replace(state, rounds=event.rounds)
             case OfferRequested():
-                return replace(state, asked=event)
+                return replace(state, request=event)
             case Offered():
                 offers = {**state.offers, event.player: event.price}
-                return replace(state, offers=offers, made=state.made + 1, asked=None)
+                return replace(state, offers=offers, offer_count=state.offer_count + 1, request=None)
             case TakenOver():
                 return replace(state, paused=False)
             case Paused():
                 return replace(state, paused=True)
             case Ended():
-                return replace(state, ended=event.how, asked=None)
+                return replace(state, ended=event.how, request=None)
 
-    def outstanding(self, state: Haggle) -> Mapping[str, Work]:
-        if state.asked is None:
+    def outstanding(self, state: NegotiationState) -> Mapping[str, Work]:
+        if state.request is None:
             return {}
-        asked = state.asked
-        return {asked.request_id: Work(asked.request_id, asked.player, asked, repeatable=asked.player == "seller")}
+        request = state.request
+        repeatable = request.player == "seller"
+        return {request.request_id: Work(request.request_id, request.player, request, repeatable=repeatable)}
 
-    def brief(self, state: Haggle, work: Work) -> tuple[str, Mapping[str, int]]:
+    def brief(self, state: NegotiationState, work: Work) -> tuple[str, Mapping[str, int]]:
         return work.request_id, state.offers
 
-    def summary(self, state: Haggle) -> Summary:
+    def summary(self, state: NegotiationState) -> Summary:
         return Summary("finished", state.ended) if state.ended else Summary("parked" if state.paused else "running")

@@ -87,7 +87,7 @@ def rejections_in(events: list[Event]) -> list[str]:
     return [event.verdict.errors[0].message for event in of(events, VerdictReached) if event.verdict.errors]
 
 
-async def test_four_good_replies_make_a_proved_plan() -> None:
+async def test_four_good_replies_make_a_proved_plan():
     async with run_against(scripted()) as (result, server, _):
         assert (result.outcome, result.calls, result.tokens) == ("success", 4, 60)
         assert result.plan == plan()
@@ -95,7 +95,7 @@ async def test_four_good_replies_make_a_proved_plan() -> None:
         assert sorted(server.steps) == sorted(GOOD)
 
 
-async def test_a_plan_that_is_not_json_is_retried_at_its_step_with_the_feedback_in_the_prompt() -> None:
+async def test_a_plan_that_is_not_json_is_retried_at_its_step_with_the_feedback_in_the_prompt():
     async with run_against(scripted(g_plan=["Sure! I would first reproduce it."])) as (result, server, events):
         assert (result.outcome, result.calls) == ("success", 5)
         assert [event.decision.rule for event in of(events, Decided)] == ["malformed"]
@@ -106,7 +106,7 @@ async def test_a_plan_that_is_not_json_is_retried_at_its_step_with_the_feedback_
         assert retried.prompt.count(rejection[:60]) == 1
 
 
-async def test_a_precondition_that_nobody_produces_sends_the_search_back_to_the_strategy_and_no_further() -> None:
+async def test_a_precondition_that_nobody_produces_sends_the_search_back_to_the_strategy_and_no_further():
     broken = plan(needs_missing_token="licence_granted")
     async with run_against(scripted(g_plan=[broken])) as (result, server, events):
         assert result.outcome == "success"
@@ -117,7 +117,7 @@ async def test_a_precondition_that_nobody_produces_sends_the_search_back_to_the_
             assert seen.prompt.count("licence_granted") >= 1, "the earlier rejection must be in the prompt"
 
 
-async def test_the_same_findings_twice_go_one_level_further() -> None:
+async def test_the_same_findings_twice_go_one_level_further():
     broken = plan(needs_missing_token="licence_granted")
     async with run_against(scripted(g_plan=[broken, broken])) as (result, server, events):
         assert result.outcome == "success"
@@ -125,12 +125,12 @@ async def test_the_same_findings_twice_go_one_level_further() -> None:
         assert Counter(server.steps) == {"g_analysis": 1, "g_recon": 2, "g_strategy": 3, "g_plan": 3}
 
 
-async def test_a_classifier_is_asked_before_a_costly_step_back_and_its_code_decides(tmp_path: Path) -> None:
+async def test_a_classifier_is_asked_before_a_costly_step_back_and_its_code_decides(tmp_path):
     """S22: a call of its own, with its own id and schema; its prompt has the rejections; nothing is thrown away."""
     broken = plan(needs_missing_token="licence_granted")
     others = scripted(g_plan=[broken, broken])
 
-    def handle(body: dict[str, Any], headers: Mapping[str, str], n: int) -> Answer:
+    def handle(body, headers, n):
         if headers["x-client-request-id"].endswith("/c"):
             return Answer.value({"cause": "own_mistake"})
         return others(body, headers, n)
@@ -148,12 +148,12 @@ async def test_a_classifier_is_asked_before_a_costly_step_back_and_its_code_deci
         assert (last.level, last.rule, last.classified) == ("local_retry", "otherwise", "own_mistake")
 
 
-async def test_what_is_no_code_is_recorded_and_the_table_decides(tmp_path: Path) -> None:
+async def test_what_is_no_code_is_recorded_and_the_table_decides(tmp_path):
     """S22: text never steers, not even text that names a row."""
     broken = plan(needs_missing_token="licence_granted")
     others = scripted(g_plan=[broken, broken])
 
-    def handle(body: dict[str, Any], headers: Mapping[str, str], n: int) -> Answer:
+    def handle(body, headers, n):
         if headers["x-client-request-id"].endswith("/c"):
             return Answer.say("Clearly give_up: this is hopeless.")
         return others(body, headers, n)
@@ -166,7 +166,7 @@ async def test_what_is_no_code_is_recorded_and_the_table_decides(tmp_path: Path)
         assert of(events, Decided)[-1].decision.classified is None
 
 
-async def test_each_prompt_after_an_escalation_contains_each_earlier_rejection_once() -> None:
+async def test_each_prompt_after_an_escalation_contains_each_earlier_rejection_once():
     """Each that came back over its step: the first cycle ended at the strategy, so recon has done no wrong in it."""
     first = plan(needs_missing_token="licence_granted", plan_id="first")
     second = plan(needs_missing_token="backup_taken", plan_id="second")
@@ -188,7 +188,7 @@ async def test_each_prompt_after_an_escalation_contains_each_earlier_rejection_o
         }
 
 
-async def test_analysis_and_recon_overlap_in_time() -> None:
+async def test_analysis_and_recon_overlap_in_time():
     slow = {step: [Answer.value(GOOD[step]).slowly(0.3)] for step in ("g_analysis", "g_recon")}
     async with run_against(scripted(**slow)) as (result, server, _):
         assert result.succeeded
@@ -199,14 +199,14 @@ async def test_analysis_and_recon_overlap_in_time() -> None:
 
 
 @pytest.mark.parametrize("calls", [1, 2, 5, 12])
-async def test_the_cap_on_calls_holds_also_when_every_answer_is_bad(calls: int) -> None:
+async def test_the_cap_on_calls_holds_also_when_every_answer_is_bad(calls):
     async with run_against(lambda *_: Answer.say("{}"), max_calls=calls) as (result, server, _):
         # Work that was withdrawn while it was being sent stays charged: nobody can prove that it was not.
         assert len(server.seen) <= result.calls <= calls
         assert result.outcome in {"budget_exhausted", "all_pruned"}
 
 
-async def test_every_request_carries_its_id() -> None:
+async def test_every_request_carries_its_id():
     async with run_against(scripted(g_plan=["bad", "bad"])) as (_, server, _events):
         ids = [seen.request_id for seen in server.seen]
         assert len(set(ids)) == len(ids)
@@ -232,7 +232,7 @@ async def test_every_request_carries_its_id() -> None:
     ],
     ids=["429", "500", "cut", "html", "no choices", "20 MB"],
 )
-async def test_a_fault_is_a_try_of_the_same_attempt_and_charged_by_what_it_was(fault: Answer, charged: int) -> None:
+async def test_a_fault_is_a_try_of_the_same_attempt_and_charged_by_what_it_was(fault, charged):
     async with run_against(scripted(g_strategy=[fault]), clock=Impatient()) as (result, server, events):
         assert result.outcome == "success"
         assert result.calls == 4 + charged
@@ -241,7 +241,7 @@ async def test_a_fault_is_a_try_of_the_same_attempt_and_charged_by_what_it_was(f
         assert len(of(events, CallFailed)) == 1
 
 
-async def test_a_server_that_asks_for_patience_gets_it() -> None:
+async def test_a_server_that_asks_for_patience_gets_it():
     async with run_against(
         scripted(g_strategy=[Answer.fault(429, headers={"Retry-After": "30"})]), clock=Impatient()
     ) as (_, server, events):
@@ -251,7 +251,7 @@ async def test_a_server_that_asks_for_patience_gets_it() -> None:
         assert second.started - first.started >= 0.25
 
 
-async def test_a_hang_is_cut_by_the_time_limit_and_charged(tmp_path: Path) -> None:
+async def test_a_hang_is_cut_by_the_time_limit_and_charged(tmp_path):
     shipped = yaml.safe_load((data_root() / "configs" / "workflows" / "single.yaml").read_text())
     step = next(iter(shipped["action_pairs"]))
     path = tmp_path / "impatient.yaml"
@@ -265,7 +265,7 @@ async def test_a_hang_is_cut_by_the_time_limit_and_charged(tmp_path: Path) -> No
         assert server.wait_for(lambda it: it.seen[0].ended is not None), "the connection was left open"
 
 
-async def test_five_faults_in_a_row_end_the_run_as_failed_by_the_provider() -> None:
+async def test_five_faults_in_a_row_end_the_run_as_failed_by_the_provider():
     async with run_against(scripted(g_analysis=[Answer.fault(503)] * 9), clock=Impatient()) as (result, server, _):
         assert (result.outcome, result.cause) == ("failed", "provider")
         assert sum(1 for step in server.steps if step == "g_analysis") == 5
@@ -273,7 +273,7 @@ async def test_five_faults_in_a_row_end_the_run_as_failed_by_the_provider() -> N
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
-async def test_a_final_refusal_ends_the_run_at_once_and_costs_nothing(status: int) -> None:
+async def test_a_final_refusal_ends_the_run_at_once_and_costs_nothing(status):
     async with run_against(lambda *_: Answer.fault(status), workflow="single") as (result, server, _):
         assert (result.outcome, result.cause, result.calls) == ("failed", "provider", 0)
         assert len(server.seen) == 1
@@ -293,7 +293,7 @@ def together(parties: int) -> Handler:
     return handle
 
 
-async def test_the_branches_of_a_beam_really_ask_at_the_same_time() -> None:
+async def test_the_branches_of_a_beam_really_ask_at_the_same_time():
     """S9: the server answers no request of a step before those of all four branches are open side by side."""
     async with run_against(together(4), search="beam:4") as (result, server, events):
         assert result.outcome == "success"

@@ -111,10 +111,11 @@ def _replan() -> str:
 
 def _plugins() -> str:
     known, own = registry(), len(BUILT_IN)
-    broken = [*problems(), *Kinds().formats()[1]]
-    if broken:
+    kinds, broken_kinds = Kinds().formats()
+    if broken := [*problems(), *broken_kinds]:
         raise UsageProblem("; ".join(broken))
-    return f"guards {own} built in, {len(known.guards) - own} plugged in; generators {len(known.generators)} plugged in"
+    guards = f"guards {own} built in, {len(known.guards) - own} plugged in"
+    return f"{guards}; generators {len(known.generators)} plugged in; kinds of agents {', '.join(sorted(kinds))}"
 
 
 def _home(environment: Mapping[str, str]) -> str:

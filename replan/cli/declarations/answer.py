@@ -22,7 +22,7 @@ _ANSWER = examples(
 def answer(invocation: Invocation, question: str, text: str | None, *, decline: bool) -> int:
     """Answer a QUESTION (RUN/ID) with TEXT, or with standard input for -.
 
-    Works whether or not a process drives the run, and is durable when it returns. The first answer stands.
+    Works whether or not a process drives the run, and is durable when it returns. The first answer counts.
     """
     if decline == (text is not None):
         cause = "both an answer and --decline are given" if decline else "there is no answer"

@@ -16,7 +16,7 @@ LINE_BYTES_MAX = 4096
 """The most that a terminal returns from one read, and the longest line that a user can type."""
 
 QUIET_SECONDS = 0.05
-"""Lines that follow each other faster than this were pasted, and are one answer; nobody types so fast."""
+"""Lines that follow each other faster than this were pasted, not typed, and are one answer."""
 
 
 def may_ask() -> bool:

@@ -20,8 +20,8 @@ from runtime.core.events import Record
 from runtime.journal.port import RunFilter
 from runtime.journal.sqlite.journal import open_sqlite
 from tests.support.artifacts import PROBLEM
+from tests.support.fork_server import ForkServer
 from tests.support.openai_server import OpenAIServer
-from tests.support.zygote import Zygote
 
 
 @dataclass
@@ -29,11 +29,11 @@ class Case:
     """One home, one server, one run."""
 
     folder: Path
-    forker: Zygote
+    fork_server: ForkServer
     server: OpenAIServer
 
-    def order(self, argv: tuple[str, ...], name: str = "", **more: Any) -> dict[str, Any]:
-        """Return the order for a command line; its output goes to the files `out` and `err` after its name."""
+    def request(self, argv: tuple[str, ...], name: str = "", **more: Any) -> dict[str, Any]:
+        """Return the request for a command line; its output goes to the files `out` and `err` after its name."""
         return {
             "argv": list(argv),
             "env": {
@@ -50,11 +50,11 @@ class Case:
 
     def replan(self, *argv: str, **more: Any) -> tuple[int, Any]:
         """Run a command line; return its exit code (negative: the signal) and what it printed, as JSON if it is."""
-        code = self.forker.run(self.order(argv, **more))
+        code = self.fork_server.run(self.request(argv, **more))
         text = (self.folder / "out").read_text()
         return code, json.loads(text) if text.strip() and code >= 0 else None
 
-    def beginning(self, calls: int) -> tuple[str, ...]:
+    def run_command(self, calls: int) -> tuple[str, ...]:
         """Return the command line that begins the run."""
         problem = self.folder / "problem.md"
         problem.write_text(PROBLEM)
@@ -62,7 +62,7 @@ class Case:
 
     def begin(self, calls: int, *argv: str, **more: Any) -> tuple[int, Any]:
         """Begin the run, and wait for its end."""
-        return self.replan(*self.beginning(calls), *argv, **more)
+        return self.replan(*self.run_command(calls), *argv, **more)
 
     @property
     def journal(self) -> Path:
@@ -102,7 +102,7 @@ class Case:
         [(result, _)] = self.runs().values()
         return result
 
-    def check_the_bill(self) -> None:
+    def check_billing(self) -> None:
         """Check that provider and journal agree, call by call: what was billed is what came in, or is `unknown`.
 
         The script refuses nothing, so that nothing is refunded.

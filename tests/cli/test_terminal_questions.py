@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tests.cli.cases import ANALYSIS, ASKING, PLAN, said
 from tests.cli.conftest import run_id
+from tests.cli.samples import ANALYSIS, ASKING, PLAN, said
 from tests.cli.test_processes import Terminal
 
 PROMPT = "answer later(?s:.*)> $"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from actors.planning.prepare import PROBLEM_BYTES_MAX
-from tests.cli.cases import PROBLEM
+from tests.cli.samples import PROBLEM
 
 
 def refused(done, *words, home=None, code=2):

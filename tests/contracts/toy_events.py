@@ -1,4 +1,4 @@
-"""What the journal's contract is played with: a small union of events, a clock moved by hand, short helpers."""
+"""Small events, a manual clock and helpers for the journal contract."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -10,7 +10,7 @@ from runtime.journal.port import Fact, Journal
 
 
 class Noted(Event):
-    """An event with a text that is stored apart."""
+    """An event whose text is stored in the table of texts."""
 
     texts: ClassVar[tuple[str, ...]] = ("text",)
     kind: Literal["noted"] = "noted"
@@ -25,7 +25,7 @@ class Counted(Event):
     label: str = ""
 
 
-class Stranger(Event):
+class UnknownEvent(Event):
     """An event that the journal's codec does not know."""
 
     kind: Literal["counted"] = "counted"
@@ -37,13 +37,13 @@ CODEC: Codec[Toy] = Codec([Noted, Counted])
 
 
 class Bid(Event):
-    """An event of another kind of runs."""
+    """An event of the kind `negotiation`."""
 
     kind: Literal["bid"] = "bid"
     price: int
 
 
-HAGGLING: Codec[Bid] = Codec([Bid], format=2)
+NEGOTIATION: Codec[Bid] = Codec([Bid], format=2)
 
 Opener = Callable[..., AbstractAsyncContextManager[Journal[Toy]]]
 
@@ -54,18 +54,18 @@ LONE_SURROGATE = "before \ud800 after"
 IMPOSSIBLE_IDS = ["", "A", "-a", ".a", "_a", "a b", "a/b", "a\n", "é", "a" * 65, "a\x00", LONE_SURROGATE]
 
 
-class HandClock:
-    """A clock that a test moves by hand."""
+class ManualClock:
+    """A clock that a test sets."""
 
     def __init__(self) -> None:
         self.time = 1_000.0
 
     def now(self) -> float:
-        """Return the time that the test has set."""
+        """Return the time that the test set."""
         return self.time
 
     async def sleep_until(self, when: float) -> None:
-        """Jump there."""
+        """Set the clock to this time, if it is later."""
         self.time = max(self.time, when)
 
 
@@ -75,7 +75,7 @@ def counted(*numbers: int) -> list[Fact[Toy]]:
 
 
 async def driven(journal: Journal[Toy], run: str, ttl: float = 60.0) -> int:
-    """Make a run, claim it and return the epoch."""
+    """Create a run, claim it and return the epoch."""
     await journal.create(run, f"title of {run}")
     return await journal.claim(run, "driver", ttl)
 
@@ -86,11 +86,11 @@ async def events(journal: Journal[Toy], run: str, after: int = 0) -> list[Toy]:
 
 
 async def append_number(journal: Journal[Toy], run: str, epoch: int, after: int, number: int) -> None:
-    """Append one number, as a task."""
+    """Append one number; made for `start_soon`."""
     await journal.append(run, after=after, epoch=epoch, facts=counted(number), summary=RUNNING)
 
 
-async def settled(journal: Journal[Toy], run: str) -> int:
-    """Return the last record's place, once whatever was handed in before is written: a later write comes after it."""
-    await journal.post(run, "settled", "")
+async def last_written(journal: Journal[Toy], run: str) -> int:
+    """Return the sequence number of the last record, after all earlier writes: the post is queued behind them."""
+    await journal.post(run, "barrier", "")
     return (await journal.row(run)).last_seq

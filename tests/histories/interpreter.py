@@ -1,6 +1,6 @@
-"""Plays the commands of a history on the pure machine, and gives back the transcript.
+"""Executes the commands of a history on the pure machine, and returns the transcript.
 
-    workflow [key=value ...]        the workflow; an indented line per step: NAME [<- ABOVE ...] [key=value ...]
+    workflow [key=value ...]        the workflow; an indented line per step: NAME [<- REQUIRED ...] [key=value ...]
     limits [calls=N tokens=N cost=MICRO_USD active=S deadline=S]
     begin                           start the run
     reply NODE ["text"] [tokens=N] [took=CALLS]  the generator's   accept NODE    the guard passes it
@@ -37,7 +37,7 @@ LIMIT_KEYS = {"cost": "micro_usd", "active": "active_seconds"}
 
 
 def value(text):
-    """Return an option's value: a number where it is one, a list where it has commas, else text."""
+    """Return an option's value: a list if it has commas, else the JSON value if it is valid JSON, else text."""
     if "," in text:
         return [part for part in text.split(",") if part]
     try:
@@ -54,8 +54,8 @@ def split(words):
     }
 
 
-class Stage:
-    """One run; `play` takes a command with its indented lines and returns the lines that it leads to."""
+class Interpreter:
+    """One run; `execute` takes a command with its indented lines and returns the resulting lines."""
 
     def __init__(self):
         self.world = World(pinned(SEEDS), judge=lambda *_: passed(), limits=Limits())
@@ -66,7 +66,7 @@ class Stage:
     def state(self):
         return self.world.state
 
-    def play(self, command, indented):
+    def execute(self, command, indented):
         name, *words = shlex.split(command)
         if name == "workflow":
             return self.workflow(words, indented)
@@ -77,8 +77,12 @@ class Stage:
         steps = {}
         for text in indented:
             step, *rest = text.split()
-            above, options = split(rest)
-            steps[step] = {"role": step, "requires": above[1:], **{STEP_KEYS.get(k, k): v for k, v in options.items()}}
+            dependencies, options = split(rest)
+            steps[step] = {
+                "role": step,
+                "requires": dependencies[1:],
+                **{STEP_KEYS.get(k, k): v for k, v in options.items()},
+            }
             if isinstance(steps[step].get("all_of"), list):
                 steps[step]["guard"] = {"all_of": steps[step].pop("all_of")}
             for key in ("escalate_to",):
@@ -99,7 +103,7 @@ class Stage:
         return self.send(Begin(self.world.now, "run", "the problem", config, self.world.limits))
 
     def send(self, message):
-        """Give the machine a message; every history also shows that the journal alone gives the same state."""
+        """Give the machine a message; check that the fold of all events gives the same state."""
         events = self.world.send(message)
         assert fold(self.world.machine, self.world.events) == self.state
         if events is None:
@@ -116,35 +120,35 @@ class Stage:
         usage = Usage(input_tokens=tokens - 5, output_tokens=5)
         content = text or json.dumps({"by": request})
         cost = None if took is None else Amount(took, tokens)
-        made = Reply(text=content, usage=usage, model="toy")
-        return self.send(Generated(request, self.tick(), 1.0, made, cost))
+        artifact = Reply(text=content, usage=usage, model="toy")
+        return self.send(Generated(request, self.tick(), 1.0, artifact, cost))
 
-    def classify(self, request, said):
-        return self.reply(request, said if " " in said else json.dumps({"cause": said}))
+    def classify(self, request, text):
+        return self.reply(request, text if " " in text else json.dumps({"cause": text}))
 
     def accept(self, node):
         return self.send(Judged(f"judge:{node}", self.tick(), 0.0, passed()))
 
-    def reject(self, node, *found, tag=None, guard="toy"):
+    def reject(self, node, *codes, tag=None, guard="toy"):
         findings = tuple(
             Finding(
-                code=one.partition(":")[0].partition("@")[0],
-                message=f"{node} has {one.partition(':')[0].partition('@')[0]}",
-                where=one.partition("@")[2].partition(":")[0],
-                answer_schema=SCHEMAS.get(one.partition(":")[2]),
+                code=code.partition(":")[0].partition("@")[0],
+                message=f"{node} has {code.partition(':')[0].partition('@')[0]}",
+                where=code.partition("@")[2].partition(":")[0],
+                answer_schema=SCHEMAS.get(code.partition(":")[2]),
                 tags=(tag,) if tag else (),
             )
-            for one in found
-            if one != "fatal"
+            for code in codes
+            if code != "fatal"
         )
-        verdict = Verdict(guard=guard, passed=False, score=0.5, findings=findings, fatal="fatal" in found)
+        verdict = Verdict(guard=guard, passed=False, score=0.5, findings=findings, fatal="fatal" in codes)
         return self.send(Judged(f"judge:{node}", self.tick(), 0.0, verdict))
 
     def ok(self, node):
         return [*self.reply(node), *self.accept(node)]
 
-    def bad(self, request, *found, **options):
-        return [*self.reply(request), *self.reject(node_of(request), *found, **options)]
+    def bad(self, request, *codes, **options):
+        return [*self.reply(request), *self.reject(node_of(request), *codes, **options)]
 
     def reach(self, node):
         while node not in self.state.run.calls.open:

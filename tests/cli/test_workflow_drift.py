@@ -20,7 +20,7 @@ from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model
 from runtime.core.ledger import Limits
 from runtime.drive.options import Stop
-from tests.cli.cases import ANALYSIS, ASKING, PLAN
+from tests.cli.samples import ANALYSIS, ASKING, PLAN
 from tests.support.worlds import pinned as toy
 
 WORKFLOW = """\

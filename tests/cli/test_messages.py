@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from tests.cli.cases import ANALYSIS, PLAN, RECON, said
 from tests.cli.conftest import run_id
-from tests.cli.test_inputs import refused
+from tests.cli.samples import ANALYSIS, PLAN, RECON, said
+from tests.cli.test_bad_input import refused
 from tests.cli.test_processes import PATIENCE, Terminal, wait_until
 
 STRATEGY = {

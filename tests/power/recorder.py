@@ -1,19 +1,19 @@
-"""A journal beside which a witness notes what it has promised: what it acknowledged, and what it let anybody read."""
+"""A journal beside which a recorder notes what it has promised: what it acknowledged, and what it let anybody read."""
 
 from runtime.core.errors import RunNotFound
 
 
-class Witness:
+class Recorder:
     """What was promised over all openings of one journal, and what was only tried."""
 
     def __init__(self):
         self.admitted, self.records, self.posts, self.tried = set(), {}, {}, {}
 
-    def beside(self, journal):
+    def recording(self, journal):
         """Return the journal, watched."""
-        return Watched(journal, self)
+        return RecordedJournal(journal, self)
 
-    def told(self, run, records):
+    def acknowledge(self, run, records):
         """Note records that somebody has heard of."""
         known = self.records.setdefault(run, [])
         for record in records:
@@ -40,11 +40,11 @@ class Witness:
             assert held.get(inbox) == (key, body), f"the message {key} of {run} was accepted, and is lost"
 
 
-class Watched:
+class RecordedJournal:
     """The journal that a program sees."""
 
-    def __init__(self, journal, witness):
-        self._journal, self._witness = journal, witness
+    def __init__(self, journal, recorder):
+        self._journal, self._witness = journal, recorder
 
     def __getattr__(self, name):
         return getattr(self._journal, name)
@@ -57,12 +57,12 @@ class Watched:
         tried = self._witness.tried.setdefault(run, {})
         tried.setdefault(after, []).append([fact.event for fact in facts])
         records = await self._journal.append(run, after=after, facts=facts, **keys)
-        self._witness.told(run, records)
+        self._witness.acknowledge(run, records)
         return records
 
     async def read(self, run, after=0):
         records = await self._journal.read(run, after)
-        self._witness.told(run, records)
+        self._witness.acknowledge(run, records)
         return records
 
     async def post(self, run, key, body):

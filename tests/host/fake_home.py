@@ -1,4 +1,4 @@
-"""The stage of the host's tests: engines over one journal in memory, on trio's clock, and hosts that serve it."""
+"""A home in memory for tests of hosts: engines over one journal, on trio's clock, and hosts that serve it."""
 
 from contextlib import asynccontextmanager
 from dataclasses import fields
@@ -22,19 +22,19 @@ START = 1_700_000_000.0 // 86_400 * 86_400 + 86_400 - 60
 """A minute before midnight, so that the next day is near."""
 
 
-class Stage:
-    """One home. `calls` are the times at which the generator was asked, `busy` how many calls are in flight.
+class FakeHome:
+    """One home. `calls` has the time of each call of the generator, `busy` the number of calls in flight.
 
-    `told` is what hosts have told, and `told_at` when.
+    `notices` has the notices of hosts as `(event, run, detail)`, `notice_times` their times.
     """
 
     def __init__(self, *, seconds=1.0, reject=()):
         self.store, self.clock = MemoryStore(), TrioClock(START)
         self.seconds, self.reject = seconds, list(reject)
-        self.calls, self.busy, self.busiest, self.told, self.told_at = [], 0, 0, [], []
+        self.calls, self.busy, self.busiest, self.notices, self.notice_times = [], 0, 0, [], []
 
     async def make(self, context):
-        """Make an artifact, after some time."""
+        """Return an artifact after `seconds`."""
         self.calls.append(trio.current_time())
         self.busy += 1
         self.busiest = max(self.busiest, self.busy)
@@ -45,21 +45,21 @@ class Stage:
         return f"artifact {len(self.calls)}"
 
     def judge(self, artifact, context):
-        """Reject with the next finding that was planned; then accept."""
+        """Reject with the next planned finding; accept when none is left."""
         return rejected(self.reject.pop(0)) if self.reject else passed()
 
     @asynccontextmanager
-    async def engine(self, *, budget=None, plugged=True, clock=None, **fields):
-        """Open an engine of its own over the home."""
-        own = {"made": FunctionGenerator(self.make, "made")} if plugged else {}
-        registry = Registry(guards={"toy": lambda _: self.judge}, generators=own)
+    async def engine(self, *, budget=None, plugins=True, clock=None, **fields):
+        """Open a further engine over the home; `plugins`: whether it has the generator `made`."""
+        generators = {"made": FunctionGenerator(self.make, "made")} if plugins else {}
+        registry = Registry(guards={"toy": lambda _: self.judge}, generators=generators)
         time = clock or self.clock
         async with open_memory(CODEC, time, store=self.store, budget=budget) as journal:
             yield Engine(journal=journal, registry=registry, clock=time, threads=False, environment={}, **fields)
 
     @asynccontextmanager
     async def hosting(self, engine, *, runs_max=100):
-        """Run a host for the length of a block, and stop it in good order."""
+        """Run a host for the length of a block, then stop it in order."""
         stop = Stop(handover=True)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.serve, engine, stop, runs_max)
@@ -67,35 +67,35 @@ class Stage:
             stop.requested.set()
 
     async def serve(self, engine, stop, runs_max=100):
-        """Serve the home until the stop."""
+        """Run a host until the stop."""
 
         def report(notice):
             details = [getattr(notice, field.name) for field in fields(notice) if field.name != "run"]
-            self.told.append((notice.event, getattr(notice, "run", ""), *(details or [""])))
-            self.told_at.append(trio.current_time())
+            self.notices.append((notice.event, getattr(notice, "run", ""), *(details or [""])))
+            self.notice_times.append(trio.current_time())
 
         await host(engine, runs_max=runs_max, stop=stop, report=report)
 
     def events(self, run):
-        """Return what was told of a run."""
-        return [(event, detail) for event, name, detail in self.told if name == run]
+        """Return the events and details of the notices about a run."""
+        return [(event, detail) for event, name, detail in self.notices if name == run]
 
     def times(self, event):
-        """Return when an event was told, in whole seconds."""
-        return [round(at) for at, told in zip(self.told_at, self.told, strict=True) if told[0] == event]
+        """Return the times of the notices of an event, in whole seconds."""
+        return [round(at) for at, notice in zip(self.notice_times, self.notices, strict=True) if notice[0] == event]
 
     def row(self, run):
-        """Return what the status row of a run says."""
+        """Return the status and the detail of a run's row."""
         held = self.store.runs[run]
         return held.summary.status, held.summary.detail
 
 
-def job(*steps, questions_max=5, chained=True, **limits):
-    """Return the job of a toy workflow; each step requires the one before it, or all go side by side."""
-    shape = {
+def run_request(*steps, questions_max=5, chained=True, **limits):
+    """Return a request for a toy workflow; each step requires the one before it, or none if not `chained`."""
+    pairs = {
         name: {"generator": "made", "requires": list(steps[max(0, place - 1) : place]) if chained else [], "rmax": 4}
         for place, name in enumerate(steps)
     }
     price = Price(input_per_token_usd=1e-6, output_per_token_usd=1e-6, source="test")
-    config = pinned(shape, price=price, questions_max=questions_max).model_copy(update={"model": "rules"})
+    config = pinned(pairs, price=price, questions_max=questions_max).model_copy(update={"model": "rules"})
     return RunRequest("the problem", "a run", config, Limits(**{"calls": 20, **limits}))

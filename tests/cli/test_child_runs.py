@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tests.cli.cases import PLAN, said
-from tests.cli.test_inputs import refused
+from tests.cli.samples import PLAN, said
+from tests.cli.test_bad_input import refused
 from tests.cli.test_processes import wait_until
 
 ABOVE = """

@@ -7,7 +7,7 @@ import pytest
 from actors.run import calls
 from actors.run.provider_advice import provider_advice
 from runtime.models.port import Fault, FaultKind
-from tests.cli.cases import LOST
+from tests.cli.samples import LOST
 from tests.cli.test_run import wire
 from tests.support.openai_server import Answer, serve
 

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from actors.values.format import clock, stamp
 from replan.cli.app import app
-from tests.cli.cases import BACKTRACKS, LOST, PLAN, PROBLEM, RESULT_KEYS, distinct, said, write_script
-from tests.cli.test_inputs import refused
+from tests.cli.samples import BACKTRACKS, LOST, PLAN, PROBLEM, RESULT_KEYS, distinct, said, write_script
+from tests.cli.test_bad_input import refused
 
 
 @pytest.fixture(scope="module")

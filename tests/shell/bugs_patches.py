@@ -1,4 +1,4 @@
-"""Planted bugs of what a run stands on: the ledger, the journal, the clock. `planted.BUGS` says what each does."""
+"""Planted bugs that replace one function of the ledger, the journal or the wait handler. See `planted_bugs.BUGS`."""
 
 import trio
 
@@ -12,46 +12,46 @@ CLAIM, APPEND, POST = _MemoryJournal.claim, _MemoryJournal.append, _MemoryJourna
 
 
 def settle_twice(ledger, request, used):
-    """Book what was used a second time."""
+    """Settle the used amount twice."""
     return SETTLE(SETTLE(ledger, request, used), request, used)
 
 
 def settle_late_at_nothing(ledger, request, used):
-    """Take a late reply for free."""
+    """Settle a late reply at zero."""
     return SETTLE(ledger, request, ZERO if request in ledger.forfeited else used)
 
 
 def reserve_nothing(ledger, request, amount):
-    """Write a reservation of nothing."""
+    """Reserve zero."""
     return RESERVE(ledger, request, ZERO)
 
 
 def forget_money_and_tokens(ledger, amount, now):
-    """Look at the calls only."""
+    """Check only the limit on calls."""
     short = SHORTFALL(ledger, amount, now)
     return None if short in (Limit.TOKENS, Limit.COST) else short
 
 
 def without_epoch(journal, run, epoch):
-    """Let anybody who once held the run write."""
+    """Let every earlier driver append."""
     return journal._run(run)
 
 
 async def claim_of_another(journal, run, owner, ttl, *, dead, kinds=None):
-    """Take a run whoever holds it."""
+    """Claim a run although another driver holds it."""
     return await CLAIM(journal, run, owner, ttl, dead=lambda _: True, kinds=kinds)
 
 
 async def claim_same_epoch(journal, run, owner, ttl, *, dead, kinds=None):
-    """Hand out an epoch that somebody else had."""
+    """Return an epoch that was used before."""
     epoch = await CLAIM(journal, run, owner, ttl, dead=dead, kinds=kinds)
     held = journal._run(run)
     held.epoch = max(1, epoch - 1)
     return held.epoch
 
 
-async def append_in_mind(journal, run, **named):
-    """Acknowledge now and then what is only in memory: it goes with the process."""
+async def append_without_last_record(journal, run, **named):
+    """Acknowledge a record, and drop it from the store when its number is a multiple of seven."""
     records = await APPEND(journal, run, **named)
     held = journal._run(run)
     if records and records[-1].seq % 7 == 0:
@@ -60,11 +60,11 @@ async def append_in_mind(journal, run, **named):
 
 
 async def append_without_row(journal, run, *, summary, **named):
-    """Leave the status row as it was."""
+    """Append without an update of the status row."""
     return await APPEND(journal, run, summary=journal._run(run).summary, **named)
 
 
-async def post_over(journal, run, key, body):
+async def post_replacing(journal, run, key, body):
     """Let a second answer replace the first."""
     posted = await POST(journal, run, key, body)
     if posted.result == "conflict":
@@ -74,8 +74,8 @@ async def post_over(journal, run, key, body):
     return posted
 
 
-async def wake_early(clock, envelope):
-    """Wake half-way."""
+async def wake_too_early(clock, envelope):
+    """End the wait after half of its time."""
     left = envelope.brief.until - clock.now()
     await trio.sleep(max(0.0, left / 2))
     return Woken(envelope.brief.request_id, clock.now())

@@ -1,13 +1,16 @@
-"""A warm process that forks real ones: the program is imported once, and each child runs the command line for real.
+"""A fork server for tests with real processes: it imports the program once, and each child runs one command line.
 
-`python -m tests.support.zygote` reads one JSON object per line from stdin, forks, and answers with the child's exit
-code (negative: the signal that killed it). An order has `argv`, `env`, `out` and `err` (files), and may have `kill`:
-`{"label": L, "nth": N}` kills the child with SIGKILL when it reaches the label the nth time, `{"seconds": S}` has the
-system end it, as suddenly, so long after it has reached its first label. `stop` does the same with SIGSTOP, by label;
-`ttl` are the seconds of its lease; `count` names a file that gets the number of times that each label was reached;
-`full` names a file as long as which is there SQLite finds no room to write (the child looks again at short intervals).
-`"wait": false` answers with the child's number at once; then `{"until": PID}` answers with `"stopped"` or the exit code
-once the child has come to one or the other.
+`python -m tests.support.fork_server` reads one JSON request per line from stdin, forks, and writes the exit code
+of the child (negative: the signal that killed it). A request has `argv`, `env`, and files `out`, `err`. Optional keys:
+
+- `kill`: `{"label": L, "nth": N}` kills the child with SIGKILL when it reaches the label for the nth time;
+  `{"seconds": S}` kills it that long after its first label.
+- `stop`: `{"label": L, "nth": N}` stops it with SIGSTOP.
+- `ttl`: the length of its lease in seconds.
+- `count`: a file that gets the number of times that each label was reached.
+- `full`: a file. While it exists, SQLite finds the disk full (the child retries at short intervals).
+- `"wait": false`: answer at once with the child's process id. The request `{"until": PID}` then answers with
+  `"stopped"` or the exit code as soon as there is one.
 """
 
 import json
@@ -28,45 +31,45 @@ import apsw
 ROOT = Path(__file__).resolve().parents[2]
 
 
-class Zygote:
-    """The test's side: gives orders and reads exit codes."""
+class ForkServer:
+    """The client in the test process: sends requests and reads exit codes."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
 
-    def run(self, order: dict[str, Any]) -> int:
-        """Have one command line run, and return its exit code; negative for a signal."""
-        return int(self._ask(order))
+    def run(self, request: dict[str, Any]) -> int:
+        """Run one command line, and return its exit code; negative for a signal."""
+        return int(self._send(request))
 
-    def start(self, order: dict[str, Any]) -> int:
-        """Begin to run one, and return the process's number; `until` must be called until it gives an exit code."""
-        return int(self._ask({**order, "wait": False}))
+    def start(self, request: dict[str, Any]) -> int:
+        """Start a command line, and return its process id. Call `wait` until it returns an exit code."""
+        return int(self._send({**request, "wait": False}))
 
-    def until(self, child: int) -> int | None:
+    def wait(self, child: int) -> int | None:
         """Wait until a started process has stopped (None) or ended (its exit code)."""
-        answer = self._ask({"until": child})
+        answer = self._send({"until": child})
         return None if answer == "stopped" else int(answer)
 
-    def _ask(self, order: dict[str, Any]) -> str:
+    def _send(self, request: dict[str, Any]) -> str:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         return self._process.stdout.readline().strip()
 
 
 @contextmanager
-def zygote() -> Iterator[Zygote]:
-    """Start the warm process for the length of a `with` block."""
+def open_fork_server() -> Iterator[ForkServer]:
+    """Start the fork server for the length of a `with` block."""
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.support.zygote"],
+        [sys.executable, "-m", "tests.support.fork_server"],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
         try:
-            yield Zygote(process)
+            yield ForkServer(process)
         finally:
             assert process.stdin is not None
             process.stdin.close()
@@ -74,7 +77,7 @@ def zygote() -> Iterator[Zygote]:
 
 
 class _Full(apsw.VFS):
-    """The file system that SQLite uses from now on: without room while a file is there."""
+    """SQLite's default file system: the disk is full while a given file exists."""
 
     def __init__(self, sign: Path) -> None:
         self.sign, self.base = sign, apsw.vfs_names()[0]
@@ -95,7 +98,7 @@ class _FullFile(apsw.VFSFile):
         super().xWrite(data, offset)
 
 
-def _child(order: dict[str, Any]) -> None:
+def _child(request: dict[str, Any]) -> None:
     import runtime.drive.run_log
     import runtime.drive.supervisor
     from replan.cli import main
@@ -104,7 +107,7 @@ def _child(order: dict[str, Any]) -> None:
     from runtime.drive.supervisor import LeaseTerms
 
     counts: Counter[str] = Counter()
-    kill, stop = order.get("kill") or {}, order.get("stop") or {}
+    kill, stop = request.get("kill") or {}, request.get("stop") or {}
 
     def reached(label: str) -> None:
         if not counts and "seconds" in kill:
@@ -117,18 +120,18 @@ def _child(order: dict[str, Any]) -> None:
             os.kill(os.getpid(), signal.SIGSTOP)
 
     install(reached)
-    if "ttl" in order:
+    if "ttl" in request:
         assert engine.LeaseTerms is LeaseTerms
-        engine.LeaseTerms = partial(LeaseTerms, ttl=order["ttl"])  # type: ignore[misc, assignment]
-    if "full" in order:
-        disk = _Full(Path(order["full"]))  # noqa: F841 - registered as long as it is held
+        engine.LeaseTerms = partial(LeaseTerms, ttl=request["ttl"])  # type: ignore[misc, assignment]
+    if "full" in request:
+        disk = _Full(Path(request["full"]))  # noqa: F841 - registered as long as it is held
         runtime.drive.run_log.RETRY_SECONDS = runtime.drive.supervisor.RETRY_SECONDS = 0.1
     os.environ.clear()
-    os.environ.update(order["env"])
+    os.environ.update(request["env"])
     for name, descriptor in (("out", 1), ("err", 2)):
-        target = os.open(order[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        target = os.open(request[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(target, descriptor)
-    sys.argv = ["replan", *order["argv"]]
+    sys.argv = ["replan", *request["argv"]]
     code = 1
     try:
         main()
@@ -138,18 +141,18 @@ def _child(order: dict[str, Any]) -> None:
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        if order.get("count"):
-            Path(order["count"]).write_text(json.dumps(counts))
+        if request.get("count"):
+            Path(request["count"]).write_text(json.dumps(counts))
         os._exit(code)
 
 
-def _until(child: int) -> str:
+def _wait(child: int) -> str:
     _, status = os.waitpid(child, os.WUNTRACED)
     return "stopped" if os.WIFSTOPPED(status) else str(os.waitstatus_to_exitcode(status))
 
 
 def serve() -> None:
-    """Take orders until stdin ends."""
+    """Take requests until stdin ends."""
     import genai_prices  # noqa: F401 - what the commands would import one by one, before the forks
 
     import replan.cli.app
@@ -160,15 +163,15 @@ def serve() -> None:
     import runtime.models.openai_client  # noqa: F401
 
     for line in sys.stdin:
-        order = json.loads(line)
-        if "until" in order:
-            print(_until(order["until"]), flush=True)
+        request = json.loads(line)
+        if "until" in request:
+            print(_wait(request["until"]), flush=True)
             continue
         child = os.fork()
         if child == 0:
             os.close(0)
-            _child(order)
-        if not order.get("wait", True):
+            _child(request)
+        if not request.get("wait", True):
             print(child, flush=True)
             continue
         _, status = os.waitpid(child, 0)

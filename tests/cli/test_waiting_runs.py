@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.cases import ANALYSIS, ASKING, PLAN
 from tests.cli.conftest import run_id
-from tests.cli.test_inputs import refused
+from tests.cli.samples import ANALYSIS, ASKING, PLAN
+from tests.cli.test_bad_input import refused
 
 
 @pytest.fixture

@@ -1,0 +1,123 @@
+"""A run of a small agent without actors, for tests: the test gives the replies. Pure.
+
+The machine is the real one, so budgets, tries and questions are as in a run that is driven; nothing is called.
+"""
+
+import json
+from typing import Any, Generic
+
+from actors.run.agent import Agent, AgentEvent, AgentMessage, AgentSettings, AgentState, D, Prompt, StartAgent
+from actors.run.ending import RunFinished
+from actors.run.inbox import KINDS
+from actors.run.machine import MODEL, AgentMachine
+from actors.run.messages import Generated
+from actors.run.questions import USER, ClarificationRequested
+from actors.run.state import NotStarted
+from actors.run.tools import Begun, Ended, ToolOutcome, ToolRequested
+from runtime.core.cost import Usage
+from runtime.core.ledger import Limits
+from runtime.core.machine import Refused, Work, settle
+from runtime.core.messages import Mailed
+from runtime.models.port import Reply
+
+START = 1_000_000_000.0
+"""When such a run begins, in UTC seconds since 1970; each message comes one second after the last."""
+
+
+class PureRun(Generic[D]):
+    """A run of an agent: after each message the machine has decided all that follows.
+
+    Methods that give an answer raise `AssertionError` where the run waits for none of that sort, or for several, and
+    where the run refuses it.
+    """
+
+    def __init__(self, agent: Agent[D], task: str, limits: Limits | None = None) -> None:
+        """Start a run of a task."""
+        self.machine = AgentMachine(agent)
+        self.state: AgentState[D]
+        self.events: list[AgentEvent] = []
+        self._now, self._mailed = START, 0
+        first = StartAgent(self._now, "run", task, limits or Limits(), AgentSettings(model="test"))
+        self._accept(self.machine.initial(), first)
+
+    @property
+    def data(self) -> D:
+        """The agent's own part of the state."""
+        return self.state.data
+
+    @property
+    def prompt(self) -> Prompt:
+        """What the open call says to the model."""
+        return self.machine.agent.prompt(self.state, self._only(MODEL).request.step)
+
+    @property
+    def question(self) -> ClarificationRequested:
+        """The open question."""
+        request = self._only(USER).request
+        assert isinstance(request, ClarificationRequested)
+        return request
+
+    @property
+    def tool(self) -> ToolRequested:
+        """The open call of a tool."""
+        request = self._only("tool:").request
+        assert isinstance(request, ToolRequested)
+        return request
+
+    @property
+    def finished(self) -> RunFinished | None:
+        """The run's end, once it has one."""
+        return self.state.run.finished
+
+    def reply(self, text: str) -> None:
+        """Answer the open call of the model."""
+        request = self._only(MODEL).request_id
+        self._send(Generated(request, self._tick(), 1.0, Reply(text, Usage(), "test")))
+
+    def tool_ends(self, output: str = "", outcome: ToolOutcome = ToolOutcome.SUCCEEDED, reason: str = "") -> None:
+        """End the open call of a tool."""
+        request = self.tool.request_id
+        self._send(Begun(request, self._tick()))
+        self._send(Ended(request, self._tick(), 1.0, outcome, output, reason))
+
+    def answer(self, text: str) -> None:
+        """Answer the open question."""
+        self._post(kind="answer", question=self.question.question_id, answer=text)
+
+    def decline(self) -> None:
+        """Decline the open question."""
+        self._post(kind="decline", question=self.question.question_id)
+
+    def tell(self, text: str, kind: str = "note") -> None:
+        """Tell the run a note or a requirement."""
+        assert kind in KINDS, f"{kind!r} is none of {KINDS}"
+        self._post(kind=kind, text=text)
+
+    def _only(self, address: str) -> Work:
+        """Return the one piece of work of an address."""
+        work = list(self.machine.outstanding(self.state).values())
+        fitting = [each for each in work if each.address.startswith(address)]
+        assert len(fitting) == 1, f"the run waits for {[each.address for each in work]}"
+        return fitting[0]
+
+    def _post(self, **body: Any) -> None:
+        self._mailed += 1
+        self._send(Mailed(self._mailed, f"test{self._mailed}", json.dumps(body), self._tick()))
+
+    def _tick(self) -> float:
+        self._now += 1.0
+        return self._now
+
+    def _send(self, message: AgentMessage) -> None:
+        self._accept(self.state, message)
+
+    def _accept(self, state: AgentState[D] | NotStarted, message: AgentMessage) -> None:
+        event = self.machine.accept(state, message)
+        assert event is not None, "the run takes no such message now"
+        assert not isinstance(event, Refused), event.reason
+        assert event.kind != "mail_refused", event.reason
+        decided: tuple[AgentState[D] | NotStarted, list[AgentEvent]] = settle(self.machine, state, event)
+        after, events = decided
+        assert isinstance(after, AgentState)
+        self.state = after
+        self.events += events

@@ -1,0 +1,314 @@
+"""The oracle of a simulated run: it checks invariants from committed records and from requests that reach the provider.
+
+It shares no accounting code with the runtime. It raises nothing, since an actor would treat the error as its own:
+violations are collected in `violations` and raised at the end of the simulation.
+"""
+
+import json
+from dataclasses import dataclass, field
+
+import trio
+
+from actors.planning.ids import branch_of
+from actors.run.ids import step_of
+from runtime.core.ledger import Amount
+
+DONE = ("artifact_produced", "failure_classified", "generation_failed")
+
+
+@dataclass
+class RequestEntry:
+    """A model request, in the journal since `at` (trio's time). `closed` is the number of the record that ended it."""
+
+    epoch: int
+    seq: int
+    reserve: Amount
+    at: float
+    state: str = "open"
+    closed: int = 0
+
+
+@dataclass
+class Oracle:
+    """Independent state of one run. `charged` is the amount of each request; `home_limited`: the home has a budget."""
+
+    records: list = field(default_factory=list)
+    violations: list = field(default_factory=list)
+    limits: object = None
+    requests: dict = field(default_factory=dict)
+    charged: dict = field(default_factory=dict)
+    sent: dict = field(default_factory=dict)
+    returned: dict = field(default_factory=dict)
+    judging: dict = field(default_factory=dict)
+    waits: dict = field(default_factory=dict)
+    questions: dict = field(default_factory=dict)
+    unanswered: set = field(default_factory=set)
+    all_questions: dict = field(default_factory=dict)
+    answers: dict = field(default_factory=dict)
+    declined_steps: set = field(default_factory=set)
+    pruned: set = field(default_factory=set)
+    messages: list = field(default_factory=list)
+    consumed: list = field(default_factory=list)
+    epoch: int = 0
+    parked: bool = False
+    handover: bool = False
+    parked_why: str = ""
+    home_limited: bool = False
+    parked_at: int = 0
+    finished: object = None
+
+    def expect(self, condition, violation):
+        """Record a violation unless the condition holds."""
+        if not condition:
+            self.violations.append(violation)
+
+    def committed(self, records, summary, holder):
+        """Check one committed batch: its records, its status row, and the epoch of the current driver."""
+        for record in records:
+            self.expect(record.seq == len(self.records) + 1, f"record {record.seq} is out of order")
+            self.expect(record.epoch == holder, f"record {record.seq} was written by a driver that had lost the run")
+            self.records.append(record)
+            self.observe(record, record.event)
+        stale = [name for name in self.open() if name not in self.current()]
+        # Where the daily budget does not allow every reissue, the remaining requests wait for the next message.
+        pending = self.current() or self.judging or self.waits
+        postponed = self.parked or "home_budget" in self.waits or (self.home_limited and pending)
+        self.expect(postponed or not stale, f"{stale} of an earlier driver is neither reissued nor withdrawn")
+        self.check_row(summary)
+
+    def open(self):
+        """Return the open model requests."""
+        return {name: entry for name, entry in self.requests.items() if entry.state == "open"}
+
+    def current(self):
+        """Return the open model requests of the driver that holds the run."""
+        return {name: entry for name, entry in self.open().items() if entry.epoch >= self.epoch}
+
+    def observe(self, record, event):
+        """Check and apply one record."""
+        kind = event.kind
+        self.expect(self.finished is None or kind == "settled", f"{kind} after the end")
+        if record.inbox is not None:
+            self.expect(record.inbox not in self.consumed, f"message {record.inbox} is consumed twice")
+            self.consumed.append(record.inbox)
+        match kind:
+            case "run_started":
+                self.limits, self.epoch = event.limits, record.epoch
+            case "run_resumed":
+                self.waits.pop("home_budget", None)  # A new driver requests the wait again.
+                self.expect(event.epoch == record.epoch, "a driver resumed under another epoch")
+                self.epoch, self.parked, self.parked_why = event.epoch, False, ""
+            case "run_parked":
+                self.parked, self.parked_at, self.handover = True, record.seq, event.handover
+                self.parked_why = event.why
+            case "judgement_requested":
+                self.judging[event.node] = event.step
+            case "verdict_reached":
+                person = any(part.guard == "human_review" for part in (event.verdict, *event.verdict.parts))
+                reviews = [item for item in self.all_questions.values() if item.review and item.node == event.node]
+                known = (
+                    self.judging.pop(event.node, None)
+                    if not person
+                    else reviews or step_of(event.node) in self.declined_steps
+                )
+                self.expect(known, f"{event.node} is judged twice, or by nobody")
+            case "revised":
+                branch = event.branch
+                self.revised(record, lambda node: step_of(node) in event.cleared and branch in (None, branch_of(node)))
+            case "branch_pruned":
+                self.revised(record, lambda node: branch_of(node) == event.branch)
+                self.pruned.add(event.branch)
+            case "wait_requested":
+                self.waits[event.request_id] = event
+            case "wait_ended":
+                self.expect(event.at >= self.waits[event.request_id].until, "woken too early")
+                del self.waits[event.request_id]
+            case "run_finished":
+                self.finished = event
+                for name in self.open():
+                    self.close(name, "withdrawn", record)
+                self.questions, self.waits, self.judging = {}, {}, {}
+            case _:
+                self.people(record, event)
+                self.model(record, event)
+
+    def people(self, record, event):
+        """Check and apply an event about questions, answers and user messages."""
+        match event.kind:
+            case "clarification_requested":
+                self.expect(
+                    event.question_id not in self.all_questions, f"{event.question_id} is used for two questions"
+                )
+                self.all_questions[event.question_id] = event
+                self.questions[event.question_id] = event.step
+                self.unanswered.add(event.question_id)
+            case "clarification_answered" | "clarification_declined":
+                self.expect(event.question_id in self.unanswered, f"{event.question_id} is closed twice by people")
+                self.expect(record.inbox is not None, "an answer without a message")
+                self.unanswered.discard(event.question_id)
+                self.close_question(event.question_id)
+                if event.kind == "clarification_declined":
+                    self.declined_steps.add(self.all_questions[event.question_id].step)
+                if event.kind == "clarification_answered" and not self.all_questions[event.question_id].review:
+                    self.answers[event.question_id] = (record.seq, event.answer)
+            case "clarification_withdrawn" | "clarification_expired":
+                self.expect(event.question_id in self.questions, f"{event.question_id} is closed, but was not open")
+                self.close_question(event.question_id)
+                self.declined_steps.add(self.all_questions[event.question_id].step)
+                if self.all_questions[event.question_id].review:
+                    self.unanswered.discard(event.question_id)
+            case "note_told" | "requirement_told":
+                self.expect(record.inbox is not None, "a note or requirement without a message")
+                self.messages.append((record.seq, event.kind.removesuffix("_told"), event.text))
+            case "mail_refused":
+                self.expect(record.inbox is not None, "a refusal without a message")
+
+    def close_question(self, name):
+        """Remove an open question and the wait for its expiry."""
+        self.questions.pop(name, None)
+        self.waits.pop(f"expires:{name}", None)
+
+    def model(self, record, event):
+        """Check and apply an event about a model request."""
+        match event.kind:
+            case "generation_requested" | "classification_requested":
+                self.request(record, event)
+            case "request_reissued":
+                self.close(event.replaces, "withdrawn", record)
+                self.request(record, event.again)
+            case "artifact_produced" | "failure_classified":
+                self.expect(self.requests[event.request_id].state == "open", f"{event.request_id} is answered twice")
+                self.close(event.request_id, "answered", record)
+                self.charged[event.request_id] = event.used
+                self.replied(event.request_id, event)
+            case "generation_failed":
+                self.expect(self.requests[event.request_id].state == "open", f"{event.request_id} is answered twice")
+                self.close(event.request_id, "failed", record)
+                if event.fault.kind.refunded:
+                    self.charged[event.request_id] = Amount()
+            case "settled":
+                self.expect(
+                    self.requests[event.request_id].state in ("withdrawn", "failed"), "settled while it was open"
+                )
+                self.requests[event.request_id].state = "settled"
+                self.charged[event.request_id] = event.used
+
+    def request(self, record, event):
+        """Check that a request is new, within every limit, and not made in a parked run or a pruned branch."""
+        name = event.request_id
+        self.expect(name not in self.requests, f"{name} is used for two requests")
+        self.expect(not self.parked, f"{name} is requested after parking")
+        self.expect(branch_of(name) not in self.pruned, f"{name} is requested in a pruned branch")
+        self.requests[name] = RequestEntry(record.epoch, record.seq, event.reserve, trio.current_time())
+        self.charged[name] = event.reserve
+        total, limits = sum(self.charged.values(), Amount()), self.limits
+        self.expect(total.calls <= limits.calls, f"{total.calls} of {limits.calls} calls")
+        self.expect(limits.tokens is None or total.tokens <= limits.tokens, f"{total.tokens} of {limits.tokens} tokens")
+        fits = limits.micro_usd is None or total.micro_usd <= limits.micro_usd
+        self.expect(fits, f"{total.micro_usd} of {limits.micro_usd} micro-dollars")
+
+    def replied(self, name, event):
+        """Check that an artifact has the provider's text and the usage that the provider reported."""
+        reply = self.returned.get(name, (None, None))[1]
+        if reply is None:
+            self.expect(False, f"{name} is answered, but was never sent")
+            return
+        self.expect(event.content == reply.text.encode("utf-8", "replace").decode(), f"{name} has another content")
+        tokens = self.requests[name].reserve.tokens if reply.usage is None else reply.usage.tokens
+        self.expect(event.used.tokens == tokens and event.used.calls == 1, f"{name} is settled at {event.used}")
+
+    def close(self, name, state, record):
+        self.requests[name].state, self.requests[name].closed = state, record.seq
+
+    def revised(self, record, void):
+        """Withdraw the open work on the nodes that `void` selects."""
+        for name in self.open():
+            if void(name):
+                self.close(name, "withdrawn", record)
+        self.judging = {node: step for node, step in self.judging.items() if not void(node)}
+        self.waits = {name: wait for name, wait in self.waits.items() if not wait.node or not void(wait.node)}
+
+    def check_row(self, summary):
+        """Check that the status row agrees with the events."""
+        idle = not (self.current() or self.judging)
+        wake = min((wait.until for wait in self.waits.values()), default=None) if idle else None
+        if self.finished is not None:
+            expected = ("finished", str(self.finished.outcome), None)
+        elif self.questions and idle:
+            expected = ("waiting", next(iter(self.questions)), wake)
+        else:
+            parked = ("running" if self.handover else "parked", self.parked_why, None)
+            expected = parked if self.parked else ("running", "", wake)
+        row = (summary.status, summary.detail, summary.next_wake)
+        self.expect(row == expected, f"the row shows {row}, the events {expected}")
+
+    def request_sent(self, process, name, material):
+        """Check a request that reaches the provider: committed, open as far as its driver knows, and sent once."""
+        entry = self.requests.get(name)
+        if entry is None:
+            self.expect(False, f"{name} is sent before its record is committed")
+            return
+        self.expect(name not in self.sent, f"{name} is sent twice")
+        self.sent[name] = process
+        self.expect(entry.epoch == process.epoch, f"{name} is sent by a driver that did not request it")
+        is_open = entry.state == "open" or entry.closed > process.acked
+        self.expect(is_open, f"{name} is sent although its driver knows that it is {entry.state}")
+        self.expect(not (self.parked and self.parked_at in process.acks), f"{name} is sent after parking")
+        late = (
+            process.stop_requested_at is not None
+            and entry.at > process.stop_requested_at + 2 * process.world.fault_rates.slow
+        )
+        self.expect(not late, f"{name} is requested and sent after the stop was requested")
+        self.expect(not process.cancelled_before, f"{name} is sent by a driver that came after the cancel")
+        shown = [clarified["answer"] for clarified in material["clarifications"]]
+        due = [answer for seq, answer in self.answers.values() if seq < entry.seq]
+        self.expect(all(answer in shown for answer in due), f"{name} lacks an answer of the user")
+        for kind, shown in (("note", material["notes"]), ("requirement", material["requirements"])):
+            due = [text for seq, posted, text in self.messages if posted == kind and seq < entry.seq]
+            self.expect(due == shown, f"{name} shows the {kind}s {shown}, and not {due}")
+
+    def call_ended(self, process, name, now):
+        """Check that a call which its driver knows to be withdrawn was cancelled at once."""
+        entry = self.requests.get(name)
+        if entry is not None and entry.state == "withdrawn" and entry.closed in process.acks:
+            self.expect(now <= process.acks[entry.closed], f"{name} goes on after it was withdrawn")
+
+    def driver_left(self, process, ending):
+        """Check a driver that returned: none of its paid replies is lost, and its ending agrees with the records."""
+        by_request = {record.event.request_id for record in self.records if record.event.kind in (*DONE, "settled")}
+        for name, (sender, reply) in self.returned.items():
+            if sender is process and reply is not None:
+                self.expect(name in by_request, f"the reply to {name} had arrived, and is lost")
+        match ending:
+            case "finished":
+                self.expect(self.finished is not None, "the driver ended as finished, but the run is not")
+            case "waiting" if process.acked == len(self.records):  # Otherwise another driver has written since.
+                hosted = process.more.get("rest_after") is not None
+                others = [name for name, wait in self.waits.items() if wait.node and not hosted]
+                reason = self.questions or (hosted and self.waits)
+                self.expect(reason, "the driver ended as waiting without an open question")
+                self.expect(
+                    not (self.current() or self.judging or others), "the driver ended as waiting beside open work"
+                )
+            case "parked":
+                self.expect(self.parked, "the driver ended as parked without a record")
+                self.expect(process.stop.requested.is_set() or self.parked_why, "parked without a stop request")
+
+    def check_messages(self, items):
+        """Check that each consumed message is one that was posted, and each answer the first one for its question."""
+        for record in self.records:
+            event = record.event
+            if record.inbox is None:
+                continue
+            if event.kind == "clarification_answered":
+                posted = json.loads(items[record.inbox - 1].body)
+                same = posted["question"] == event.question_id and posted["answer"] == event.answer
+                self.expect(same, f"{event.question_id} has another answer than the one that was accepted")
+            elif event.kind == "clarification_declined":
+                posted = json.loads(items[record.inbox - 1].body)
+                same = posted == {"kind": "decline", "question": event.question_id}
+                self.expect(same, f"{event.question_id} is recorded as declined, but the message says otherwise")
+            elif event.kind in ("note_told", "requirement_told"):
+                posted = json.loads(items[record.inbox - 1].body)
+                same = posted == {"kind": event.kind.removesuffix("_told"), "text": event.text}
+                self.expect(same, "the record differs from the posted message")

@@ -1,0 +1,158 @@
+"""Runs survive clock changes, suspended machines and answers that take a month.
+
+There are two clocks: trio's, which is monotonic, and the wall clock, which can be set. During a suspend the wall clock
+goes on and trio's stands still, so that a suspend is a forward jump of the wall clock.
+"""
+
+import json
+
+import pytest
+import trio
+
+from actors.handlers.registry import Registry
+from actors.planning.actors import actors_for
+from actors.planning.kind import CODEC
+from actors.planning.machine import PlanningMachine
+from actors.planning.messages import Begin
+from actors.run.kind import Resources
+from runtime.core.clock import SystemClock
+from runtime.core.cost import Usage
+from runtime.core.ledger import Limits
+from runtime.drive.options import Ending, LeaseTerms
+from runtime.drive.supervisor import Supervisor
+from runtime.journal.memory import MemoryStore, open_memory
+from runtime.models.port import Fault, FaultKind, Reply
+from tests.support.worlds import passed, pinned, rejected
+
+START, HOUR, DAY = 1_700_000_000.0, 3_600.0, 86_400.0
+
+
+class AdjustableClock(SystemClock):
+    """A wall clock that a test can set."""
+
+    def __init__(self):
+        self.offset = START
+
+    def now(self):
+        return self.offset + trio.current_time()
+
+
+class Model:
+    """Returns `faults` faults, then replies, each after five seconds."""
+
+    name = "toy"
+
+    def __init__(self, faults=0):
+        self.faults, self.calls = faults, 0
+
+    async def complete(self, request):
+        self.calls += 1
+        await trio.sleep(5.0)
+        if self.calls <= self.faults:
+            return Fault(kind=FaultKind.SERVER_ERROR, message="busy")
+        return Reply(text="{}", usage=Usage(input_tokens=1, output_tokens=1), model="toy")
+
+    async def aclose(self):
+        """Close nothing."""
+
+
+class TwoStepRun:
+    """A run of two steps with its journal, model, verdicts and wall clock."""
+
+    def __init__(self, model, verdicts=(), **limits):
+        self.clock, self.store, self.model, self.verdicts = AdjustableClock(), MemoryStore(), model, list(verdicts)
+        self.limits = Limits(**{"calls": 9, **limits})
+        self.config = pinned({"a": {}, "b": {"requires": ["a"]}}, questions_max=3)
+
+    async def drive(self, *jumps):
+        """Drive the run and return the ending; a jump `(after, seconds)` shifts the wall clock after trio's seconds."""
+
+        async def jump(after, seconds):
+            await trio.sleep(after)
+            self.clock.offset += seconds
+
+        def guard(artifact, context):
+            return self.verdicts.pop(0) if self.verdicts else passed()
+
+        async with open_memory(CODEC, self.clock, store=self.store) as journal:
+            if not self.store.runs:
+                await journal.create("run", "")
+            registry = Registry(guards={"toy": lambda _: guard})
+            supervisor = Supervisor(
+                "run",
+                machine=PlanningMachine(),
+                journal=journal,
+                actors=actors_for(self.config, Resources(self.model, self.clock, registry, threads=False)),
+                lease=LeaseTerms("driver"),
+            )
+            begin = Begin(self.clock.now(), "run", "the problem", self.config.model_dump_json(), self.limits)
+            async with trio.open_nursery() as nursery:
+                for arguments in jumps:
+                    nursery.start_soon(jump, *arguments)
+                ending = await supervisor.drive(begin)
+                nursery.cancel_scope.cancel()
+            self.state = supervisor.state
+        return ending
+
+    async def tell(self, body):
+        """Post a message while nobody drives."""
+        async with open_memory(CODEC, self.clock, store=self.store) as journal:
+            await journal.post("run", body["kind"], json.dumps(body))
+
+
+JUMPS = pytest.mark.parametrize("seconds", [-DAY, -HOUR, -1.0, 1.0, HOUR, 30 * DAY])
+
+
+@JUMPS
+async def test_a_jump_during_a_call_changes_no_call_and_no_outcome(seconds, autojump_clock):
+    run = TwoStepRun(Model())
+    assert await run.drive((2.0, seconds)) is Ending.FINISHED
+    assert (run.state.run.finished.outcome, run.model.calls) == ("success", 2)
+    assert trio.current_time() <= 11.0
+
+
+@JUMPS
+async def test_a_jump_during_a_back_off_does_not_lengthen_it(seconds, autojump_clock):
+    """After a forward jump the wait is over; after a backward jump it still takes its seconds."""
+    run = TwoStepRun(Model(faults=1))
+    assert await run.drive((5.1, seconds)) is Ending.FINISHED
+    assert (run.state.run.finished.outcome, run.model.calls) == ("success", 3)
+    assert trio.current_time() <= 16.0 + AdjustableClock.STEP
+
+
+@JUMPS
+async def test_an_earlier_jump_does_not_lengthen_a_delayed_retry(seconds, autojump_clock):
+    """The wait starts at the clock's time, not at the latest time in the run's events."""
+    run = TwoStepRun(Model(), [rejected("tool.transient")])
+    assert await run.drive((2.0, seconds)) is Ending.FINISHED
+    assert (run.state.run.finished.outcome, run.model.calls) == ("success", 3)
+    assert trio.current_time() <= 16.0 + AdjustableClock.STEP
+
+
+@JUMPS
+async def test_active_time_never_decreases_and_grows_by_at_most_the_jump(seconds, autojump_clock):
+    """A forward jump counts as active time, since it cannot be told from a slow reply."""
+    run = TwoStepRun(Model())
+    await run.drive((2.0, seconds))
+    active = run.state.run.ledger.active
+    assert 0.0 <= active <= 10.1 + max(0.0, seconds)
+
+
+async def test_a_backward_jump_delays_a_deadline_by_at_most_the_jump(autojump_clock):
+    """A deadline is a time of the wall clock; the run makes no request after it."""
+    run = TwoStepRun(Model(faults=4), deadline=START + 8.0)
+    assert await run.drive((2.0, -20.0)) is Ending.FINISHED
+    assert run.state.run.finished.outcome == "budget_exhausted"
+    assert run.clock.now() >= START + 8.0
+
+
+async def test_waiting_for_a_person_uses_no_active_time(autojump_clock):
+    """The run has no driver for thirty days; the answer opens a new round."""
+    run = TwoStepRun(Model(), [rejected("requirements.missing")], active_seconds=60.0)
+    assert await run.drive() is Ending.WAITING
+    (question,) = run.state.run.open_questions
+    run.clock.offset += 30 * DAY
+    await run.tell({"kind": "answer", "question": question, "answer": "the second one"})
+    assert await run.drive() is Ending.FINISHED
+    assert run.state.run.finished.outcome == "success"
+    assert run.state.run.ledger.active < 60.0

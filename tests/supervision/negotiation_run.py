@@ -1,0 +1,102 @@
+"""Helpers for tests of the supervisor: an admitted run of the negotiation machine, its bidders, stops and faults."""
+
+import math
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import trio
+
+from runtime.core.clock import TrioClock
+from runtime.core.errors import JournalError
+from runtime.drive.actor import Actor
+from runtime.drive.envelope import Envelope
+from runtime.drive.options import Ending, LeaseTerms, Stop
+from runtime.drive.supervisor import Supervisor
+from runtime.journal.memory import Fault, open_memory
+from runtime.journal.port import Journal
+from tests.support.negotiation import CODEC, Negotiation, NegotiationEvent, NegotiationState, Offer, Start
+
+Bidder = Callable[[Envelope[NegotiationState]], Awaitable[Offer]]
+LEASE = LeaseTerms("test", ttl=30.0, poll=0.1)
+
+
+@asynccontextmanager
+async def open_negotiation(
+    fault: Fault | None = None, clock: TrioClock | None = None
+) -> AsyncIterator[Journal[NegotiationEvent]]:
+    """Open a journal with one admitted run."""
+    async with open_memory(CODEC, clock or TrioClock(), fault=fault) as journal:
+        await journal.create("run", "a negotiation")
+        yield journal
+
+
+def failing(error: JournalError, *operations: str, since: float = 0.0, until: float = math.inf) -> Fault:
+    """Return a fault: these operations raise `error` between two times, before anything is written."""
+
+    def fault(operation: str, when: str) -> None:
+        if operation in operations and when == "before" and since <= trio.current_time() < until:
+            raise error
+
+    return fault
+
+
+def driver_of(
+    journal: Journal[NegotiationEvent], buyer: Bidder, seller: Bidder, stop: Stop | None = None, **more: Any
+) -> Supervisor[NegotiationState, NegotiationEvent, Offer]:
+    """Return a supervisor of the run; `more` holds further arguments of `Supervisor`."""
+    actors = [Actor("buyer", buyer), Actor("seller", seller)]
+    arguments = {"lease": LEASE, "stop": stop, **more}
+    return Supervisor("run", machine=Negotiation(), journal=journal, actors=actors, **arguments)
+
+
+def bidder(start: int, step: int, seconds: float = 1.0) -> Bidder:
+    """Return an actor that makes an offer after some seconds, and changes its price by `step` each time."""
+    price = start - step
+
+    async def offer(envelope: Envelope[NegotiationState]) -> Offer:
+        nonlocal price
+        await trio.sleep(seconds)
+        price += step
+        return Offer(envelope.work.request_id, price, f"my offer is {price}")
+
+    return offer
+
+
+async def request_stop(stop: Stop, seconds: float, again: float | None = None) -> None:
+    """Request a stop after some seconds, and force it `again` seconds later."""
+    await trio.sleep(seconds)
+    stop.requested.set()
+    if again is not None:
+        await trio.sleep(again)
+        stop.forced.set()
+
+
+async def drive_until_stopped(
+    driver: Supervisor[NegotiationState, NegotiationEvent, Offer],
+    stop: Stop,
+    seconds: float,
+    again: float | None = None,
+) -> Ending:
+    """Drive a new run of 20 rounds while `request_stop` runs beside it; return how the driver ended."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(request_stop, stop, seconds, again)
+        return await driver.drive(Start(20))
+
+
+async def drive_until_cancelled(
+    driver: Supervisor[NegotiationState, NegotiationEvent, Offer],
+    journal: Journal[NegotiationEvent],
+    seconds: float,
+    rounds: int,
+) -> Ending:
+    """Drive a new run while a cancel is posted after some seconds; return how the driver ended."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(post_cancel, journal, seconds)
+        return await driver.drive(Start(rounds))
+
+
+async def post_cancel(journal: Journal[NegotiationEvent], seconds: float) -> None:
+    """Post a message that ends the run, after some seconds."""
+    await trio.sleep(seconds)
+    await journal.post("run", "cancel", "called off")
