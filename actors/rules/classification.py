@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from actors.rules.facts import Facts, content_words
+from actors.rules.sentence_forms import CAPABILITY, INSTRUCTION, NAME, QUESTION, STATEMENT, WISH, Forms, forms_of
 from actors.rules.tables import KINDS, Rules
 from actors.rules.text import Text, find, lower, shorten
-from actors.rules.word_lists import words_of
 
 SIGNALS_MAX = 8
 """Signals quoted for one kind."""
@@ -63,19 +63,30 @@ def classify(text: Text, facts: Facts, rules: Rules) -> Classification:
     prose = text.head
     lowered = lower(prose)
     opening = _opening(facts.title, rules)
+    forms = forms_of(text, facts.title, table.headings.not_prose, rules.forms)
+    symptom = rules.forms.weights["proposal_symptom"] if forms.proposal and not forms.advisory else 1.0
     scores: dict[str, float] = {}
     signals: dict[str, tuple[str, ...]] = {}
     for kind in KINDS:
         # What a title plainly asks for outweighs the symptoms that it names.
         title = "" if kind == "bug_fix" and opening.keys() - {kind} else lower(facts.title)
-        hits = [*_phrases(prose, lowered, title, kind, rules), *_patterns(prose, lowered, title, kind, rules)]
+        hits = _apart([*_phrases(prose, lowered, title, kind, rules), *_patterns(prose, lowered, title, kind, rules)])
         hits += _structure(facts, kind, rules)
+        if kind == "bug_fix":
+            hits = [_Hit(hit.minus_score * symptom, hit.place, hit.quote) for hit in hits]
+        hits += _formed(facts.title, forms, kind, rules)
         if kind in opening:
             hits.append(_Hit(-table.opening_weight, 0, opening[kind]))
         hits = sorted(hit for hit in hits if hit.minus_score < 0)
         scores[kind] = -sum(hit.minus_score for hit in hits)
         signals[kind] = text.quotes(_widest(hit.quote for hit in hits), limit=SIGNALS_MAX)
-    if max(scores.values()) < table.certainty.least and _names_a_thing(facts.title, lowered, rules):
+    if forms.title == STATEMENT:
+        # What a title states is a symptom, unless the words say that it is about speed or about the code.
+        others = max(scores["refactoring"], scores["performance"]) >= table.firm.score
+        scores["bug_fix"] += rules.forms.weights["statement"] * (0.5 if forms.proposal or others else 1)
+        quoted = shorten(facts.title, SIGNAL_LENGTH_MAX)
+        signals["bug_fix"] = text.quotes(signals["bug_fix"] or (quoted,), limit=SIGNALS_MAX)
+    if max(scores.values()) < table.certainty.least and _names_a_thing(facts.title, lowered, forms):
         for kind, weight in table.noun_phrase.items():
             scores[kind] += weight
             signals[kind] = text.quotes((facts.title, *signals[kind]), limit=SIGNALS_MAX)
@@ -126,6 +137,16 @@ def _patterns(prose: str, lowered: str, title: str, kind: str, rules: Rules) -> 
             yield _Hit(-weight * factor, match.start(), shorten(prose[match.start() : match.end()], SIGNAL_LENGTH_MAX))
 
 
+def _apart(hits: Iterable[_Hit]) -> list[_Hit]:
+    """Return the heaviest hits that do not overlap: no word speaks twice for a kind."""
+    kept: list[_Hit] = []
+    for hit in sorted(hits):
+        end = hit.place + len(hit.quote)
+        if all(end <= other.place or hit.place >= other.place + len(other.quote) for other in kept):
+            kept.append(hit)
+    return kept
+
+
 def _widest(quotes: Iterable[str]) -> list[str]:
     """Return the quotes without those that another one contains."""
     found = list(dict.fromkeys(quotes))
@@ -148,15 +169,52 @@ def _opening(title: str, rules: Rules) -> dict[str, str]:
     """Return the kinds as whose titles this one begins, each with the words that it begins with."""
     small = lower(title)
     lead_in = rules.signals.compiled_lead_in.match(small)
-    start = lead_in.end() if lead_in else 0
-    found = {kind: pattern.match(small, start) for kind, pattern in rules.signals.compiled_openings.items()}
-    return {kind: title[match.start() : match.end()] for kind, match in found.items() if match}
+    starts = {lead_in.end() if lead_in else 0, small.find(": ") + 2}  # "Imports: speed up" begins with "speed up", too.
+    found: dict[str, str] = {}
+    for kind, pattern in rules.signals.compiled_openings.items():
+        for match in (pattern.match(small, start) for start in sorted(starts)):
+            if match:
+                found.setdefault(kind, title[match.start() : match.end()])
+    return found
 
 
-def _names_a_thing(title: str, lowered: str, rules: Rules) -> bool:
+def _formed(title: str, forms: Forms, kind: str, rules: Rules) -> Iterator[_Hit]:
+    """Yield what the forms of the sentences say about a kind; a wish of the title counts like one below it."""
+    weights = rules.forms.weights
+    below = [(sentence, form) for sentence, form in forms.below if sentence]
+    quoted = shorten(title, SIGNAL_LENGTH_MAX)
+    for sentence, form in below:
+        if form in (INSTRUCTION, WISH) and kind in (found := _opening(sentence, rules)):
+            yield _Hit(-weights["instruction_below"], 1, found[kind])
+    if kind == "bug_fix":
+        if forms.advisory:
+            yield _Hit(-weights["advisory"], 0, forms.advisory)
+        statements = [sentence for sentence, form in below if form == STATEMENT][:2]
+        yield from (_Hit(-weights["statement_below"], 1, "") for _ in statements if not forms.proposal)
+    elif kind == "feature":
+        if forms.proposal and not forms.advisory:
+            yield _Hit(-weights["proposal"], 0, "")
+        if forms.title in (CAPABILITY, QUESTION):
+            yield _Hit(-weights[forms.title], 0, quoted)
+        if forms.title == NAME and below:
+            yield _Hit(-weights["name"], 0, quoted)
+        wishes = [title] * (forms.title == WISH) + [one for one, form in below if form in (WISH, QUESTION, CAPABILITY)]
+        yield from (_Hit(-weights["wish"], 1, "") for _ in wishes[:2])
+    elif kind == "refactoring":
+        yield from (_Hit(-weights["code_title"], 0, _written(word, title)) for word in forms.code_title[:3])
+        yield from (_Hit(-weights["code_below"], 1, "") for _ in forms.code_below[:4])
+
+
+def _written(word: str, title: str) -> str:
+    """Return a word as the title writes it."""
+    place = lower(title).find(word)
+    return title[place : place + len(word)] if place >= 0 else ""
+
+
+def _names_a_thing(title: str, lowered: str, forms: Forms) -> bool:
     """Return whether the text is a title alone, and the title has no verb that can be recognised as one."""
     alone = len(lowered) <= len(title) + 2 and title.count(" ") >= 1
-    return alone and not _CODE.search(title) and rules.signals.sentence_words.isdisjoint(words_of(title))
+    return alone and not _CODE.search(title) and forms.title == NAME
 
 
 def _others(kind: str) -> tuple[str, ...]:

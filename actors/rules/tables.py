@@ -9,6 +9,7 @@ from pydantic import Field
 
 from actors.files.config_model import Config
 from actors.rules.requirements import RequirementPatterns
+from actors.rules.sentence_forms import FormTable
 from actors.rules.subject import SubjectTable
 from actors.values.requirements import RequirementKind
 
@@ -42,6 +43,11 @@ class Headings(Config):
     """Sections that are not read."""
     generic: tuple[str, ...]
     """Headings that are not used as the title."""
+
+    @property
+    def not_prose(self) -> tuple[str, ...]:
+        """The sections whose sentences say nothing about the kind of work."""
+        return (*self.reproduction, *self.constraints, *self.ignored)
 
 
 class Thin(Config):
@@ -306,6 +312,8 @@ class Rules(Config):
     """`languages.yaml`."""
     subject: SubjectTable
     """`subject.yaml`."""
+    forms: FormTable
+    """`forms.yaml`."""
     requirements: RequirementPatterns
     """`requirements.yaml`."""
     phrases: Phrases
