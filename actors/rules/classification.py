@@ -17,7 +17,7 @@ ERROR_LENGTH_MAX = 120
 SIGNAL_LENGTH_MAX = 60
 """Characters of any other signal."""
 
-_CODE = re.compile(r"[`/\\_(){}<>=]")
+_CODE = re.compile(r"[`/\\_{}<>=]|\w\(")
 _ERROR_NAME = re.compile(r"[A-Za-z0-9](?:Error|Exception)$")
 
 
@@ -105,7 +105,7 @@ def _summed_up(
         else ("feature", *_others("feature"))
     )
     best, second = scores[ranking[0]], scores[ranking[1]]
-    enough = table.thin.words if best > 0 else table.thin.words_without_signal
+    enough = table.thin.words if best >= table.certainty.least else table.thin.words_without_signal
     prior = table.certainty.prior
     return Classification(
         ranking=ranking,
@@ -198,11 +198,17 @@ def _formed(title: str, forms: Forms, kind: str, rules: Rules) -> Iterator[_Hit]
             yield _Hit(-weights[forms.title], 0, quoted)
         if forms.title == NAME and below:
             yield _Hit(-weights["name"], 0, quoted)
-        wishes = [title] * (forms.title == WISH) + [one for one, form in below if form in (WISH, QUESTION, CAPABILITY)]
+        if forms.title == WISH:
+            yield _Hit(-weights["wish_title"], 0, quoted)
+        wishes = [sentence for sentence, form in below if form in (WISH, QUESTION, CAPABILITY)]
         yield from (_Hit(-weights["wish"], 1, "") for _ in wishes[:2])
     elif kind == "refactoring":
         yield from (_Hit(-weights["code_title"], 0, _written(word, title)) for word in forms.code_title[:3])
         yield from (_Hit(-weights["code_below"], 1, "") for _ in forms.code_below[:4])
+        if forms.title == INSTRUCTION and forms.code_title:
+            yield _Hit(-weights["instruction_code"], 1, "")
+    else:
+        yield from (_Hit(-weights["quantity"], 1, "") for _ in forms.quantities[:3])
 
 
 def _written(word: str, title: str) -> str:

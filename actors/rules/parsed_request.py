@@ -109,6 +109,7 @@ def parse_request(material: Mapping[str, Any], rules: Rules) -> ParsedRequest:
             reading.facts.title,
             kind=understanding.kind,
             patterns=rules.requirements,
+            forms=rules.forms,
         ),
         cut=len(specification) > READ_LENGTH_MAX,
         language=reading.language,

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from actors.files.config_model import Config
 from actors.guards.fields import folded
+from actors.rules.sentence_forms import INSTRUCTION, FormTable, form_of
 from actors.rules.text import Passage, Text, lower, sentences, shorten
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource, requirement_id
 
@@ -100,7 +101,14 @@ class Stated:
 
 
 def stated_in(
-    text: Text, told: Iterable[str], known: Iterable[str], title: str, *, kind: str, patterns: RequirementPatterns
+    text: Text,
+    told: Iterable[str],
+    known: Iterable[str],
+    title: str,
+    *,
+    kind: str,
+    patterns: RequirementPatterns,
+    forms: FormTable,
 ) -> Stated:
     """Return what the text demands.
 
@@ -108,7 +116,7 @@ def stated_in(
     `title` the text's title; `kind` is the kind of problem: in a feature request plain statements are wishes, in a bug
     report they demand nothing.
     """
-    reader = _Reader(text, frozenset(map(folded, known)), title, kind, patterns)
+    reader = _Reader(text, frozenset(map(folded, known)), title, kind, patterns, forms)
     found: dict[str, Requirement] = {}
     own = (_requirement(patterns.kind_of(one) or RequirementKind.GOAL, folded(one), "user") for one in told)
     for requirement in (*own, *reader.requirements()):
@@ -133,6 +141,7 @@ class _Reader:
     title: str
     kind: str
     patterns: RequirementPatterns
+    forms: FormTable
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield the requirements in the order of the text; a quote that does not stand in it is left out."""
@@ -202,6 +211,8 @@ class _Reader:
             yield from ((kind, clause) for kind, clause in zip(kinds, clauses, strict=True) if kind is not None)
             return
         kind = self._kind(sentence, plain) or by_section
+        if kind is None and form_of(sentence, self.forms) == INSTRUCTION:
+            kind = RequirementKind.GOAL
         if kind is not None:
             yield kind, sentence
 

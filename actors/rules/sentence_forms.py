@@ -39,8 +39,14 @@ class FormTable(Config):
     """Base forms of verbs that are nouns too."""
     after_verb: frozenset[str]
     """Words that follow a verb and seldom a noun."""
+    prepositions: frozenset[str]
+    """Those of them that follow a noun as often."""
+    determiners: frozenset[str]
+    """Words with which a sentence begins more often than a name."""
     be: frozenset[str]
     """Auxiliary verbs and irregular past forms."""
+    before_infinitive: frozenset[str]
+    """Words after which a base form is no finite verb."""
     clause_words: frozenset[str]
     """Words that begin a subordinate clause."""
     wish: str
@@ -49,6 +55,8 @@ class FormTable(Config):
     """How a question for something new begins."""
     capability: str
     """How a sentence that says what somebody can do begins."""
+    quantity: str
+    """A measured time, rate or size."""
     code_words: tuple[str, ...]
     """Words about the code itself."""
     proposal: tuple[str, ...]
@@ -65,13 +73,18 @@ class FormTable(Config):
     @cached_property
     def compiled(self) -> Mapping[str, re.Pattern[str]]:
         """The expressions, by their names."""
-        return {name: re.compile(getattr(self, name)) for name in ("wish", "question", "capability", "advisory")}
+        return {name: re.compile(getattr(self, name)) for name in ("wish", "question", "capability", "quantity", "advisory")}
 
     @cached_property
     def third_person(self) -> Mapping[str, bool]:
         """The third-person forms of the verbs, each with whether it is a noun too."""
         forms = {_third_person(verb): True for verb in self.noun_verbs}
         return forms | {_third_person(verb): False for verb in self.verbs}
+
+    @cached_property
+    def after_noun_verb(self) -> frozenset[str]:
+        """Words that show that a word before them is a verb, although it may be a noun."""
+        return self.after_verb - self.prepositions
 
     @cached_property
     def bases(self) -> frozenset[str]:
@@ -101,6 +114,8 @@ class Forms:
     """The words about code in the title."""
     code_below: tuple[str, ...]
     """Those that only the rest has."""
+    quantities: tuple[str, ...]
+    """The measured times, rates and sizes."""
     proposal: bool
     """Whether the text is a proposal of a change."""
     advisory: str
@@ -122,6 +137,7 @@ def forms_of(text: Text, title: str, ignored: Sequence[str], table: FormTable) -
         below=tuple((sentence, form_of(sentence, table)) for sentence in below),
         code_title=tuple(dict.fromkeys(in_title)),
         code_below=tuple(word for word in dict.fromkeys(in_rest) if word not in in_title),
+        quantities=tuple(match[0] for match in table.compiled["quantity"].finditer(lower(text.head))),
         proposal=_is_proposal(text, table),
         advisory=first[: advisory.end()] if advisory else "",
     )
@@ -140,13 +156,20 @@ def form_of(sentence: str, table: FormTable) -> str:
     verbs = list(_verbs(found, table))
     clauses = sum(word in table.clause_words for word in found[1 : verbs[-1]]) if verbs else 0
     states = len(verbs) > clauses or bool(verbs and found[0] in table.clause_words)
-    if found and found[0] in table.bases and not states:
+    if found and not states and _instructs(found, table):
         return INSTRUCTION
     if compiled["capability"].match(small):
         return CAPABILITY
     if compiled["wish"].search(small):
         return WISH
     return STATEMENT if states else NAME
+
+
+def _instructs(found: Sequence[str], table: FormTable) -> bool:
+    """Return whether the words begin with an instruction: "cache the rates", not "profile pictures"."""
+    if found[0] in table.plain_verbs:
+        return True
+    return found[0] in table.bases and len(found) > 1 and found[1] in table.after_verb
 
 
 def _verbs(found: Sequence[str], table: FormTable) -> Iterator[int]:
@@ -157,11 +180,16 @@ def _verbs(found: Sequence[str], table: FormTable) -> Iterator[int]:
             yield place
         elif place > 0:
             noun_too = table.third_person.get(word)
-            plural = _PLURAL.search(found[place - 1]) is not None and found[place - 1] not in table.third_person
+            before = found[place - 1]
+            plural = _PLURAL.search(before) is not None and before not in table.third_person
             if noun_too is not None:
-                if following in table.after_verb or not noun_too:
+                # "The week starts on Sunday" has a verb, "tags in the list" has none.
+                whole = place > 1 and found[0] in table.determiners and following in table.after_verb
+                if whole or following in table.after_noun_verb or not noun_too:
                     yield place
-            elif plural and word in table.bases and (word in table.plain_verbs or following in table.after_verb):
+            elif word in table.plain_verbs and before not in table.before_infinitive:
+                yield place
+            elif plural and word in table.bases and following in table.after_verb:
                 yield place
 
 

@@ -4,6 +4,7 @@ Both are decided by counting words: `configs/templates/subject.yaml` holds the l
 it changes nothing.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,8 @@ REFUSAL_LEAD = 2  # how many times the score for software the score against it m
 HITS_MIN = 2  # words or letters of another language below which a text is taken for English
 SCRIPT_SHARE = 0.3  # share of letters beyond the Latin ones above which a text is in another script
 LATIN_END = 0x24F
+HINTS_ALONE = 3  # words used in both worlds from which on they are enough without another
+ACRONYM = re.compile(r"\b(?!AGM|AM|BBC|BBQ|CEO|CV|DIY|DVD|EU|EUR|GP|HR|MA|MBA|MD|MP|MRI|NGO|NHS|NYC|OK|PE|PHD|PM|PTA|RSPCA|RSVP|SUV|TV|UK|UN|US|USA|USD|VAT|VIP)[A-Z]{2,5}\b")
 
 
 class SoftwareWords(Config):
@@ -112,10 +115,14 @@ def subject_of(prose: str, *, anchored: bool, symptom: bool, table: SubjectTable
     small = prose.lower()
     found = list(dict.fromkeys(words_of(prose)))
     score, words = table.software.weights["anchor"] * anchored, list[str]()
+    strong = anchored
     for name, software in table.software_lists.items():
         hits = software.hits(found, small)
         score += table.software.weights[name] * len(hits)
         words += hits
+        strong = strong or bool(hits and name != "hints") or len(hits) >= HINTS_ALONE
+    if ACRONYM.search(prose):
+        score, strong = score + table.software.weights["acronym"], True
     other, others = 0.0, list[str]()
     for name, everyday in table.other_lists.items():
         hits = everyday.hits(found, small)
@@ -131,7 +138,7 @@ def subject_of(prose: str, *, anchored: bool, symptom: bool, table: SubjectTable
         other=other,
         words=tuple(words[:WORDS_SHOWN]),
         other_words=tuple(others[:WORDS_SHOWN]),
-        is_software=leads and score >= table.software.enough,
+        is_software=leads and strong and score >= table.software.enough,
         is_other=other >= table.software.enough and other > REFUSAL_LEAD * score,
     )
 
