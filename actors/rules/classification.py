@@ -14,6 +14,8 @@ SIGNALS_MAX = 8
 ERROR_LENGTH_MAX = 120
 """Characters of an error message in a signal."""
 
+LIST_ITEMS_MIN = 3
+"""List items from which on a text is a specification."""
 SIGNAL_LENGTH_MAX = 60
 """Characters of any other signal."""
 
@@ -175,7 +177,8 @@ def _opening(title: str, rules: Rules) -> dict[str, str]:
         for match in (pattern.match(small, start) for start in sorted(starts)):
             if match:
                 found.setdefault(kind, title[match.start() : match.end()])
-    return found
+    longest = max(map(len, found.values()), default=0)  # "Introduce an interface" says more than "introduce".
+    return {kind: words for kind, words in found.items() if len(words) == longest}
 
 
 def _formed(title: str, forms: Forms, kind: str, rules: Rules) -> Iterator[_Hit]:
@@ -191,8 +194,10 @@ def _formed(title: str, forms: Forms, kind: str, rules: Rules) -> Iterator[_Hit]
             yield _Hit(-weights["advisory"], 0, forms.advisory)
         statements = [sentence for sentence, form in below if form == STATEMENT][:2]
         yield from (_Hit(-weights["statement_below"], 1, "") for _ in statements if not forms.proposal)
-    elif kind == "feature":
-        if forms.proposal and not forms.advisory:
+    elif kind == "feature" and not forms.advisory:
+        if forms.items >= LIST_ITEMS_MIN and forms.title not in (STATEMENT, INSTRUCTION):
+            yield _Hit(-weights["list"], 1, "")
+        if forms.proposal:
             yield _Hit(-weights["proposal"], 0, "")
         if forms.title in (CAPABILITY, QUESTION):
             yield _Hit(-weights[forms.title], 0, quoted)

@@ -73,13 +73,15 @@ class FormTable(Config):
     @cached_property
     def compiled(self) -> Mapping[str, re.Pattern[str]]:
         """The expressions, by their names."""
-        return {name: re.compile(getattr(self, name)) for name in ("wish", "question", "capability", "quantity", "advisory")}
+        return {
+            name: re.compile(getattr(self, name)) for name in ("wish", "question", "capability", "quantity", "advisory")
+        }
 
     @cached_property
     def third_person(self) -> Mapping[str, bool]:
         """The third-person forms of the verbs, each with whether it is a noun too."""
-        forms = {_third_person(verb): True for verb in self.noun_verbs}
-        return forms | {_third_person(verb): False for verb in self.verbs}
+        forms = {_third_person(verb): False for verb in self.verbs}
+        return forms | {_third_person(verb): True for verb in self.noun_verbs}
 
     @cached_property
     def after_noun_verb(self) -> frozenset[str]:
@@ -94,7 +96,7 @@ class FormTable(Config):
     @cached_property
     def plain_verbs(self) -> frozenset[str]:
         """The base forms of the verbs that are no nouns."""
-        return frozenset(self.verbs)
+        return frozenset(self.verbs) - frozenset(self.noun_verbs)
 
     @cached_property
     def code_list(self) -> WordList:
@@ -110,6 +112,8 @@ class Forms:
     """The form of the title."""
     below: tuple[tuple[str, str], ...]
     """Each sentence below the title with its form."""
+    items: int
+    """How many list items the text has, outside the sections that are left out."""
     code_title: tuple[str, ...]
     """The words about code in the title."""
     code_below: tuple[str, ...]
@@ -135,6 +139,7 @@ def forms_of(text: Text, title: str, ignored: Sequence[str], table: FormTable) -
     return Forms(
         title=form_of(whole, table) if title else "",
         below=tuple((sentence, form_of(sentence, table)) for sentence in below),
+        items=sum(one.item and one.section not in ignored for one in text.passages),
         code_title=tuple(dict.fromkeys(in_title)),
         code_below=tuple(word for word in dict.fromkeys(in_rest) if word not in in_title),
         quantities=tuple(match[0] for match in table.compiled["quantity"].finditer(lower(text.head))),
@@ -175,22 +180,23 @@ def _instructs(found: Sequence[str], table: FormTable) -> bool:
 def _verbs(found: Sequence[str], table: FormTable) -> Iterator[int]:
     """Yield the places of the finite verbs after the first word, and of auxiliaries."""
     for place, word in enumerate(found):
-        following = found[place + 1] if place + 1 < len(found) else ""
-        if word in table.be or word.endswith("n't"):
+        if word in table.be or word.endswith("n't") or (place > 0 and _is_verb(found, place, table)):
             yield place
-        elif place > 0:
-            noun_too = table.third_person.get(word)
-            before = found[place - 1]
-            plural = _PLURAL.search(before) is not None and before not in table.third_person
-            if noun_too is not None:
-                # "The week starts on Sunday" has a verb, "tags in the list" has none.
-                whole = place > 1 and found[0] in table.determiners and following in table.after_verb
-                if whole or following in table.after_noun_verb or not noun_too:
-                    yield place
-            elif word in table.plain_verbs and before not in table.before_infinitive:
-                yield place
-            elif plural and word in table.bases and following in table.after_verb:
-                yield place
+
+
+def _is_verb(found: Sequence[str], place: int, table: FormTable) -> bool:
+    """Return whether the word at this place is a finite verb, as far as its neighbours show."""
+    word, before = found[place], found[place - 1]
+    following = found[place + 1] if place + 1 < len(found) else ""
+    noun_too = table.third_person.get(word)
+    if noun_too is not None:
+        # "The week starts on Sunday" has a verb, "tags in the list" has none.
+        whole = place > 1 and found[0] in table.determiners and following in table.after_verb
+        return whole or not noun_too or following in table.after_noun_verb
+    if word in table.plain_verbs:
+        return before not in table.before_infinitive
+    plural = _PLURAL.search(before) is not None and before not in table.third_person
+    return plural and word in table.bases and following in table.after_verb
 
 
 def _sentences(text: Text, ignored: frozenset[str]) -> list[str]:

@@ -18,62 +18,12 @@ ENGLISH = "english"
 OTHER_SCRIPT = "another script"
 WORDS_SHOWN = 4
 REFUSAL_LEAD = 2  # how many times the score for software the score against it must exceed for a text to be refused
+SURELY = 4  # the score against software from which on that lead is enough; below, it must be twice as large
 HITS_MIN = 2  # words or letters of another language below which a text is taken for English
 SCRIPT_SHARE = 0.3  # share of letters beyond the Latin ones above which a text is in another script
 LATIN_END = 0x24F
 HINTS_ALONE = 3  # words used in both worlds from which on they are enough without another
-ACRONYM = re.compile(r"\b(?!AGM|AM|BBC|BBQ|CEO|CV|DIY|DVD|EU|EUR|GP|HR|MA|MBA|MD|MP|MRI|NGO|NHS|NYC|OK|PE|PHD|PM|PTA|RSPCA|RSVP|SUV|TV|UK|UN|US|USA|USD|VAT|VIP)[A-Z]{2,5}\b")
-
-
-class SoftwareWords(Config):
-    """The words that speak for software, and their weights."""
-
-    sure: tuple[str, ...]
-    """Words that are hardly used outside software."""
-    likely: tuple[str, ...]
-    """Words that are used more often in software than elsewhere."""
-    hints: tuple[str, ...]
-    """Words that are used in both worlds."""
-    weights: dict[str, float]
-    """The weight of a word of each list, and of an `anchor`."""
-    enough: float = Field(gt=0)
-    """The score from which on a text is about software."""
-    lead: float = Field(ge=0)
-    """How many times the score of the other words the score must exceed."""
-
-
-class OtherWords(Config):
-    """The words that speak against software, and their weights."""
-
-    words: tuple[str, ...]
-    """Words of everyday life."""
-    weak: tuple[str, ...]
-    """Words that lean towards everyday life."""
-    weights: dict[str, float]
-    """The weight of a word of each list."""
-    openings: tuple[str, ...]
-    """Beginnings of texts that are not about software."""
-    opening_weight: float
-    """The weight of such a beginning."""
-
-
-class SubjectTable(Config):
-    """The content of `subject.yaml`."""
-
-    software: SoftwareWords
-    """The words that speak for software."""
-    other: OtherWords
-    """The words that speak against it."""
-    languages: dict[str, tuple[str, ...]]
-    """The small words of each natural language."""
-    letters: dict[str, str]
-    """The letters that are typical of a language."""
-
-    @cached_property
-    def software_lists(self) -> Mapping[str, WordList]:
-        """The lists of software words, prepared."""
-        software = self.software
-        return {name: WordList(getattr(software, name)) for name in ("sure", "likely", "hints")}
+ACRONYM = re.compile(r"\b[A-Z]{2,5}\b")}
 
     @cached_property
     def other_lists(self) -> Mapping[str, WordList]:
@@ -121,7 +71,7 @@ def subject_of(prose: str, *, anchored: bool, symptom: bool, table: SubjectTable
         score += table.software.weights[name] * len(hits)
         words += hits
         strong = strong or bool(hits and name != "hints") or len(hits) >= HINTS_ALONE
-    if ACRONYM.search(prose):
+    if any(word not in table.other.acronyms for word in ACRONYM.findall(prose)):
         score, strong = score + table.software.weights["acronym"], True
     other, others = 0.0, list[str]()
     for name, everyday in table.other_lists.items():
@@ -131,6 +81,7 @@ def subject_of(prose: str, *, anchored: bool, symptom: bool, table: SubjectTable
     if small.lstrip(" #*>-").startswith(table.other.openings):
         other += table.other.opening_weight
     score += table.software.weights["symptom"] * (symptom and not others)
+    refusal_lead = REFUSAL_LEAD if other >= SURELY else 2 * REFUSAL_LEAD
     leads = score > table.software.lead * other
     return Subject(
         language=natural_language(prose, table),
@@ -139,7 +90,7 @@ def subject_of(prose: str, *, anchored: bool, symptom: bool, table: SubjectTable
         words=tuple(words[:WORDS_SHOWN]),
         other_words=tuple(others[:WORDS_SHOWN]),
         is_software=leads and strong and score >= table.software.enough,
-        is_other=other >= table.software.enough and other > REFUSAL_LEAD * score,
+        is_other=other >= table.software.enough and other > refusal_lead * score,
     )
 
 
