@@ -23,7 +23,60 @@ HITS_MIN = 2  # words or letters of another language below which a text is taken
 SCRIPT_SHARE = 0.3  # share of letters beyond the Latin ones above which a text is in another script
 LATIN_END = 0x24F
 HINTS_ALONE = 3  # words used in both worlds from which on they are enough without another
-ACRONYM = re.compile(r"\b[A-Z]{2,5}\b")}
+ACRONYM = re.compile(r"\b[A-Z]{2,5}\b")
+
+
+class SoftwareWords(Config):
+    """The words that speak for software, and their weights."""
+
+    sure: tuple[str, ...]
+    """Words that are hardly used outside software."""
+    likely: tuple[str, ...]
+    """Words that are used more often in software than elsewhere."""
+    hints: tuple[str, ...]
+    """Words that are used in both worlds."""
+    weights: dict[str, float]
+    """The weight of a word of each list, and of an `anchor`."""
+    enough: float = Field(gt=0)
+    """The score from which on a text is about software."""
+    lead: float = Field(ge=0)
+    """How many times the score of the other words the score must exceed."""
+
+
+class OtherWords(Config):
+    """The words that speak against software, and their weights."""
+
+    words: tuple[str, ...]
+    """Words of everyday life."""
+    weak: tuple[str, ...]
+    """Words that lean towards everyday life."""
+    weights: dict[str, float]
+    """The weight of a word of each list."""
+    acronyms: frozenset[str]
+    """Acronyms of everyday life; any other one speaks for software."""
+    openings: tuple[str, ...]
+    """Beginnings of texts that are not about software."""
+    opening_weight: float
+    """The weight of such a beginning."""
+
+
+class SubjectTable(Config):
+    """The content of `subject.yaml`."""
+
+    software: SoftwareWords
+    """The words that speak for software."""
+    other: OtherWords
+    """The words that speak against it."""
+    languages: dict[str, tuple[str, ...]]
+    """The small words of each natural language."""
+    letters: dict[str, str]
+    """The letters that are typical of a language."""
+
+    @cached_property
+    def software_lists(self) -> Mapping[str, WordList]:
+        """The lists of software words, prepared."""
+        software = self.software
+        return {name: WordList(getattr(software, name)) for name in ("sure", "likely", "hints")}
 
     @cached_property
     def other_lists(self) -> Mapping[str, WordList]:
