@@ -107,7 +107,7 @@ def _summed_up(
         else ("feature", *_others("feature"))
     )
     best, second = scores[ranking[0]], scores[ranking[1]]
-    enough = table.thin.words if best >= table.certainty.least else table.thin.words_without_signal
+    enough = table.thin.words if best > table.certainty.least else table.thin.words_without_signal
     prior = table.certainty.prior
     return Classification(
         ranking=ranking,

@@ -33,7 +33,7 @@ def test_the_statements_are_many_and_of_all_sorts():
     every = [statement for name in ("development", "held_out") for statement in statements(name)]
     assert len(every) >= 80
     assert len({statement["id"] for statement in every}) == len(every)
-    assert len({statement["language"] for statement in every}) == 4
+    assert len({statement["language"] for statement in every}) >= 4
     assert sum(statement["kind"] == "none" for statement in every) >= 10
     for statement in every:
         text = " ".join(statement["text"].split())
