@@ -201,7 +201,7 @@ def _formed(title: str, forms: Forms, kind: str, rules: Rules) -> Iterator[_Hit]
             yield _Hit(-weights["proposal"], 0, "")
         if forms.title in (CAPABILITY, QUESTION):
             yield _Hit(-weights[forms.title], 0, quoted)
-        if forms.title == NAME and below:
+        if forms.title == NAME and (below or forms.items >= LIST_ITEMS_MIN):
             yield _Hit(-weights["name"], 0, quoted)
         if forms.title == WISH:
             yield _Hit(-weights["wish_title"], 0, quoted)

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from actors.files.config_model import Config
 from actors.guards.fields import folded
-from actors.rules.sentence_forms import INSTRUCTION, FormTable, form_of
+from actors.rules.sentence_forms import INSTRUCTION, FormTable, form_of, is_proposal
 from actors.rules.text import Passage, Text, lower, sentences, shorten
 from actors.values.requirements import Requirement, RequirementKind, RequirementSource, requirement_id
 
@@ -21,8 +21,10 @@ SENTENCES_READ_MAX = 4000  # different sentences that are compared with the patt
 WISHES_WITHIN = 14  # in a feature request of at most so many sentences, a plain statement is a wish too
 TRACE_START = 60  # characters by which a sentence is recognised as a part of a stack trace
 END = " .;,"
+CAUSED = frozenset(("bug_fix", "performance"))  # kinds of problems that have a cause
 
 _LINK_ONLY = re.compile(r"(?:\[[^\]]*\]\([^)]*\)|<?https?://\S+>?)[.,;]?$")
+_SENTENCE = re.compile(r"[.;] (?=\W?[A-Z`])")
 _BOX = re.compile(r"\[[ xX]\] +")
 _CLAUSES = re.compile(r"(?<=[a-z0-9)\"'`]); +|, (?=(?:and|but) )")
 _LINKING = re.compile(r"^(?:and|but|so|also) ")
@@ -156,14 +158,16 @@ class _Reader:
                 seen.add(quote)
 
     def cause(self) -> str:
-        """Return the first cause that the text states, the plainest wording first."""
+        """Return the first cause that the text states, the plainest wording first; none for what is only wanted."""
+        if self.kind not in CAUSED or is_proposal(self.text, self.forms):
+            return ""
         pieces = list(dict.fromkeys(self._pieces(SENTENCES_READ_MAX)))
         for pattern in self.patterns.cause_patterns:
             for piece in pieces:
                 small = lower(piece)
                 match = pattern.search(small)
                 if match and self.patterns.kind_of(piece) not in self.patterns.causes_not_in:
-                    return piece[match.start(1) : match.end(1)].rstrip(END)
+                    return _SENTENCE.split(piece[match.start(1) : match.end(1)], maxsplit=1)[0].rstrip(END)
         return ""
 
     def _pieces(self, limit: int) -> Iterator[str]:

@@ -143,7 +143,7 @@ def forms_of(text: Text, title: str, ignored: Sequence[str], table: FormTable) -
         code_title=tuple(dict.fromkeys(in_title)),
         code_below=tuple(word for word in dict.fromkeys(in_rest) if word not in in_title),
         quantities=tuple(match[0] for match in table.compiled["quantity"].finditer(lower(text.head))),
-        proposal=_is_proposal(text, table),
+        proposal=is_proposal(text, table),
         advisory=first[: advisory.end()] if advisory else "",
     )
 
@@ -205,7 +205,8 @@ def _sentences(text: Text, ignored: frozenset[str]) -> list[str]:
     return [sentence for passage in passages for sentence in sentences(passage.text)]
 
 
-def _is_proposal(text: Text, table: FormTable) -> bool:
+def is_proposal(text: Text, table: FormTable) -> bool:
+    """Return whether a text is a proposal of a change."""
     small = lower(text.head)
     sections = {line.section for line in text.written} & table.proposal_sections
     return len(sections) + sum(phrase in small for phrase in table.proposal) >= PROPOSAL_SIGNS

@@ -35,7 +35,7 @@ WRITTEN_ANEW = {
     "crashed02": ("g_plan",),
     "crashed02.367efd6c": ("c_plan",),
 }
-"""The runs that the built-in author writes on, with the steps whose texts it words in another way since that release."""
+"""The runs that the built-in author writes on, with the steps whose texts it has worded in another way since then."""
 WITHOUT_PLAN = [run for run in RUNS if f"{run}.plan.txt" not in EXPECTED]
 
 
@@ -114,7 +114,8 @@ def test_an_old_run_goes_on_to_what_it_came_to_then(home, run):
         if name in WRITTEN_ANEW:
             now, before = json.loads(text), json.loads(written(f"{name}.resumed.json"))
             assert frame_of(now) == frame_of(before)
-            assert now["plan"]["steps"] and now["not_taken_up"] == []
+            assert now["plan"]["steps"]
+            assert now["not_taken_up"] == []
             assert values_of(now, without=WRITTEN_ANEW[name]) == values_of(before, without=WRITTEN_ANEW[name])
         elif name == "waiting04":
             # Nobody answered the author in time: since then it gives up and says so, and does not ask again.
