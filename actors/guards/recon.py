@@ -25,7 +25,9 @@ LITERAL = frozenset({"mentioned_files", "apis_involved", "test_references"})
 REQUIREMENTS = "requirements"
 """The optional list of stated requirements, each an object with `kind`, `text`, `quote` and `source`."""
 ITEMS_MAX = 1000
-"""The most items of one list. Each item is searched for in the whole text, so this bounds the guard's time."""
+"""The most items of one list."""
+SEARCH_MAX = 300_000_000
+"""Characters that all searches together go through: each item is searched for in all texts. About a second."""
 
 _PLACE = re.compile(r"(\w+)\[(\d+)\]$")
 
@@ -36,18 +38,18 @@ def make(config: Mapping[str, Any]) -> Guard:
 
     def guard(artifact: Artifact, context: Context) -> Verdict:
         fields = Fields(NAME, artifact)
-        texts = [folded(text) for text in context.said]
+        search = _Search(context)
         lists = {key: fields.texts(key) for key in RECON_LISTS}
         quotes = list(_quotes(fields))
-        real = any(_occurs(item, texts) for items in (*lists.values(), quotes) for _, item in items[:ITEMS_MAX])
+        real = any(search.finds(item) for items in (*lists.values(), quotes) for _, item in items[:ITEMS_MAX])
         for key, listed in lists.items():
             if len(listed) > ITEMS_MAX:
                 message = f"{key} has {len(listed)} items; at most {ITEMS_MAX} will do"
                 fields.check([Finding(code=Code.TYPE, message=message, where=key)])
             elif listed:
-                fields.check(_not_in_text(key, listed, texts, rejects=key in LITERAL and not real))
+                fields.check(_not_in_text(key, listed, search, rejects=key in LITERAL and not real))
         if quotes:
-            fields.check(_not_in_text(REQUIREMENTS, quotes[:ITEMS_MAX], texts, rejects=not real))
+            fields.check(_not_in_text(REQUIREMENTS, quotes[:ITEMS_MAX], search, rejects=not real))
         if fields.values is not None and not any(lists.values()) and not quotes:
             message = "nothing was found in the problem's text; every list is empty"
             fields.check([Finding(code=Code.NOTHING_FOUND, message=message, severity="warning")])
@@ -75,27 +77,44 @@ def _quotes(fields: Fields) -> Iterator[tuple[int, str]]:
             yield index, requirement.quote
 
 
-def _occurs(item: str, texts: Collection[str]) -> bool:
-    sought = folded(item)
-    return any(sought in text for text in texts)
+class _Search:
+    """Searches for items in the texts of the user, up to `SEARCH_MAX`."""
+
+    def __init__(self, context: Context) -> None:
+        self._texts = [folded(text) for text in context.user_texts]
+        self._cost = sum(len(text) + 100 for text in self._texts)
+        self._left = SEARCH_MAX
+        self._results: dict[str, bool] = {}
+
+    def finds(self, item: str) -> bool | None:
+        """Return whether the item occurs in a text; None when the limit is reached."""
+        found = self._results.get(item)
+        if found is None and self._left >= self._cost:
+            self._left -= self._cost
+            wanted = folded(item)
+            found = self._results[item] = any(wanted in text for text in self._texts)
+        return found
 
 
-def _not_in_text(key: str, items: list[tuple[int, str]], texts: list[str], *, rejects: bool) -> list[Finding]:
-    """Return a finding for each item that does not occur in the texts, an error iff `rejects`."""
+def _not_in_text(key: str, items: list[tuple[int, str]], search: _Search, *, rejects: bool) -> Iterator[Finding]:
+    """Yield a finding for each item that does not occur, an error iff `rejects`, and one for a list cut short."""
     advice = "quote it as written there"
     if not rejects and key in {*LITERAL, REQUIREMENTS}:
         advice = "it is left out"
-    return [
-        Finding(
-            code=Code.NOT_IN_TEXT,
-            message=f"{key}[{index}] {shown(item)} does not stand in the problem's text; {advice}",
-            where=f"{key}[{index}]",
-            severity="error" if rejects else "warning",
-            tokens=(item,),
-        )
-        for index, item in items
-        if not _occurs(item, texts)
-    ]
+    for index, item in items:
+        found = search.finds(item)
+        if found is None:
+            message = f"{key} was searched up to item {index}: the lists are too long for a text of this length"
+            yield Finding(code=Code.TOO_LARGE, message=message, where=key)
+            return
+        if not found:
+            yield Finding(
+                code=Code.NOT_IN_TEXT,
+                message=f"{key}[{index}] {shown(item)} does not stand in the problem's text; {advice}",
+                where=f"{key}[{index}]",
+                severity="error" if rejects else "warning",
+                tokens=(item,),
+            )
 
 
 def normalised(artifact: Artifact, findings: Collection[Finding]) -> Artifact:

@@ -27,7 +27,7 @@ from actors.planning.events import (
 )
 from actors.planning.ids import branch_of
 from actors.planning.state import Branch, State, with_branch
-from actors.planning.strategy_view import standing_of
+from actors.planning.strategy_view import view_of
 from actors.run import calls, waits
 from actors.run.calls import CallFailed, Settled
 from actors.run.inbox import MailRefused, NoteTold, RequirementTold
@@ -84,27 +84,27 @@ def _number(state: State, event: PlanningEvent) -> int | None:
             assert_never(event)
 
 
-def stood(before: State, event: PlanningEvent, after: State) -> State:
-    """Return the state after an event with where its branches stand, for a search that has a strategy."""
+def with_view(before: State, event: PlanningEvent, after: State) -> State:
+    """Return the state after an event with the views of its branches, for a strategy that compares them."""
     if isinstance(event, Revised) and event.new_round:
-        return placed(after)
+        return with_views(after)
     branch = after.latest
-    if branch.number < len(before.branches) and _stands_still(before, after, branch):
+    if branch.number < len(before.branches) and _same_view(before, after, branch):
         return after
-    standing = standing_of(after, branch)
-    return changed(after, branches=with_branch(after.branches, changed(branch, standing=standing)))
+    view = view_of(after, branch)
+    return changed(after, branches=with_branch(after.branches, changed(branch, view=view)))
 
 
-def placed(state: State) -> State:
-    """Return the state with the standing of every branch as it is now, for a search that has a strategy."""
-    if state.config.strategy is None:
+def with_views(state: State) -> State:
+    """Return the state with the view of every branch as it is now, for a strategy that compares them."""
+    if not state.config.strategy.compares:
         return state
-    branches = [changed(branch, standing=standing_of(state, branch)) for branch in state.branches]
+    branches = [changed(branch, view=view_of(state, branch)) for branch in state.branches]
     return changed(state, branches=tuple(branches))
 
 
-def _stands_still(before: State, after: State, branch: Branch) -> bool:
-    """Tell whether an event has left alone all that the standing of a branch follows from."""
+def _same_view(before: State, after: State, branch: Branch) -> bool:
+    """Return whether an event has changed nothing that the view of a branch depends on."""
     earlier = before.branches[branch.number]
     return (
         branch.progress is earlier.progress
@@ -135,20 +135,20 @@ def opened(state: State, branch: Branch, event: BranchOpened) -> State:
         )
         if event.anew:
             fresh = begun_anew(fresh)
-    wish = branch.to_revise
-    if event.parent is not None and wish is not None and wish.node is not None and not branch.pruned:
-        node = state.sent_back(branch, wish.node, cleared(graph, wish.targets))
-        fresh = changed(fresh, replans=(*fresh.replans, wish.node))
+    revision = branch.to_revise
+    if event.parent is not None and revision is not None and revision.node is not None and not branch.pruned:
+        node = state.sent_back(branch, revision.node, cleared(graph, revision.targets))
+        fresh = changed(fresh, replans=(*fresh.replans, revision.node))
         branch = changed(branch, to_revise=None, progress=mark(branch.progress, node.step, Phase.AGAIN))
-        state = changed(state, nodes={**state.nodes, wish.node: node}, branches=with_branch(state.branches, branch))
-        branch = changed(branch, standing=standing_of(state, branch))
+        state = changed(state, nodes={**state.nodes, revision.node: node}, branches=with_branch(state.branches, branch))
+        branch = changed(branch, view=view_of(state, branch))
         state = changed(state, branches=with_branch(state.branches, branch))
     return changed(state, branches=with_branch(state.branches, fresh), branch=event.branch)
 
 
 def _on(progress: Progress, kept: Collection[str]) -> Progress:
     """Return the slots of a branch that stands on the accepted artifacts of some steps; the counts are inherited."""
-    return {step: slot if step in kept else _unset(slot) for step, slot in progress.items()}
+    return Progress({step: slot if step in kept else _unset(slot) for step, slot in progress.items()})
 
 
 def _unset(slot: Slot) -> Slot:
@@ -159,12 +159,12 @@ def pruned(state: State, branch: Branch, event: BranchPruned) -> State:
     """End a branch, and withdraw its work."""
     nodes = {name for name, node in state.nodes.items() if node.branch == branch.number}
     undecided = [name for name in nodes if state.nodes[name].status == "pending"]
-    left = {name: changed(state.nodes[name], status="superseded") for name in undecided}
+    superseded = {name: changed(state.nodes[name], status="superseded") for name in undecided}
     ended = changed(branch, pruned=event.why, to_revise=None, to_ask=())
     return changed(
         drop_work(state, nodes),
         branches=with_branch(state.branches, ended),
-        nodes={**state.nodes, **left} if left else state.nodes,
+        nodes={**state.nodes, **superseded} if superseded else state.nodes,
     )
 
 

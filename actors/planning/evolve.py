@@ -9,10 +9,10 @@ from actors.planning.branches import (
     drop_work,
     in_new_round,
     opened,
-    placed,
     pruned,
-    stood,
     used_elsewhere,
+    with_view,
+    with_views,
 )
 from actors.planning.call_events import (
     ArtifactProduced,
@@ -36,7 +36,7 @@ from actors.planning.events import (
 )
 from actors.planning.prompt_context import explain
 from actors.planning.state import Branch, Node, PlanningState, Revision, State, with_branch
-from actors.policy.decide import Decision, Past, places_up, signature
+from actors.policy.decision import Decision, Past, places_up, signature
 from actors.policy.table import BacktrackLevel
 from actors.run.calls import CallFailed, Settled
 from actors.run.evolve import TIMED, evolve_run, timed
@@ -60,18 +60,18 @@ def evolve(state: PlanningState, event: PlanningEvent) -> State:
     """Return the state after the event, with the time and the active time kept."""
     if isinstance(state, NotStarted):
         assert isinstance(event, RunStarted), "a run begins with its start"
-        return placed(_started(event))
+        return with_views(_started(event))
     branch = branch_about(state, event)
     run = timed(state.run, event, working=state.working) if isinstance(event, TIMED) else state.run
     after = _evolve(state, run, branch, event)
     if branch.number != after.branch and not isinstance(event, BranchOpened):
         after = changed(after, branch=branch.number)
-    return after if after.config.strategy is None else stood(state, event, after)
+    return with_view(state, event, after) if after.config.strategy.compares else after
 
 
 def _evolve(state: State, run: Common, branch: Branch, event: PlanningEvent) -> State:
     match event:  # What happens at every step comes first.
-        case GenerationRequested() | ClassificationRequested():
+        case GenerationRequested():
             return call_state.requested(state, run, branch, event)
         case ArtifactProduced():
             return call_state.produced(state, run, branch, event)
@@ -85,6 +85,8 @@ def _evolve(state: State, run: Common, branch: Branch, event: PlanningEvent) -> 
             return _judged(state, run, branch, event)
         case Decided():
             return _decided(state, branch, event)
+        case ClassificationRequested():
+            return call_state.requested(state, run, branch, event)
         case Revised():
             return _revised(state, branch, event)
         case RunStarted():
@@ -104,7 +106,7 @@ def _evolve(state: State, run: Common, branch: Branch, event: PlanningEvent) -> 
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
             return question_state.closed(state, run, branch, event)
         case NoteTold() | RequirementTold():
-            return question_state.told(state, run, event)
+            return question_state.with_message(state, run, event)
         case WaitEnded():
             return _rested(state, run, event)
         case Settled():
@@ -125,6 +127,7 @@ def _started(event: RunStarted) -> State:
         run=RunState(run_id=event.run, child=event.child, now=event.at, wall=event.at, ledger=Ledger(event.limits)),
         config=config,
         specification=event.specification,
+        plugins=event.plugins,
         branches=(Branch(progress=start(config.graph)),),
     )
 
@@ -134,14 +137,18 @@ def _judged(state: State, run: Common, branch: Branch, event: VerdictReached) ->
     judgements = without(state.judgements, (event.request_id,))
     if event.node not in state.reviews and node.step in state.config.reviewed:
         guard = state.config.workflow.effective_guard(node.step)
-        if review.needed(guard, event.verdict):
+        if review.is_needed(guard, event.verdict):
             return changed(state, run=run, judgements=judgements, reviews={**state.reviews, event.node: event.verdict})
     if passed:
         progress = accept(branch.progress, node.step, node.node)
     else:
         progress = mark(branch.progress, node.step, Phase.FAILED)
-    told = "" if passed else explain(event.verdict)
-    judged = changed(node, verdict=event.verdict, told=told, status="accepted" if passed else "rejected")
+    judged = changed(
+        node,
+        verdict=event.verdict,
+        rejection_text="" if passed else explain(event.verdict),
+        status="accepted" if passed else "rejected",
+    )
     return changed(
         state,
         run=run,

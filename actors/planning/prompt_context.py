@@ -1,4 +1,4 @@
-"""What generators and guards get to see: contexts, with both kinds of feedback as projections of the state. Pure.
+"""The contexts that generators and guards get, with both kinds of feedback as projections of the state. Pure.
 
 Retry feedback: "your output for this step was rejected because …". Escalation feedback: "a later step failed because of
 what this step produced". Neither is stored; both are read off the nodes, so no new visit, actor or process loses them.
@@ -10,7 +10,6 @@ from collections.abc import Container, Sequence
 from functools import lru_cache
 from typing import Any
 
-from actors.config.step_prompts import entry_for
 from actors.guards.recon import normalised
 from actors.planning.state import Branch, Node, State
 from actors.prompting.render import Rendered, render
@@ -23,30 +22,31 @@ PREVIEW_MAX = 200
 
 def context_for(state: State, branch: Branch, step: str) -> Context:
     """Return all that the step's generator and guard may see now."""
-    workflow = state.config.workflow
-    accepted = {
-        parent: artifact
-        for parent in state.config.ordered_requires[step]
-        if (artifact := _accepted(state, branch.progress[parent].accepted)) is not None
-    }
-    window = workflow.feedback_window
-    answered = _questioned(state)
+    config, run, progress = state.config, state.run, branch.progress
+    workflow, dependencies = config.workflow, {}
+    for parent in config.steps[step].requires:
+        artifact = _accepted(state, progress[parent].accepted)
+        if artifact is not None:
+            dependencies[parent] = artifact
+    window, answered = workflow.feedback_window, _questioned(state)
     retry = retry_feedback(state, branch, step, answered, window)
     causes = escalations(state, branch, step)
+    settings = config.settings(step)
+    settings["escalations"] = len(causes)
     return Context(
         specification=state.specification,
         constraints=workflow.constraints,
-        requirements=state.run.told("requirement"),
-        dependencies=accepted,
+        requirements=run.texts_of("requirement"),
+        dependencies=dependencies,
         retry=retry,
         escalation=(
             escalation_feedback(state, causes, answered.union(feedback.node for feedback in retry), window)
             if causes
             else ()
         ),
-        clarifications=state.run.clarifications,
-        notes=state.run.told("note"),
-        settings={**state.config.settings(step), "escalations": len(causes)},
+        clarifications=run.clarifications,
+        notes=run.texts_of("note"),
+        settings=settings,
     )
 
 
@@ -68,11 +68,10 @@ def _questioned(state: State) -> frozenset[str]:
 
 def rendered(state: State, branch: Branch, step: str, context: Context | None = None) -> Rendered:
     """Return the prompt for the step's next attempt; `context` is what it may see, where the caller has it already."""
-    config = state.config
-    if config.graph.budgets[step].deterministic:  # A generator that calls no model needs no prompt.
+    prompt = state.config.steps[step].prompt
+    if prompt is None:  # A generator that calls no model needs no prompt.
         return Rendered("", "")
-    entry = entry_for(config.prompts, config.workflow, step)
-    return render(entry, config.prompts, context or context_for(state, branch, step))
+    return render(prompt, context or context_for(state, branch, step))
 
 
 def retry_feedback(
@@ -82,13 +81,15 @@ def retry_feedback(
 
     Oldest first.
     """
-    told: list[Feedback] = []
+    if step not in branch.attempts:
+        return ()
+    feedback: list[Feedback] = []
     for node in state.attempts_at(branch, step):
-        if node.told and node.node not in answered:
-            told.append(Feedback(node.node, node.told, node.repeats))
-            if len(told) == window:
+        if node.rejection_text and node.node not in answered:
+            feedback.append(Feedback(node.node, node.rejection_text, node.repeats))
+            if len(feedback) == window:
                 break
-    return tuple(told[::-1])
+    return tuple(feedback[::-1])
 
 
 def escalation_feedback(
@@ -98,14 +99,14 @@ def escalation_feedback(
 
     `causes` are what ended the cycles; of these, the newest `window`, oldest first.
     """
-    told: list[Feedback] = []
+    feedback: list[Feedback] = []
     for last in reversed(causes):
         cycle = [name for name in last.cycle if name not in shown]
         if cycle:
-            told.append(Feedback(last.node, _story(state, last, cycle)))
-            if len(told) == window:
+            feedback.append(Feedback(last.node, _story(state, last, cycle)))
+            if len(feedback) == window:
                 break
-    return tuple(told[::-1])
+    return tuple(feedback[::-1])
 
 
 def explain(verdict: Verdict) -> str:
@@ -132,7 +133,7 @@ def _story(state: State, last: Node, cycle: Sequence[str]) -> str:
     for name in cycle:
         cause = state.nodes[name]
         assert cause.verdict is not None
-        lines += [f"{name} ({cause.verdict.guard}):", cause.told]
+        lines += [f"{name} ({cause.verdict.guard}):", cause.rejection_text]
     for parent in last.parents:
         artifact = _artifact(state, parent)
         if artifact is not None:

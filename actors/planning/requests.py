@@ -32,11 +32,11 @@ def next_try(state: State, request: PlanningCall) -> PlanningCall:
 def request_for(state: State, branch: Branch, node: str, try_number: int) -> GenerationRequested:
     """Return the request for a try of an attempt, with the prompt, limits and reservation as they are now."""
     config, step = state.config, step_of(node)
-    prompt, reserve = rendered(state, branch, step), ZERO
-    if config.child_of(step) is not None:
+    step_config, prompt, reserve = config.steps[step], rendered(state, branch, step), ZERO
+    if step_config.child is not None:
         reserve = _share(state, config.graph.budgets[step].calls)
     elif not config.graph.budgets[step].deterministic:
-        reserve = _reserve(config, prompt, config.roles[step], config.workflow.output_tokens_max_of(step))
+        reserve = _reserve(config, prompt, step_config.role, step_config.output_tokens_max)
     return GenerationRequested(
         node=node,
         try_number=try_number,
@@ -44,7 +44,7 @@ def request_for(state: State, branch: Branch, node: str, try_number: int) -> Gen
         calls=reserve.calls,
         tokens_max=reserve.tokens,
         micro_usd_max=reserve.micro_usd,
-        timeout_seconds=_shorter(state, config.workflow.timeout_seconds_of(step)),
+        timeout_seconds=_shorter(state, step_config.timeout_seconds),
     )
 
 
@@ -71,20 +71,20 @@ def _reserve(config: RunConfig, prompt: Rendered, role: str, output: int) -> Amo
     return Amount(calls=1, tokens=sent + output, micro_usd=price)
 
 
-def _share(state: State, wanted: int) -> Amount:
+def _share(state: State, calls_max: int) -> Amount:
     """Return what a run of its own may take: its calls, or those that are left, and that share of tokens and money.
 
     One call at least, so that a run without any left is short of calls.
     """
     limits, committed = state.run.ledger.limits, state.run.ledger.committed
-    left = limits.calls - committed.calls
-    calls = max(1, min(wanted, left))
-    tokens = 0 if limits.tokens is None else (limits.tokens - committed.tokens) * calls // max(1, left)
-    money = 0 if limits.micro_usd is None else (limits.micro_usd - committed.micro_usd) * calls // max(1, left)
+    calls_left = limits.calls - committed.calls
+    calls = max(1, min(calls_max, calls_left))
+    tokens = 0 if limits.tokens is None else (limits.tokens - committed.tokens) * calls // max(1, calls_left)
+    money = 0 if limits.micro_usd is None else (limits.micro_usd - committed.micro_usd) * calls // max(1, calls_left)
     return Amount(calls, max(1, tokens) if limits.tokens else 0, max(1, money) if limits.micro_usd else 0)
 
 
 def _shorter(state: State, limit: float) -> float | None:
     """Return the active time that is left where that is less than a time limit."""
-    left = state.run.ledger.active_left
-    return None if left is None or left >= limit else max(0.001, left)
+    seconds_left = state.run.ledger.active_left
+    return None if seconds_left is None or seconds_left >= limit else max(0.001, seconds_left)

@@ -1,8 +1,9 @@
-"""What a planning run came to, for people: the proved plan, or why there is none, and what to do next. Pure."""
+"""The result of a planning run for people: the proved plan, or why there is none, and the next step. Pure."""
 
 from actors.planning.result import Result
 from actors.planning.search_tree import finding_line
 from actors.plans.plan_lines import plan_lines, value_lines
+from actors.plans.plan_summary import plan_summary
 from actors.run.provider_advice import provider_advice
 from actors.run.result import heading, message_lines, question_lines, used
 from actors.values.findings import Code
@@ -28,12 +29,22 @@ _FLAGS = {
 _PER_CALL = ("no tokens left", "no money left")
 
 
-def outcome_lines(result: Result, program: str = "replan") -> list[Line]:
-    """Return the whole report; `program` is how the user calls this program."""
+def brief_lines(result: Result, program: str = "replan") -> list[Line]:
+    """Return the report with a plan in short, and the commands that show and write all of it."""
+    if not result.succeeded or result.plan is None:
+        return outcome_lines(result, program)
+    run = result.run_id
+    more = f"All of it: {program} show {run} --full; as a checklist: {program} export {run} -o plan.md"
+    return [*outcome_lines(result, program, full=False), line(more, "dim")]
+
+
+def outcome_lines(result: Result, program: str = "replan", *, full: bool = True) -> list[Line]:
+    """Return the whole report; `program` is how the user calls this program. Without `full`, the plan is shortened."""
     if result.succeeded and result.plan is None:
         return [*_artifacts(result), *_warnings(result), used(result)]
     if result.succeeded:
-        return [*plan_lines(result.plan), BLANK, *_warnings(result), _proof(result), used(result)]
+        plan = plan_lines(result.plan) if full else plan_summary(result.plan)
+        return [*plan, BLANK, *_warnings(result), _proof(result), used(result)]
     rows = list(heading(result, "No plan"))
     if any(finding.message[:100] in result.why for finding in result.findings):
         rows = rows[:1]  # The findings below say the reason in full.

@@ -20,6 +20,7 @@ from functools import cached_property
 from actors.plans.bitsets import bits, mask_of
 from actors.plans.graph import Order
 from actors.plans.plan import Plan
+from actors.plans.work import OutOfWork
 
 
 class Cause(Enum):
@@ -44,10 +45,15 @@ class Unmet:
 
 STEPS_MAX = 4
 """The most steps that are named for one unmet token."""
+DELETERS_MAX = 600_000
+"""The most deletions, counted anew for each needed token, for which a white knight is searched: half a second."""
 
 
 class NominalRun:
-    """Evaluates the modal truth criterion on the nominal run of a plan without dependency cycles."""
+    """Evaluates the modal truth criterion on the nominal run of a plan without dependency cycles.
+
+    Its methods raise `OutOfWork` after `DELETERS_MAX` deletions.
+    """
 
     def __init__(self, plan: Plan, order: Order, contingent: frozenset[str]) -> None:
         self.order = order
@@ -64,6 +70,7 @@ class NominalRun:
                 self._deleters[token].append(index)
         self._deletable = frozenset(self._deleters)
         self._masks: dict[str, tuple[int, int]] = {}
+        self._searched = 0
 
     def unmet_before(self, index: int) -> list[Unmet]:
         """Return the preconditions of a step that are not necessarily true before it, sorted by token."""
@@ -95,6 +102,8 @@ class NominalRun:
         """Apply the criterion before a step, which need not be part of the nominal run."""
         if token in self._initial and token not in self._deleters:
             return None
+        if token not in self._initial and token not in self._adders:
+            return Unmet(token, Cause.NOT_PRODUCED, ())
         adders, deleters = self._mask(token)
         itself, ancestors = 1 << index, self.order.ancestors[index]
         if token not in self._initial and not adders & ancestors:
@@ -116,9 +125,12 @@ class NominalRun:
         """Return the last deleter that no white knight follows, as a bit set, or 0.
 
         The loop goes through the deleters from the last one back. A knight repairs the deletions of all its ancestors
-        at once, so that one or two iterations are enough for a sequential plan.
+        at once, so that one or two iterations are enough for a sequential plan. Raises `OutOfWork` at the limit.
         """
         while deleters:
+            self._searched += 1
+            if self._searched > DELETERS_MAX:
+                raise OutOfWork
             last = deleters.bit_length() - 1
             following = knights & self.order.descendants[last]
             if not following:

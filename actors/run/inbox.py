@@ -1,4 +1,4 @@
-"""What people post to a run, and what of it can be taken. Pure; whoever posts asks the same questions before.
+"""The messages that people post to a run, and the check of what it takes. Pure; the poster makes the same check.
 
 A message is JSON: `{"kind": "answer", "question", "answer"}`, `{"kind": "decline", "question"}`, `{"kind": "cancel"}`,
 or `{"kind": "note", "text"}` and the same for a requirement. A question's answer and its decline share one key of the
@@ -13,7 +13,7 @@ from actors.run.clock import TimedEvent
 from actors.run.ending import Outcome, RunFinished
 from actors.run.questions import ClarificationAnswered, ClarificationDeclined, Questions
 from actors.run.texts import storable
-from actors.values.answers import fitted
+from actors.values.answers import normal_answer
 from runtime.core.errors import UsageProblem
 from runtime.core.messages import Mailed
 
@@ -24,7 +24,7 @@ MESSAGES_MAX = 100
 
 MessageKind = Literal["note", "requirement"]
 KINDS: tuple[MessageKind, ...] = ("note", "requirement")
-"""What the user may tell a run of their own accord."""
+"""The kinds of messages that a user may send without being asked."""
 
 
 class NoteTold(TimedEvent):
@@ -33,7 +33,7 @@ class NoteTold(TimedEvent):
     texts: ClassVar[tuple[str, ...]] = ("text",)
     kind: Literal["note_told"] = "note_told"
     text: str
-    """What they said."""
+    """The text."""
 
 
 class RequirementTold(TimedEvent):
@@ -42,7 +42,7 @@ class RequirementTold(TimedEvent):
     texts: ClassVar[tuple[str, ...]] = ("text",)
     kind: Literal["requirement_told"] = "requirement_told"
     text: str
-    """What they said."""
+    """The text."""
 
 
 class MailRefused(TimedEvent):
@@ -60,12 +60,12 @@ InboxEvent = ClarificationAnswered | ClarificationDeclined | NoteTold | Requirem
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """What the user told the run of their own accord."""
+    """The kind of message."""
 
     kind: MessageKind
     """Whether it changes what is asked for."""
     text: str
-    """What they said."""
+    """The text."""
     at: float
     """When, in UTC seconds since 1970."""
     seen: bool = False
@@ -73,7 +73,7 @@ class UserMessage:
 
 
 Messages = tuple[UserMessage, ...]
-"""What the user told a run of their own accord, oldest first."""
+"""The messages that the user sent without being asked, oldest first."""
 
 
 def told(messages: Messages, event: NoteTold | RequirementTold) -> Messages:
@@ -128,7 +128,7 @@ def fitting_answer(questions: Questions, name: str, answer: object) -> str:
     Raises `UsageProblem` with the reason for one that cannot be taken; the question stays as it is.
     """
     _check_open(questions, name, "clarification_answered")
-    return fitted(questions[name].request.answer_schema, answer)
+    return normal_answer(questions[name].request.answer_schema, answer)
 
 
 def check_decline(questions: Questions, name: str) -> None:

@@ -40,6 +40,12 @@ class Artifact:
         """The JSON value in the content, or why there is none; parsed once."""
         return read_reply(self.content)
 
+    @property
+    def parsed(self) -> Any:
+        """The JSON value in the content, such as a plan as a dictionary; None where there is none."""
+        value = self.value
+        return value.value if isinstance(value, Parsed) else None
+
     @cached_property
     def shown(self) -> str:
         """The text that prompts show: the JSON value without the text around it, or else the whole content."""
@@ -104,7 +110,12 @@ class Context:
     """Facts about the workflow, such as `roles`: the role of each step."""
 
     @property
-    def said(self) -> tuple[str, ...]:
+    def user_texts(self) -> tuple[str, ...]:
         """All texts of the user, the specification first: the texts that an artifact may quote."""
         answers = (clarified.answer for clarified in self.clarifications if clarified.answer)
         return (self.specification, *self.requirements, *answers, *self.notes)
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """An earlier name of `user_texts`, which plug-ins may use."""
+        return self.user_texts

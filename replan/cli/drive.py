@@ -35,7 +35,7 @@ class Foreground:
     """How a run is driven in the foreground."""
 
     invocation: Invocation
-    """What holds for the whole command."""
+    """The options of the whole command."""
     no_input: bool
     """Whether the user is never asked."""
     as_json: bool
@@ -58,7 +58,7 @@ async def drive_in_foreground(
                     notifier.take(record.event)
                 shown.on_record(record, state)
 
-            session = RunSession(engine, run, on_record, shown.note, notifier.tell)
+            session = RunSession(engine, run, on_record, shown.note, notifier.tell, heard=shown.heard)
             nursery.start_soon(signals.watch, shown.note, canceller.cancel, lambda: session.following)
             nursery.start_soon(_tick, shown)
             result = await start(session, signals.stop)
@@ -68,7 +68,7 @@ async def drive_in_foreground(
     if canceller.cancelled and result.status != "finished" and not session.following:
         result = await engine.finish_cancelled(run)
     options.invocation.run = run
-    print_result(kind, result, as_json=options.as_json)
+    print_result(kind, result, as_json=options.as_json, full=options.invocation.full)
     return _exit(result, signals, hosted=await engine.hosted())
 
 
@@ -91,13 +91,13 @@ async def _tick(shown: Progress) -> None:
         shown.tick()
 
 
-def print_result(kind: AnyKind, result: RunResult, *, as_json: bool) -> None:
+def print_result(kind: AnyKind, result: RunResult, *, as_json: bool, full: bool = False) -> None:
     """Print what a run came to. Where stdout is closed, the exit code still says how the run ended."""
     with ignoring_closed_stdout():
         if as_json:
             print_json(result.to_json())
         else:
-            show(kind.views.result_lines(result, program()))
+            show(kind.views.lines(result, program(), full=full))
 
 
 def _exit(result: RunResult, signals: Signals, *, hosted: bool) -> int:

@@ -37,6 +37,7 @@ from runtime.host.wakeup import NoWakeUp, WakeUp
 from runtime.journal.port import Journal, Posted, RunFilter, RunRow
 from runtime.logs.redact import Redactor, secrets_in
 from runtime.models.limiter import CallLimiter
+from runtime.models.watched import WatchedModel
 from runtime.process.identity import identity, is_dead
 
 WHY_MAX = 500
@@ -130,7 +131,9 @@ class Engine:
             return self.view(run, kind, state, "finished")
         missing = kind.missing(state, self.registry)
         if missing:
-            hint = "install it, or pass it as the run's start did, and resume again; nothing is lost"
+            hint = (
+                "install it, or pass it as the run's start did (--plugins FILE.py), and resume again; nothing is lost"
+            )
             raise UsageProblem(f"this run needs the plug-in {' and '.join(missing)}", place=run, hint=hint)
         if options.differs is not None:
             text = kind.drift(loaded.records[0].event, state, self._resources(None, None, options))
@@ -297,7 +300,8 @@ class Engine:
     async def _drive(
         self, run: str, kind: AnyKind, state: Any, options: DriveOptions, *, model: Any, first: Any = None
     ) -> RunResult:
-        async with self.actors(kind, state, model, options) as actors:
+        watched = model if options.heard is None or model is None else WatchedModel(model, options.heard)
+        async with self.actors(kind, state, watched, options) as actors:
             supervisor = self.supervisor(run, kind, actors, options)
             ending = await supervisor.drive(first)
         await cancel_children(self, kind, run, supervisor.state)

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.run.kind import Kind
-from actors.values.answers import TEXT, kind_of, options_of, wanted
+from actors.values.answers import TEXT, expected_answer, kind_of, options_of
 
 ARTIFACT_CHARACTERS_MAX = 20_000
-"""What a terminal shows of an artifact under review; `replan questions --json` has all of it."""
+"""The fields of an artifact under review that a terminal shows; `replan questions --json` has all of it."""
 
 
 def open_questions(kind: Kind[Any, Any], run: str, state: Any) -> list[dict[str, Any]]:
@@ -23,7 +23,7 @@ def question_rows(question: Mapping[str, Any]) -> list[str]:
     rows = [f"- {row}" for row in str(question["text"]).split("\n")]
     rows += [f"  | {row}" for row in artifact_rows(question)]
     schema = question["answer_schema"]
-    return rows if schema == TEXT else [*rows, f"  answer: {wanted(schema)}"]
+    return rows if schema == TEXT else [*rows, f"  answer: {expected_answer(schema)}"]
 
 
 def artifact_rows(question: Mapping[str, Any]) -> list[str]:
@@ -56,7 +56,7 @@ def hint(question: Mapping[str, Any]) -> str:
         case "text" if schema == TEXT:
             return "One line, or several pasted"
         case _:
-            return wanted(schema)[:1].upper() + wanted(schema)[1:]
+            return expected_answer(schema)[:1].upper() + expected_answer(schema)[1:]
 
 
 def picked(question: Mapping[str, Any], typed: str) -> str:

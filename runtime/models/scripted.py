@@ -31,6 +31,11 @@ from runtime.core.events import Value
 from runtime.core.pydantic_messages import describe
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
+FILE_BYTES_MAX = 4 * 1024 * 1024
+"""Bytes of a script."""
+NODES_MAX = 50_000
+"""Keys and values of a script after expansion of its aliases."""
+
 _TRY = re.compile(r"\.t\d+$")
 _ENTRY_KEYS = frozenset({"reply", "fault"})
 _NOTHING_USED = Usage()
@@ -104,7 +109,11 @@ class ScriptedModel:
         """Read a YAML or JSON file. Raises `UsageProblem` with the place in it."""
         place = str(path)
         try:
-            script, lines = _parse(Path(path).read_text(encoding="utf-8"))
+            with Path(path).open("rb") as file:
+                data = file.read(FILE_BYTES_MAX + 1)
+            if len(data) > FILE_BYTES_MAX:
+                raise UsageProblem(f"the file is over {FILE_BYTES_MAX // 1024**2} MiB", place=place)
+            script, lines = _parse(data.decode("utf-8"))
         except OSError as error:
             cause = f"cannot be read: {(error.strerror or str(error)).lower()}"
             raise UsageProblem(cause, place=place, hint="name a script that is there: scripted:FILE") from None
@@ -158,9 +167,32 @@ class ScriptedModel:
         return entries[at]
 
 
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader with a limit of the nodes, each alias counted as all that it stands for."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._sizes: dict[int, int] = {}
+        self._nodes = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        self._nodes += 1
+        node = super().compose_node(parent, index)
+        if node is None:
+            return None
+        if id(node) not in self._sizes:
+            inner = node.value if isinstance(node, yaml.SequenceNode) else ()
+            if isinstance(node, yaml.MappingNode):
+                inner = [item for pair in node.value for item in pair]
+            self._sizes[id(node)] = 1 + sum(self._sizes.get(id(item), NODES_MAX) for item in inner)
+        if self._nodes > NODES_MAX or self._sizes[id(node)] > NODES_MAX:
+            raise yaml.composer.ComposerError(None, None, f"more than {NODES_MAX:,} values", node.start_mark)
+        return node
+
+
 def _parse(text: str) -> tuple[Any, dict[tuple[str | int, ...], int]]:
     """Return a YAML text's value, and the line of each key and of each entry of its list."""
-    loader = yaml.SafeLoader(text)
+    loader = _Loader(text)
     root = loader.get_single_node()
     if not isinstance(root, yaml.MappingNode):
         return None, {}

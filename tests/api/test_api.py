@@ -1,4 +1,4 @@
-"""The Python API: light to import, the same results as the command line, and every way to plug something in."""
+"""The Python API: imports, results, records, questions, plug-ins and errors."""
 
 import json
 import math
@@ -12,18 +12,18 @@ import trio.lowlevel
 
 import replan
 from runtime.journal.port import RunFilter
-from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, LOST, PLAN, PROBLEM, distinct, said, write_script
+from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, LOST, PLAN, PROBLEM, delayed_reply, distinct, write_script
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
 def scripted(tmp_path):
-    """Write a script and return the model that speaks it."""
+    """Write a script, and return the model that replays it."""
     return lambda script: write_script(tmp_path, script)
 
 
-def test_the_public_names_are_sorted_and_all_there():
+def test_the_public_names_are_sorted_and_defined():
     order = sorted(replan.__all__, key=lambda name: (not name.isupper(), name[0].islower(), name))
     assert order == replan.__all__
     assert dir(replan) == sorted(order)
@@ -32,10 +32,10 @@ def test_the_public_names_are_sorted_and_all_there():
         _ = replan.slove
 
 
-def test_importing_it_loads_nothing_heavy():
+def test_the_import_loads_no_heavy_module():
     code = "import sys, replan; print([m for m in ('trio','pydantic','openai','rich','structlog') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
 
 
 def test_solve_returns_what_the_command_line_prints(scripted):
@@ -45,7 +45,7 @@ def test_solve_returns_what_the_command_line_prints(scripted):
     assert json.loads(json.dumps(result.to_json()))["outcome"] == "success"
 
 
-def test_a_home_keeps_the_run(scripted, tmp_path, monkeypatch):
+def test_a_run_is_stored_in_its_home(scripted, tmp_path, monkeypatch):
     from click.testing import CliRunner
 
     from replan.cli.app import app
@@ -57,27 +57,27 @@ def test_a_home_keeps_the_run(scripted, tmp_path, monkeypatch):
 
 
 def test_bad_input_is_a_usage_problem_and_writes_nothing(tmp_path):
-    for wrong in ({"workflow": "serch"}, {"max_calls": 0}, {"model": "scripted:missing.yaml"}, {"search": "wide"}):
+    for arguments in ({"workflow": "serch"}, {"max_calls": 0}, {"model": "scripted:missing.yaml"}, {"search": "wide"}):
         with pytest.raises(replan.UsageProblem):
-            replan.solve(PROBLEM, **{"model": "rules", "home": tmp_path / "home"} | wrong)
+            replan.solve(PROBLEM, **{"model": "rules", "home": tmp_path / "home"} | arguments)
     with pytest.raises(replan.UsageProblem, match="empty"):
         replan.solve(" ", model="rules", home=tmp_path / "home")
 
 
 @pytest.mark.parametrize("key", ["g_plna", "g_plna/v1.a1"])
-def test_a_script_for_a_step_that_is_not_there_is_told_before_the_run(tmp_path, key):
+def test_a_script_for_an_unknown_step_is_refused_before_the_run(tmp_path, key):
     script = tmp_path / "script.yaml"
     script.write_text(f"g_plan: [one]\n{key}: [two]\n")
     with pytest.raises(replan.UsageProblem) as caught:
         replan.solve(PROBLEM, model=f"scripted:{script}", workflow="single", home=tmp_path / "home")
-    told = f"{script}:2 {key}: the workflow has no step 'g_plna' (did you mean 'g_plan'?)"
-    assert str(caught.value) == told
+    message = f"{script}:2 {key}: the workflow has no step 'g_plna' (did you mean 'g_plan'?)"
+    assert str(caught.value) == message
     assert not (tmp_path / "home").exists()
 
 
 @pytest.mark.parametrize("name", ["max_calls", "max_tokens", "max_cost_usd", "deadline_seconds", "active_seconds"])
 @pytest.mark.parametrize("value", [0, -1, math.nan, math.inf, 1e300, "5", True])
-def test_a_limit_that_limits_nothing_is_refused_by_its_name(tmp_path, name, value):
+def test_an_invalid_limit_is_refused_with_its_keyword(tmp_path, name, value):
     with pytest.raises(replan.UsageProblem) as caught:
         replan.solve(PROBLEM, model="rules", home=tmp_path / "home", **{name: value})
     assert caught.value.place == name
@@ -85,48 +85,48 @@ def test_a_limit_that_limits_nothing_is_refused_by_its_name(tmp_path, name, valu
 
 
 @pytest.mark.parametrize("name", ["max_calls", "max_tokens"])
-def test_calls_and_tokens_are_whole(name):
+def test_limits_on_calls_and_tokens_are_whole_numbers(name):
     with pytest.raises(replan.UsageProblem) as caught:
         replan.solve(PROBLEM, model="rules", home=replan.MEMORY, **{name: 1.5})
     assert caught.value.place == name
 
 
 @pytest.mark.parametrize("kind", ["guards", "generators"])
-def test_a_plug_in_cannot_take_a_built_in_name(kind):
-    """A resume from the command line would silently go on with the built-in one."""
+def test_a_plug_in_cannot_have_a_built_in_name(kind):
+    """A resume from the command line would use the built-in one without notice."""
     for name in {"guards": ["plan_medium"], "generators": ["model", "LLMPlanGenerator"]}[kind]:
         with pytest.raises(replan.UsageProblem, match=f"replan.{kind} {name}: the name is built in"):
             replan.solve(PROBLEM, model="rules", home=replan.MEMORY, **{kind: {name: lambda *_: None}})
 
 
-async def test_solve_inside_trio_says_what_is_meant():
+async def test_solve_inside_of_trio_points_to_asolve():
     with pytest.raises(replan.UsageProblem, match="asolve"):
         replan.solve(PROBLEM, model="rules", home=replan.MEMORY)
     assert (await replan.asolve(PROBLEM, model="rules", home=replan.MEMORY)).succeeded
 
 
-async def test_records_come_as_they_are_written_to_any_number_of_listeners(scripted):
-    heard = [], []
+async def test_records_are_delivered_as_they_are_written_to_all_listeners(scripted):
+    kinds_by_listener = [], []
 
     async def listen(run, kinds):
         async for record in run:
             kinds.append(record.event.kind)
 
-    model = scripted({"g_plan": [said(LOST, seconds=0.05), PLAN]})
+    model = scripted({"g_plan": [delayed_reply(LOST, seconds=0.05), PLAN]})
     async with (
         replan.start(PROBLEM, model=model, workflow="single", home=replan.MEMORY) as run,
         trio.open_nursery() as n,
     ):
-        for kinds in heard:
+        for kinds in kinds_by_listener:
             n.start_soon(listen, run, kinds)
         result = await run.result()
     assert result.succeeded
-    assert heard[0] == heard[1]
-    assert (heard[0][0], heard[0][-1]) == ("run_started", "run_finished")
+    assert kinds_by_listener[0] == kinds_by_listener[1]
+    assert (kinds_by_listener[0][0], kinds_by_listener[0][-1]) == ("run_started", "run_finished")
 
 
 async def test_leaving_the_block_early_parks_the_run(scripted, tmp_path):
-    model = scripted({"g_plan": [said(LOST, seconds=0.2), PLAN]})
+    model = scripted({"g_plan": [delayed_reply(LOST, seconds=0.2), PLAN]})
     async with replan.start(PROBLEM, model=model, workflow="single", home=tmp_path / "home") as run:
         async for record in run:
             if record.event.kind == "generation_requested":
@@ -141,11 +141,11 @@ async def test_a_run_that_cannot_be_driven_raises_where_it_is_awaited(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["function", "coroutine"])
-def test_questions_are_answered_by_a_function(scripted, kind):
-    asked = []
+def test_a_function_answers_questions(scripted, kind):
+    texts = []
 
     def plain(question):
-        asked.append(question["text"])
+        texts.append(question["text"])
         return "3.12"
 
     async def coroutine(question):
@@ -156,10 +156,10 @@ def test_questions_are_answered_by_a_function(scripted, kind):
     ask = plain if kind == "function" else coroutine
     result = replan.solve(PROBLEM, model=model, workflow="option_a", home=replan.MEMORY, ask=ask)
     assert result.succeeded
-    assert asked == ["Which version is it?"]
+    assert texts == ["Which version is it?"]
 
 
-def test_without_anybody_to_ask_the_run_waits(scripted):
+def test_a_run_without_ask_waits_at_a_question(scripted):
     model = scripted({"g_analysis": [ASKING]})
     result = replan.solve(PROBLEM, model=model, workflow="option_a", home=replan.MEMORY)
     assert (result.status, result.succeeded) == ("waiting", False)
@@ -167,13 +167,13 @@ def test_without_anybody_to_ask_the_run_waits(scripted):
 
 
 @pytest.mark.parametrize("answer", [None, "", " \n"])
-def test_no_answer_leaves_the_run_waiting(scripted, answer):
+def test_an_empty_answer_leaves_the_run_waiting(scripted, answer):
     model = scripted({"g_analysis": [ASKING]})
     result = replan.solve(PROBLEM, model=model, workflow="option_a", home=replan.MEMORY, ask=lambda _: answer)
     assert (result.status, result.succeeded) == ("waiting", False)
 
 
-def test_an_answer_that_is_no_text_is_told(scripted):
+def test_an_answer_that_is_not_text_is_refused(scripted):
     model = scripted({"g_analysis": [ASKING]})
     with pytest.raises(replan.UsageProblem, match=r"^ask: an answer is text, or None for none, not int"):
         replan.solve(PROBLEM, model=model, workflow="option_a", home=replan.MEMORY, ask=lambda _: 312)
@@ -193,7 +193,7 @@ def test_an_answer_that_is_no_text_is_told(scripted):
         ("ask", "yes"),
     ],
 )
-def test_a_wrong_value_is_told_with_its_keyword(name, value):
+def test_an_invalid_argument_is_refused_with_its_keyword(name, value):
     with pytest.raises(replan.UsageProblem) as caught:
         replan.solve(PROBLEM, **{"model": "rules", "home": replan.MEMORY} | {name: value})
     assert caught.value.place == name
@@ -220,8 +220,8 @@ def test_a_guard_is_plugged_in_by_passing_it(scripted, tmp_path):
         assert isinstance(artifact, replan.Artifact)
         assert isinstance(context, replan.Context)
         good = artifact.value.value["plan_id"] == "p2"
-        found = () if good else (replan.Finding(code="mine.wrong", message="p2 is the one"),)
-        return replan.Verdict(guard="picky", passed=good, score=float(good), findings=found)
+        findings = () if good else (replan.Finding(code="mine.wrong", message="p2 is the one"),)
+        return replan.Verdict(guard="picky", passed=good, score=float(good), findings=findings)
 
     path = tmp_path / "mine.yaml"
     path.write_text(WORKFLOW.format(generator="model", guard="picky"))
@@ -231,19 +231,19 @@ def test_a_guard_is_plugged_in_by_passing_it(scripted, tmp_path):
 
 
 def test_a_generator_is_plugged_in_by_passing_it(tmp_path):
-    async def maker(context):
+    async def make(context):
         return json.dumps(PLAN) if context.retry else "not yet"
 
     path = tmp_path / "mine.yaml"
     path.write_text(WORKFLOW.format(generator="maker", guard="plan_medium"))
-    result = replan.solve(PROBLEM, workflow=str(path), model="rules", generators={"maker": maker}, home=replan.MEMORY)
+    result = replan.solve(PROBLEM, workflow=str(path), model="rules", generators={"maker": make}, home=replan.MEMORY)
     assert (result.succeeded, result.calls) == (True, 2)
 
 
 def test_plans_are_checked_without_a_run():
     assert replan.check(PLAN).passed
     assert replan.check(json.dumps(PLAN), level="expansive").facts["assurance"] == "strong"
-    assert [one.code for one in replan.check(LOST).errors] == ["plan.precondition_unsatisfied"]
+    assert [error.code for error in replan.check(LOST).errors] == ["plan.precondition_unsatisfied"]
     assert not replan.check("no plan").passed
     assert not replan.check(PLAN, r_max=1).passed
     with pytest.raises(replan.UsageProblem, match="level"):
@@ -253,7 +253,7 @@ def test_plans_are_checked_without_a_run():
 
 
 @pytest.mark.parametrize("home", ["memory", "folder"])
-def test_errors_come_as_they_are_and_not_in_groups(scripted, tmp_path, home):
+def test_errors_are_raised_without_a_group(scripted, tmp_path, home):
     where = replan.MEMORY if home == "memory" else tmp_path / "home"
     with pytest.raises(replan.ReplanError, match="no run"):
         replan.solve(PROBLEM, model="replay:nosuchrun", home=where)
@@ -267,7 +267,7 @@ def test_errors_come_as_they_are_and_not_in_groups(scripted, tmp_path, home):
 
 
 @pytest.mark.parametrize("errors", [[ZeroDivisionError()], [ZeroDivisionError(), ValueError()]])
-async def test_a_group_of_the_block_s_own_comes_as_it_is_too(scripted, errors):
+async def test_an_exception_group_of_the_block_is_raised_unchanged(scripted, errors):
     group = ExceptionGroup("its own", errors)
     with pytest.raises(ExceptionGroup) as raised:
         async with replan.start(PROBLEM, model=scripted({"g_plan": [PLAN]}), workflow="single", home=replan.MEMORY):
@@ -278,7 +278,7 @@ async def test_a_group_of_the_block_s_own_comes_as_it_is_too(scripted, errors):
 async def test_cancelling_asolve_leaves_a_run_that_can_be_resumed(scripted, tmp_path, monkeypatch):
     from replan.runs.home import open_home
 
-    model = scripted({"g_plan": [said(LOST, seconds=20), PLAN]})
+    model = scripted({"g_plan": [delayed_reply(LOST, seconds=20), PLAN]})
     with trio.move_on_after(0.5):
         await replan.asolve(PROBLEM, model=model, workflow="single", home=tmp_path / "home")
     monkeypatch.setenv("REPLAN_HOME", str(tmp_path / "home"))

@@ -1,4 +1,4 @@
-"""All that was made at a step of a run is had from its journal, in memory and on disk alike."""
+"""The attempts at a step can be read from any journal."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from tests.support.worlds import SEEDS, World, passed, pinned, rejected
 
 
 def opener(kind, folder):
-    """Return what opens the same journal each time."""
+    """Return a function that opens the same journal each time."""
     store, path = MemoryStore(), folder / "home" / "journal.sqlite3"
     if kind == "memory":
         return lambda: open_memory(CODEC, TrioClock(), store=store)
@@ -22,12 +22,12 @@ def opener(kind, folder):
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
-async def test_the_attempts_of_a_step_are_had_in_their_order_from_any_journal(kind, tmp_path):
-    """S91, S92: of this run alone, with their feedback; nothing of a step that has made nothing."""
-    left = ["plan.goal_unreachable", "plan.dead_end"]
+async def test_the_attempts_at_a_step_are_read_in_order_from_any_journal(kind, tmp_path):
+    """S91, S92: only those of this run, with their feedback; none at a step without an artifact."""
+    codes = ["plan.goal_unreachable", "plan.dead_end"]
     world = World(
         pinned(SEEDS),
-        judge=lambda request, _: rejected(left.pop(0)) if request.step == "g_plan" and left else passed(),
+        judge=lambda request, _: rejected(codes.pop(0)) if request.step == "g_plan" and codes else passed(),
     )
     world.begin()
     while "g_recon/v2.a1" not in world.state.run.calls.open:
@@ -47,8 +47,8 @@ async def test_the_attempts_of_a_step_are_had_in_their_order_from_any_journal(ki
         ]
     for step in SEEDS:
         nodes = [event.node for event in world.events if event.kind == "artifact_produced"]
-        made = [node.node for node in state.attempts_at(state.latest, step) if node.artifact is not None][::-1]
-        assert made == [node for node in nodes if node.startswith(f"{step}/")], "in the order of their making"
+        attempts = [node.node for node in state.attempts_at(state.latest, step) if node.artifact is not None][::-1]
+        assert attempts == [node for node in nodes if node.startswith(f"{step}/")], "from the first to the last"
         assert context_for(state, state.latest, step) == context_for(world.state, world.state.latest, step)
         assert [node for node in begun.attempts_at(begun.latest, step) if node.artifact is not None] == []
     assert [node.node for node in state.attempts_at(state.latest, "g_plan")][::-1] == ["g_plan/v1.a1", "g_plan/v2.a1"]

@@ -1,4 +1,4 @@
-"""Who takes orders: a run that a person has started does; one that is a step of it leaves them to that."""
+"""Commands to a child run are refused, and the error names the run that a person started."""
 
 import pytest
 import trio
@@ -12,12 +12,12 @@ from runtime.core.errors import RunNotFound, UsageProblem
 from runtime.drive.options import Stop
 from runtime.journal.memory import open_memory
 from runtime.journal.port import RunFilter
-from tests.api.test_children import CHILD, Home, answers, write
+from tests.api.test_children import CHILD, ParentRun, answers, write
 from tests.support.artifacts import plan
 
 STEP = child_run("top", "g_plan/v1.a1")
 MIDDLE = 'name: below\naction_pairs:\n  m_plan: {generator: "workflow:./lowest.yaml", guard: plan_medium}\n'
-ORDERS = {
+COMMANDS = {
     "resume": (lambda engine, run: engine.resume(run), "resume top"),
     "cancel": (lambda engine, run: engine.cancel(run), "cancel top"),
     "finish_cancelled": (lambda engine, run: engine.finish_cancelled(run), "cancel top"),
@@ -34,33 +34,33 @@ async def journal():
 
 
 @pytest.fixture
-def home(journal, tmp_path):
-    return Home(journal, tmp_path, answers(plan(), plan()))
+def parent(journal, tmp_path):
+    return ParentRun(journal, tmp_path, answers(plan(), plan()))
 
 
-async def parked(home, run):
-    """Park a run as its last step begins, which is a run of its own in `top`."""
+async def parked(parent, run):
+    """Begin a run, and park it at the request for its last step."""
     stop = Stop()
 
     def park(record, _):
         if isinstance(record.event, GenerationRequested) and record.event.step == "g_plan":
             stop.requested.set()
 
-    assert (await home.engine.begin(home.job, DriveOptions(stop, park), run=run)).status == "parked"
+    assert (await parent.engine.begin(parent.request, DriveOptions(stop, park), run=run)).status == "parked"
 
 
-async def everything(journal):
-    """Return all that a journal says of all runs."""
+async def content(journal):
+    """Return the rows, records and inboxes of all runs."""
     rows = await journal.runs(RunFilter())
     return [(row, await journal.read(row.run), await journal.inbox(row.run, 0)) for row in rows]
 
 
-async def refused(give, engine, run):
-    """Give an order that is refused with nothing claimed, posted or written; return the problem."""
-    before = await everything(engine.journal)
+async def assert_refused(send, engine, run):
+    """Send a command that is refused without a claim, a message or a record; return the error."""
+    before = await content(engine.journal)
     with pytest.raises(UsageProblem) as caught:
-        await give(engine, run)
-    assert await everything(engine.journal) == before
+        await send(engine, run)
+    assert await content(engine.journal) == before
     assert (caught.value.place, caught.value.cause) == (
         run,
         "the run is a step of run top, which alone goes on with it",
@@ -68,45 +68,45 @@ async def refused(give, engine, run):
     return caught.value
 
 
-@pytest.mark.parametrize("order", ORDERS)
-async def test_a_run_that_is_a_step_takes_no_orders_and_names_the_run_that_does(home, order):
-    await parked(home, "top")
-    give, instead = ORDERS[order]
-    assert (await refused(give, home.engine, STEP)).hint.endswith(f" {instead}`")
-    assert (await home.engine.resume("top")).outcome == "success"
-    assert (await home.engine.result(STEP)).outcome == "success", "it may be read"
+@pytest.mark.parametrize("command", COMMANDS)
+async def test_a_child_refuses_commands_and_names_the_parent(parent, command):
+    await parked(parent, "top")
+    send, hint = COMMANDS[command]
+    assert (await assert_refused(send, parent.engine, STEP)).hint.endswith(f" {hint}`")
+    assert (await parent.engine.resume("top")).outcome == "success"
+    assert (await parent.engine.result(STEP)).outcome == "success", "it can be read"
 
 
-async def test_the_run_that_a_person_has_started_is_named_however_far_up_it_is(journal, tmp_path):
+async def test_the_error_names_the_topmost_run(journal, tmp_path):
     write(tmp_path, lowest=CHILD)
-    home = Home(journal, tmp_path, answers(plan()), below=MIDDLE)
-    assert (await home.engine.begin(home.job, run="top")).outcome == "success"
+    parent = ParentRun(journal, tmp_path, answers(plan()), below=MIDDLE)
+    assert (await parent.engine.begin(parent.request, run="top")).outcome == "success"
     lowest = child_run(STEP, "m_plan/v1.a1")
-    assert lowest in await home.runs()
-    await refused(ORDERS["resume"][0], home.engine, lowest)
+    assert lowest in await parent.runs()
+    await assert_refused(COMMANDS["resume"][0], parent.engine, lowest)
 
 
-async def test_a_run_that_is_a_step_is_known_before_its_first_record(home):
-    """As where a driver was killed between its admission and that."""
+async def test_a_child_without_a_record_is_recognised(parent):
+    """The state after a kill between its admission and its first record."""
     with trio.CancelScope() as killed:
 
         def kill(record, _):
             if isinstance(record.event, GenerationRequested) and record.event.step == "g_plan":
                 killed.cancel()
 
-        await home.engine.begin(home.job, DriveOptions(on_record=kill), run="top")
-    await home.engine.journal.create(STEP, "of the step")
-    await refused(ORDERS["cancel"][0], home.engine, STEP)
-    assert (await home.engine.resume("top")).outcome == "success"
+        await parent.engine.begin(parent.request, DriveOptions(on_record=kill), run="top")
+    await parent.engine.journal.create(STEP, "of the step")
+    await assert_refused(COMMANDS["cancel"][0], parent.engine, STEP)
+    assert (await parent.engine.resume("top")).outcome == "success"
 
 
 @pytest.mark.parametrize("above", [True, False])
-async def test_a_run_that_only_has_such_a_name_takes_orders(home, above):
-    """The records decide and not the name; with a run of the other name beside it or without."""
+async def test_a_run_that_only_has_the_name_of_a_child_accepts_commands(parent, above):
+    """The records decide, not the name; also if a run with the parent's name exists."""
     if above:
-        await home.engine.begin(home.job, run="top")
-    await parked(home, "top.12345678")
-    await home.engine.tell("top.12345678", "Mind the licence.")
-    assert (await home.engine.resume("top.12345678")).outcome == "success"
+        await parent.engine.begin(parent.request, run="top")
+    await parked(parent, "top.12345678")
+    await parent.engine.tell("top.12345678", "Mind the licence.")
+    assert (await parent.engine.resume("top.12345678")).outcome == "success"
     with pytest.raises(RunNotFound):
-        await home.engine.cancel("top.87654321")
+        await parent.engine.cancel("top.87654321")

@@ -1,4 +1,4 @@
-"""A step that is a run of its own: its result, its books, its failure, and what a stop or a cancel does to it."""
+"""Child runs: their results, budgets and failures, and the effect of a stop or a cancel of the parent."""
 
 from functools import partial
 
@@ -52,17 +52,17 @@ def write(folder, **files):
     return folder / "above.yaml"
 
 
-class Home:
-    """A journal in memory, a script, and the parent's job."""
+class ParentRun:
+    """A journal in memory, a script, and the request for the parent run."""
 
-    def __init__(self, journal, folder, script, *, above=PARENT, below=CHILD, **asked):
+    def __init__(self, journal, folder, script, *, above=PARENT, below=CHILD, **options):
         write(folder, above=above, below=below)
         (folder / "script.yaml").write_text(yaml.safe_dump(script))
         self.engine = Engine(journal, registry=registry(), environment={})
         model = f"scripted:{folder / 'script.yaml'}"
-        self.job = prepare_run(
+        self.request = prepare_run(
             PROBLEM,
-            RunOptions(workflow=str(folder / "above.yaml"), **asked),
+            RunOptions(workflow=str(folder / "above.yaml"), **options),
             Choice(model, parse_model_spec(model), ""),
             config=UserConfig(),
             registry=self.engine.registry,
@@ -75,7 +75,7 @@ class Home:
         _, records = await self.engine.load(run)
         return [record.event for record in records if isinstance(record.event, kind)]
 
-    async def has_made(self, run):
+    async def has_artifact(self, run):
         return run in await self.runs() and bool(await self.events(run, ArtifactProduced))
 
     async def runs(self):
@@ -92,84 +92,82 @@ async def journal():
         yield opened
 
 
-async def test_the_plan_of_the_run_is_the_artifact_and_what_it_took_is_charged(journal, tmp_path):
-    home = Home(journal, tmp_path, answers(plan()))
-    result = await home.engine.begin(home.job, run="top")
+async def test_the_plan_of_a_child_is_the_artifact_and_its_usage_is_charged(journal, tmp_path):
+    parent = ParentRun(journal, tmp_path, answers(plan()))
+    result = await parent.engine.begin(parent.request, run="top")
     assert (result.outcome, result.plan, result.calls) == ("success", plan(), 3)
-    asked = (await home.events("top", GenerationRequested))[-1]
-    made = (await home.events("top", ArtifactProduced))[-1]
-    assert (asked.calls, made.calls) == (2, 2)
+    requested = (await parent.events("top", GenerationRequested))[-1]
+    produced = (await parent.events("top", ArtifactProduced))[-1]
+    assert (requested.calls, produced.calls) == (2, 2)
     child = child_run("top", "g_plan/v1.a1")
     assert is_child(child)
-    assert (await home.runs())[child].detail == "success"
-    state, _ = await home.engine.load(child)
+    assert (await parent.runs())[child].detail == "success"
+    state, _ = await parent.engine.load(child)
     assert (state.specification != PROBLEM, state.run.ledger.limits.calls) == (True, 2)
-    assert PROBLEM.strip() in state.specification, "what the step builds on is told with the problem"
+    assert PROBLEM.strip() in state.specification, "the child reads the artifacts that its step requires"
 
 
-async def test_a_run_without_success_is_a_rejection_that_names_its_outcome_and_the_next_attempt_is_another(
-    journal, tmp_path
-):
-    home = Home(journal, tmp_path, answers(BROKEN, plan()))
-    result = await home.engine.begin(home.job, run="top")
+async def test_an_unsuccessful_child_is_a_rejection_and_the_next_attempt_is_a_new_child(journal, tmp_path):
+    parent = ParentRun(journal, tmp_path, answers(BROKEN, plan()))
+    result = await parent.engine.begin(parent.request, run="top")
     assert (result.outcome, result.calls) == ("success", 5)
-    first = [event for event in await home.events("top", VerdictReached) if not event.verdict.passed]
+    first = [event for event in await parent.events("top", VerdictReached) if not event.verdict.passed]
     [finding] = first[0].verdict.errors
     assert finding.code == "child.unsuccessful"
     assert child_run("top", "g_plan/v1.a1") in finding.message
     assert "backtrack_ceiling" in finding.message
-    assert (await home.events("top", Decided))[0].rule == "otherwise"
-    second, _ = await home.engine.load(child_run("top", "g_plan/v1.a2"))
+    assert (await parent.events("top", Decided))[0].rule == "otherwise"
+    second, _ = await parent.engine.load(child_run("top", "g_plan/v1.a2"))
     assert "backtrack_ceiling" in second.specification, "the next run reads why the last one was rejected"
 
 
-async def test_a_provider_that_a_run_below_gives_up_is_given_up_above_and_what_was_taken_is_charged(journal, tmp_path):
-    home = Home(journal, tmp_path, answers({"fault": "auth", "message": "no such key"}))
-    result = await home.engine.begin(home.job, run="top")
+async def test_a_provider_failure_of_a_child_ends_the_parent_and_is_charged(journal, tmp_path):
+    parent = ParentRun(journal, tmp_path, answers({"fault": "auth", "message": "no such key"}))
+    result = await parent.engine.begin(parent.request, run="top")
     assert (result.outcome, result.calls, result.fault.kind) == ("failed", 2, "auth")
     assert exit_of_result(result) == Exit.PROVIDER
     child = child_run("top", "g_plan/v1.a1")
     assert result.why == f"auth: run {child}: no such key"
-    assert len(await home.events("top", GenerationRequested)) == 2, "nothing is asked again"
+    assert len(await parent.events("top", GenerationRequested)) == 2, "no request is repeated"
 
 
-async def test_a_run_gets_no_more_calls_than_are_left(journal, tmp_path):
-    home = Home(journal, tmp_path, answers(plan()), max_calls=2)
-    result = await home.engine.begin(home.job, run="top")
+async def test_a_child_gets_at_most_the_remaining_calls(journal, tmp_path):
+    parent = ParentRun(journal, tmp_path, answers(plan()), max_calls=2)
+    result = await parent.engine.begin(parent.request, run="top")
     assert (result.outcome, result.calls) == ("budget_exhausted", 2)
-    state, _ = await home.engine.load(child_run("top", "g_plan/v1.a1"))
+    state, _ = await parent.engine.load(child_run("top", "g_plan/v1.a1"))
     assert (state.run.ledger.limits.calls, state.run.finished.outcome) == (1, "budget_exhausted")
 
 
-async def test_what_a_child_takes_is_booked_once_for_the_whole_home(journal, tmp_path):
-    """The row of a child says nothing of its books: they are the parent's."""
-    home = Home(journal, tmp_path, answers(plan()))
-    await home.engine.begin(home.job, run="top")
-    rows = await home.runs()
+async def test_the_usage_of_a_child_counts_once_for_the_home(journal, tmp_path):
+    """The row of a child has no amounts: they are the parent's."""
+    parent = ParentRun(journal, tmp_path, answers(plan()))
+    await parent.engine.begin(parent.request, run="top")
+    rows = await parent.runs()
     assert sum(row.committed.calls for row in rows.values()) == 3
 
 
-async def test_a_parked_run_parks_its_child_and_both_go_on_where_they_were(journal, tmp_path):
-    """No finished call is asked again, and none is charged twice."""
+async def test_a_parked_parent_parks_its_child_and_both_resume(journal, tmp_path):
+    """No finished call is repeated, and none is charged twice."""
     script = answers({"reply": plan(), "delay_seconds": 1.0})
-    home, stop = Home(journal, tmp_path, script), Stop()
+    parent, stop = ParentRun(journal, tmp_path, script), Stop()
 
     def park(record, _):
         if isinstance(record.event, GenerationRequested) and record.event.step == "g_plan":
             stop.requested.set()
 
-    result = await home.engine.begin(home.job, DriveOptions(stop, park), run="top")
+    result = await parent.engine.begin(parent.request, DriveOptions(stop, park), run="top")
     child = child_run("top", "g_plan/v1.a1")
     assert result.status == "parked"
-    result = await home.engine.resume("top")
+    result = await parent.engine.resume("top")
     assert (result.outcome, result.plan, result.calls) == ("success", plan(), 3)
-    assert len(await home.events("top", GenerationRequested)) == 2
-    assert len(await home.events(child, ArtifactProduced)) == 2
+    assert len(await parent.events("top", GenerationRequested)) == 2
+    assert len(await parent.events(child, ArtifactProduced)) == 2
 
 
-async def test_a_journal_that_fails_within_a_child_ends_neither_run(journal, tmp_path):
-    """It may be busy for a moment. The driver leaves, as it would if the run's own append had failed."""
-    home = Home(journal, tmp_path, answers(plan()))
+async def test_a_journal_failure_in_a_child_ends_neither_run(journal, tmp_path):
+    """The journal may be busy for a moment. The driver ends, as for a failed append of the parent."""
+    parent = ParentRun(journal, tmp_path, answers(plan()))
     child, append, failures = child_run("top", "g_plan/v1.a1"), journal.append, ["busy"]
 
     async def busy(run, **named):
@@ -179,66 +177,66 @@ async def test_a_journal_that_fails_within_a_child_ends_neither_run(journal, tmp
 
     journal.append = busy
     with pytest.raises(JournalError, match="busy"):
-        await home.engine.begin(home.job, run="top")
-    result = await home.engine.resume("top")
+        await parent.engine.begin(parent.request, run="top")
+    result = await parent.engine.resume("top")
     assert (result.outcome, result.plan) == ("success", plan())
 
 
-async def test_a_child_that_has_finished_is_taken_and_not_asked_again(journal, tmp_path):
-    """As after a kill between the child's last record and the parent's next one."""
-    home = Home(journal, tmp_path, answers(plan()))
+async def test_the_result_of_a_finished_child_is_used_without_a_new_request(journal, tmp_path):
+    """The state after a kill between the child's last record and the parent's next one."""
+    parent = ParentRun(journal, tmp_path, answers(plan()))
     with trio.CancelScope() as killed:
 
         def kill(record, _):
             if isinstance(record.event, GenerationRequested) and record.event.step == "g_plan":
                 killed.cancel()
 
-        await home.engine.begin(home.job, DriveOptions(on_record=kill), run="top")
-    state, _ = await home.engine.load("top")
+        await parent.engine.begin(parent.request, DriveOptions(on_record=kill), run="top")
+    state, _ = await parent.engine.load("top")
     [opened] = state.run.calls.open.values()
     [work] = PLANNING.machine.outstanding(state).values()
     brief = PLANNING.machine.brief(state, work)
     name = state.config.model
-    async with home.engine.model(name, {}) as model:
-        below = await drive_child(home.engine, child_of(brief), (name, model), DriveOptions())
+    async with parent.engine.model(name, {}) as model:
+        below = await drive_child(parent.engine, child_of(brief), (name, model), DriveOptions())
     assert below.run.finished.outcome == "success"
-    result = await home.engine.resume("top")
+    result = await parent.engine.resume("top")
     assert (result.outcome, result.plan, result.calls) == ("success", plan(), 3)
     assert opened.request.try_number == 1
 
 
-async def test_a_cancelled_run_takes_its_child_with_it(journal, tmp_path):
-    home = Home(journal, tmp_path, answers({"reply": plan(), "delay_seconds": 60.0}))
+async def test_a_cancel_of_the_parent_cancels_the_child(journal, tmp_path):
+    parent = ParentRun(journal, tmp_path, answers({"reply": plan(), "delay_seconds": 60.0}))
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(partial(home.engine.begin, home.job, run="top"))
+        nursery.start_soon(partial(parent.engine.begin, parent.request, run="top"))
         child = child_run("top", "g_plan/v1.a1")
-        while not await home.has_made(child):  # noqa: ASYNC110 -- a journal rings for nobody
+        while not await parent.has_artifact(child):  # noqa: ASYNC110 -- a journal sends no event
             await trio.sleep(0.01)
-        await home.engine.cancel("top")
-    assert {name: row.detail for name, row in (await home.runs()).items()} == {"top": "cancelled", child: "cancelled"}
+        await parent.engine.cancel("top")
+    assert {name: row.detail for name, row in (await parent.runs()).items()} == {"top": "cancelled", child: "cancelled"}
 
 
-async def test_a_run_that_is_withdrawn_before_its_turn_is_never_begun(journal, tmp_path):
-    """Two branches want one each, and the step does one at a time."""
+async def test_a_child_that_is_withdrawn_before_its_slot_is_never_created(journal, tmp_path):
+    """Two branches request one child each, and the step has a concurrency of one."""
     script = answers({"reply": plan(), "delay_seconds": 3.0})
     script["g_analysis"] *= 2
     one_at_a_time = PARENT.replace("rmax: 2", "rmax: 1, concurrency: 1")
-    home = Home(journal, tmp_path, script, above=one_at_a_time, search="best_of:2")
+    parent = ParentRun(journal, tmp_path, script, above=one_at_a_time, search="best_of:2")
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(partial(home.engine.begin, home.job, run="top"))
-        begun, asked = False, []
-        while not (begun and len(asked) == 4):
+        nursery.start_soon(partial(parent.engine.begin, parent.request, run="top"))
+        begun, requests = False, []
+        while not (begun and len(requests) == 4):
             await trio.sleep(0.01)
-            begun = any([await home.has_made(run) for run in await home.runs() if is_child(run)])
-            asked = await home.events("top", GenerationRequested) if begun else []
-        await home.engine.cancel("top")
-    assert [event.step for event in asked] == ["g_analysis"] * 2 + ["g_plan"] * 2
-    assert len(await home.runs()) == 2, "the run and one below it"
+            begun = any([await parent.has_artifact(run) for run in await parent.runs() if is_child(run)])
+            requests = await parent.events("top", GenerationRequested) if begun else []
+        await parent.engine.cancel("top")
+    assert [event.step for event in requests] == ["g_analysis"] * 2 + ["g_plan"] * 2
+    assert len(await parent.runs()) == 2, "the parent and one child"
 
 
-async def test_a_child_that_cannot_be_ended_with_its_run_is_ended_when_that_is_resumed(journal, tmp_path, caplog):
-    """The journal is in trouble just after the end of the run above, which stands."""
-    home = Home(journal, tmp_path, answers({"reply": plan(), "delay_seconds": 60.0}))
+async def test_a_child_that_outlived_its_parent_is_ended_by_the_next_resume(journal, tmp_path, caplog):
+    """The journal fails just after the end of the parent, which is recorded."""
+    parent = ParentRun(journal, tmp_path, answers({"reply": plan(), "delay_seconds": 60.0}))
     child, post, failures = child_run("top", "g_plan/v1.a1"), journal.post, ["busy"]
 
     async def busy(run, *arguments):
@@ -248,49 +246,55 @@ async def test_a_child_that_cannot_be_ended_with_its_run_is_ended_when_that_is_r
 
     journal.post = busy
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(partial(home.engine.begin, home.job, run="top"))
-        while not await home.has_made(child):  # noqa: ASYNC110 -- a journal rings for nobody
+        nursery.start_soon(partial(parent.engine.begin, parent.request, run="top"))
+        while not await parent.has_artifact(child):  # noqa: ASYNC110 -- a journal sends no event
             await trio.sleep(0.01)
-        await home.engine.cancel("top")
-    assert {name: row.status for name, row in (await home.runs()).items()} == {"top": "finished", child: "parked"}
+        await parent.engine.cancel("top")
+    assert {name: row.status for name, row in (await parent.runs()).items()} == {"top": "finished", child: "parked"}
     assert "children.kept" in caplog.text
-    assert (await home.engine.resume("top")).outcome == "cancelled"
-    assert (await home.runs())[child].detail == "cancelled"
+    assert (await parent.engine.resume("top")).outcome == "cancelled"
+    assert (await parent.runs())[child].detail == "cancelled"
 
 
-def problem(path):
+def usage_problem(path):
     known = registry()
     with pytest.raises(UsageProblem) as caught:
         check_workflow(str(path), data_root(), known.guards, known.generator_names)
     return str(caught.value)
 
 
-def test_workflows_that_run_each_other_are_refused_where_the_circle_closes(tmp_path):
+def test_workflows_that_run_each_other_are_refused_at_the_line_of_the_cycle(tmp_path):
     top = write(
         tmp_path, above=PARENT, below=CHILD.replace("{generator: model", '{generator: "workflow:above.yaml"', 1)
     )
-    said = f"{tmp_path / 'below.yaml'}:4 action_pairs.c_strategy.generator: workflows run each other"
-    assert problem(top) == f"{said}: above -> below -> above (let one of them ask a model)"
+    place = f"{tmp_path / 'below.yaml'}:4 action_pairs.c_strategy.generator: workflows run each other"
+    assert usage_problem(top) == f"{place}: above -> below -> above (let one of them ask a model)"
 
 
-def test_workflows_stand_above_one_another_up_to_a_depth(tmp_path):
+def test_child_workflows_have_a_maximum_depth(tmp_path):
     step = 'name: w\naction_pairs:\n  s: {generator: "workflow:./w%d.yaml", guard: plan_medium}\n'
     for number in range(DEPTH_MAX):
         (tmp_path / f"w{number}.yaml").write_text(step % (number + 1))
     (tmp_path / f"w{DEPTH_MAX}.yaml").write_text(CHILD)
-    assert f"w{DEPTH_MAX - 1}.yaml:3" in problem(tmp_path / "w0.yaml")
-    assert problem(tmp_path / "w0.yaml").endswith("would be workflow 5 of at most 4")
+    assert f"w{DEPTH_MAX - 1}.yaml:3" in usage_problem(tmp_path / "w0.yaml")
+    assert usage_problem(tmp_path / "w0.yaml").endswith("would be workflow 5 of at most 4")
     known = registry()
     check_workflow(str(tmp_path / "w1.yaml"), data_root(), known.guards, known.generator_names)
 
 
-def test_what_is_wrong_with_a_name_is_told_at_its_line(tmp_path):
+def test_an_unknown_child_workflow_is_reported_with_its_line(tmp_path):
     top = write(tmp_path, above=PARENT.replace("./below.yaml", "serach"))
-    assert problem(top) == f"{top}:6 action_pairs.g_plan.generator: unknown workflow 'serach' (did you mean 'search'?)"
+    assert (
+        usage_problem(top)
+        == f"{top}:6 action_pairs.g_plan.generator: unknown workflow 'serach' (did you mean 'search'?)"
+    )
     top = write(tmp_path, above=PARENT.replace("below", "nowhere"))
-    assert f"{top}:6 action_pairs.g_plan.generator: no such file" in problem(top)
+    assert f"{top}:6 action_pairs.g_plan.generator: no such file" in usage_problem(top)
 
 
-def test_a_workflow_that_asks_a_person_runs_by_itself_only(tmp_path):
+def test_a_workflow_that_asks_a_person_cannot_be_a_child(tmp_path):
     top = write(tmp_path, above=PARENT, below=CHILD.replace("plan_medium", "human_review, role: plan"))
-    assert f"{tmp_path / 'below.yaml'}:5 action_pairs.c_plan.guard: guard 'human_review' asks a person" in problem(top)
+    assert (
+        f"{tmp_path / 'below.yaml'}:5 action_pairs.c_plan.guard: guard 'human_review' asks a person"
+        in usage_problem(top)
+    )

@@ -1,4 +1,4 @@
-"""Talking to a run from Python: in a home of its own, whoever drives the run, with the same errors as elsewhere."""
+"""Messages to a run from Python: answers, notes and requirements, whichever process drives the run."""
 
 import pytest
 import trio
@@ -10,18 +10,18 @@ from runtime.core.errors import Held, RunNotFound
 from runtime.drive.options import Stop
 from tests.support.worlds import always_hosted
 
-THIN = "Make it better, please."
+VAGUE = "Make it better, please."
 
 
 @pytest.fixture
 def waiting(tmp_path):
-    """A home with a run that waits; the home and the question's id."""
-    result = replan.solve(THIN, model="rules", home=tmp_path / "home")
+    """A home with a waiting run, and the id of its question."""
+    result = replan.solve(VAGUE, model="rules", home=tmp_path / "home")
     assert result.status == "waiting"
     return tmp_path / "home", result.question["id"]
 
 
-def test_an_answer_is_heard_once_and_another_one_is_a_conflict(waiting):
+def test_an_answer_is_accepted_once_and_another_is_a_conflict(waiting):
     home, question = waiting
     assert replan.answer(question, " It fails. ", home=home) == replan.Heard("accepted", "It fails.")
     assert replan.answer(question, "It fails.", home=home) == replan.Heard("duplicate", "It fails.")
@@ -36,8 +36,8 @@ def test_a_declined_question_has_no_answer(waiting):
     assert replan.answer(question, "It works.", home=home) == replan.Heard("conflict", None)
 
 
-async def test_under_trio_the_names_begin_with_an_a(tmp_path):
-    result = await replan.asolve(THIN, model="rules", home=tmp_path)
+async def test_the_async_functions_work_under_trio(tmp_path):
+    result = await replan.asolve(VAGUE, model="rules", home=tmp_path)
     await replan.atell(result.run_id, "It is urgent.", home=tmp_path)
     await replan.atell(result.run_id, "It must run offline.", kind="requirement", home=tmp_path)
     assert (await replan.aanswer(result.question["id"], "It fails.", home=tmp_path)).result == "accepted"
@@ -47,8 +47,8 @@ async def test_under_trio_the_names_begin_with_an_a(tmp_path):
 
 
 @pytest.mark.parametrize("still_there", [True, False])
-async def test_what_a_host_writes_that_hears_the_answer_first_is_told_all_the_same(tmp_path, monkeypatch, still_there):
-    """The run is driven once, and its records come in their order, whether the host still has it or has left it."""
+async def test_records_of_a_host_that_reads_the_answer_first_are_delivered(tmp_path, monkeypatch, still_there):
+    """The run is driven once, and its records arrive in order, whether the host still holds it or not."""
     resume, faster = Engine.resume, ["a host"]
 
     async def late(engine, run, *manner):
@@ -60,24 +60,24 @@ async def test_what_a_host_writes_that_hears_the_answer_first_is_told_all_the_sa
         return await resume(engine, run, *manner)
 
     def ask(question):
-        asked.append(question["id"])
+        questions.append(question["id"])
         return "The export in src/export.py fails with KeyError 'id' where a table is empty; it should write no row."
 
-    asked = []
+    questions = []
     monkeypatch.setattr(Engine, "resume", late)
     monkeypatch.setattr(Engine, "hosted", always_hosted)
-    async with replan.start(THIN, model="rules", home=tmp_path, ask=ask) as run:
+    async with replan.start(VAGUE, model="rules", home=tmp_path, ask=ask) as run:
         records = [record async for record in run]
         result = await run.result()
     assert not faster
-    assert len(asked) == 1, "nobody drives the run again, so that nothing is told later"
+    assert len(questions) == 1, "the run is not driven a second time"
     assert [record.seq for record in records] == [*range(1, len(records) + 1)]
     assert records[-1].event.kind == "run_finished"
     assert result.succeeded
 
 
-async def test_a_run_whose_host_was_faster_and_cannot_drive_it_goes_on_here(tmp_path, monkeypatch):
-    """The host lacks what was passed to this process. The run's records say so, and nobody waits until it is mended."""
+async def test_a_run_that_its_host_cannot_drive_goes_on_in_this_process(tmp_path, monkeypatch):
+    """The host lacks a plug-in that was passed to this process; the run's records say so."""
     resume, faster = Engine.resume, ["a host"]
 
     async def late(engine, run, *manner):
@@ -90,20 +90,20 @@ async def test_a_run_whose_host_was_faster_and_cannot_drive_it_goes_on_here(tmp_
     monkeypatch.setattr(Engine, "hosted", always_hosted)
     with trio.fail_after(30):
         async with replan.start(
-            THIN, model="rules", home=tmp_path, ask=lambda question: "The export in shop/export.py fails."
+            VAGUE, model="rules", home=tmp_path, ask=lambda question: "The export in shop/export.py fails."
         ) as run:
             records = [record async for record in run]
             result = await run.result()
     assert [record.seq for record in records] == [*range(1, len(records) + 1)]
     kinds = [record.event.kind for record in records]
-    told = kinds.index("run_parked")
-    assert records[told].event.why == "the host cannot drive it: this run needs a plug-in"
-    assert kinds[told + 1] == "run_resumed"
+    place = kinds.index("run_parked")
+    assert records[place].event.why == "the host cannot drive it: this run needs a plug-in"
+    assert kinds[place + 1] == "run_resumed"
     assert result.succeeded
 
 
-async def test_a_run_that_is_taken_and_left_while_it_is_about_to_be_driven_is_told_without_a_gap(tmp_path, monkeypatch):
-    """Another driver's records, of the moment before this one has the run, come before this one's own."""
+async def test_records_of_a_driver_before_the_claim_are_delivered_without_a_gap(tmp_path, monkeypatch):
+    """Records that another driver wrote before this one's claim arrive before its own."""
     read, faster = Engine.read, ["another"]
 
     async def late(engine, run):
@@ -116,14 +116,14 @@ async def test_a_run_that_is_taken_and_left_while_it_is_about_to_be_driven_is_to
         return loaded
 
     monkeypatch.setattr(Engine, "read", late)
-    async with replan.start(THIN, model="rules", home=tmp_path, ask=lambda question: "It fails.") as run:
+    async with replan.start(VAGUE, model="rules", home=tmp_path, ask=lambda question: "It fails.") as run:
         records = [record async for record in run]
     assert not faster
     assert [record.seq for record in records] == [*range(1, len(records) + 1)]
     assert records[-1].event.kind == "run_finished"
 
 
-def test_what_cannot_be_taken_is_a_usage_problem(waiting):
+def test_an_invalid_message_is_a_usage_problem(waiting):
     home, question = waiting
     run = question.partition("/")[0]
     for text, kind in (("", "note"), ("x", "wish"), ("x" * 10_001, "requirement")):
@@ -135,7 +135,7 @@ def test_what_cannot_be_taken_is_a_usage_problem(waiting):
         replan.answer("q1", "x", home=home)
 
 
-def test_talking_to_a_run_that_is_not_there_makes_no_home(tmp_path):
+def test_a_message_to_an_unknown_run_creates_no_home(tmp_path):
     with pytest.raises(RunNotFound):
         replan.answer("zzzzzzzz/q1", "It fails.", home=tmp_path / "home")
     with pytest.raises(RunNotFound):

@@ -1,4 +1,4 @@
-"""Installed plug-ins: what is broken is named with its package, and hurts only the workflows that name it."""
+"""Installed plug-ins: a broken one is reported with its package, and affects only workflows that name it."""
 
 import pytest
 import trio.lowlevel
@@ -57,7 +57,7 @@ WORKFLOW = "name: mine\naction_pairs:\n  g_plan: {{generator: {generator}, guard
 
 
 @pytest.fixture
-def house(tmp_path, monkeypatch):
+def installed(tmp_path, monkeypatch):
     """Install a package of good and broken plug-ins for one test."""
     folder = tmp_path / "site"
     info = folder / "house_rules-1.0.dist-info"
@@ -81,7 +81,7 @@ def plan_text():
 
 @pytest.fixture
 def solve(tmp_path):
-    """Solve with a guard and a generator."""
+    """Return a function that solves with a guard and a generator."""
 
     def solving(guard="plan_medium", generator="model", **options):
         path = tmp_path / "mine.yaml"
@@ -92,7 +92,7 @@ def solve(tmp_path):
     return solving
 
 
-def test_what_is_broken_hurts_nobody_who_does_not_name_it(house, solve):
+def test_a_broken_plug_in_does_not_affect_other_workflows(installed, solve):
     assert solve().succeeded
     assert solve(guard="{all_of: [plan_medium, good]}").succeeded
     assert solve(generator="plan").succeeded, "a plain function is a generator too"
@@ -110,7 +110,7 @@ def test_what_is_broken_hurts_nobody_who_does_not_name_it(house, solve):
         ("recon_valid", "the name is built in"),
     ],
 )
-def test_a_broken_guard_is_told_with_its_package(house, solve, guard, cause):
+def test_a_broken_guard_is_reported_with_its_package(installed, solve, guard, cause):
     with pytest.raises(replan.UsageProblem) as caught:
         solve(guard=guard)
     assert str(caught.value).startswith(f"replan.guards {guard} (from house-rules): {cause}")
@@ -119,32 +119,32 @@ def test_a_broken_guard_is_told_with_its_package(house, solve, guard, cause):
 @pytest.mark.parametrize(
     ("generator", "cause"), [("blank", "cannot be loaded: AttributeError"), ("pair", "does not take a context")]
 )
-def test_a_broken_generator_is_told_with_its_package(house, solve, generator, cause):
+def test_a_broken_generator_is_reported_with_its_package(installed, solve, generator, cause):
     with pytest.raises(replan.UsageProblem) as caught:
         solve(generator=generator)
     assert str(caught.value).startswith(f"replan.generators {generator} (from house-rules): {cause}")
 
 
-def test_problems_lists_what_cannot_be_used(house):
-    """What only a step's settings can break is not looked for."""
-    found = [one.partition(" (from house-rules): ")[0] for one in plugins.problems()]
+def test_problems_lists_the_broken_plug_ins(installed):
+    """Plug-ins that fail only with a step's settings are not listed."""
+    names = [problem.partition(" (from house-rules): ")[0] for problem in plugins.problems()]
     guards = [f"replan.guards {name}" for name in ("itself", "gone", "lost", "words", "recon_valid")]
-    assert found == [*guards, "replan.generators blank", "replan.generators pair"]
+    assert names == [*guards, "replan.generators blank", "replan.generators pair"]
 
 
 @pytest.mark.parametrize("guard", ["boom", "{all_of: [plan_medium, boom]}"])
-def test_the_run_s_end_names_the_guard_that_raised(house, solve, guard):
+def test_the_result_names_the_guard_that_raised(installed, solve, guard):
     result = solve(guard=guard)
     assert result.outcome == "failed"
     assert "guard boom: RuntimeError: kaput" in result.why
 
 
 @pytest.mark.parametrize("guard", ["truth", "{majority: [plan_medium, truth]}"])
-def test_the_run_s_end_names_the_guard_that_gave_no_verdict(house, solve, guard):
+def test_the_result_names_the_guard_that_returned_no_verdict(installed, solve, guard):
     assert "guard truth returned bool, not a Verdict" in solve(guard=guard).why
 
 
-def test_an_async_guard_is_named_as_well(solve):
+def test_the_result_names_an_async_guard(solve):
     async def late(artifact, context):
         await trio.lowlevel.checkpoint()
         raise RuntimeError("kaput")
@@ -157,5 +157,5 @@ def test_an_async_guard_is_named_as_well(solve):
     assert "guard wordy returned str, not a Verdict" in solve("wordy", guards={"wordy": wordy}).why
 
 
-def test_the_run_s_end_names_the_generator_that_raised(house, solve):
+def test_the_result_names_the_generator_that_raised(installed, solve):
     assert "generator tired: RuntimeError: kaput" in solve(generator="tired").why

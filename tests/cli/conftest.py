@@ -1,4 +1,4 @@
-"""A home and a folder for each test of the command line, and ways to call it: in this process, and in another."""
+"""Fixtures for the command line: a home, a problem, and calls in this process or in another one."""
 
 import json
 import os
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """A home that does not exist yet."""
+    """The path of a home that does not exist yet."""
     folder = tmp_path / "home"
     monkeypatch.setenv("REPLAN_HOME", str(folder))
     return folder
@@ -36,20 +36,20 @@ def replan(home):
     """Call `replan` in this process; the result has `exit_code`, `stdout` and `stderr`."""
 
     def call(*arguments, **extra):
-        return CliRunner().invoke(app, [str(one) for one in arguments], **extra)
+        return CliRunner().invoke(app, [str(argument) for argument in arguments], **extra)
 
     return call
 
 
 @pytest.fixture
 def scripted(tmp_path):
-    """Write a script and return the model that speaks it."""
+    """Write a script, and return the model that replays it."""
     return lambda script: write_script(tmp_path, script)
 
 
 @pytest.fixture
 def shell(home):
-    """Start `replan` in a process of its own, whose output is held back as a user's is."""
+    """Start `replan` in its own process, with buffered output as for a user."""
 
     def start(*arguments, **extra):
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
@@ -61,11 +61,11 @@ def shell(home):
 
 
 def read_until(stream, word):
-    """Read lines until one has the word in it; return them all."""
+    """Read lines up to the first that contains the word; return them."""
     lines = []
     while not (lines and word in lines[-1]):
         lines.append(stream.readline().decode())
-        assert lines[-1], f"it has ended before {word!r}: {''.join(lines)}"
+        assert lines[-1], f"the stream ended before {word!r}: {''.join(lines)}"
     return lines
 
 

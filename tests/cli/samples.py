@@ -1,4 +1,4 @@
-"""Problems, replies and plans that the tests of the command line share."""
+"""Sample problems, replies and plans for tests of the command line and the Python API."""
 
 import copy
 import json
@@ -50,11 +50,11 @@ PLAN = {
         },
     ],
 }
-"""Valid at every level: a failure to find the cause is mended by asking."""
+"""A plan that is valid at every level: if the step `find` fails, `ask` makes its effect."""
 
 LOST = copy.deepcopy(PLAN)
 LOST["steps"][2]["preconditions"] = ["nobody_makes_this"]
-"""Rejected at medium: one precondition has no producer."""
+"""A plan that is rejected at level medium: no step makes one of its preconditions."""
 
 ANALYSIS = {
     "problem_type": "bug_fix",
@@ -88,7 +88,7 @@ BACKTRACKS = {
     "g_strategy": [STRATEGY, {**STRATEGY, "rationale": "Another way."}],
     "g_plan": [LOST, "no JSON at all", PLAN],
 }
-"""One step back to the strategy, one retry, then a plan."""
+"""A script with one partial replan to the strategy, one retry, then a plan."""
 
 RESULT_KEYS = {"run_id", "status", "calls", "tokens", "cost_usd", "revision", "plan", "path", "findings"}
 
@@ -98,13 +98,13 @@ def distinct(plan, count):
     return [{**plan, "plan_id": f"p{number}"} for number in range(count)]
 
 
-def said(reply, *, seconds=0.0, tokens=0):
-    """Return a script's entry for a reply that takes time and tokens."""
+def delayed_reply(reply, *, seconds=0.0, tokens=0):
+    """Return an entry of a script: a reply after some seconds, with a number of input tokens."""
     return {"reply": reply, "delay_seconds": seconds, "usage": {"input_tokens": tokens, "output_tokens": 0}}
 
 
 def write_script(folder, script, name="script.yaml"):
-    """Write a script and return the model that speaks it."""
+    """Write a script, and return the model that replays it."""
     path = folder / name
     path.write_text(yaml.safe_dump(json.loads(json.dumps(script))), encoding="utf-8")
     return f"scripted:{path}"

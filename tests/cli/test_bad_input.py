@@ -1,4 +1,4 @@
-"""Bad problems, flags and configurations: one line that says what to do, exit 2, and nothing written."""
+"""Invalid problems, options and configurations: one line with advice, exit 2, and nothing written."""
 
 import json
 
@@ -8,15 +8,15 @@ from actors.planning.prepare import PROBLEM_BYTES_MAX
 from tests.cli.samples import PROBLEM
 
 
-def refused(done, *words, home=None, code=2):
-    """Check that a command ended in one line on stderr that has all the words."""
-    assert done.exit_code == code, done.output
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1, done.stderr
-    assert done.stderr.startswith("replan: ")
-    assert "Traceback" not in done.stderr
+def assert_refused(result, *words, home=None, code=2):
+    """Check that a command failed with one line on stderr that contains all the words."""
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1, result.stderr
+    assert result.stderr.startswith("replan: ")
+    assert "Traceback" not in result.stderr
     for word in words:
-        assert word in done.stderr
+        assert word in result.stderr
     if home is not None:
         assert not home.exists()
 
@@ -32,48 +32,50 @@ BAD = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_a_problem_that_is_no_text_is_refused(replan, home, tmp_path, kind):
+def test_an_invalid_problem_is_refused(replan, home, tmp_path, kind):
     content, word = BAD[kind]
     path = tmp_path / "bad.md"
     if content is not None:
         path.write_bytes(content)
-    done = replan("run", path, "-m", "rules")
-    refused(done, f"replan: {str(path)[:59]}", word, home=home)
-    assert done.stderr.endswith(")\n"), "what to do stands at the end"
+    result = replan("run", path, "-m", "rules")
+    assert_refused(result, f"replan: {str(path)[:59]}", word, home=home)
+    assert result.stderr.endswith(")\n"), "the line ends with advice"
 
 
 @pytest.mark.parametrize("kind", [kind for kind in BAD if kind != "missing"])
-def test_the_same_holds_for_standard_input(replan, home, kind):
+def test_an_invalid_problem_on_standard_input_is_refused(replan, home, kind):
     content, word = BAD[kind]
-    refused(replan("run", "-", "-m", "rules", input=content), word, home=home)
+    assert_refused(replan("run", "-", "-m", "rules", input=content), word, home=home)
 
 
-def test_an_empty_problem_is_called_by_its_name(replan, home):
-    refused(replan("run", "-", "-m", "rules", input=""), "replan: standard input: the problem is empty", home=home)
+def test_an_empty_problem_on_standard_input_is_named(replan, home):
+    assert_refused(
+        replan("run", "-", "-m", "rules", input=""), "replan: standard input: the problem is empty", home=home
+    )
 
 
 @pytest.mark.parametrize(("command", "place"), [(("run", "-m", "rules"), "PROBLEM"), (("check",), "PLAN")])
-def test_an_empty_argument_is_no_folder(replan, home, command, place):
-    """It is what a shell's variable gives that is not set."""
-    refused(replan(*command, ""), f"replan: {place}: no file is named (name a file, or -", home=home)
+def test_an_empty_argument_is_not_the_current_folder(replan, home, command, place):
+    """An unset shell variable gives an empty argument."""
+    assert_refused(replan(*command, ""), f"replan: {place}: no file is named (name a file, or -", home=home)
 
 
-def test_of_fifty_megabytes_only_the_cap_is_read(replan, home, tmp_path):
-    """The file is sparse: whoever read all of it would see zeros far behind the cap."""
+def test_a_large_file_is_read_only_up_to_the_limit(replan, home, tmp_path):
+    """The file is sparse: beyond the limit it has only zeros."""
     path = tmp_path / "large.md"
     with path.open("wb") as file:
         file.write(b"x" * (PROBLEM_BYTES_MAX + 1))
         file.truncate(50 * 1024 * 1024)
-    refused(replan("run", path, "-m", "rules"), f"{PROBLEM_BYTES_MAX:,} bytes", home=home)
+    assert_refused(replan("run", path, "-m", "rules"), f"{PROBLEM_BYTES_MAX:,} bytes", home=home)
 
 
-def test_a_folder_is_no_problem_statement(replan, home, tmp_path):
-    refused(replan("run", tmp_path, "-m", "rules"), "folder", home=home)
+def test_a_folder_as_a_problem_is_refused(replan, home, tmp_path):
+    assert_refused(replan("run", tmp_path, "-m", "rules"), "folder", home=home)
 
 
 @pytest.mark.parametrize("text", ["The login fails with a timeout", "x " * 500])
-def test_a_sentence_in_place_of_a_file_is_understood(replan, home, text):
-    refused(replan("run", text, "-m", "rules"), "no such file", "replan run -", home=home)
+def test_a_sentence_instead_of_a_file_gets_a_hint(replan, home, text):
+    assert_refused(replan("run", text, "-m", "rules"), "no such file", "replan run -", home=home)
 
 
 FLAGS = {
@@ -116,22 +118,22 @@ FLAGS = {
 
 
 @pytest.mark.parametrize("flags", FLAGS, ids=" ".join)
-def test_flags_that_make_no_sense_are_refused(replan, home, problem, flags):
+def test_invalid_options_are_refused(replan, home, problem, flags):
     model = () if "-m" in flags else ("-m", "rules")
-    done = replan("run", problem, *model, *flags)
-    refused(done, FLAGS[flags], home=home)
-    assert done.stderr.endswith(")\n"), "what to do stands at the end"
+    result = replan("run", problem, *model, *flags)
+    assert_refused(result, FLAGS[flags], home=home)
+    assert result.stderr.endswith(")\n"), "the line ends with advice"
 
 
-def test_resume_takes_a_run_or_the_last_one(replan, home):
-    refused(replan("resume"), "no run is named", home=home)
-    refused(replan("resume", "k7m2x9qa", "--last"), "both", home=home)
+def test_resume_needs_either_a_run_or_last(replan, home):
+    assert_refused(replan("resume"), "no run is named", home=home)
+    assert_refused(replan("resume", "k7m2x9qa", "--last"), "both", home=home)
 
 
 @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "OPENAI_BASE_URL"])
-def test_a_key_without_a_model_is_not_guessed_about(replan, home, problem, monkeypatch, name):
+def test_a_key_without_a_model_is_refused(replan, home, problem, monkeypatch, name):
     monkeypatch.setenv(name, "https://models.example/v1")
-    refused(replan("run", problem), name, "REPLAN_MODEL", home=home)
+    assert_refused(replan("run", problem), name, "REPLAN_MODEL", home=home)
 
 
 WORKFLOW = """\
@@ -168,49 +170,49 @@ WRONG = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_a_workflow_with_a_mistake_is_named_by_file_and_line(replan, home, problem, tmp_path, what):
+def test_an_invalid_workflow_is_reported_with_file_and_line(replan, home, problem, tmp_path, what):
     text, place, hint = WRONG[what]
     path = tmp_path / "mine.yaml"
     path.write_text(text, encoding="utf-8")
-    refused(replan("run", problem, "-m", "rules", "-w", path), place, hint, home=home)
-    refused(replan("workflow", "cost", path, "-m", "rules"), place, hint, home=home)
+    assert_refused(replan("run", problem, "-m", "rules", "-w", path), place, hint, home=home)
+    assert_refused(replan("workflow", "cost", path, "-m", "rules"), place, hint, home=home)
 
 
-def test_prompts_without_their_wrappers_are_refused(replan, home, problem, tmp_path):
+def test_prompts_without_wrappers_are_refused(replan, home, problem, tmp_path):
     (tmp_path / "mine.yaml").write_text(f"prompts: bare.yaml\n{WORKFLOW}", encoding="utf-8")
     (tmp_path / "bare.yaml").write_text("analysis: {role: r, constraints: c, task: t}\n", encoding="utf-8")
-    done = replan("run", problem, "-m", "rules", "-w", tmp_path / "mine.yaml")
-    refused(done, "bare.yaml:1", "feedback_wrapper", home=home)
+    result = replan("run", problem, "-m", "rules", "-w", tmp_path / "mine.yaml")
+    assert_refused(result, "bare.yaml:1", "feedback_wrapper", home=home)
 
 
 def test_an_error_is_an_object_on_stdout_with_json(replan, problem):
-    done = replan("run", problem, "-w", "serch", "-m", "rules", "--json")
-    error = json.loads(done.stdout)["error"]
-    assert done.exit_code == error["exit_code"] == 2
+    result = replan("run", problem, "-w", "serch", "-m", "rules", "--json")
+    error = json.loads(result.stdout)["error"]
+    assert result.exit_code == error["exit_code"] == 2
     assert error["kind"] == "UsageProblem"
     assert error["hint"] == "did you mean 'search'?"
-    assert error["message"] in done.stderr
+    assert error["message"] in result.stderr
 
 
-def test_a_mistake_in_the_users_config_is_named_by_file_and_line(replan, home, problem):
+def test_an_invalid_user_config_is_reported_with_file_and_line(replan, home, problem):
     home.mkdir(mode=0o700)
     (home / "config.yaml").write_text("modle: rules\n", encoding="utf-8")
-    refused(replan("run", problem), "config.yaml:1", "did you mean 'model'?")
+    assert_refused(replan("run", problem), "config.yaml:1", "did you mean 'model'?")
 
 
 def test_a_dry_run_writes_nothing(replan, home, problem):
-    done = replan("run", problem, "-m", "rules", "--dry-run")
-    assert done.exit_code == 0
-    assert "30 calls" in done.stdout
+    result = replan("run", problem, "-m", "rules", "--dry-run")
+    assert result.exit_code == 0
+    assert "30 calls" in result.stdout
     assert not home.exists()
 
 
-def test_a_problem_of_unusual_text_is_taken(replan, tmp_path):
-    """A byte order mark, no line end, and control characters are no reason to refuse."""
+def test_a_problem_with_unusual_characters_is_accepted(replan, tmp_path):
+    """A byte order mark, control characters, and no newline at the end."""
     path = tmp_path / "odd.md"
     path.write_bytes(b"\xef\xbb\xbf" + PROBLEM.strip().encode() + b" \x1b[31mred\x07")
-    done = replan("run", path, "-m", "rules", "--dry-run", "--json")
-    assert json.loads(done.stdout)["workflow"] == "search"
+    result = replan("run", path, "-m", "rules", "--dry-run", "--json")
+    assert json.loads(result.stdout)["workflow"] == "search"
 
 
 NOT_THERE = {
@@ -227,23 +229,23 @@ NOT_THERE = {
     "questions": 0,
     "runs": 0,
 }
-"""Commands about runs, and how each ends where there are none."""
+"""Commands about runs, and their exit codes in an empty home."""
 
 
 @pytest.mark.parametrize("command", NOT_THERE)
-def test_a_command_about_runs_leaves_a_fresh_home_as_it_is(replan, home, command):
-    """There was neither a home nor a journal; then there is an empty folder, and again nothing is left in it."""
+def test_a_command_about_runs_writes_nothing_to_an_empty_home(replan, home, command):
+    """First without a home, then with an empty one."""
     for _ in range(2):
-        done = replan(*command.split(), input=PROBLEM)
-        assert done.exit_code == NOT_THERE[command], done.output
-        if done.exit_code:
-            refused(done, "(`replan ", code=8)
+        result = replan(*command.split(), input=PROBLEM)
+        assert result.exit_code == NOT_THERE[command], result.output
+        if result.exit_code:
+            assert_refused(result, "(`replan ", code=8)
         assert not home.exists() or not list(home.iterdir())
         home.mkdir(mode=0o700, exist_ok=True)
 
 
-def test_an_empty_home_that_is_not_safe_is_refused_all_the_same(replan, home):
+def test_an_empty_home_with_unsafe_permissions_is_refused(replan, home):
     home.mkdir()
     home.chmod(0o777)
-    refused(replan("runs"), "chmod go-w")
+    assert_refused(replan("runs"), "chmod go-w")
     assert not list(home.iterdir())

@@ -1,11 +1,11 @@
-"""Runs that are steps of others, as the command line meets them: it reads them, and orders go to the run above."""
+"""Child runs on the command line: they can be read; commands that write go to the parent."""
 
 import json
 
 import pytest
 
-from tests.cli.samples import PLAN, said
-from tests.cli.test_bad_input import refused
+from tests.cli.samples import PLAN, delayed_reply
+from tests.cli.test_bad_input import assert_refused
 from tests.cli.test_processes import wait_until
 
 ABOVE = """
@@ -21,32 +21,32 @@ action_pairs:
 
 
 @pytest.fixture
-def step(shell, replan, problem, scripted, tmp_path):
-    """A run that was killed while its step's own run waited for a reply; the id of that one."""
+def child(shell, replan, problem, scripted, tmp_path):
+    """The id of a child run that waits for a reply; its driver was killed."""
     (tmp_path / "above.yaml").write_text(ABOVE)
     (tmp_path / "below.yaml").write_text(BELOW)
-    script = scripted({"c_plan": [said(PLAN, seconds=60.0)]})
-    found = []
+    script = scripted({"c_plan": [delayed_reply(PLAN, seconds=60.0)]})
+    children = []
 
-    def asked():
+    def child_waits():
         runs = json.loads(replan("runs", "--json").stdout)["runs"]
         tree = replan("show", runs[0]["run_id"], "--tree", "--json").stdout if runs else ""
-        found.extend(node["child"] for node in (json.loads(tree)["nodes"] if tree else []))
-        return found and "asked for" in replan("log", found[0]).stdout
+        children.extend(node["child"] for node in (json.loads(tree)["nodes"] if tree else []))
+        return children and "asked for" in replan("log", children[0]).stdout
 
     with shell("run", problem, "-w", tmp_path / "above.yaml", "-m", script) as process:
-        wait_until(asked, "the step's own run asks")
+        wait_until(child_waits, "the child waits for a reply")
         process.kill()
-    return found[0]
+    return children[0]
 
 
-def test_orders_are_given_to_the_run_above(replan, step):
-    """One clear line, exit 2, and nothing written; what only reads takes the id, and says what goes on."""
-    top, log = step.partition(".")[0], replan("log", step).stdout
-    for order in (("resume",), ("cancel",), ("tell", "Hurry.")):
-        words = f"{step}: the run is a step of run {top}, which alone goes on with it"
-        refused(replan(order[0], step, *order[1:]), words, f"{order[0]} {top}")
-    refused(replan("answer", f"{step}/q1", "yes"), f"questions {top}")
-    assert replan("log", step).stdout == log
-    assert replan("show", step).stderr.strip().endswith(f"resume {top}")
+def test_commands_to_a_child_are_refused_and_name_the_parent(replan, child):
+    """One line, exit 2, and nothing written; reading commands accept the child's id."""
+    top, log = child.partition(".")[0], replan("log", child).stdout
+    for command in (("resume",), ("cancel",), ("tell", "Hurry.")):
+        words = f"{child}: the run is a step of run {top}, which alone goes on with it"
+        assert_refused(replan(command[0], child, *command[1:]), words, f"{command[0]} {top}")
+    assert_refused(replan("answer", f"{child}/q1", "yes"), f"questions {top}")
+    assert replan("log", child).stdout == log
+    assert replan("show", child).stderr.strip().endswith(f"resume {top}")
     assert [row["run_id"] for row in json.loads(replan("runs", "--json").stdout)["runs"]] == [top]

@@ -1,4 +1,4 @@
-"""The page about the command line names every command and every option, and leads to every exit code."""
+"""The page about the command line names every command and option, and links every exit code."""
 
 import re
 

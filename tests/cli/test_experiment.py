@@ -1,4 +1,4 @@
-"""The command `experiment`: what it prints, what it writes, and how it says no."""
+"""The command `experiment`: its output, its files and its errors."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from tests.experiments.conftest import SMALL
 
 @pytest.fixture
 def file(tmp_path):
-    """Write the small experiment with changes."""
+    """Return a function that writes the small experiment with changes."""
 
     def written(**changes):
         path = tmp_path / "mine.yaml"
@@ -32,7 +32,7 @@ def run(*arguments):
     return CliRunner().invoke(app, ["experiment", *map(str, arguments)])
 
 
-def test_it_prints_a_line_per_arm_and_writes_the_report(file, tmp_path):
+def test_a_line_per_arm_is_printed_and_the_report_written(file, tmp_path):
     result = run(file(), "--out", tmp_path / "out", "--jobs", "1")
     assert result.exit_code == 0
     assert "search/depth_first" in result.stdout
@@ -54,13 +54,13 @@ def test_a_spent_budget_is_an_exit_code(file, tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [[], ["x.yaml", "--calibrate", "y"]])
-def test_it_takes_an_experiment_or_a_calibration(arguments):
+def test_a_command_line_without_an_experiment_is_refused(arguments):
     result = run(*arguments)
     assert result.exit_code == 2
     assert "`replan experiment FILE`, or --calibrate FOLDER alone" in result.stderr
 
 
-def test_what_is_broken_is_one_line(file, tmp_path):
+def test_an_invalid_experiment_is_reported_in_one_line(file, tmp_path):
     result = run(file(searches=["deep", "blind"]), "--out", tmp_path / "out")
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
@@ -74,7 +74,7 @@ def test_a_folder_without_curves_is_named():
     assert "nowhere" in result.stderr
 
 
-def test_killed_in_the_middle_and_started_again_it_ends_with_the_same_bytes(file, tmp_path):
+def test_a_killed_and_restarted_experiment_writes_the_same_bytes(file, tmp_path):
     """A real process and a real SIGKILL."""
     path = file(seeds={"first": 1000, "count": 40})
     command = [sys.executable, "-m", "replan", "experiment", str(path), "--jobs", "1", "--out", str(tmp_path / "out")]

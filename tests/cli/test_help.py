@@ -1,4 +1,4 @@
-"""The help: complete, with examples and exit codes, and quick because nothing heavy is loaded for it."""
+"""The help: complete, with examples and exit codes, and fast, since no heavy module is loaded."""
 
 import json
 import subprocess
@@ -16,6 +16,7 @@ COMMANDS = [
     "resume",
     "runs",
     "show",
+    "export",
     "log",
     "questions",
     "answer",
@@ -24,14 +25,15 @@ COMMANDS = [
     "experiment",
     "workflow",
     "doctor",
+    "version",
 ]
 
 
 def loaded_by(code):
     """Return which of the heavy modules a fresh interpreter has loaded after the code."""
-    told = f"{code}\nimport sys, json\nsys.stderr.write(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))"
-    done = subprocess.run([sys.executable, "-c", told], cwd=ROOT, capture_output=True, text=True, check=True)
-    return json.loads(done.stderr)
+    script = f"{code}\nimport sys, json\nsys.stderr.write(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))"
+    result = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    return json.loads(result.stderr)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["workflow", "--help"], ["check", "--help"]])
@@ -53,24 +55,24 @@ def test_every_command_has_a_declaration_and_a_body_of_its_name():
 
 
 def test_help_names_every_command_and_every_exit_code(replan):
-    done = replan("--help")
-    assert done.exit_code == 0
+    result = replan("--help")
+    assert result.exit_code == 0
     for name in COMMANDS:
-        assert f"\n  {name} " in done.stdout
+        assert f"\n  {name} " in result.stdout
     for code in Exit:
-        assert f"\n  {int(code)} " in done.stdout
+        assert f"\n  {int(code)} " in result.stdout
     assert set(MEANING) == set(Exit)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_with_examples(replan, name):
-    done = replan(name, "--help")
-    assert done.exit_code == 0
-    assert f"Usage: replan {name}" in done.stdout
-    assert "Examples:\n" in done.stdout
+    result = replan(name, "--help")
+    assert result.exit_code == 0
+    assert f"Usage: replan {name}" in result.stdout
+    assert "Examples:\n" in result.stdout
 
 
-def test_the_exit_codes_are_those_of_the_contract():
+def test_the_exit_codes_do_not_change():
     codes = {name: int(code) for name, code in Exit.__members__.items()}
     assert codes == {
         "OK": 0,
@@ -100,16 +102,16 @@ def test_the_exit_codes_are_those_of_the_contract():
         ["workflow", "shw", "x"],
     ],
 )
-def test_a_misused_command_line_is_one_line_and_exit_2(replan, arguments):
-    done = replan(*arguments)
-    assert done.exit_code == 2
-    assert done.stdout == ""
-    assert done.stderr.startswith("replan: ")
-    assert done.stderr.count("\n") == 1
-    assert "--help" in done.stderr
+def test_an_invalid_command_line_is_one_line_and_exit_2(replan, arguments):
+    result = replan(*arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("replan: ")
+    assert result.stderr.count("\n") == 1
+    assert "--help" in result.stderr
 
 
-def test_a_misused_command_line_is_an_object_too(replan):
-    done = replan("run", "p.md", "--json", "--max-calls", "many")
-    assert done.exit_code == 2
-    assert json.loads(done.stdout)["error"]["exit_code"] == 2
+def test_an_invalid_command_line_is_an_object_with_json(replan):
+    result = replan("run", "p.md", "--json", "--max-calls", "many")
+    assert result.exit_code == 2
+    assert json.loads(result.stdout)["error"]["exit_code"] == 2

@@ -1,4 +1,4 @@
-"""What the command line suggests: names that are near, runs that are meant, and commands that can be pasted."""
+"""Hints of the command line: similar names, the last run, and commands that can be pasted."""
 
 import re
 import subprocess
@@ -10,18 +10,18 @@ from actors.guards.built_in import BUILT_IN
 from replan.setup.command_name import program
 from tests.cli.conftest import ROOT, run_id
 from tests.cli.samples import ANALYSIS, ASKING, PLAN
-from tests.cli.test_bad_input import refused
+from tests.cli.test_bad_input import assert_refused
 
 
 def test_a_mistyped_command_gets_a_suggestion(replan):
-    refused(replan("rum"), "Did you mean", "run")
-    refused(replan("workflow", "shw", "search"), "Did you mean", "show")
+    assert_refused(replan("rum"), "Did you mean", "run")
+    assert_refused(replan("workflow", "shw", "search"), "Did you mean", "show")
 
 
 def test_an_empty_home_has_nothing_to_resume_or_show(replan):
-    refused(replan("resume", "--last"), "no run to resume", code=8)
-    refused(replan("show", "--last"), "no runs yet", code=8)
-    refused(replan("log", "--last"), "no runs yet", code=8)
+    assert_refused(replan("resume", "--last"), "no run to resume", code=8)
+    assert_refused(replan("show", "--last"), "no runs yet", code=8)
+    assert_refused(replan("log", "--last"), "no runs yet", code=8)
 
 
 def test_the_last_run_is_shown_and_logged(replan, problem):
@@ -29,16 +29,18 @@ def test_the_last_run_is_shown_and_logged(replan, problem):
     run = run_id(replan)
     for view in (["show"], ["show", "--tree"], ["log"]):
         assert replan(*view, "--last").stdout == replan(*view, run).stdout
-    refused(replan("show", run, "--last"), "both a run and --last")
-    refused(replan("log"), "no run is named", "replan log --last")
+    assert_refused(replan("show", run, "--last"), "both a run and --last")
+    assert_refused(replan("log"), "no run is named", "replan log --last")
 
 
-def test_only_models_of_this_release_are_advertised(replan, problem):
-    refused(replan("run", problem, "-m", ""), "NAME, rules, simulated:PROFILE[?seed=N], scripted:FILE or replay:RUN")
+def test_the_hint_about_models_names_the_supported_forms(replan, problem):
+    assert_refused(
+        replan("run", problem, "-m", ""), "NAME, rules, simulated:PROFILE[?seed=N], scripted:FILE or replay:RUN"
+    )
 
 
-def test_hints_name_the_program_as_it_was_called(tmp_path, monkeypatch):
-    """By its path where the shell finds another one or none, and by its name where it finds this one."""
+def test_hints_use_the_program_name_of_the_call(tmp_path, monkeypatch):
+    """The name, if the shell finds this program by it; otherwise the path."""
     ours = tmp_path / "bin" / "replan"
     ours.parent.mkdir()
     ours.write_text("#!/bin/sh\n")
@@ -55,42 +57,42 @@ def test_a_hint_after_a_call_by_path_works_by_copy_and_paste(home, problem, scri
     command.write_text(f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\nimport replan.__main__\n")
     command.chmod(0o700)
     model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
-    asked = subprocess.run(
+    run = subprocess.run(
         ["./replan", "run", problem, "-m", model, "-w", "option_a"], cwd=tmp_path, capture_output=True, check=False
     )
-    hints = [line.partition(" with: ")[2] for line in asked.stderr.decode().splitlines() if " with: " in line]
+    hints = [line.partition(" with: ")[2] for line in run.stderr.decode().splitlines() if " with: " in line]
     assert [hint.split()[:2] for hint in hints] == [["./replan", "answer"], ["./replan", "resume"]]
     for hint in hints:
-        done = subprocess.run(["bash", "-c", hint], cwd=tmp_path, capture_output=True, check=False)
-        assert done.returncode == 0, done.stderr
+        result = subprocess.run(["bash", "-c", hint], cwd=tmp_path, capture_output=True, check=False)
+        assert result.returncode == 0, result.stderr
 
 
 @pytest.mark.parametrize("command", [["show", "nosuchrun"], ["run", "-", "-m", "replay:nosuchrun"]])
-def test_hints_of_every_layer_name_the_module_where_that_was_called(shell, command):
+def test_hints_use_python_m_after_a_call_as_a_module(shell, command):
     with shell(*command) as process:
         _, err = process.communicate(b"A problem.")
     assert process.returncode == 8
     assert err.decode().strip() == f"replan: no run 'nosuchrun' (`{sys.executable} -m replan runs` lists them)"
 
 
-def test_a_wrong_command_line_leads_to_the_help_as_it_was_called(shell):
+def test_the_hint_to_the_help_uses_the_program_name_of_the_call(shell):
     with shell("check", "--level", "odd", "plan.json") as process:
         _, err = process.communicate()
     assert process.returncode == 2
     assert f"(`{sys.executable} -m replan check --help` explains)" in err.decode()
 
 
-def test_the_doctor_looks_at_the_model_that_is_named(replan, monkeypatch):
+def test_the_doctor_checks_the_named_model(replan, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert "rules (--model)" in replan("doctor", "-m", "rules").stdout
     checks = replan("doctor").stdout
     assert f"guards {len(BUILT_IN)} built in, 0 plugged in" in checks
     assert re.search(r"kinds of agents [^;]*\bplanning\b", " ".join(checks.split()))
-    asked = replan("doctor", "-m", "gpt-5-mini")
-    assert asked.exit_code == 1
-    assert "needs a key" in asked.stdout
+    online = replan("doctor", "-m", "gpt-5-mini")
+    assert online.exit_code == 1
+    assert "needs a key" in online.stdout
 
 
 @pytest.mark.parametrize("group", [[], ["workflow"]])
-def test_no_line_of_the_lists_of_commands_is_cut(replan, group):
+def test_the_summaries_of_commands_are_not_truncated(replan, group):
     assert "..." not in replan(*group, "--help").stdout.partition("Commands:")[2].partition("Examples:")[0]

@@ -1,4 +1,4 @@
-"""`replan host` in processes of its own: what it takes up, what it prints, and how it comes and goes."""
+"""`replan host` as a process: the runs that it drives, its output, and its start and stop."""
 
 import json
 import re
@@ -10,28 +10,28 @@ from contextlib import contextmanager
 import pytest
 
 from tests.cli.conftest import read_until
-from tests.cli.samples import ANALYSIS, ASKING, PLAN, distinct, said
-from tests.cli.test_bad_input import refused
+from tests.cli.samples import ANALYSIS, ASKING, PLAN, delayed_reply, distinct
+from tests.cli.test_bad_input import assert_refused
 
 PATIENCE = 30.0
 
 
-class Hosting:
-    """A host's process, and the lines that it has said so far."""
+class HostCommand:
+    """A host process, and its output lines."""
 
     def __init__(self, process):
         self.process = process
 
     def until(self, event):
-        """Read lines until one tells of this event; return it."""
+        """Read lines up to one with this event; return its object."""
         while line := self.process.stdout.readline():
-            said = json.loads(line)
-            if said["event"] == event:
-                return said
-        raise AssertionError(f"the host has ended: {self.process.stderr.read().decode()}")
+            notice = json.loads(line)
+            if notice["event"] == event:
+                return notice
+        raise AssertionError(f"the host ended: {self.process.stderr.read().decode()}")
 
     def stop(self):
-        """Ask it to stop, and return its exit code."""
+        """Stop it, and return its exit code."""
         self.process.send_signal(signal.SIGTERM)
         self.process.communicate(timeout=PATIENCE)
         return self.process.returncode
@@ -39,13 +39,13 @@ class Hosting:
 
 @pytest.fixture
 def hosting(shell):
-    """Start a host and wait until it is ready."""
+    """Return a context that starts a host and waits until it is ready."""
 
     @contextmanager
     def start():
         with shell("host", "--json") as process:
             try:
-                host = Hosting(process)
+                host = HostCommand(process)
                 host.until("ready")
                 yield host
             finally:
@@ -57,18 +57,18 @@ def hosting(shell):
 
 @pytest.fixture
 def asking(scripted):
-    """A model whose first step asks."""
+    """A model whose first reply has a question."""
     return scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
 
 
-def test_a_detached_run_asks_is_answered_and_ends_without_any_other_process(replan, hosting, problem, asking, home):
+def test_a_host_drives_a_detached_run_with_a_question_to_its_end(replan, hosting, problem, asking, home):
     with hosting() as host:
         sockets = list((home / "hosts").iterdir())
         assert [stat.S_IMODE(path.lstat().st_mode) for path in (home / "hosts", *sockets)] == [0o700, 0o600]
-        done = replan("run", problem, "-m", asking, "-w", "option_a", "--detach")
-        run = done.stdout.strip()
-        assert done.exit_code == 0
-        assert [line.removeprefix("replan: ") for line in done.stderr.splitlines()[-2:]] == [
+        result = replan("run", problem, "-m", asking, "-w", "option_a", "--detach")
+        run = result.stdout.strip()
+        assert result.exit_code == 0
+        assert [line.removeprefix("replan: ") for line in result.stderr.splitlines()[-2:]] == [
             f"the host drives it: replan log {run} --follow",
             f"its questions: replan questions {run}; answer one with: replan answer {run}/ID TEXT",
         ]
@@ -86,7 +86,7 @@ def test_a_detached_run_asks_is_answered_and_ends_without_any_other_process(repl
     assert json.loads(replan("show", run, "--json").stdout)["plan"] == PLAN
 
 
-def test_a_run_with_a_host_is_followed_as_if_it_were_driven_here(shell, hosting, problem, scripted):
+def test_a_run_with_a_host_is_followed_to_its_result(shell, hosting, problem, scripted):
     model = scripted({"g_plan": [PLAN]})
     with hosting() as host:
         with shell("run", problem, "-m", model, "-w", "single", "--json") as process:
@@ -97,24 +97,24 @@ def test_a_run_with_a_host_is_followed_as_if_it_were_driven_here(shell, hosting,
         assert host.until("finished")["run_id"] == shown["run_id"]
 
 
-def test_a_run_with_a_host_that_must_not_ask_waits_with_exit_6(replan, hosting, problem, asking):
+def test_a_hosted_run_without_input_waits_with_exit_6(replan, hosting, problem, asking):
     with hosting():
-        done = replan("run", problem, "-m", asking, "-w", "option_a", "--no-input")
-        assert done.exit_code == 6
-        assert re.search(r"answer with: replan answer \w+/q1 TEXT", done.stderr)
-        assert "goes on in its host" in done.stderr
+        result = replan("run", problem, "-m", asking, "-w", "option_a", "--no-input")
+        assert result.exit_code == 6
+        assert re.search(r"answer with: replan answer \w+/q1 TEXT", result.stderr)
+        assert "goes on in its host" in result.stderr
 
 
-def test_a_run_without_a_host_that_must_not_ask_waits_with_exit_6_and_says_how_to_answer(replan, problem, asking):
-    done = replan("run", problem, "-m", asking, "-w", "option_a", "--no-input", "--json")
-    run = json.loads(done.stdout)["run_id"]
-    assert done.exit_code == 6
-    assert f"answer with: replan answer {run}/q1 TEXT" in done.stderr
-    assert f"then go on with: replan resume {run}" in done.stderr
+def test_a_run_without_host_and_input_waits_with_exit_6_and_a_hint(replan, problem, asking):
+    result = replan("run", problem, "-m", asking, "-w", "option_a", "--no-input", "--json")
+    run = json.loads(result.stdout)["run_id"]
+    assert result.exit_code == 6
+    assert f"answer with: replan answer {run}/q1 TEXT" in result.stderr
+    assert f"then go on with: replan resume {run}" in result.stderr
 
 
-def test_ctrl_c_only_leaves_a_run_that_a_host_drives(shell, hosting, problem, scripted):
-    model = scripted({"g_plan": [said(plan, seconds=1) for plan in distinct(PLAN, 2)]})
+def test_ctrl_c_only_ends_the_following_of_a_hosted_run(shell, hosting, problem, scripted):
+    model = scripted({"g_plan": [delayed_reply(plan, seconds=1) for plan in distinct(PLAN, 2)]})
     with hosting() as host:
         with shell("run", problem, "-m", model, "-w", "single") as process:
             read_until(process.stderr, "asked for")
@@ -126,12 +126,10 @@ def test_ctrl_c_only_leaves_a_run_that_a_host_drives(shell, hosting, problem, sc
         assert host.until("finished")["outcome"] == "success"
 
 
-def test_whoever_follows_a_run_that_the_host_cannot_drive_is_told_why_and_what_to_do(
-    replan, shell, hosting, monkeypatch
-):
+def test_a_follower_of_a_run_that_the_host_cannot_drive_gets_reason_and_advice(replan, shell, hosting, monkeypatch):
     problem, why = "configs/problems/login_timeout.md", "the host cannot drive it: OPENAI_API_KEY: model 'gpt-x' needs"
     with hosting():
-        monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")  # The host was started without.
+        monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")  # The host's environment lacks it.
         with shell("run", problem, "-m", "gpt-x") as process:
             lines = read_until(process.stderr, "resume")
             process.send_signal(signal.SIGINT)
@@ -152,21 +150,21 @@ def test_whoever_follows_a_run_that_the_host_cannot_drive_is_told_why_and_what_t
         assert "resume" in shown.stderr
 
 
-def test_a_killed_hosts_runs_are_taken_up_at_once_by_the_next(replan, hosting, problem, scripted):
-    model = scripted({"g_plan": [said(plan, seconds=1) for plan in distinct(PLAN, 2)]})
+def test_the_runs_of_a_killed_host_are_taken_up_at_once_by_the_next(replan, hosting, problem, scripted):
+    model = scripted({"g_plan": [delayed_reply(plan, seconds=1) for plan in distinct(PLAN, 2)]})
     with hosting() as host:
         run = replan("run", problem, "-m", model, "-w", "single", "--detach").stdout.strip()
         host.until("taken_up")
         host.process.kill()
         host.process.wait()
-    with hosting() as host:  # Its lease would have run for thirty seconds.
+    with hosting() as host:  # Without waiting for the lease of thirty seconds.
         assert host.until("taken_up")["run_id"] == run
         assert host.until("finished")["outcome"] == "success"
-    refused(replan("run", problem, "-m", model, "-w", "single", "--detach"), "no host is running", "replan host")
+    assert_refused(replan("run", problem, "-m", model, "-w", "single", "--detach"), "no host is running", "replan host")
 
 
-def test_a_stopped_host_hands_its_runs_to_the_next(replan, hosting, problem, scripted):
-    model = scripted({"g_analysis": [said(ANALYSIS, seconds=1)], "g_plan": [said(PLAN, seconds=1)]})
+def test_the_runs_of_a_stopped_host_are_taken_up_by_the_next(replan, hosting, problem, scripted):
+    model = scripted({"g_analysis": [delayed_reply(ANALYSIS, seconds=1)], "g_plan": [delayed_reply(PLAN, seconds=1)]})
     with hosting() as host:
         run = replan("run", problem, "-m", model, "-w", "option_a", "--detach").stdout.strip()
         host.until("taken_up")
@@ -191,9 +189,9 @@ def test_a_broken_pipe_does_not_stop_a_host(replan, shell, home, problem, script
         assert process.wait(timeout=PATIENCE) == 0
 
 
-def test_the_notify_hook_hears_ids_and_titles_only_with_and_without_a_host(replan, hosting, home, problem, asking):
-    heard = home.parent / "heard"
-    script = f"import sys; open({str(heard)!r}, 'a').write(sys.stdin.read())"
+def test_the_notify_hook_gets_ids_and_titles_only(replan, hosting, home, problem, asking):
+    output = home.parent / "output"
+    script = f"import sys; open({str(output)!r}, 'a').write(sys.stdin.read())"
     home.mkdir(mode=0o700)
     (home / "config.yaml").write_text(json.dumps({"notify": [sys.executable, "-c", script]}))
     alone = replan("run", problem, "-m", asking, "-w", "option_a", "--no-input", "--json")
@@ -202,19 +200,17 @@ def test_the_notify_hook_hears_ids_and_titles_only_with_and_without_a_host(repla
         host.until("waiting")
         assert host.stop() == 0
     runs = [json.loads(alone.stdout)["run_id"], hosted]
-    assert [json.loads(line) for line in heard.read_text().splitlines()] == [
+    assert [json.loads(line) for line in output.read_text().splitlines()] == [
         {"event": "waiting", "run_id": run, "title": "Login fails", "questions": [f"{run}/q1"]} for run in runs
     ]
 
 
-def test_the_doctor_says_what_is_left_of_the_homes_budget_and_which_hosts_there_are(
-    replan, hosting, home, problem, scripted
-):
+def test_the_doctor_shows_the_daily_budget_and_the_hosts(replan, hosting, home, problem, scripted):
     home.mkdir(mode=0o700)
     (home / "config.yaml").write_text("home_budget: {calls: 5, usd: 2.5}\n")
     assert replan("run", problem, "-m", "rules", "-w", "single", "--json").exit_code in (0, 3)
     with hosting():
-        checks = {one["name"]: one["found"] for one in json.loads(replan("doctor", "--json").stdout)["checks"]}
+        checks = {item["name"]: item["found"] for item in json.loads(replan("doctor", "--json").stdout)["checks"]}
     assert "of 5 calls" in checks["budget"]
     assert "of $2.50" in checks["budget"]
     assert checks["hosts"].startswith("1 host")
@@ -230,21 +226,21 @@ def test_the_doctor_says_what_is_left_of_the_homes_budget_and_which_hosts_there_
         ("notify: notify-send", ["notify"]),
     ],
 )
-def test_a_wrong_setting_is_told_in_one_line(replan, home, config, words):
+def test_an_invalid_setting_is_reported_in_one_line(replan, home, config, words):
     home.mkdir(mode=0o700)
     (home / "config.yaml").write_text(config)
-    refused(replan("host"), "config.yaml:1", *words)
+    assert_refused(replan("host"), "config.yaml:1", *words)
 
 
-def test_a_budget_in_dollars_needs_the_models_price(replan, home, problem, monkeypatch):
+def test_a_budget_in_dollars_needs_the_price_of_the_model(replan, home, problem, monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9")
     home.mkdir(mode=0o700)
     (home / "config.yaml").write_text("home_budget: {usd: 1}")
-    refused(replan("run", problem, "-m", "nobody-knows"), "home_budget.usd", "prices")
+    assert_refused(replan("run", problem, "-m", "nobody-knows"), "home_budget.usd", "prices")
 
 
-def test_a_home_with_a_long_name_has_a_host_too(replan, hosting, home, problem, monkeypatch):
-    """The name of a socket has 108 bytes at most; Linux knows a way around that, elsewhere the host only polls."""
+def test_a_home_with_a_long_path_can_have_a_host(replan, hosting, home, problem, monkeypatch):
+    """A socket path has at most 108 bytes; on Linux a workaround exists, elsewhere the host only polls."""
     monkeypatch.setenv("REPLAN_HOME", str(home.parent / ("long" * 40)))
     with hosting() as host:
         replan("run", problem, "-m", "rules", "-w", "single", "--no-input")

@@ -1,13 +1,14 @@
-"""A home or a journal that cannot be used: one line, the contract's exit code, and the file left as it is."""
+"""Unusable homes and journals: one line, the exit code, and an unchanged file."""
 
 import json
 import os
 import sqlite3
+from contextlib import closing
 
 import pytest
 
 from tests.cli.samples import PLAN
-from tests.cli.test_bad_input import refused
+from tests.cli.test_bad_input import assert_refused
 
 
 @pytest.fixture
@@ -17,23 +18,22 @@ def journal(replan, home, problem, scripted):
     return home / "journal.sqlite3"
 
 
-def spoil(path, statement):
-    """Change a journal behind the program's back, and return its bytes."""
-    connection = sqlite3.connect(path)
-    connection.execute(statement)
-    connection.commit()
-    connection.execute("pragma wal_checkpoint(truncate)")
-    connection.close()
+def damage(path, statement):
+    """Execute a statement on a journal directly, and return the file's bytes."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(statement)
+        connection.commit()
+        connection.execute("pragma wal_checkpoint(truncate)")
     return path.read_bytes()
 
 
 def test_a_journal_of_a_newer_release_is_exit_9_and_untouched(replan, journal):
-    before = spoil(journal, "pragma user_version = 99")
+    before = damage(journal, "pragma user_version = 99")
     for command in (["runs"], ["resume", "--last"], ["show", "zzzzzzzz"]):
-        refused(replan(*command), "newer release", "upgrade", code=9)
+        assert_refused(replan(*command), "newer release", "upgrade", code=9)
     assert journal.read_bytes() == before
-    done = replan("runs", "--json")
-    assert json.loads(done.stdout)["error"] | {"message": ""} == {
+    result = replan("runs", "--json")
+    assert json.loads(result.stdout)["error"] | {"message": ""} == {
         "exit_code": 9,
         "kind": "JournalNewer",
         "message": "",
@@ -45,54 +45,54 @@ def test_a_damaged_file_is_exit_9_and_untouched(replan, journal):
         (journal.parent / name).unlink(missing_ok=True)
     journal.write_bytes(b"this is no journal at all" * 500)
     before = journal.read_bytes()
-    refused(replan("runs"), "journal.sqlite3", code=9)
+    assert_refused(replan("runs"), "journal.sqlite3", code=9)
     assert journal.read_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["journal.sqlite3", "journal.sqlite3-wal"])
 @pytest.mark.parametrize("command", [["runs"], ["resume", "--last"], ["run", "-", "-m", "rules"]], ids=" ".join)
-def test_a_journal_that_cannot_be_opened_is_exit_9_with_its_place_and_what_to_do(replan, home, name, command):
-    """Where the journal or its log should be there is a folder, which nobody can open, whatever their rights."""
+def test_a_journal_that_cannot_be_opened_is_exit_9_with_its_path_and_advice(replan, home, name, command):
+    """A folder stands in place of the journal or its log, which no user can open."""
     assert replan("run", "-", "-m", "rules", input="Crash in app.py: KeyError 'name'").exit_code == 0
     (home / name).unlink(missing_ok=True)
     (home / name).mkdir()
-    done = replan(*command, input="Crash in app.py: KeyError 'name'")
-    refused(done, "journal.sqlite3: ", "(m", code=9)
+    result = replan(*command, input="Crash in app.py: KeyError 'name'")
+    assert_refused(result, "journal.sqlite3: ", "(m", code=9)
     shown = json.loads(replan("runs", "--json").stdout)["error"]
     assert (shown["exit_code"], shown["kind"]) == (9, "JournalUnreadable")
 
 
 def test_a_record_that_does_not_verify_is_exit_9(replan, journal):
     run = json.loads(replan("runs", "--json").stdout)["runs"][0]["run_id"]
-    spoil(journal, "update events set at = at + 1 where seq = 2")
+    damage(journal, "update events set at = at + 1 where seq = 2")
     for command in (["show", run], ["log", run], ["resume", run]):
-        refused(replan(*command), run, code=9)
+        assert_refused(replan(*command), run, code=9)
 
 
-def test_the_doctor_tells_of_a_damaged_journal(replan, journal):
-    spoil(journal, "pragma user_version = 99")
-    done = replan("doctor", "--json")
-    assert done.exit_code == 1
-    assert [one["name"] for one in json.loads(done.stdout)["checks"] if not one["ok"]] == ["journal"]
+def test_the_doctor_reports_a_damaged_journal(replan, journal):
+    damage(journal, "pragma user_version = 99")
+    result = replan("doctor", "--json")
+    assert result.exit_code == 1
+    assert [item["name"] for item in json.loads(result.stdout)["checks"] if not item["ok"]] == ["journal"]
 
 
 @pytest.mark.parametrize("where", ["/dev/null/home", "/proc/home"])
-def test_a_home_that_cannot_be_made_is_exit_2(replan, problem, monkeypatch, where):
+def test_a_home_that_cannot_be_created_is_exit_2(replan, problem, monkeypatch, where):
     monkeypatch.setenv("REPLAN_HOME", where)
-    done = replan("run", problem, "-m", "rules")
-    refused(done, where, "REPLAN_HOME")
+    result = replan("run", problem, "-m", "rules")
+    assert_refused(result, where, "REPLAN_HOME")
 
 
-def test_a_home_that_others_may_write_is_refused(replan, home, problem):
+def test_a_home_that_others_can_write_is_refused(replan, home, problem):
     home.mkdir()
     home.chmod(0o777)
-    refused(replan("run", problem, "-m", "rules"), "chmod go-w")
+    assert_refused(replan("run", problem, "-m", "rules"), "chmod go-w")
 
 
 def test_a_log_that_is_a_link_is_refused(replan, home, problem, tmp_path):
     home.mkdir(mode=0o700)
     (home / "log.jsonl").symlink_to(tmp_path / "elsewhere")
-    refused(replan("run", problem, "-m", "rules"), "log.jsonl")
+    assert_refused(replan("run", problem, "-m", "rules"), "log.jsonl")
     assert not (tmp_path / "elsewhere").exists()
 
 

@@ -1,4 +1,4 @@
-"""The log of a real run: one line for each record, which says what step and branch the record is about."""
+"""The log of a run: one line per record, with its step and branch."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from tests.cli.conftest import run_id
 from tests.cli.samples import ANALYSIS, ASKING, PLAN
 
 NAMED = re.compile(r"([a-z]\w*)/v\d+\.a\d+(?:\.b(\d+))?")
-"""A node, by itself or within the name of a request for it."""
+"""A node id, alone or within a request id."""
 
 
 async def announce():
@@ -22,8 +22,8 @@ async def announce():
 
 
 @pytest.fixture
-def searched(replan, home, problem, scripted):
-    """The records of a beam search with a rejection, and the lines of its log, in their order."""
+def beam_search(replan, home, problem, scripted):
+    """The records of a beam search with a rejection, and the lines of its log."""
     model = scripted({"g_plan": ["this is no plan", "nor is this", PLAN, PLAN]})
     assert replan("run", problem, "-m", model, "-w", "single", "--search", "beam:2").exit_code == 0
     lines = [json.loads(row) for row in (home / "log.jsonl").read_text().splitlines()]
@@ -31,14 +31,14 @@ def searched(replan, home, problem, scripted):
     return records, [row for row in lines if row["logger"] == "replan.journal"]
 
 
-def test_each_record_has_one_line_with_its_place(searched):
-    records, lines = searched
-    assert [(row["seq"], row["event"]) for row in lines] == [(one["seq"], one["kind"]) for one in records]
+def test_each_record_has_one_line_with_its_number(beam_search):
+    records, lines = beam_search
+    assert [(row["seq"], row["event"]) for row in lines] == [(record["seq"], record["kind"]) for record in records]
     assert len({row["run_id"] for row in lines}) == 1
 
 
-def test_a_line_says_the_step_and_the_branch_of_each_record_that_names_a_node(searched):
-    records, lines = searched
+def test_the_line_of_a_record_with_a_node_has_its_step_and_branch(beam_search):
+    records, lines = beam_search
     kinds, branches = set(), set()
     for record, row in zip(records, lines, strict=True):
         named = NAMED.search(f"{record.get('node', '')} {record.get('request_id', '')}")
@@ -52,21 +52,21 @@ def test_a_line_says_the_step_and_the_branch_of_each_record_that_names_a_node(se
     assert len(branches) > 1
 
 
-def test_a_line_says_the_branch_that_a_record_is_about_as_a_whole(searched):
-    _, lines = searched
+def test_the_line_of_a_branch_event_has_its_branch(beam_search):
+    _, lines = beam_search
     opened = [row["branch"] for row in lines if row["event"] == "branch_opened"]
     assert opened == list(range(1, len(opened) + 1))
     assert isinstance(lines[-1]["branch"], int)
 
 
-def test_a_run_that_is_only_admitted_is_logged_too(replan, home, problem):
+def test_an_admission_is_logged(replan, home, problem):
     trio.run(announce)
     assert replan("run", problem, "-m", "rules", "--detach").exit_code == 0
     (line,) = [json.loads(row) for row in (home / "log.jsonl").read_text().splitlines()]
     assert (line["event"], line["seq"]) == ("run_started", 1)
 
 
-def test_a_line_says_the_step_that_an_answer_is_for(replan, home, problem, scripted):
+def test_the_line_of_an_answer_has_its_step(replan, home, problem, scripted):
     model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
     assert replan("run", problem, "-m", model, "-w", "option_a", "--no-input").exit_code == 6
     run = run_id(replan)

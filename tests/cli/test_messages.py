@@ -1,12 +1,12 @@
-"""Talking to runs: several questions at once, killed drivers, races, messages of the user's own accord, reviews."""
+"""Messages to runs: several open questions, killed drivers, races, notes, requirements and reviews."""
 
 import json
 
 import pytest
 
 from tests.cli.conftest import run_id
-from tests.cli.samples import ANALYSIS, PLAN, RECON, said
-from tests.cli.test_bad_input import refused
+from tests.cli.samples import ANALYSIS, PLAN, RECON, delayed_reply
+from tests.cli.test_bad_input import assert_refused
 from tests.cli.test_processes import PATIENCE, Terminal, wait_until
 
 STRATEGY = {
@@ -39,17 +39,17 @@ def events(replan, run, kind):
 
 
 @pytest.fixture
-def two(replan, problem, scripted):
-    """A run with two open questions, side by side; its id."""
-    done = replan("run", problem, "-m", scripted(SCRIPT), "--json")
-    assert done.exit_code == 6, done.output
-    run = json.loads(done.stdout)["run_id"]
+def two_questions(replan, problem, scripted):
+    """A run with two open questions; its id and the questions' ids by step."""
+    result = replan("run", problem, "-m", scripted(SCRIPT), "--json")
+    assert result.exit_code == 6, result.output
+    run = json.loads(result.stdout)["run_id"]
     shown = json.loads(replan("questions", run, "--json").stdout)["questions"]
-    assert {(one["step"], one["text"]) for one in shown} == {
+    assert {(item["step"], item["text"]) for item in shown} == {
         ("g_analysis", "Which version is it?"),
         ("g_recon", "Which colour?"),
     }
-    return run, {one["step"]: one["id"] for one in shown}
+    return run, {item["step"]: item["id"] for item in shown}
 
 
 def test_two_questions_are_answered_in_reverse_order_from_another_process_after_a_kill(
@@ -57,29 +57,32 @@ def test_two_questions_are_answered_in_reverse_order_from_another_process_after_
 ):
     """S114: driver killed with -9 meanwhile, one answer sent twice: each reaches its own question, once."""
     with shell(
-        "run", problem, "-m", scripted({**SCRIPT, "g_recon": [said(SCRIPT["g_recon"][0], seconds=0.5), *[RECON] * 5]})
+        "run",
+        problem,
+        "-m",
+        scripted({**SCRIPT, "g_recon": [delayed_reply(SCRIPT["g_recon"][0], seconds=0.5), *[RECON] * 5]}),
     ) as driver:
         wait_until(lambda: '"q1"' in replan("show", "--last", "--events", "--json").stdout, "the first question")
         run = run_id(replan)
         driver.kill()
         driver.communicate(timeout=PATIENCE)
     replan("resume", run)
-    asked = {one["step"]: one["id"] for one in json.loads(replan("questions", run, "--json").stdout)["questions"]}
+    asked = {item["step"]: item["id"] for item in json.loads(replan("questions", run, "--json").stdout)["questions"]}
     assert len(asked) == 2
     for step, answer in (("g_recon", "blue"), ("g_analysis", "3.12"), ("g_recon", "Blue")):
         with shell("answer", asked[step], answer) as process:
             _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, err
     assert json.loads(replan("questions", "--json").stdout) == {"questions": []}
-    done = replan("resume", run, "--json")
-    assert (done.exit_code, json.loads(done.stdout)["plan"]) == (0, PLAN)
+    result = replan("resume", run, "--json")
+    assert (result.exit_code, json.loads(result.stdout)["plan"]) == (0, PLAN)
     answered = [(event["question_id"], event["answer"]) for event in events(replan, run, "clarification_answered")]
     assert answered == [(asked["g_recon"].split("/")[1], "blue"), (asked["g_analysis"].split("/")[1], "3.12")]
     assert events(replan, run, "mail_refused") == []
 
 
-def test_the_questions_beside_the_first_are_counted_until_the_last_is_answered(replan, two):
-    run, asked = two
+def test_further_open_questions_are_counted(replan, two_questions):
+    run, asked = two_questions
     for command in ("resume", "show"):
         shown = replan(command, run)
         assert f"And 1 more question: `replan questions {run}`." in shown.stdout
@@ -96,58 +99,58 @@ def test_the_questions_beside_the_first_are_counted_until_the_last_is_answered(r
     assert json.loads(replan("runs", "--waiting", "--json").stdout) == {"runs": []}
 
 
-def test_two_answers_racing_from_two_processes_are_one_answer_and_one_conflict(shell, replan, two):
-    run, asked = two
+def test_of_two_concurrent_answers_one_is_accepted_and_one_is_a_conflict(shell, replan, two_questions):
+    run, asked = two_questions
     for _ in range(2):
         racing = [shell("answer", asked["g_recon"], colour) for colour in ("red", "blue")]
-        done = [(one.communicate(timeout=PATIENCE)[1].decode(), one.returncode) for one in racing]
-        assert sorted(code for _, code in done) == [0, 2]
-        (refusal,) = (said for said, code in done if code == 2)
-        winner = ("red", "blue")[[code for _, code in done].index(0)]
+        result = [(process.communicate(timeout=PATIENCE)[1].decode(), process.returncode) for process in racing]
+        assert sorted(code for _, code in result) == [0, 2]
+        (refusal,) = (message for message, code in result if code == 2)
+        winner = ("red", "blue")[[code for _, code in result].index(0)]
         assert repr(winner) in refusal
     replan("answer", asked["g_analysis"], "3.12")
     assert replan("resume", run).exit_code == 0
-    assert [one["answer"] for one in events(replan, run, "clarification_answered")] == [winner, "3.12"]
+    assert [item["answer"] for item in events(replan, run, "clarification_answered")] == [winner, "3.12"]
 
 
-def test_an_answer_that_does_not_fit_is_refused_and_the_question_stays_open(replan, two):
-    run, asked = two
-    refused(replan("answer", asked["g_recon"], "green"), "one of: red, blue, not 'green'", "stays open")
-    refused(replan("answer", asked["g_recon"], ""), "some text", "stays open; it wants one of: red, blue")
-    refused(replan("answer", asked["g_recon"]), "--decline")
-    refused(replan("answer", asked["g_recon"], "red", "--decline"), "both")
+def test_an_invalid_answer_is_refused_and_the_question_stays_open(replan, two_questions):
+    run, asked = two_questions
+    assert_refused(replan("answer", asked["g_recon"], "green"), "one of: red, blue, not 'green'", "stays open")
+    assert_refused(replan("answer", asked["g_recon"], ""), "some text", "stays open; it wants one of: red, blue")
+    assert_refused(replan("answer", asked["g_recon"]), "--decline")
+    assert_refused(replan("answer", asked["g_recon"], "red", "--decline"), "both")
     assert len(json.loads(replan("questions", run, "--json").stdout)["questions"]) == 2
     assert "answer: one of: red, blue" in replan("questions").stdout
     assert replan("answer", asked["g_recon"], "RED").exit_code == 0
     assert replan("answer", asked["g_recon"], "red").exit_code == 0
 
 
-def test_a_declined_question_is_gone_on_without(replan, two):
-    run, asked = two
+def test_a_run_goes_on_without_a_declined_answer(replan, two_questions):
+    run, asked = two_questions
     assert replan("answer", asked["g_recon"], "--decline").exit_code == 0
     assert "was declined so before" in replan("answer", asked["g_recon"], "--decline").stderr
-    refused(replan("answer", asked["g_recon"], "red"), "it was declined")
+    assert_refused(replan("answer", asked["g_recon"], "red"), "it was declined")
     assert replan("answer", asked["g_analysis"], "3.12").exit_code == 0
-    refused(replan("answer", asked["g_analysis"], "--decline"), "'3.12'")
+    assert_refused(replan("answer", asked["g_analysis"], "--decline"), "'3.12'")
     assert json.loads(replan("resume", run, "--json").stdout)["outcome"] == "success"
     assert len(events(replan, run, "clarification_declined")) == 1
 
 
-def test_a_note_is_shown_as_not_yet_seen_until_a_prompt_with_it_has_gone_out(replan, two):
-    run, asked = two
+def test_a_note_is_shown_as_not_yet_seen_until_a_prompt_contains_it(replan, two_questions):
+    run, asked = two_questions
     assert replan("tell", run[:6], "The store is Redis.").exit_code == 0
     assert "note: The store is Redis. (not yet seen)" in " ".join(replan("show", run).stdout.split())
     assert json.loads(replan("show", run, "--json").stdout)["messages"][0]["seen"] is False
     replan("resume", run)
-    assert "not yet seen" in replan("show", run).stdout  # Nothing was asked of a model meanwhile.
+    assert "not yet seen" in replan("show", run).stdout  # No request was sent meanwhile.
     for step, text in (("g_recon", "red"), ("g_analysis", "3.12")):
         replan("answer", asked[step], text)
     shown = json.loads(replan("resume", run, "--json").stdout)
     assert shown["messages"] == [{"kind": "note", "text": "The store is Redis.", "seen": True}]
 
 
-def test_a_requirement_withdraws_what_was_asked_for_the_old_ones(replan, two):
-    run, _ = two
+def test_a_requirement_withdraws_open_questions(replan, two_questions):
+    run, _ = two_questions
     assert replan("tell", run, "--as", "requirement", "-", input="It must run offline.\n").exit_code == 0
     shown = json.loads(replan("resume", run, "--json").stdout)
     assert (shown["outcome"], shown["revision"]) == ("success", 1)
@@ -155,9 +158,9 @@ def test_a_requirement_withdraws_what_was_asked_for_the_old_ones(replan, two):
     assert shown["messages"] == [{"kind": "requirement", "text": "It must run offline.", "seen": True}]
 
 
-def test_a_requirement_cancels_work_in_flight_and_the_built_in_model_plans_for_it(shell, replan, problem, scripted):
-    """The slow call of the old revision is charged as unknown; the new one is asked at once."""
-    model = scripted({"g_plan": [said(PLAN, seconds=30), PLAN]})
+def test_a_requirement_cancels_calls_in_flight(shell, replan, problem, scripted):
+    """The slow call of the old revision is charged as unknown; the new request is sent at once."""
+    model = scripted({"g_plan": [delayed_reply(PLAN, seconds=30), PLAN]})
     with shell("run", problem, "-m", model, "-w", "single", "--json") as driver:
         wait_until(lambda: "generation_requested" in replan("show", "--last", "--events", "--json").stdout, "a call")
         run = run_id(replan)
@@ -168,7 +171,7 @@ def test_a_requirement_cancels_work_in_flight_and_the_built_in_model_plans_for_i
     assert (shown["calls"], shown["revision"], shown["plan"]) == (2, 1, PLAN)
 
 
-def test_the_built_in_model_honours_a_requirement_in_its_plan(replan, tmp_path):
+def test_the_built_in_model_puts_a_requirement_into_its_plan(replan, tmp_path):
     thin = tmp_path / "thin.md"
     thin.write_text("Make it better, please.")
     run = json.loads(replan("run", thin, "-m", "rules", "--json").stdout)["run_id"]
@@ -180,32 +183,32 @@ def test_the_built_in_model_honours_a_requirement_in_its_plan(replan, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "  ", "x" * 10_001])
-def test_a_message_with_nothing_or_too_much_in_it_is_refused(replan, two, text):
-    run, _ = two
-    refused(replan("tell", run, text), "TEXT")
-    refused(replan("tell", run, "-", input="x" * 50_000), "40,000 bytes")
+def test_an_empty_or_too_long_message_is_refused(replan, two_questions, text):
+    run, _ = two_questions
+    assert_refused(replan("tell", run, text), "TEXT")
+    assert_refused(replan("tell", run, "-", input="x" * 50_000), "40,000 bytes")
     assert replan("tell", run, "x", "--as", "wish").exit_code == 2
-    refused(replan("tell", "zzzzzz", "x"), "no run", code=8)
+    assert_refused(replan("tell", "zzzzzz", "x"), "no run", code=8)
 
 
-def test_a_run_that_has_finished_or_is_being_cancelled_takes_no_message(replan, two):
-    run, asked = two
+def test_a_cancelled_run_refuses_messages(replan, two_questions):
+    run, asked = two_questions
     replan("cancel", run)
-    refused(replan("tell", run, "x"), "finished (cancelled)")
-    refused(replan("answer", asked["g_recon"], "red"), "finished (cancelled)")
-    refused(replan("answer", asked["g_recon"], "--decline"), "finished (cancelled)")
+    assert_refused(replan("tell", run, "x"), "finished (cancelled)")
+    assert_refused(replan("answer", asked["g_recon"], "red"), "finished (cancelled)")
+    assert_refused(replan("answer", asked["g_recon"], "--decline"), "finished (cancelled)")
 
 
-def test_runs_that_wait_for_long_are_listed_alone(replan, two):
-    run, _ = two
+def test_waiting_runs_are_filtered_by_their_waiting_time(replan, two_questions):
+    run, _ = two_questions
     assert run in replan("runs", "--waiting").stdout
     assert run not in replan("runs", "--waiting", "--older-than", "1h").stdout
     assert run in replan("runs", "--waiting", "--older-than", "0.001s").stdout
-    refused(replan("runs", "--older-than", "1h"), "--waiting")
+    assert_refused(replan("runs", "--older-than", "1h"), "--waiting")
 
 
 def test_a_review_shows_the_artifact_and_its_rejection_is_feedback(replan, problem, scripted, tmp_path):
-    """Across processes: the reviewer's words are posted while nobody drives the run."""
+    """The review is posted while the run has no driver."""
     workflow = tmp_path / "reviewed.yaml"
     workflow.write_text(REVIEWED)
     better = {**PLAN, "plan_id": "better"}
@@ -216,7 +219,7 @@ def test_a_review_shows_the_artifact_and_its_rejection_is_feedback(replan, probl
     listed = replan("questions").stdout.splitlines()
     indented = json.dumps(json.loads(question["artifact"]), indent=2).splitlines()
     assert listed[listed.index("  | {") :][: len(indented)] == [f"  | {row}" for row in indented]
-    refused(replan("answer", question["id"], "fine"), "approve, or reject")
+    assert_refused(replan("answer", question["id"], "fine"), "approve, or reject")
     assert replan("answer", question["id"], "reject: no way back").exit_code == 0
     assert replan("resume", run).exit_code == 6
     assert "review.rejected" in replan("show", run, "--tree").stdout
@@ -226,7 +229,7 @@ def test_a_review_shows_the_artifact_and_its_rejection_is_feedback(replan, probl
 
 
 @pytest.mark.parametrize("others", ["all_of: [", "majority: [analysis_valid, "])
-def test_what_a_person_is_still_to_judge_reads_neither_accepted_nor_rejected(
+def test_an_artifact_under_review_is_shown_neither_as_accepted_nor_as_rejected(
     replan, problem, scripted, tmp_path, others
 ):
     workflow = tmp_path / "reviewed.yaml"
@@ -245,7 +248,7 @@ def test_what_a_person_is_still_to_judge_reads_neither_accepted_nor_rejected(
     assert log.index(before) < log.index(after)
 
 
-def test_what_another_guard_has_rejected_is_left_to_nobody(replan, problem, scripted, tmp_path):
+def test_an_artifact_that_another_guard_rejected_is_not_reviewed(replan, problem, scripted, tmp_path):
     workflow = tmp_path / "reviewed.yaml"
     workflow.write_text(REVIEWED)
     replan("run", problem, "-m", scripted({"g_plan": ["no plan", PLAN]}), "-w", workflow)
@@ -255,44 +258,44 @@ def test_what_another_guard_has_rejected_is_left_to_nobody(replan, problem, scri
     assert "g_plan/v1.a2 left to a person's review" in log
 
 
-def test_a_declined_review_says_what_the_reviewer_can_do(replan, problem, scripted, tmp_path):
+def test_the_result_of_a_declined_review_has_advice(replan, problem, scripted, tmp_path):
     workflow = tmp_path / "reviewed.yaml"
     workflow.write_text(REVIEWED)
     run = json.loads(replan("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", workflow, "--json").stdout)[
         "run_id"
     ]
     assert replan("answer", f"{run}/q1", "--decline").exit_code == 0
-    done = replan("resume", run)
-    assert done.exit_code == 3
-    assert "Next: run it again, and approve the artifact" in done.stdout
+    result = replan("resume", run)
+    assert result.exit_code == 3
+    assert "Next: run it again, and approve the artifact" in result.stdout
 
 
-def test_a_workflow_with_a_review_is_looked_at_like_any_other(replan, tmp_path):
+def test_workflow_commands_work_for_a_workflow_with_a_review(replan, tmp_path):
     workflow = tmp_path / "reviewed.yaml"
     workflow.write_text(REVIEWED)
     for command in ("show", "graph", "cost"):
-        done = replan("workflow", command, workflow)
-        assert done.exit_code == 0, done.output
+        result = replan("workflow", command, workflow)
+        assert result.exit_code == 0, result.output
     assert "human_review" in replan("workflow", "graph", workflow).stdout
 
 
-def test_a_choice_is_picked_by_its_number_in_place(home, replan, problem, scripted):
-    asking = Terminal("run", problem, "-m", scripted({**SCRIPT, "g_analysis": [ANALYSIS] * 5}))
-    asking.read_until("   2  blue")
-    asking.read_until("> $")
-    asking.type("7\n")
-    asking.read_until("one of: red, blue")
-    asking.read_until("> $")
-    asking.type("2\n")
-    assert asking.end() == 0
-    assert [one["answer"] for one in events(replan, run_id(replan), "clarification_answered")] == ["blue"]
+def test_a_choice_can_be_answered_by_its_number_on_the_terminal(home, replan, problem, scripted):
+    terminal = Terminal("run", problem, "-m", scripted({**SCRIPT, "g_analysis": [ANALYSIS] * 5}))
+    terminal.read_until("   2  blue")
+    terminal.read_until("> $")
+    terminal.type("7\n")
+    terminal.read_until("one of: red, blue")
+    terminal.read_until("> $")
+    terminal.type("2\n")
+    assert terminal.end() == 0
+    assert [item["answer"] for item in events(replan, run_id(replan), "clarification_answered")] == ["blue"]
 
 
-def test_an_artifact_that_is_reviewed_in_place_keeps_its_indentation(home, problem, scripted, tmp_path):
+def test_an_artifact_under_review_keeps_its_indentation_on_the_terminal(home, problem, scripted, tmp_path):
     workflow = tmp_path / "reviewed.yaml"
     workflow.write_text(REVIEWED)
-    asking = Terminal("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", str(workflow))
-    asking.read_until("> $")
-    asking.type("approve\n")
-    assert asking.end() == 0
-    assert '   {\r\n     "goal": ' in asking.text
+    terminal = Terminal("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", str(workflow))
+    terminal.read_until("> $")
+    terminal.type("approve\n")
+    assert terminal.end() == 0
+    assert '   {\r\n     "goal": ' in terminal.text

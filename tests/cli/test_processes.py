@@ -1,6 +1,6 @@
 """Real processes: pipes, signals, two drivers of one run, and a terminal.
 
-A run that something happens to has a process of its own here. This one, which is another too, looks at what came of it.
+A run that is signalled or killed has its own process; the test's process checks the result.
 """
 
 import json
@@ -18,13 +18,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import ROOT, run_id
-from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, LOST, PLAN, PROBLEM, distinct, said
+from tests.cli.samples import ANALYSIS, ASKING, BACKTRACKS, LOST, PLAN, PROBLEM, delayed_reply, distinct
 
 PATIENCE = 30.0
 
 
 def started(process):
-    """Wait until the first call is under way, and return the run's id."""
+    """Wait for the first request, and return the run's id."""
     lines = [process.stderr.readline().decode() for _ in range(2)]
     assert "asked for" in lines[1], "".join(lines) + process.stderr.read().decode()
     return re.search(r"run (\w+) started", lines[0])[1]
@@ -32,27 +32,27 @@ def started(process):
 
 @pytest.fixture
 def slow(scripted):
-    """A model that takes its time."""
-    return scripted({"g_plan": [said(plan, seconds=30) for plan in distinct(PLAN, 3)]})
+    """A model whose replies take thirty seconds."""
+    return scripted({"g_plan": [delayed_reply(plan, seconds=30) for plan in distinct(PLAN, 3)]})
 
 
-def test_a_pipe_of_our_own_commands_proves_a_plan(home, tmp_path):
+def test_run_and_check_can_be_piped(home, tmp_path):
     """`cat problem.md | replan run - --json | jq .plan | replan check -`, with Python in the place of jq."""
     (tmp_path / "problem.md").write_text(PROBLEM)
     replan = f"{shlex.quote(sys.executable)} -m replan"
     plan = f"{shlex.quote(sys.executable)} -c \"import json,sys; print(json.dumps(json.load(sys.stdin)['plan']))\""
     file = shlex.quote(str(tmp_path / "problem.md"))
     command = f"set -o pipefail; cat {file} | {replan} run - -m rules --json | {plan} | {replan} check - --json"
-    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, check=False, timeout=PATIENCE)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["valid"] is True
-    assert done.stderr == b""
+    result = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, check=False, timeout=PATIENCE)
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["valid"] is True
+    assert result.stderr == b""
 
 
 @pytest.mark.parametrize("signalled", [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["int", "term"])
-def test_a_signal_parks_the_run_and_says_how_to_go_on(shell, replan, problem, scripted, signalled):
+def test_a_signal_parks_the_run_and_prints_a_hint(shell, replan, problem, scripted, signalled):
     number, code = signalled
-    model = scripted({"g_plan": [said(LOST, seconds=0.7), PLAN]})
+    model = scripted({"g_plan": [delayed_reply(LOST, seconds=0.7), PLAN]})
     with shell("run", problem, "-m", model, "-w", "single") as process:
         started(process)
         process.send_signal(number)
@@ -84,17 +84,17 @@ def test_a_run_is_driven_by_one_process(shell, replan, problem, slow):
         refused = replan("resume", run)
         assert refused.exit_code == 8
         assert f"is driven by process {process.pid} on {socket.gethostname()} until" in refused.stderr
-        done = replan("cancel", run)
-        assert done.exit_code == 0
-        assert "is cancelled" in done.stderr
+        result = replan("cancel", run)
+        assert result.exit_code == 0
+        assert "is cancelled" in result.stderr
         out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 7
     assert b"No plan: cancelled" in out
 
 
-def test_a_killed_run_goes_on_at_once_in_another_process(shell, replan, problem, scripted):
-    """The lease of a process that is certainly gone holds up nobody."""
-    model = scripted({"g_plan": [said(PLAN, seconds=30), PLAN], "g_plan/v1.a1.t2": PLAN})
+def test_a_run_of_a_killed_process_can_be_resumed_at_once(shell, replan, problem, scripted):
+    """The lease of a process that is certainly dead is ignored."""
+    model = scripted({"g_plan": [delayed_reply(PLAN, seconds=30), PLAN], "g_plan/v1.a1.t2": PLAN})
     with shell("run", problem, "-m", model, "-w", "single") as process:
         run = started(process)
         process.kill()
@@ -102,24 +102,24 @@ def test_a_killed_run_goes_on_at_once_in_another_process(shell, replan, problem,
     assert "interrupted (charged as unknown: 1 call" in replan("show", run, "--tree").stdout
     assert "1 model call" in replan("show", run).stdout
     assert "; charged as unknown: 1 call" in replan("show", run).stdout
-    done = replan("resume", run, "--json")
-    assert done.exit_code == 0
-    assert json.loads(done.stdout)["calls"] == 2
+    result = replan("resume", run, "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["calls"] == 2
     (node,) = json.loads(replan("show", run, "--tree", "--json").stdout)["nodes"]
     assert (node["calls"], node["unknown"]["calls"]) == (1, 1)
 
 
 def test_log_follows_a_run_of_another_process(shell, replan, problem, scripted):
-    model = scripted({"g_plan": [said(LOST, seconds=0.7), PLAN]})
+    model = scripted({"g_plan": [delayed_reply(LOST, seconds=0.7), PLAN]})
     with shell("run", problem, "-m", model, "-w", "single") as process:
-        done = replan("log", started(process), "--follow")
+        result = replan("log", started(process), "--follow")
         process.communicate(timeout=PATIENCE)
-    assert done.exit_code == 0
-    assert "finished: success" in done.stdout.splitlines()[-1]
+    assert result.exit_code == 0
+    assert "finished: success" in result.stdout.splitlines()[-1]
 
 
 @pytest.mark.parametrize("options", [(), ("-v",), ("--json",)])
-def test_whoever_reads_only_the_progress_may_leave(shell, replan, problem, options):
+def test_a_closed_stderr_pipe_does_not_end_the_run(shell, replan, problem, options):
     """The progress is lost, the run goes on, and the plan is printed."""
     reader, writer = os.pipe()
     os.close(reader)
@@ -130,28 +130,28 @@ def test_whoever_reads_only_the_progress_may_leave(shell, replan, problem, optio
     assert b"plan_id" in out or b"Proved at level medium" in out
 
 
-def test_streams_that_the_caller_has_closed_are_no_crash(home, problem):
-    """`<&- 2>&-`: nothing takes their numbers, and the plan is printed."""
+def test_closed_standard_streams_are_no_error(home, problem):
+    """`<&- 2>&-`: no file gets their descriptors, and the plan is printed."""
     command = f"{shlex.quote(sys.executable)} -m replan run {shlex.quote(problem)} -m rules <&- 2>&-"
-    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, check=False, timeout=PATIENCE)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert b"Proved at level medium" in done.stdout
+    result = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, check=False, timeout=PATIENCE)
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert b"Proved at level medium" in result.stdout
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
-def test_a_full_stdout_is_one_line_and_the_run_is_kept(shell, replan, problem, options):
+def test_a_full_stdout_is_one_error_line_and_the_run_is_kept(shell, replan, problem, options):
     with Path("/dev/full").open("w") as full, shell("run", problem, "-m", "rules", *options, stdout=full) as process:
         _, err = process.communicate(timeout=PATIENCE)
-    said_so = err.decode().splitlines()[-1]
+    last_line = err.decode().splitlines()[-1]
     assert process.returncode == 1
-    kept = f"{sys.executable} -m replan show {run_id(replan)}"
-    assert said_so == f"replan: stdout: no space left (the run is kept: {kept})"
+    command = f"{sys.executable} -m replan show {run_id(replan)}"
+    assert last_line == f"replan: stdout: no space left (the run is kept: {command})"
     assert b"Traceback" not in err
 
 
 @pytest.fixture
-def unread():
-    """The end to write to of a pipe that nobody reads any more."""
+def unread_pipe():
+    """The write end of a pipe without a reader."""
     reader, writer = os.pipe()
     os.close(reader)
     yield writer
@@ -159,12 +159,10 @@ def unread():
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
-def test_a_run_whose_result_nobody_reads_has_its_own_exit_code_and_says_how_to_go_on(
-    shell, replan, scripted, unread, options
-):
+def test_a_run_with_an_unread_result_has_its_exit_code_and_a_hint(shell, replan, scripted, unread_pipe, options):
     model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
     problem = "configs/problems/login_timeout.md"
-    with shell("run", problem, "-m", model, "-w", "option_a", *options, stdout=unread) as process:
+    with shell("run", problem, "-m", model, "-w", "option_a", *options, stdout=unread_pipe) as process:
         _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 6, err
     assert f"answer with: {sys.executable} -m replan answer {run_id(replan)}/q1 TEXT" in err.decode()
@@ -172,23 +170,23 @@ def test_a_run_whose_result_nobody_reads_has_its_own_exit_code_and_says_how_to_g
 
 
 @pytest.mark.parametrize("command", [["log", "--last"], ["runs", "--json"], ["workflow", "schema"], ["--help"]])
-def test_a_command_whose_output_nobody_reads_ends_quietly_as_others_do(replan, shell, problem, unread, command):
-    """Also where all of it is held back until the end."""
+def test_a_command_with_unread_output_ends_quietly(replan, shell, problem, unread_pipe, command):
+    """Also if all output is buffered until the end."""
     replan("run", problem, "-m", "rules")
-    with shell(*command, stdout=unread) as process:
+    with shell(*command, stdout=unread_pipe) as process:
         _, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (141, b"")
 
 
 @pytest.mark.parametrize("command", [["show", "nosuchrun"], ["show", "--odd"]])
-def test_an_error_that_nobody_reads_on_stdout_is_one_line_on_stderr(shell, unread, command):
-    with shell(*command, "--json", stdout=unread) as process:
+def test_an_error_with_unread_stdout_is_one_line_on_stderr(shell, unread_pipe, command):
+    with shell(*command, "--json", stdout=unread_pipe) as process:
         _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == {"nosuchrun": 8, "--odd": 2}[command[1]]
     assert re.fullmatch(rb"replan: [Nn]o .*\n", err)
 
 
-def test_an_encoding_without_the_letters_is_no_crash(shell, replan, problem, scripted, monkeypatch):
+def test_an_encoding_that_lacks_characters_is_no_error(shell, replan, problem, scripted, monkeypatch):
     model = scripted({"g_plan": [{**PLAN, "goal": "größer → 大"}]})
     monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
     with shell("run", problem, "-m", model, "-w", "single") as process:
@@ -209,12 +207,12 @@ def wait_until(condition, what):
     """Wait until a condition holds."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < deadline, f"never happened: {what}"
+        assert time.monotonic() < deadline, f"timeout: {what}"
         time.sleep(0.05)
 
 
 class Terminal:
-    """A terminal of 90 columns with a `replan` in it."""
+    """A terminal of 90 columns in which `replan` runs."""
 
     def __init__(self, *arguments, **variables):
         self.text = ""
@@ -233,7 +231,7 @@ class Terminal:
         self._process.stdin.write(text.encode())
 
     def read_until(self, pattern):
-        """Read until the text so far matches; if it never does, nothing is left behind."""
+        """Read until the text matches; on a timeout kill the process and fail."""
         deadline = time.monotonic() + PATIENCE
         while not re.search(pattern, self.text):
             if time.monotonic() > deadline or not self._read():
@@ -280,7 +278,7 @@ def test_no_color_and_dumb_terminals_are_honoured(home, problem, scripted):
     assert "g_plan/v1.a1 accepted by plan_medium" in terminal.text
 
 
-def test_a_question_is_asked_in_place_and_the_run_goes_on(home, problem, scripted):
+def test_a_question_on_the_terminal_is_answered_and_the_run_goes_on(home, problem, scripted):
     model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
     terminal = Terminal("run", problem, "-m", model, "-w", "option_a")
     terminal.read_until("answer later(?s:.*)> $")
@@ -302,7 +300,7 @@ def test_a_question_may_be_left_open(home, problem, scripted, key, code):
     assert "replan resume" in terminal.text
 
 
-def test_no_input_asks_nothing_on_a_terminal(home, problem, scripted):
+def test_no_input_asks_no_question_on_a_terminal(home, problem, scripted):
     model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
     terminal = Terminal("run", problem, "-m", model, "-w", "option_a", "--no-input")
     assert terminal.end() == 6

@@ -1,4 +1,4 @@
-"""What the user is told to do when the provider has failed: the next step that fits the fault, and no other."""
+"""The advice after a failure of the provider: a next step for each kind of fault."""
 
 import json
 
@@ -8,7 +8,7 @@ from actors.run import calls
 from actors.run.provider_advice import provider_advice
 from runtime.models.port import Fault, FaultKind
 from tests.cli.samples import LOST
-from tests.cli.test_run import wire
+from tests.cli.test_run import use_server
 from tests.support.openai_server import Answer, serve
 
 STEPS = {
@@ -27,32 +27,30 @@ STEPS = {
 }
 
 
-def test_every_fault_has_a_next_step_of_its_own():
-    said = {kind: provider_advice(Fault(kind=kind, message="")) for kind in FaultKind}
-    assert {kind: STEPS[kind] in text for kind, text in said.items()} == dict.fromkeys(FaultKind, True)
-    assert len(set(said.values())) == len(FaultKind)
+def test_every_fault_has_its_own_advice():
+    advice = {kind: provider_advice(Fault(kind=kind, message="")) for kind in FaultKind}
+    assert {kind: STEPS[kind] in text for kind, text in advice.items()} == dict.fromkeys(FaultKind, True)
+    assert len(set(advice.values())) == len(FaultKind)
 
 
 @pytest.mark.parametrize("kind", FaultKind)
-def test_a_run_that_a_fault_ended_says_the_next_step_and_counts_tries_only_where_there_were_more(
-    replan, problem, scripted, monkeypatch, kind
-):
+def test_the_result_of_a_fault_has_advice_and_the_number_of_retries(replan, problem, scripted, monkeypatch, kind):
     monkeypatch.setattr(calls, "BACKOFF_FIRST", 0.001)
-    done = replan("run", problem, "-m", scripted({"g_plan": [{"fault": kind.value}] * 5}), "-w", "single")
-    assert done.exit_code == 4
-    step = next(line for line in done.stdout.splitlines() if line.startswith("Next: "))
+    result = replan("run", problem, "-m", scripted({"g_plan": [{"fault": kind.value}] * 5}), "-w", "single")
+    assert result.exit_code == 4
+    step = next(line for line in result.stdout.splitlines() if line.startswith("Next: "))
     assert STEPS[kind] in step
-    assert ("(try 5 of 5)" in done.stdout) == (not kind.final)
-    assert "try 1 of" not in done.stdout
+    assert ("(try 5 of 5)" in result.stdout) == (not kind.final)
+    assert "try 1 of" not in result.stdout
 
 
-def test_a_run_that_the_home_has_no_more_budget_for_is_advised_to_wait_or_to_raise_it(replan, home, problem, scripted):
+def test_the_result_of_an_exhausted_daily_budget_has_advice(replan, home, problem, scripted):
     home.mkdir()
     (home / "config.yaml").write_text("home_budget: {calls: 1, when_spent: end}\n")
-    done = replan("run", problem, "-m", scripted({"g_plan": [LOST, LOST]}), "-w", "single")
-    assert done.exit_code == 5, done.output
-    step = next(line for line in done.stdout.splitlines() if line.startswith("Next: "))
-    assert "on the next day (UTC), or with a larger `home_budget`" in " ".join(done.stdout.split())
+    result = replan("run", problem, "-m", scripted({"g_plan": [LOST, LOST]}), "-w", "single")
+    assert result.exit_code == 5, result.output
+    step = next(line for line in result.stdout.splitlines() if line.startswith("Next: "))
+    assert "on the next day (UTC), or with a larger `home_budget`" in " ".join(result.stdout.split())
     assert "more time or calls" not in step
 
 
@@ -71,11 +69,11 @@ def test_a_run_that_the_home_has_no_more_budget_for_is_advised_to_wait_or_to_rai
         (503, "", "the trouble is the provider's"),
     ],
 )
-def test_a_servers_status_leads_to_the_step_that_fits(replan, problem, monkeypatch, *, status, code, words):
+def test_each_http_status_has_its_advice(replan, problem, monkeypatch, *, status, code, words):
     monkeypatch.setattr(calls, "BACKOFF_FIRST", 0.001)
     answer = Answer(status=status, body=json.dumps({"error": {"message": "no", "code": code}}).encode())
     with serve(lambda _b, _h, _n: answer) as server:
-        wire(monkeypatch, server.base_url)
-        done = replan("run", problem, "-m", "gpt-test", "-w", "single")
-    assert done.exit_code == 4
-    assert words in done.stdout
+        use_server(monkeypatch, server.base_url)
+        result = replan("run", problem, "-m", "gpt-test", "-w", "single")
+    assert result.exit_code == 4
+    assert words in result.stdout

@@ -1,4 +1,4 @@
-"""Reading runs: the list, the result, the tree with its reasons, the plan, the drawing, the records."""
+"""Commands that read runs: the list, the result, the tree, the plan, the diagram, the records."""
 
 import json
 import re
@@ -10,25 +10,25 @@ from click.testing import CliRunner
 
 from actors.values.format import clock, stamp
 from replan.cli.app import app
-from tests.cli.samples import BACKTRACKS, LOST, PLAN, PROBLEM, RESULT_KEYS, distinct, said, write_script
-from tests.cli.test_bad_input import refused
+from tests.cli.samples import BACKTRACKS, LOST, PLAN, PROBLEM, RESULT_KEYS, delayed_reply, distinct, write_script
+from tests.cli.test_bad_input import assert_refused
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory):
-    """A home with a run that went back once, and the run's id."""
-    folder = tmp_path_factory.mktemp("kept")
+def shared_home(tmp_path_factory):
+    """A home with a run that had one partial replan, and the run's id."""
+    folder = tmp_path_factory.mktemp("shared")
     (folder / "problem.md").write_text(PROBLEM, encoding="utf-8")
     arguments = ["run", str(folder / "problem.md"), "-m", write_script(folder, BACKTRACKS), "--json"]
-    done = CliRunner().invoke(app, arguments, env={"REPLAN_HOME": str(folder / "home")})
-    return folder / "home", json.loads(done.stdout)["run_id"]
+    result = CliRunner().invoke(app, arguments, env={"REPLAN_HOME": str(folder / "home")})
+    return folder / "home", json.loads(result.stdout)["run_id"]
 
 
 @pytest.fixture
-def finished(kept, home):
-    """A run that went back once; its id. The home is a copy: what a test does to it, no other sees."""
-    shutil.copytree(kept[0], home)
-    return kept[1]
+def finished(shared_home, home):
+    """The id of a run with one partial replan, in a copy of the home, which the test may change."""
+    shutil.copytree(shared_home[0], home)
+    return shared_home[1]
 
 
 def test_the_list_has_the_contracts_keys(replan, finished):
@@ -43,7 +43,7 @@ def test_the_list_has_the_contracts_keys(replan, finished):
     assert finished in replan("runs").stdout
 
 
-def test_an_empty_home_says_how_to_begin(replan):
+def test_an_empty_home_has_a_hint_how_to_begin(replan):
     assert "replan run PROBLEM" in replan("runs").stdout
     assert json.loads(replan("runs", "--json").stdout) == {"runs": []}
     assert "no open questions" in replan("questions").stdout
@@ -53,7 +53,7 @@ def test_the_doctor_counts_the_runs(replan, finished):
     assert ", 1 run, 0 waiting (" in replan("doctor").stdout
 
 
-def test_the_result_is_shown_as_run_printed_it(replan, finished):
+def test_show_prints_the_result_as_run_did(replan, finished):
     shown = json.loads(replan("show", finished, "--json").stdout)
     assert set(shown) == {*RESULT_KEYS, "outcome", "why"}
     assert "Plan p1" in replan("show", finished).stdout
@@ -63,22 +63,22 @@ READING = [["runs"], ["show", "--last", "--json"], ["log", "--last"], ["question
 
 
 @pytest.mark.parametrize("command", READING, ids=lambda command: command[0])
-def test_wrong_settings_are_a_warning_for_a_command_that_only_reads(replan, finished, home, command):
+def test_invalid_settings_are_a_warning_for_a_reading_command(replan, finished, home, command):
     before = replan(*command)
     (home / "config.yaml").write_text("modle: rules\n")
-    done = replan(*command)
-    assert (done.exit_code, done.stdout) == (0, before.stdout)
-    (warning,) = done.stderr.splitlines()
+    result = replan(*command)
+    assert (result.exit_code, result.stdout) == (0, before.stdout)
+    (warning,) = result.stderr.splitlines()
     assert warning.startswith(f"replan: warning: {home}/config.yaml:1")
 
 
 @pytest.mark.parametrize("command", [["resume"], ["tell", "It is slow"], ["cancel"]], ids=lambda command: command[0])
-def test_wrong_settings_stop_a_command_that_moves_a_run(replan, finished, home, command):
+def test_invalid_settings_stop_a_writing_command(replan, finished, home, command):
     (home / "config.yaml").write_text("modle: rules\n")
-    refused(replan(command[0], finished, *command[1:]), "config.yaml:1", "did you mean 'model'?")
+    assert_refused(replan(command[0], finished, *command[1:]), "config.yaml:1", "did you mean 'model'?")
 
 
-def test_the_tree_explains_the_step_back(replan, finished):
+def test_the_tree_explains_a_replan(replan, finished):
     text = replan("show", finished, "--tree").stdout
     for part in (
         "g_plan/v1.a1  rejected by plan_medium",
@@ -91,9 +91,9 @@ def test_the_tree_explains_the_step_back(replan, finished):
         assert part in text
 
 
-def test_the_tree_says_what_an_attempt_used_and_what_a_step_back_threw_away(replan, problem, scripted):
-    """As docs/how-to/limit-spending.md has it."""
-    script = {step: [said(reply, tokens=1200) for reply in replies] for step, replies in BACKTRACKS.items()}
+def test_the_tree_shows_the_usage_of_attempts_and_replans(replan, problem, scripted):
+    """As described in docs/how-to/limit-spending.md."""
+    script = {step: [delayed_reply(reply, tokens=1200) for reply in replies] for step, replies in BACKTRACKS.items()}
     replan("run", problem, "-m", scripted(script))
     lines = replan("show", "--last", "--tree").stdout.splitlines()
     assert all(line.endswith("(1,200 tokens, $0.00)") for line in lines if re.search(r"g_\w+/v\d\.a\d  ", line))
@@ -102,8 +102,8 @@ def test_the_tree_says_what_an_attempt_used_and_what_a_step_back_threw_away(repl
     ]
 
 
-def test_the_tree_as_data_says_the_same(replan, finished):
-    nodes = {one["node"]: one for one in json.loads(replan("show", finished, "--tree", "--json").stdout)["nodes"]}
+def test_the_tree_as_json_has_the_same_content(replan, finished):
+    nodes = {item["node"]: item for item in json.loads(replan("show", finished, "--tree", "--json").stdout)["nodes"]}
     decision = nodes["g_plan/v1.a1"]["decision"]
     assert (decision["level"], decision["targets"], decision["rule"]) == (
         "partial_replan",
@@ -115,15 +115,15 @@ def test_the_tree_as_data_says_the_same(replan, finished):
     assert decision["why"]
     assert nodes["g_strategy/v1.a1"]["status"] == "superseded"
     assert nodes["g_plan/v2.a2"]["parent"] == "g_strategy/v2.a1"
-    assert sum(one["calls"] for one in nodes.values()) == 7
+    assert sum(node["calls"] for node in nodes.values()) == 7
 
 
-def test_the_plan_alone_is_text_or_the_plan_itself(replan, finished):
+def test_the_plan_is_shown_as_text_or_json(replan, finished):
     assert json.loads(replan("show", finished, "--plan", "--json").stdout) == PLAN
     assert "Proved" not in replan("show", finished, "--plan").stdout
 
 
-def test_the_drawing_has_steps_dependencies_and_failure_branches(replan, finished):
+def test_the_diagram_has_steps_dependencies_and_failure_branches(replan, finished):
     text = replan("show", finished, "--mermaid").stdout
     assert text.startswith("flowchart TD\n")
     assert 's2{{"ask<br/>Ask somebody<br/>human"}}' in text
@@ -134,7 +134,7 @@ def test_the_drawing_has_steps_dependencies_and_failure_branches(replan, finishe
 
 def test_the_records_are_shown_and_logged(replan, finished):
     events = json.loads(replan("show", finished, "--events", "--json").stdout)["events"]
-    assert [one["seq"] for one in events] == list(range(1, len(events) + 1))
+    assert [item["seq"] for item in events] == list(range(1, len(events) + 1))
     assert (events[0]["kind"], events[-1]["kind"]) == ("run_started", "run_finished")
     assert {"at", "epoch"} <= set(events[3])
     log = replan("log", finished)
@@ -143,18 +143,18 @@ def test_the_records_are_shown_and_logged(replan, finished):
     assert len(log.stdout.splitlines()) == len(events)
 
 
-def test_a_run_without_a_plan_has_none_to_show(replan, problem, scripted):
+def test_a_run_without_a_plan_has_no_plan_view(replan, problem, scripted):
     model = scripted({"g_plan": distinct(LOST, 3)})
     run = json.loads(replan("run", problem, "-m", model, "-w", "single", "--json").stdout)["run_id"]
     for view in ("--plan", "--mermaid"):
-        refused(replan("show", run, view), "no proved plan", f"replan show {run}")
+        assert_refused(replan("show", run, view), "no proved plan", f"replan show {run}")
     assert "No plan: all_pruned" in replan("show", run).stdout
 
 
 @pytest.mark.parametrize("command", [["show"], ["log"], ["resume"], ["cancel"], ["questions"]])
 def test_an_unknown_run_is_exit_8(replan, command, finished):
-    refused(replan(*command, "zzzzzzzz"), "no run 'zzzzzzzz'", "replan runs", code=8)
-    refused(replan(*command, finished[:5]), "is too short: a run is named by 6 characters at least", code=8)
+    assert_refused(replan(*command, "zzzzzzzz"), "no run 'zzzzzzzz'", "replan runs", code=8)
+    assert_refused(replan(*command, finished[:5]), "is too short: a run is named by 6 characters at least", code=8)
 
 
 def test_a_run_is_named_by_six_characters(replan, finished):
@@ -162,28 +162,29 @@ def test_a_run_is_named_by_six_characters(replan, finished):
 
 
 def test_an_error_about_a_run_is_an_object_with_json(replan):
-    done = replan("show", "zzzzzzzz", "--json")
-    assert done.exit_code == 8
-    assert json.loads(done.stdout)["error"]["kind"] == "RunNotFound"
+    result = replan("show", "zzzzzzzz", "--json")
+    assert result.exit_code == 8
+    assert json.loads(result.stdout)["error"]["kind"] == "RunNotFound"
 
 
-def test_mermaid_is_no_json(replan, finished):
-    done = replan("show", finished, "--mermaid", "--json")
-    assert done.exit_code == 2
+def test_mermaid_cannot_be_combined_with_json(replan, finished):
+    result = replan("show", finished, "--mermaid", "--json")
+    assert result.exit_code == 2
 
 
-def test_a_run_is_shown_in_one_view(replan, finished):
-    refused(replan("show", finished, "--tree", "--plan", "--events"), "--tree and --plan and --events", "one of them")
+def test_views_cannot_be_combined(replan, finished):
+    result = replan("show", finished, "--tree", "--plan", "--events")
+    assert_refused(result, "--tree and --plan and --events", "one of them")
 
 
-def test_a_workflow_is_drawn_or_printed_as_a_plan(replan):
-    refused(
+def test_workflow_formats_cannot_be_combined(replan):
+    assert_refused(
         replan("workflow", "graph", "search", "--as-plan", "--format", "dot"), "--as-plan and --format", "leave one"
     )
 
 
-def test_the_progress_has_the_users_own_time(monkeypatch):
-    """Two hours before UTC, half past midnight is half past ten of the day before."""
+def test_progress_has_local_time(monkeypatch):
+    """Two hours west of UTC, 00:30 UTC is 22:30 of the day before."""
     monkeypatch.setenv("TZ", "XXX2")
     time.tzset()
     try:

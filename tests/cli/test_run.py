@@ -1,4 +1,4 @@
-"""`run`: what it prints where, the object of `--json`, and an exit code for every way a run can end."""
+"""`run`: its output, the object of `--json`, and the exit code of every ending."""
 
 import json
 import re
@@ -15,15 +15,15 @@ from tests.cli.samples import (
     LOST,
     PLAN,
     RESULT_KEYS,
+    delayed_reply,
     distinct,
-    said,
 )
 from tests.support.openai_server import Answer, serve
 
 
 def test_a_plan_goes_to_stdout_and_progress_to_stderr(replan, problem, scripted):
-    done = replan("run", problem, "-m", scripted(BACKTRACKS))
-    assert done.exit_code == 0
+    result = replan("run", problem, "-m", scripted(BACKTRACKS))
+    assert result.exit_code == 0
     for text in (
         "Plan p1: The login works",
         "1. find",
@@ -31,20 +31,20 @@ def test_a_plan_goes_to_stdout_and_progress_to_stderr(replan, problem, scripted)
         "Proved at level medium",
         "7 model calls",
     ):
-        assert text in done.stdout
-    assert "rejected by plan_medium: plan.precondition_unsatisfied at fix" in done.stderr
-    assert "partial_replan to g_strategy, by rule wrong_strategy" in done.stderr
-    assert "asked for" not in done.stdout
-    first, *_, last = done.stderr.splitlines()
+        assert text in result.stdout
+    assert "rejected by plan_medium: plan.precondition_unsatisfied at fix" in result.stderr
+    assert "partial_replan to g_strategy, by rule wrong_strategy" in result.stderr
+    assert "asked for" not in result.stdout
+    first, *_, last = result.stderr.splitlines()
     assert re.fullmatch(r"\d\d:\d\d:\d\d run [a-z0-9]{8} started, 30 calls at most", first)
     assert last.endswith("finished: success")
 
 
-def test_json_prints_the_one_object_of_the_contract_and_nothing_else(replan, problem, scripted):
-    done = replan("run", problem, "-m", scripted(BACKTRACKS), "--json")
-    shown = json.loads(done.stdout)
-    assert done.exit_code == 0
-    assert done.stderr == ""
+def test_json_prints_exactly_one_object(replan, problem, scripted):
+    result = replan("run", problem, "-m", scripted(BACKTRACKS), "--json")
+    shown = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert result.stderr == ""
     assert set(shown) == {*RESULT_KEYS, "outcome", "why"}
     assert (shown["status"], shown["outcome"], shown["calls"], shown["revision"]) == ("finished", "success", 7, 1)
     assert shown["plan"] == PLAN
@@ -52,19 +52,19 @@ def test_json_prints_the_one_object_of_the_contract_and_nothing_else(replan, pro
     assert all(set(step) == {"step", "node", "value", "score"} for step in shown["path"])
 
 
-def test_the_built_in_model_plans_from_standard_input_and_check_proves_it(replan, problem):
-    """What `cat problem.md | replan run - --json | jq .plan` prints is valid at the strictest level."""
-    done = replan("run", "-", "-m", "rules", "--json", input=Path(problem).read_bytes())
-    plan = json.dumps(json.loads(done.stdout)["plan"])
+def test_the_built_in_model_plans_from_standard_input(replan, problem):
+    """The plan of `cat problem.md | replan run - --json` is valid at the strictest level."""
+    result = replan("run", "-", "-m", "rules", "--json", input=Path(problem).read_bytes())
+    plan = json.dumps(json.loads(result.stdout)["plan"])
     checked = replan("check", "-", "--level", "expansive", "--json", input=plan)
     assert checked.exit_code == 0, checked.stdout
     assert json.loads(checked.stdout)["valid"] is True
 
 
-def test_without_a_model_the_built_in_one_is_used_and_said(replan, problem):
-    done = replan("run", problem, "--json")
-    assert done.exit_code == 0
-    assert "built-in, offline `rules`" in done.stderr
+def test_the_built_in_model_is_the_default_and_is_named(replan, problem):
+    result = replan("run", problem, "--json")
+    assert result.exit_code == 0
+    assert "built-in, offline `rules`" in result.stderr
 
 
 ENDINGS = {
@@ -76,12 +76,12 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("outcome", ENDINGS)
-def test_every_ending_has_its_code_and_says_what_to_do_next(replan, problem, scripted, outcome):
+def test_every_ending_has_its_exit_code_and_advice(replan, problem, scripted, outcome):
     script, flags, code = ENDINGS[outcome]
-    done = replan("run", problem, "-m", scripted(script), *flags)
-    assert done.exit_code == code
-    assert f"No plan: {outcome}" in done.stdout
-    assert "Next: " in done.stdout
+    result = replan("run", problem, "-m", scripted(script), *flags)
+    assert result.exit_code == code
+    assert f"No plan: {outcome}" in result.stdout
+    assert "Next: " in result.stdout
     shown = json.loads(replan("show", run_id(replan), "--json").stdout)
     assert (shown["outcome"], shown["plan"]) == (outcome, None)
     assert bool(shown["findings"]) == (outcome != "failed")
@@ -95,35 +95,37 @@ def test_a_failure_keeps_the_best_validated_path(replan, problem, scripted):
 
 
 @pytest.mark.parametrize("limit", [["--max-tokens", "9000"], ["--deadline", "0.5s"]])
-def test_tokens_and_time_are_limits_too(replan, problem, scripted, limit):
-    model = scripted({"g_plan": [said(plan, seconds=0.2, tokens=4000) for plan in distinct(LOST, 9)]})
-    done = replan("run", problem, "-m", model, "-w", "single", *limit, "--json")
-    assert done.exit_code == 5
-    assert json.loads(done.stdout)["outcome"] == "budget_exhausted"
-    assert limit[0] in replan("show", json.loads(done.stdout)["run_id"]).stdout
+def test_tokens_and_time_can_be_limited(replan, problem, scripted, limit):
+    model = scripted({"g_plan": [delayed_reply(plan, seconds=0.2, tokens=4000) for plan in distinct(LOST, 9)]})
+    result = replan("run", problem, "-m", model, "-w", "single", *limit, "--json")
+    assert result.exit_code == 5
+    assert json.loads(result.stdout)["outcome"] == "budget_exhausted"
+    assert limit[0] in replan("show", json.loads(result.stdout)["run_id"]).stdout
 
 
-def test_too_few_tokens_for_a_single_call_are_called_that(replan, problem):
-    done = replan("run", problem, "-m", "rules", "--max-tokens", "100")
-    assert done.exit_code == 5
-    assert "the first call alone may take more; run it again with more --max-tokens" in " ".join(done.stdout.split())
+def test_a_token_limit_below_one_call_is_explained(replan, problem):
+    result = replan("run", problem, "-m", "rules", "--max-tokens", "100")
+    assert result.exit_code == 5
+    assert "the first call alone may take more; run it again with more --max-tokens" in " ".join(result.stdout.split())
 
 
 def test_active_time_is_a_limit_in_seconds(replan, problem, scripted):
-    """What it does is told in tests/api/test_engine.py."""
-    done = replan("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", "single", "--active-time", "30m", "--json")
+    """Its effect is tested in tests/api/test_engine.py."""
+    result = replan(
+        "run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", "single", "--active-time", "30m", "--json"
+    )
     (begun, *_) = json.loads(replan("show", run_id(replan), "--events", "--json").stdout)["events"]
-    assert (done.exit_code, begun["limits"]["active_seconds"]) == (0, 1800.0)
+    assert (result.exit_code, begun["limits"]["active_seconds"]) == (0, 1800.0)
 
 
-def test_a_guard_that_crashes_is_a_bug_and_its_traceback_is_in_the_log(replan, home, problem, scripted, monkeypatch):
+def test_a_guard_that_raises_is_a_bug_with_its_traceback_in_the_log(replan, home, problem, scripted, monkeypatch):
     def broken(_artifact, _context):
         raise ZeroDivisionError("the guard is wrong")
 
     monkeypatch.setitem(BUILT_IN, "plan_medium", lambda _: broken)
-    done = replan("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", "single", "--json")
-    assert done.exit_code == 1
-    assert json.loads(done.stdout)["outcome"] == "failed"
+    result = replan("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", "single", "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["outcome"] == "failed"
     log = home / "log.jsonl"
     assert log.stat().st_mode & 0o777 == 0o600
     assert "ZeroDivisionError" in log.read_text()
@@ -131,33 +133,33 @@ def test_a_guard_that_crashes_is_a_bug_and_its_traceback_is_in_the_log(replan, h
 
 
 @pytest.mark.parametrize("kind", [ZeroDivisionError, BrokenPipeError])
-def test_an_internal_error_is_one_line_and_its_traceback_is_in_the_log(replan, home, problem, monkeypatch, kind):
-    """A pipe that breaks is one too, where it is not the output's."""
+def test_an_internal_error_is_one_line_with_its_traceback_in_the_log(replan, home, problem, monkeypatch, kind):
+    """A broken pipe is an internal error too, unless it is that of the output."""
 
     def broken(*_):
         raise kind("somewhere deep")
 
     home.mkdir(mode=0o700)
     monkeypatch.setattr("actors.planning.prepare.title_of", broken)
-    done = replan("run", problem, "-m", "rules")
-    assert done.exit_code == 1
-    assert done.stderr.startswith(f"replan: internal error: {kind.__name__}: somewhere deep (details in ")
-    assert done.stderr.count("\n") == 1
+    result = replan("run", problem, "-m", "rules")
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"replan: internal error: {kind.__name__}: somewhere deep (details in ")
+    assert result.stderr.count("\n") == 1
     assert "somewhere deep" in (home / "log.jsonl").read_text()
     assert "Traceback" in replan("run", problem, "-m", "rules", "--debug").stderr
 
 
 def test_logs_go_to_stderr_when_asked_for(replan, home, problem, scripted):
     model = scripted({"g_plan": [PLAN]})
-    done = replan("run", problem, "-m", model, "-w", "single", "--log-json", "--json")
-    kinds = [json.loads(row)["event"] for row in done.stderr.splitlines()]
+    result = replan("run", problem, "-m", model, "-w", "single", "--log-json", "--json")
+    kinds = [json.loads(row)["event"] for row in result.stderr.splitlines()]
     assert kinds[0] == "run_started"
     assert kinds[-1] == "run_finished"
-    assert json.loads(done.stdout)["outcome"] == "success"
+    assert json.loads(result.stdout)["outcome"] == "success"
     assert not (home / "log.jsonl").exists()
 
 
-def test_a_large_log_is_set_aside(replan, home, problem):
+def test_a_large_log_is_rotated(replan, home, problem):
     home.mkdir(mode=0o700)
     (home / "log.jsonl").write_text("x" * (5 * 1024 * 1024 + 1))
     assert replan("run", problem, "-m", "rules").exit_code == 0
@@ -168,48 +170,48 @@ def test_a_large_log_is_set_aside(replan, home, problem):
 def test_text_from_a_model_cannot_reach_the_terminal_as_control_sequences(replan, problem, scripted):
     forged = {**PLAN, "goal": "\x1b]0;owned\x07\x1b[2Jdone\u202e", "steps": [dict(step) for step in PLAN["steps"]]}
     forged["steps"][0]["name"] = "a\x1b[31mb\rc\nreplan: forged"
-    done = replan("run", problem, "-m", scripted({"g_plan": [forged]}), "-w", "single")
-    assert done.exit_code == 0
-    assert not {"\x1b", "\x07", "\r", "\u202e"} & set(done.stdout + done.stderr)
-    assert "\nreplan: forged" not in done.stdout
+    result = replan("run", problem, "-m", scripted({"g_plan": [forged]}), "-w", "single")
+    assert result.exit_code == 0
+    assert not {"\x1b", "\x07", "\r", "\u202e"} & set(result.stdout + result.stderr)
+    assert "\nreplan: forged" not in result.stdout
 
 
-def wire(monkeypatch, url, key="sk-test-key"):
-    """Point the client at a server."""
+def use_server(monkeypatch, url, key="sk-test-key"):
+    """Set the environment of the client to a server."""
     monkeypatch.setenv("OPENAI_BASE_URL", url)
     monkeypatch.setenv("OPENAI_API_KEY", key)
 
 
 def test_a_refused_key_is_exit_4(replan, problem, monkeypatch):
     with serve(lambda _b, _h, _n: Answer.fault(401, "bad key sk-test-key")) as server:
-        wire(monkeypatch, server.base_url)
-        done = replan("run", problem, "-m", "gpt-test", "-w", "single", "--json")
-    assert done.exit_code == 4
-    assert json.loads(done.stdout)["calls"] == 0
+        use_server(monkeypatch, server.base_url)
+        result = replan("run", problem, "-m", "gpt-test", "-w", "single", "--json")
+    assert result.exit_code == 4
+    assert json.loads(result.stdout)["calls"] == 0
     assert len(server.seen) == 1
 
 
 def test_a_server_that_cannot_be_reached_is_exit_4_after_five_tries(replan, problem, monkeypatch):
     monkeypatch.setattr(calls, "BACKOFF_FIRST", 0.001)
-    wire(monkeypatch, "http://127.0.0.1:9/v1")
-    done = replan("run", problem, "-m", "gpt-test", "-w", "single")
-    assert done.exit_code == 4
-    assert "try 5 of 5" in done.stdout
-    assert "sk-test-key" not in done.stdout + done.stderr
+    use_server(monkeypatch, "http://127.0.0.1:9/v1")
+    result = replan("run", problem, "-m", "gpt-test", "-w", "single")
+    assert result.exit_code == 4
+    assert "try 5 of 5" in result.stdout
+    assert "sk-test-key" not in result.stdout + result.stderr
 
 
 def test_a_real_client_plans_over_the_wire(replan, problem, monkeypatch):
     with serve(lambda _b, _h, _n: Answer.value(PLAN)) as server:
-        wire(monkeypatch, server.base_url)
-        done = replan("run", problem, "-m", "gpt-test", "-w", "single", "--json")
-    shown = json.loads(done.stdout)
-    assert (done.exit_code, shown["calls"], shown["tokens"]) == (0, 1, 15)
+        use_server(monkeypatch, server.base_url)
+        result = replan("run", problem, "-m", "gpt-test", "-w", "single", "--json")
+    shown = json.loads(result.stdout)
+    assert (result.exit_code, shown["calls"], shown["tokens"]) == (0, 1, 15)
     assert shown["cost_usd"] is None
     assert server.seen[0].request_id == f"{shown['run_id']}/g_plan/v1.a1"
 
 
-def test_the_dry_run_has_its_numbers(replan, problem, monkeypatch):
-    wire(monkeypatch, "https://api.openai.com/v1")
+def test_the_dry_run_prints_calls_and_cost(replan, problem, monkeypatch):
+    use_server(monkeypatch, "https://api.openai.com/v1")
     shown = json.loads(replan("run", problem, "-m", "gpt-5-mini", "--dry-run", "--json").stdout)
     assert (shown["calls_happy"], shown["calls_worst"], shown["calls_max"]) == (4, 30, 30)
     assert shown["cost_usd_max"] > 0

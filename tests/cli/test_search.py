@@ -14,16 +14,16 @@ action_pairs:
 """
 
 
-def test_the_branches_of_a_run_are_listed_with_why_they_began_and_ended(replan, home, problem):
-    """S9: one author that always answers alike makes duplicates, and the run says so."""
-    done = replan("run", problem, "-m", "rules", "--search", "beam:2", "--no-input", "--json")
-    assert json.loads(done.stdout)["outcome"] == "success"
+def test_branches_are_listed_with_the_reasons_of_their_start_and_end(replan, home, problem):
+    """S9: an author that always gives the same reply makes duplicate branches, which the run reports."""
+    result = replan("run", problem, "-m", "rules", "--search", "beam:2", "--no-input", "--json")
+    assert json.loads(result.stdout)["outcome"] == "success"
     shown = json.loads(replan("show", "--last", "--tree", "--json").stdout)
     branches = shown["branches"]
     assert [branch["branch"] for branch in branches] == list(range(len(branches)))
     assert {"duplicate", None} == {branch["cause"] for branch in branches}
     assert sum(branch["won"] for branch in branches) == 1
-    assert sum(branch["calls"] for branch in branches) == json.loads(done.stdout)["calls"]
+    assert sum(branch["calls"] for branch in branches) == json.loads(result.stdout)["calls"]
     text = replan("show", "--last", "--tree").stdout
     assert "branch 1 on branch 0: one more way on from here" in text
     assert "pruned (duplicate): branch 0 has the same artifacts" in text
@@ -36,20 +36,20 @@ def test_a_search_with_one_branch_lists_none(replan, home, problem):
     assert "branch" not in replan("show", "--last", "--tree").stdout
 
 
-def test_a_search_that_never_goes_back_is_not_advised_to_have_larger_budgets_for_it(replan, problem, scripted):
+def test_the_advice_fits_a_search_that_never_goes_back(replan, problem, scripted):
     script = {"g_analysis": [ANALYSIS], "g_recon": [RECON], "g_strategy": [STRATEGY], "g_plan": [LOST] * 5}
     for search, step, other in (
         ("linear", "a search that goes back", "budgets"),
         ("restart:1", "goes back", "budgets"),
     ):
-        done = replan("run", problem, "-m", scripted(script), "--search", search, "--no-input")
-        assert done.exit_code == 3, done.output
-        advice = next(line for line in done.stdout.splitlines() if line.startswith("Next: "))
+        result = replan("run", problem, "-m", scripted(script), "--search", search, "--no-input")
+        assert result.exit_code == 3, result.output
+        advice = next(line for line in result.stdout.splitlines() if line.startswith("Next: "))
         assert step in advice
         assert other not in advice
 
 
-def test_a_workflow_shows_draws_and_prices_its_search(replan, tmp_path):
+def test_workflow_commands_show_the_search(replan, tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(WORKFLOW)
     assert "search: beam:2x2\n" in replan("workflow", "show", path).stdout

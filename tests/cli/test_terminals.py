@@ -1,4 +1,4 @@
-"""Terminals that are narrow or can do little: what is printed fits, can be read, and never waits for a capability."""
+"""Narrow and dumb terminals: output is folded, and uses only the terminal's capabilities."""
 
 import fcntl
 import json
@@ -15,20 +15,20 @@ from tests.cli.test_processes import Terminal
 
 
 def on_terminal(*arguments, **variables):
-    """Return the exit code and what came on a real terminal."""
+    """Return the exit code and the output on a real terminal."""
     terminal = Terminal(*arguments, **variables)
     code = terminal.end()
     return code, terminal.text
 
 
 def too_wide(text, columns):
-    """Return the lines that a terminal of so many columns would have to break."""
-    return [one for one in text.splitlines() if cell_len(one) > columns]
+    """Return the lines that are longer than a number of columns."""
+    return [line for line in text.splitlines() if cell_len(line) > columns]
 
 
 @pytest.fixture
-def pseudo():
-    """Return a terminal's stream for a number of columns."""
+def pseudo_terminal():
+    """Return a function that opens a pseudo-terminal's stream with a number of columns."""
     opened = []
 
     def make(columns):
@@ -44,23 +44,23 @@ def pseudo():
 
 
 @pytest.mark.parametrize(("columns", "width"), [(40, 40), (200, 200), (3, NARROWEST), (0, None)])
-def test_the_width_is_the_windows(pseudo, monkeypatch, columns, width):
-    """A window that says no width folds nothing: the terminal does that itself."""
+def test_the_width_is_that_of_the_window(pseudo_terminal, monkeypatch, columns, width):
+    """If the window has no width, nothing is folded: the terminal does that itself."""
     monkeypatch.delenv("COLUMNS", raising=False)
-    assert width_of(pseudo(columns)) == width
+    assert width_of(pseudo_terminal(columns)) == width
 
 
-def test_columns_goes_before_the_window_and_files_have_no_width(pseudo, monkeypatch, tmp_path):
+def test_columns_overrides_the_window_and_files_have_no_width(pseudo_terminal, monkeypatch, tmp_path):
     monkeypatch.setenv("COLUMNS", "55")
-    assert width_of(pseudo(40)) == 55
+    assert width_of(pseudo_terminal(40)) == 55
     with (tmp_path / "out").open("w") as file:
         assert width_of(file) is None
 
 
-def test_lines_are_folded_between_words_and_never_within_a_path(pseudo, monkeypatch):
+def test_lines_are_folded_between_words_and_never_within_a_path(pseudo_terminal, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
     path = "/a-rather/long-path/to/some-file-that/nobody-can-break.yaml"
-    text = folded(f"replan: {path}: there is no such file (name a file)", pseudo(30))
+    text = folded(f"replan: {path}: there is no such file (name a file)", pseudo_terminal(30))
     assert f"{path}:" in text.split("\n")
     assert " ".join(text.split("\n")) == f"replan: {path}: there is no such file (name a file)"
 
@@ -81,11 +81,11 @@ def test_reports_fit_a_narrow_terminal(home, command, term):
     code, text = on_terminal(*command, TERM=term, COLUMNS="60", NO_COLOR="1")
     assert code == 0
     assert not too_wide(text, 60)
-    assert not [one for one in text.splitlines() if one != one.rstrip()]
+    assert not [line for line in text.splitlines() if line != line.rstrip()]
 
 
-def test_a_terminal_that_can_do_nothing_gets_lines_alone(home, problem):
-    """TERM=dumb: progress is a line an event, nothing moves the cursor, and the run ends by itself."""
+def test_a_dumb_terminal_gets_only_lines(home, problem):
+    """With TERM=dumb progress is one line per event, and nothing moves the cursor."""
     code, text = on_terminal("run", problem, "-m", "rules", TERM="dumb", COLUMNS="50")
     assert code == 0
     assert "\x1b" not in text
@@ -94,7 +94,7 @@ def test_a_terminal_that_can_do_nothing_gets_lines_alone(home, problem):
     assert not too_wide(text, 50)
 
 
-def test_a_question_on_such_a_terminal_is_asked_in_lines_and_its_answer_taken(home, problem, scripted):
+def test_a_question_on_a_dumb_terminal_can_be_answered(home, problem, scripted):
     model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
     terminal = Terminal("run", problem, "-m", model, "-w", "option_a", TERM="dumb", COLUMNS="50")
     terminal.read_until("> $")
@@ -104,7 +104,7 @@ def test_a_question_on_such_a_terminal_is_asked_in_lines_and_its_answer_taken(ho
     assert "\x1b" not in terminal.text
 
 
-def test_nobody_who_answers_on_such_a_terminal_parks_the_run(home, problem, scripted):
+def test_the_end_of_input_on_a_dumb_terminal_leaves_the_run_waiting(home, problem, scripted):
     model = scripted({"g_analysis": [ASKING]})
     terminal = Terminal("run", problem, "-m", model, "-w", "option_a", TERM="dumb", COLUMNS="50")
     terminal.read_until("> $")
@@ -117,5 +117,5 @@ def test_a_check_fits_a_terminal_of_80_columns(home, tmp_path):
     (tmp_path / "plan.json").write_text(json.dumps(plan))
     code, text = on_terminal("check", tmp_path / "plan.json", COLUMNS="80", NO_COLOR="1")
     assert code == 3
-    assert not [one for one in too_wide(text, 80) if str(tmp_path) not in one]
+    assert not [line for line in too_wide(text, 80) if str(tmp_path) not in line]
     assert text.count("plan.unknown_guard") == 1

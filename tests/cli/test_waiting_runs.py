@@ -1,4 +1,4 @@
-"""Runs that wait for the user: questions, answers, resuming and cancelling, each perhaps in another process."""
+"""Runs that wait for the user: questions, answers, resumes and cancels."""
 
 import json
 import re
@@ -10,29 +10,29 @@ import pytest
 
 from tests.cli.conftest import run_id
 from tests.cli.samples import ANALYSIS, ASKING, PLAN
-from tests.cli.test_bad_input import refused
+from tests.cli.test_bad_input import assert_refused
 
 
 @pytest.fixture
 def waiting(replan, problem, scripted):
-    """A run that has asked which version it is; its id."""
+    """The id of a run that waits for an answer."""
     model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
-    done = replan("run", problem, "-m", model, "-w", "option_a", "--json")
-    assert done.exit_code == 6, done.output
-    return json.loads(done.stdout)["run_id"]
+    result = replan("run", problem, "-m", model, "-w", "option_a", "--json")
+    assert result.exit_code == 6, result.output
+    return json.loads(result.stdout)["run_id"]
 
 
 def test_a_run_that_needs_an_answer_waits_with_exit_6(replan, waiting):
-    done = replan("resume", waiting, "--json")
-    shown = json.loads(done.stdout)
-    assert done.exit_code == 6
+    result = replan("resume", waiting, "--json")
+    shown = json.loads(result.stdout)
+    assert result.exit_code == 6
     assert (shown["status"], shown["question"]["id"]) == ("waiting", f"{waiting}/q1")
     assert "outcome" not in shown
-    assert f"replan answer {waiting}/q1 TEXT" in done.stderr
-    assert f"replan resume {waiting}" in done.stderr
+    assert f"replan answer {waiting}/q1 TEXT" in result.stderr
+    assert f"replan resume {waiting}" in result.stderr
 
 
-def test_a_waiting_run_that_is_shown_says_how_to_answer(replan, waiting):
+def test_show_prints_how_to_answer_a_waiting_run(replan, waiting):
     shown = replan("show", waiting)
     assert "Which version is it?" in shown.stdout
     assert shown.stderr == f"replan: answer with: replan answer {waiting}/q1 TEXT\n"
@@ -42,14 +42,14 @@ def test_a_waiting_run_that_is_shown_says_how_to_answer(replan, waiting):
 def test_questions_are_listed_for_all_runs_and_for_one(replan, waiting):
     for arguments in ((), (waiting,), (waiting[:6],)):
         shown = json.loads(replan("questions", *arguments, "--json").stdout)
-        assert [one["id"] for one in shown["questions"]] == [f"{waiting}/q1"]
+        assert [item["id"] for item in shown["questions"]] == [f"{waiting}/q1"]
         assert "Which version is it?" in shown["questions"][0]["text"]
     listed = replan("questions")
     assert f"{waiting}/q1" in listed.stdout
     assert listed.stderr == f"replan: answer with: replan answer {waiting}/q1 TEXT\n"
 
 
-def test_what_the_user_said_stands_apart_from_what_was_accepted(replan, waiting):
+def test_messages_of_the_user_are_shown_apart_from_accepted_artifacts(replan, waiting):
     replan("tell", waiting, "It is slow")
     lines = replan("show", waiting).stdout.splitlines()
     place = lines.index("No step was accepted.")
@@ -61,14 +61,14 @@ def test_an_answer_lets_the_run_go_on(replan, waiting, text):
     posted = replan("answer", f"{waiting}/q1", text, input="version 3.12\non Linux\n")
     assert posted.exit_code == 0
     assert f"replan resume {waiting}" in posted.stderr
-    done = replan("resume", "--last", "--json")
-    assert done.exit_code == 0
-    assert json.loads(done.stdout)["plan"] == PLAN
+    result = replan("resume", "--last", "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["plan"] == PLAN
     assert json.loads(replan("questions", "--json").stdout) == {"questions": []}
 
 
-def test_a_script_named_from_one_folder_is_found_from_another(replan, problem, scripted, tmp_path, monkeypatch):
-    """So a host can drive the run as well, wherever it was started."""
+def test_a_relative_script_path_is_resolved_at_the_start(replan, problem, scripted, tmp_path, monkeypatch):
+    """A host can drive the run too, whatever its working folder."""
     script = Path(scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]}).removeprefix("scripted:"))
     monkeypatch.chdir(script.parent)
     run = json.loads(replan("run", problem, "-m", f"scripted:{script.name}", "-w", "option_a", "--json").stdout)[
@@ -80,24 +80,24 @@ def test_a_script_named_from_one_folder_is_found_from_another(replan, problem, s
     assert replan("resume", run).exit_code == 0
 
 
-def test_the_same_answer_twice_is_fine_and_another_one_is_not(replan, waiting):
+def test_an_answer_may_be_repeated_but_not_changed(replan, waiting):
     assert replan("answer", f"{waiting}/q1", "3.12").exit_code == 0
     again = replan("answer", f"{waiting}/q1", "3.12")
     assert again.exit_code == 0
     assert "was answered so before" in again.stderr
-    refused(replan("answer", f"{waiting}/q1", "3.13"), "another answer", "counts")
+    assert_refused(replan("answer", f"{waiting}/q1", "3.13"), "another answer", "counts")
     assert replan("resume", waiting).exit_code == 0
     assert "go on with" not in replan("answer", f"{waiting}/q1", "3.12").stderr
 
 
-def test_answers_that_fit_no_question_are_refused(replan, waiting):
-    refused(replan("answer", f"{waiting}/q2", "3.12"), "no open question", "replan questions")
+def test_an_answer_without_a_question_is_refused(replan, waiting):
+    assert_refused(replan("answer", f"{waiting}/q2", "3.12"), "no open question", "replan questions")
     for no_id in ("q1", "/", "/ x", "/q1", f"{waiting}/"):
-        refused(replan("answer", no_id, "3.12"), "is not a question's id", "RUN/ID")
-    refused(replan("answer", f"{waiting}/q1", "  "), "some text")
-    refused(replan("answer", f"{waiting}/q1", "x" * 100_001), "100000")
-    refused(replan("answer", f"{waiting}/q1", "-", input=b"\0\0"), "binary")
-    refused(replan("answer", "zzzzzz/q1", "3.12"), "no run", code=8)
+        assert_refused(replan("answer", no_id, "3.12"), "is not a question's id", "RUN/ID")
+    assert_refused(replan("answer", f"{waiting}/q1", "  "), "some text")
+    assert_refused(replan("answer", f"{waiting}/q1", "x" * 100_001), "100000")
+    assert_refused(replan("answer", f"{waiting}/q1", "-", input=b"\0\0"), "binary")
+    assert_refused(replan("answer", "zzzzzz/q1", "3.12"), "no run", code=8)
 
 
 def test_a_waiting_run_is_listed_with_its_question(replan, waiting):
@@ -108,7 +108,7 @@ def test_a_waiting_run_is_listed_with_its_question(replan, waiting):
     assert json.loads(replan("runs", "--waiting", "--json").stdout) == {"runs": []}
 
 
-def test_a_run_that_was_answered_does_not_wait_any_more_before_anybody_drives_it(replan, waiting):
+def test_an_answered_run_does_not_wait_even_before_its_resume(replan, waiting):
     replan("answer", f"{waiting}/q1", "3.12")
     shown = replan("show", waiting)
     assert shown.stdout.startswith("Parked\n")
@@ -121,30 +121,30 @@ def test_a_run_that_was_answered_does_not_wait_any_more_before_anybody_drives_it
     assert "waiting_since" not in row
 
 
-def test_a_run_that_was_only_told_something_waits_still(replan, waiting):
+def test_a_note_does_not_end_the_waiting(replan, waiting):
     replan("tell", waiting, "The store is Redis.")
     assert replan("show", waiting).stdout.startswith("Waiting for you\n")
     (row,) = json.loads(replan("runs", "--waiting", "--json").stdout)["runs"]
     assert row["question"] == f"{waiting}/q1"
 
 
-def test_cancelling_a_run_that_nobody_drives_ends_it_without_a_call(replan, waiting):
+def test_a_cancel_ends_a_run_without_a_driver_and_without_a_call(replan, waiting):
     calls = json.loads(replan("show", waiting, "--json").stdout)["calls"]
-    done = replan("cancel", waiting)
-    assert done.exit_code == 0
-    assert f"run {waiting} is cancelled" in done.stderr
+    result = replan("cancel", waiting)
+    assert result.exit_code == 0
+    assert f"run {waiting} is cancelled" in result.stderr
     shown = replan("resume", waiting, "--json")
     assert shown.exit_code == 7
     assert json.loads(shown.stdout)["outcome"] == "cancelled"
     assert json.loads(shown.stdout)["calls"] == calls
-    refused(replan("cancel", waiting), "finished already")
+    assert_refused(replan("cancel", waiting), "finished already")
 
 
-def test_a_finished_run_is_shown_again_by_resume(replan, problem, scripted):
+def test_resume_prints_the_result_of_a_finished_run(replan, problem, scripted):
     replan("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", "single")
-    done = replan("resume", run_id(replan), "--json")
-    assert done.exit_code == 0
-    assert json.loads(done.stdout)["plan"] == PLAN
+    result = replan("resume", run_id(replan), "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["plan"] == PLAN
     assert replan("resume", "--last").exit_code == 8
 
 
@@ -156,10 +156,10 @@ def test_a_run_that_cannot_be_read_does_not_hide_the_questions_of_the_others(rep
         damage = "update events set body = x'00' where run = (select id from runs where run = ?)"
         assert connection.execute(damage, [waiting]).rowcount > 0
     for options in ([], ["--json"]):
-        done = replan("questions", *options)
-        assert done.exit_code == 0
-        assert f"{other}/q1" in done.stdout
-        assert f"warning: the questions of run {waiting} cannot be read: " in done.stderr
+        result = replan("questions", *options)
+        assert result.exit_code == 0
+        assert f"{other}/q1" in result.stdout
+        assert f"warning: the questions of run {waiting} cannot be read: " in result.stderr
     assert replan("questions", waiting).exit_code == 9
 
 

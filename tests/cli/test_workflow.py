@@ -1,4 +1,4 @@
-"""`workflow` and `doctor`: what they print, and that it is true."""
+"""`workflow` and `doctor`: their output."""
 
 import json
 import threading
@@ -10,12 +10,12 @@ import yaml
 from actors.config.loader import shipped_workflows
 from actors.config.workflow import Workflow
 from replan.setup.data_files import data_root
-from tests.cli.test_bad_input import refused
+from tests.cli.test_bad_input import assert_refused
 
 SHIPPED = shipped_workflows(data_root())
 
 
-def test_the_list_has_every_shipped_workflow_with_a_line(replan, home):
+def test_the_list_has_one_line_per_shipped_workflow(replan, home):
     rows = json.loads(replan("workflow", "list", "--json").stdout)["workflows"]
     assert tuple(row["name"] for row in rows) == SHIPPED
     assert all(row["description"] for row in rows)
@@ -24,7 +24,7 @@ def test_the_list_has_every_shipped_workflow_with_a_line(replan, home):
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_what_show_prints_is_the_workflow_itself(replan, name):
+def test_show_prints_the_workflow_as_valid_yaml_and_json(replan, name):
     text = replan("workflow", "show", name).stdout
     value = json.loads(replan("workflow", "show", name, "--json").stdout)
     assert yaml.safe_load(text) == value
@@ -32,7 +32,7 @@ def test_what_show_prints_is_the_workflow_itself(replan, name):
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_graphs_are_drawn_and_proved(replan, name):
+def test_a_workflow_graph_is_drawn_and_valid_as_a_plan(replan, name):
     assert replan("workflow", "graph", name).stdout.startswith("flowchart LR\n")
     assert replan("workflow", "graph", name, "--format", "dot").stdout.startswith("digraph workflow {\n")
     plan = replan("workflow", "graph", name, "--as-plan").stdout
@@ -53,72 +53,72 @@ def test_the_cost_is_the_exact_worst_case(replan):
     assert "6 calls" in replan("workflow", "cost", "option_a", "-m", "rules").stdout
 
 
-def test_an_unknown_workflow_gets_the_nearest_name(replan):
+def test_an_unknown_workflow_gets_a_suggestion(replan):
     for command in ("show", "graph", "cost"):
-        refused(replan("workflow", command, "option_aa"), "replan: NAME: unknown workflow", "option_a")
+        assert_refused(replan("workflow", command, "option_aa"), "replan: NAME: unknown workflow", "option_a")
 
 
-def test_the_doctor_finds_a_sound_house_and_writes_nothing(replan, home):
-    done = replan("doctor", "--json")
-    shown = json.loads(done.stdout)
-    assert (done.exit_code, shown["ok"]) == (0, True)
+def test_the_doctor_reports_a_sound_installation_and_writes_nothing(replan, home):
+    result = replan("doctor", "--json")
+    shown = json.loads(result.stdout)
+    assert (result.exit_code, shown["ok"]) == (0, True)
     assert {"python", "sqlite", "home", "journal", "model", "key", "server", "terminal"} <= {
-        one["name"] for one in shown["checks"]
+        item["name"] for item in shown["checks"]
     }
     assert not home.exists()
 
 
-def test_the_doctor_names_what_is_wrong_and_hides_the_key(replan, home, monkeypatch):
+def test_the_doctor_reports_problems_and_hides_the_key(replan, home, monkeypatch):
     home.mkdir()
     home.chmod(0o777)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-key")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    done = replan("doctor", "--online", "--json")
-    wrong = {one["name"]: one["found"] for one in json.loads(done.stdout)["checks"] if not one["ok"]}
-    assert done.exit_code == 1
+    result = replan("doctor", "--online", "--json")
+    wrong = {item["name"]: item["found"] for item in json.loads(result.stdout)["checks"] if not item["ok"]}
+    assert result.exit_code == 1
     assert set(wrong) == {"home", "model", "server"}
     assert "chmod go-w" in wrong["home"]
     assert "REPLAN_MODEL" in wrong["model"]
     assert "cannot be reached" in wrong["server"]
-    assert "very-secret" not in done.stdout
+    assert "very-secret" not in result.stdout
     assert "WRONG" in replan("doctor").stdout
 
 
 @pytest.mark.parametrize(
-    ("mode", "said"),
+    ("mode", "message"),
     [(0o755, "{program}"), (0o644, "notify: '{program}' may not be run"), (None, "is no program that is found")],
 )
-def test_the_doctor_finds_the_notify_program_or_says_why_it_cannot_be_started(replan, home, tmp_path, mode, said):
+def test_the_doctor_checks_the_notify_program(replan, home, tmp_path, mode, message):
     program = tmp_path / "tell-me"
     home.mkdir(mode=0o700)
     (home / "config.yaml").write_text(json.dumps({"notify": [str(program), "--token=secret"]}))
     if mode is not None:
         program.write_text("#!/bin/sh\n")
         program.chmod(mode)
-    done = replan("doctor", "--json")
-    (notify,) = [one for one in json.loads(done.stdout)["checks"] if one["name"] == "notify"]
-    assert (notify["ok"], done.exit_code) == ((True, 0) if mode == 0o755 else (False, 1))
-    assert said.format(program=program) in notify["found"]
-    assert "secret" not in done.stdout
+    result = replan("doctor", "--json")
+    (notify,) = [item for item in json.loads(result.stdout)["checks"] if item["name"] == "notify"]
+    assert (notify["ok"], result.exit_code) == ((True, 0) if mode == 0o755 else (False, 1))
+    assert message.format(program=program) in notify["found"]
+    assert "secret" not in result.stdout
 
 
-def test_the_doctor_tells_of_a_wrong_config_file_once(replan, home):
+def test_the_doctor_reports_an_invalid_config_file_once(replan, home):
     home.mkdir(mode=0o700)
     (home / "config.yaml").write_text("notfy: [tell-me]\n")
-    done = replan("doctor", "--json")
-    wrong = [one for one in json.loads(done.stdout)["checks"] if not one["ok"]]
-    assert done.exit_code == 1
-    assert [one["name"] for one in wrong] == ["config"]
+    result = replan("doctor", "--json")
+    wrong = [item for item in json.loads(result.stdout)["checks"] if not item["ok"]]
+    assert result.exit_code == 1
+    assert [item["name"] for item in wrong] == ["config"]
     assert "did you mean 'notify'?" in wrong[0]["found"]
 
 
-@pytest.mark.parametrize(("status", "code", "said"), [(200, 0, "takes the key"), (401, 1, "refuses the key")])
-def test_the_doctor_asks_the_server_only_when_told_to(replan, monkeypatch, status, code, said):
-    seen = []
+@pytest.mark.parametrize(("status", "code", "message"), [(200, 0, "takes the key"), (401, 1, "refuses the key")])
+def test_the_doctor_connects_to_the_server_only_with_online(replan, monkeypatch, status, code, message):
+    requests = []
 
     class Server(BaseHTTPRequestHandler):
         def do_GET(self):
-            seen.append((self.path, self.headers["Authorization"]))
+            requests.append((self.path, self.headers["Authorization"]))
             self.send_response(status)
             self.end_headers()
 
@@ -132,21 +132,21 @@ def test_the_doctor_asks_the_server_only_when_told_to(replan, monkeypatch, statu
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test-key")
         monkeypatch.setenv("REPLAN_MODEL", "gpt-test")
         assert replan("doctor").exit_code == 0
-        assert seen == []
-        done = replan("doctor", "--online")
+        assert requests == []
+        result = replan("doctor", "--online")
         server.shutdown()
         thread.join()
-    assert seen == [("/v1/models", "Bearer sk-test-key")]
-    assert done.exit_code == code
-    assert said in done.stdout
-    assert "sk-test-key" not in done.output
+    assert requests == [("/v1/models", "Bearer sk-test-key")]
+    assert result.exit_code == code
+    assert message in result.stdout
+    assert "sk-test-key" not in result.output
 
 
-def test_a_file_of_atomicguard_is_shown_and_its_run_refused_for_what_is_not_here(replan, tmp_path):
-    """Every notice, and the one problem, is a line on stderr."""
-    theirs = {"generator": "CoderGenerator", "guard": "tests_pass", "output_type": "Code"}
+def test_an_atomicguard_file_is_shown_and_its_run_refused_for_missing_plug_ins(replan, tmp_path):
+    """Every notice, and the problem, is one line on stderr."""
+    pair = {"generator": "CoderGenerator", "guard": "tests_pass", "output_type": "Code"}
     path = tmp_path / "workflow.json"
-    path.write_text(json.dumps({"name": "Theirs", "tests_min": 3, "action_pairs": {"g_code": theirs}}))
+    path.write_text(json.dumps({"name": "Theirs", "tests_min": 3, "action_pairs": {"g_code": pair}}))
     shown = replan("workflow", "show", str(path), "--json")
     assert shown.exit_code == 0
     assert json.loads(shown.stdout)["action_pairs"]["g_code"]["generator"] == "CoderGenerator"
@@ -156,7 +156,7 @@ def test_a_file_of_atomicguard_is_shown_and_its_run_refused_for_what_is_not_here
         ":1 action_pairs.g_code.output_type: ignored; nothing here reads it",
         f": {lacking}",
     ]
-    ended = replan("run", "-", "-w", str(path), "-m", "rules", input="Login fails with a timeout in src/login.py.")
-    assert (ended.exit_code, ended.stdout) == (2, "")
-    assert lacking in ended.stderr
-    assert len(ended.stderr.splitlines()) == 1
+    run = replan("run", "-", "-w", str(path), "-m", "rules", input="Login fails with a timeout in src/login.py.")
+    assert (run.exit_code, run.stdout) == (2, "")
+    assert lacking in run.stderr
+    assert len(run.stderr.splitlines()) == 1

@@ -1,4 +1,4 @@
-"""A run goes on as it began, whatever has become of its workflow's files; a line says what differs, once."""
+"""A resumed run keeps its pinned workflow; one line reports how the workflow's files differ now."""
 
 import json
 from dataclasses import fields
@@ -55,77 +55,77 @@ EDITS = {
     "nothing": ("mine.yaml", "", "", None),
     "a workflow below": ("below.yaml", "max_total_calls: 30", "max_total_calls: 12", "workflow:./below.yaml"),
 }
-"""The file, what is replaced in it and by what, and what is then said to differ (None: nothing does)."""
+"""The edited file, the old text, the new text, and the differences that are reported (None: none)."""
 
 
 @pytest.fixture
 def folder(tmp_path):
-    """A workflow with a policy, prompts and a workflow below it, all in files of the user's own."""
+    """A folder with a workflow, its policy, its prompts and its child workflow."""
     configs = data_root() / "configs"
-    made = tmp_path / "mine"
-    made.mkdir()
-    (made / "mine.yaml").write_text(WORKFLOW)
-    (made / "policy.yaml").write_text((configs / "policies" / "default.yaml").read_text())
-    (made / "prompts.yaml").write_text((data_root() / "prompts" / "planning.yaml").read_text())
-    (made / "below.yaml").write_text((configs / "workflows" / "single.yaml").read_text() + "max_total_calls: 30\n")
-    return made
+    root = tmp_path / "mine"
+    root.mkdir()
+    (root / "mine.yaml").write_text(WORKFLOW)
+    (root / "policy.yaml").write_text((configs / "policies" / "default.yaml").read_text())
+    (root / "prompts.yaml").write_text((data_root() / "prompts" / "planning.yaml").read_text())
+    (root / "below.yaml").write_text((configs / "workflows" / "single.yaml").read_text() + "max_total_calls: 30\n")
+    return root
 
 
 @pytest.fixture
 def waiting(replan, problem, folder, scripted, monkeypatch):
-    """Start a run that asks a question, from the folder itself and with the options given; return its id."""
+    """Return a function that starts a run in that folder, which asks a question; it returns the run's id."""
 
     def start(*options, workflow="./mine.yaml"):
         monkeypatch.chdir(folder)
         model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
-        done = replan("run", problem, "-m", model, "-w", workflow, "--json", "--no-input", *options)
-        assert done.exit_code == 6, done.output
+        result = replan("run", problem, "-m", model, "-w", workflow, "--json", "--no-input", *options)
+        assert result.exit_code == 6, result.output
         monkeypatch.chdir("/")
-        return json.loads(done.stdout)["run_id"]
+        return json.loads(result.stdout)["run_id"]
 
     return start
 
 
 def resumed(replan, run, *options):
-    """Answer the run's question, resume it, check that it brings the plan, and return what it says on stderr."""
+    """Answer the run's question, resume it to its plan, and return the lines about differences."""
     assert replan("answer", f"{run}/q1", "3.12").exit_code == 0
-    done = replan("resume", run, *options)
-    assert done.exit_code == 0, done.output
-    return [row for row in done.stderr.splitlines() if "as it began" in row]
+    result = replan("resume", run, *options)
+    assert result.exit_code == 0, result.output
+    return [row for row in result.stderr.splitlines() if "as it began" in row]
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_what_was_edited_is_named_and_the_run_goes_on_as_it_began(replan, folder, waiting, edit):
+def test_an_edit_is_reported_and_the_run_keeps_its_workflow(replan, folder, waiting, edit):
     run = waiting()
     name, old, new, named = EDITS[edit]
     text = (folder / name).read_text()
     assert old in text
     (folder / name).write_text(text.replace(old, new))
-    told = f"replan: the run goes on as it began, though its workflow {folder / 'mine.yaml'} differs now: {named}"
-    assert resumed(replan, run, "--json") == ([] if named is None else [told])
+    line = f"replan: the run goes on as it began, though its workflow {folder / 'mine.yaml'} differs now: {named}"
+    assert resumed(replan, run, "--json") == ([] if named is None else [line])
 
 
 @pytest.mark.parametrize(("content", "named"), [("junk: 1\n", "unknown key 'junk'"), (None, "no such file")])
-def test_a_workflow_that_is_broken_or_gone_stops_nobody(replan, folder, waiting, content, named):
+def test_a_broken_or_missing_workflow_does_not_stop_a_resume(replan, folder, waiting, content, named):
     run = waiting()
     if content is None:
         (folder / "mine.yaml").unlink()
     else:
         (folder / "mine.yaml").write_text(WORKFLOW + content)
-    (told,) = resumed(replan, run)
-    assert told.startswith(
+    (line,) = resumed(replan, run)
+    assert line.startswith(
         f"replan: the run goes on as it began, though its workflow cannot be read now: {folder / 'mine.yaml'}"
     )
-    assert named in told
+    assert named in line
 
 
-def test_a_host_says_so_once_of_a_run_that_it_takes_up(replan, folder, waiting):
-    """It takes the run up with each of two notes and with the answer, and each time it could say it."""
+def test_a_host_reports_an_edit_once_per_run(replan, folder, waiting):
+    """It takes the run up three times: for each of two notes, and for the answer."""
     run = waiting()
     (folder / "mine.yaml").write_text(WORKFLOW.replace("rmax: 2", "rmax: 3"))
-    told = trio.run(hosted, run)
+    notices = trio.run(serve_with_messages, run)
     line = f"the run goes on as it began, though its workflow {folder / 'mine.yaml'} differs now: rmax"
-    assert told == [
+    assert notices == [
         ("taken_up",),
         ("edited", line),
         ("waiting", "q1"),
@@ -134,15 +134,16 @@ def test_a_host_says_so_once_of_a_run_that_it_takes_up(replan, folder, waiting):
     ]
 
 
-async def hosted(run):
-    """Have a host take a run up with two notes and an answer; return what it tells."""
-    told, stop = [], Stop(handover=True)
+async def serve_with_messages(run):
+    """Serve a run with a host while two notes and an answer are posted; return the notices."""
+    notices, stop = [], Stop(handover=True)
 
     def report(notice):
-        told.append((notice.event, *[getattr(notice, field.name) for field in fields(notice) if field.name != "run"]))
+        values = [getattr(notice, field.name) for field in fields(notice) if field.name != "run"]
+        notices.append((notice.event, *values))
 
     async def until(event, times=1):
-        while [one for one, *_ in told].count(event) < times:  # noqa: ASYNC110 -- a host rings for nobody
+        while [name for name, *_ in notices].count(event) < times:  # noqa: ASYNC110 -- a host sends no event
             await trio.sleep(0.01)
 
     async with open_home() as engine, trio.open_nursery() as nursery:
@@ -155,26 +156,26 @@ async def hosted(run):
         await engine.answer(f"{run}/q1", "3.12")
         await until("finished")
         stop.requested.set()
-    return told[1:]
+    return notices[1:]
 
 
-def test_what_was_given_on_the_command_line_is_no_difference(replan, folder, waiting):
+def test_command_line_options_are_not_reported(replan, folder, waiting):
     (folder / "mine.yaml").write_text(f"{WORKFLOW}search: blind\n")
     run = waiting("--max-calls", "8", "--search", "depth_first")
     assert resumed(replan, run) == []
 
 
-def test_an_edit_beside_what_was_given_is_one(replan, folder, waiting):
+def test_an_edit_of_another_key_than_an_option_is_reported(replan, folder, waiting):
     run = waiting("--max-calls", "8")
     text = WORKFLOW.replace("max_total_calls: 9", "max_total_calls: 7").replace("rmax: 2", "rmax: 1")
     (folder / "mine.yaml").write_text(text)
-    (told,) = resumed(replan, run)
-    assert told.endswith(" differs now: rmax")
+    (line,) = resumed(replan, run)
+    assert line.endswith(" differs now: rmax")
 
 
 @pytest.mark.parametrize("name", shipped_workflows(data_root()))
-def test_a_shipped_workflow_that_is_the_same_is_no_difference(name):
-    """Storing and reading it changes nothing. In another release it is elsewhere, so it is known by its name."""
+def test_an_unchanged_shipped_workflow_is_not_reported(name):
+    """It survives storing and reading. Its source is its name, since its path changes with the release."""
     choice, config, known = choose_model("rules", {}, UserConfig()), UserConfig(), registry()
     job = prepare_run(
         "It fails.", RunOptions(name), choice, config=config, registry=known, root=data_root(), environment={}, now=1.0
@@ -186,12 +187,12 @@ def test_a_shipped_workflow_that_is_the_same_is_no_difference(name):
 
 
 def test_a_run_of_an_earlier_release_is_not_compared():
-    """It does not say where its workflow was."""
+    """Its first event has no source of the workflow."""
     begun = RunStarted(at=1.0, run="r", specification="p", pinned="", limits=Limits())
     assert edited(begun, toy({"a": {}}), registry(), data_root()) == ""
 
 
-def test_a_finished_run_is_printed_without_a_word(replan, folder, waiting):
+def test_a_finished_run_is_not_compared(replan, folder, waiting):
     run = waiting()
     resumed(replan, run)
     (folder / "mine.yaml").unlink()

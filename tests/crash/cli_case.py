@@ -1,4 +1,4 @@
-"""One home, one scripted server that bills, and the real command line on them, for tests with real processes."""
+"""A home, a scripted model server, and the real command line, for tests with real processes."""
 
 import json
 import os
@@ -26,14 +26,14 @@ from tests.support.openai_server import OpenAIServer
 
 @dataclass
 class Case:
-    """One home, one server, one run."""
+    """A home, a server, and in most tests one run."""
 
     folder: Path
     fork_server: ForkServer
     server: OpenAIServer
 
     def request(self, argv: tuple[str, ...], name: str = "", **more: Any) -> dict[str, Any]:
-        """Return the request for a command line; its output goes to the files `out` and `err` after its name."""
+        """Return the fork server's request for a command line; its output goes to the files `NAMEout` and `NAMEerr`."""
         return {
             "argv": list(argv),
             "env": {
@@ -49,19 +49,19 @@ class Case:
         }
 
     def replan(self, *argv: str, **more: Any) -> tuple[int, Any]:
-        """Run a command line; return its exit code (negative: the signal) and what it printed, as JSON if it is."""
+        """Run a command line; return its exit code (negative: the signal) and its output, decoded from JSON."""
         code = self.fork_server.run(self.request(argv, **more))
         text = (self.folder / "out").read_text()
         return code, json.loads(text) if text.strip() and code >= 0 else None
 
     def run_command(self, calls: int) -> tuple[str, ...]:
-        """Return the command line that begins the run."""
+        """Return the command line that starts the run."""
         problem = self.folder / "problem.md"
         problem.write_text(PROBLEM)
         return "run", str(problem), "-m", "test-model", "--max-calls", str(calls), "--json"
 
     def begin(self, calls: int, *argv: str, **more: Any) -> tuple[int, Any]:
-        """Begin the run, and wait for its end."""
+        """Start the run, and wait for the end of the process."""
         return self.replan(*self.run_command(calls), *argv, **more)
 
     @property
@@ -79,12 +79,12 @@ class Case:
             for row in await journal.runs(RunFilter()):
                 state, records = await engine.load(row.run)
                 if not records:
-                    continue  # Killed before it began: nobody was told of it.
+                    continue  # Killed before its first record.
                 runs[row.run] = result_of(RunView(row.run, "finished", state, state)), records
             return runs
 
     def runs(self) -> dict[str, tuple[Result, list[Record[PlanningEvent]]]]:
-        """Return what each run that began came to, and its records."""
+        """Return the result and the records of each run that has records."""
         return trio.run(self._read)
 
     def records(self) -> list[Record[PlanningEvent]]:
@@ -98,34 +98,35 @@ class Case:
         return [record.event for record in self.records()]
 
     def result(self) -> Result:
-        """Return what the only run came to."""
+        """Return the result of the only run."""
         [(result, _)] = self.runs().values()
         return result
 
     def check_billing(self) -> None:
-        """Check that provider and journal agree, call by call: what was billed is what came in, or is `unknown`.
+        """Check the requests that the server received against the journal, call by call.
 
-        The script refuses nothing, so that nothing is refunded.
+        Each received request was committed before, each reply in the journal was received, and the result counts all
+        committed requests. The script returns no fault, so that nothing is refunded.
         """
         for run, (result, records) in self.runs().items():
             billed = [request.partition("/")[2] for request in self.requested() if request.startswith(f"{run}/")]
-            booked, came = _books([record.event for record in records])
-            assert len(billed) == len(set(billed)), "a call was made twice under one name"
-            assert came <= set(billed) <= booked, "a call was made that the journal does not know, or came in unmade"
-            assert result.calls == len(booked)
+            committed, replied = _calls([record.event for record in records])
+            assert len(billed) == len(set(billed)), "two calls have one request id"
+            assert replied <= set(billed) <= committed, "a call without a record, or a reply without a call"
+            assert result.calls == len(committed)
 
 
-def _books(events: list[PlanningEvent]) -> tuple[set[str], set[str]]:
-    """Return the calls that a journal has booked, and those whose reply it has."""
-    booked, came = set(), set()
+def _calls(events: list[PlanningEvent]) -> tuple[set[str], set[str]]:
+    """Return the committed requests, and those of them with a reply."""
+    committed, replied = set(), set()
     for event in events:
         match event:
             case GenerationRequested() | ClassificationRequested():
-                booked.add(event.request_id)
+                committed.add(event.request_id)
             case RequestReissued():
-                booked.add(event.again.request_id)
+                committed.add(event.again.request_id)
             case Replied() | Settled():
-                came.add(event.request_id)
+                replied.add(event.request_id)
             case _:
                 pass
-    return booked, came
+    return committed, replied

@@ -1,4 +1,4 @@
-"""One warm process for all crash tests."""
+"""One fork server for all crash tests."""
 
 from collections.abc import Iterator
 
@@ -9,5 +9,5 @@ from tests.support.fork_server import ForkServer, open_fork_server
 
 @pytest.fixture(scope="session")
 def fork_server() -> Iterator[ForkServer]:
-    with open_fork_server() as running:
-        yield running
+    with open_fork_server() as server:
+        yield server

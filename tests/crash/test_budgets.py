@@ -1,4 +1,4 @@
-"""Several processes drive the runs of one home at once, two are killed: no run passes its budget, by the bill."""
+"""Several processes drive runs of one home at the same time, and two are killed: no run exceeds its budget."""
 
 from replan.cli.exits import Exit
 from tests.crash.cli_case import Case
@@ -11,21 +11,21 @@ HOPELESS = {
     **{step: [Answer.value(GOOD[step]).slowly(0.02)] * 200 for step in GOOD},
     "g_plan": [Answer.value(plan(needs_missing_token="licence_granted")).slowly(0.02)] * 200,
 }
-"""No plan of it is accepted, so that only the budget ends a run."""
+"""No plan in it is accepted, so that only the budget ends a run."""
 
 
 def test_processes_that_share_a_home_never_exceed_the_budgets_of_its_runs(tmp_path, fork_server):
-    """S25: the provider's bill of each run is within its limit, and agrees with its journal, call by call."""
+    """S25: the received requests of each run are within its limit, and agree with its journal, call by call."""
     with serve(by_step(HOPELESS)) as server:
         case = Case(tmp_path, fork_server, server)
-        begin = case.run_command(CALLS)
+        command = case.run_command(CALLS)
         kills = [{"label": "reply.after", "nth": 2}, {"label": "append.after", "nth": 5}, None]
-        started = [fork_server.start(case.request(begin, f"{n}.", kill=kills[n])) for n in range(PROCESSES)]
+        started = [fork_server.start(case.request(command, f"{n}.", kill=kills[n])) for n in range(PROCESSES)]
         codes = [fork_server.wait(child) for child in started]
         assert codes == [-9, -9, Exit.BUDGET]
         open_runs = [run for run, (_, records) in case.runs().items() if records[-1].event.kind != "run_finished"]
-        again = [fork_server.start(case.request(("resume", run, "--json"), f"{run}.")) for run in open_runs]
-        assert [fork_server.wait(child) for child in again] == [Exit.BUDGET, Exit.BUDGET]
+        resumed = [fork_server.start(case.request(("resume", run, "--json"), f"{run}.")) for run in open_runs]
+        assert [fork_server.wait(child) for child in resumed] == [Exit.BUDGET, Exit.BUDGET]
         case.check_billing()
         for run, (result, _) in case.runs().items():
             billed = [request for request in case.requested() if request.startswith(f"{run}/")]

@@ -1,4 +1,4 @@
-"""A run whose step is a run of its own, under hosts: one host is killed on the way, another carries both on."""
+"""A parent and its child run under hosts: one host is killed, and the next resumes both."""
 
 import json
 import os
@@ -16,32 +16,32 @@ from tests.support.answers import by_step
 from tests.support.artifacts import plan
 from tests.support.openai_server import serve
 
-ABOVE = """
+PARENT = """
 name: above
 action_pairs:
   g_analysis: {generator: model, guard: analysis_valid}
   g_plan: {generator: "workflow:./below.yaml", guard: plan_medium, requires: [g_analysis], child_calls: 3}
 """
-BELOW = """
+CHILD = """
 name: below
 action_pairs:
   g_strategy: {generator: model, guard: strategy_valid}
   c_plan: {generator: model, guard: plan_medium, requires: [g_strategy]}
 """
 CALLS = 3
-"""One of the run above, two of the run below; a kill may waste one more."""
+"""One call of the parent, two of the child; a kill may waste one more."""
 PLACES = [("append.after", 5), ("reply.after", 3), ("finish.after", 1)]
-"""In the run below: amid it, with a reply in hand, and when it has ended and the run above does not know it yet."""
+"""In the child: between two records, with a reply received, and at its end, before the parent has its result."""
 if "REPLAN_HOSTS" in os.environ:
     PLACES += [("append.after", nth) for nth in (3, 4, 6, 7, 8, 9)] + [("reply.after", 2)]
 PATIENCE = 30.0
 
 
 @pytest.mark.parametrize(("label", "nth"), PLACES)
-def test_a_run_within_a_run_goes_on_under_another_host(label, nth, tmp_path, fork_server):
-    """Both come to an end; no host takes up the run below by itself; nothing that came in is paid twice."""
-    (tmp_path / "above.yaml").write_text(ABOVE)
-    (tmp_path / "below.yaml").write_text(BELOW)
+def test_a_parent_and_its_child_go_on_under_another_host(label, nth, tmp_path, fork_server):
+    """Both end; no host takes up the child by itself; no recorded reply is requested again."""
+    (tmp_path / "above.yaml").write_text(PARENT)
+    (tmp_path / "below.yaml").write_text(CHILD)
     with serve(by_step({**SCRIPT, "c_plan": [plan()] * 9})) as server:
         case = Case(tmp_path, fork_server, server)
         first = fork_server.start(case.request(("host", "--json"), "1.", kill={"label": label, "nth": nth}))
@@ -51,7 +51,7 @@ def test_a_run_within_a_run_goes_on_under_another_host(label, nth, tmp_path, for
         )
         run = (tmp_path / "run.out").read_text().strip()
         assert fork_server.wait(first) == -signal.SIGKILL
-        paid = {call for _, records in case.runs().values() for call in produced([one.event for one in records])}
+        paid = {call for _, records in case.runs().values() for call in produced([record.event for record in records])}
         sent = len(case.requested())
         second = fork_server.start(case.request(("host", "--json"), "2."))
         try:
@@ -65,15 +65,15 @@ def test_a_run_within_a_run_goes_on_under_another_host(label, nth, tmp_path, for
     child = child_run(run, "g_plan/v1.a1")
     assert {name: result.outcome for name, result in results.items()} == {run: "success", child: "success"}
     assert results[run].plan == plan()
-    assert not paid & {called(request) for request in requests[sent:]}, "what is in the journal was asked for again"
+    assert not paid & {called(request) for request in requests[sent:]}, "a recorded reply was requested again"
     assert CALLS <= len(set(requests)) == len(requests) <= results[run].calls <= CALLS + 1
-    told = [json.loads(line) for name in "12" for line in (tmp_path / f"{name}.out").read_text().splitlines()]
-    assert {line["run_id"] for line in told if "run_id" in line} == {run}
+    notices = [json.loads(line) for name in "12" for line in (tmp_path / f"{name}.out").read_text().splitlines()]
+    assert {line["run_id"] for line in notices if "run_id" in line} == {run}
 
 
-def wait_for(told: Path, event: str) -> None:
-    """Wait until a host has told of an event."""
+def wait_for(output: Path, event: str) -> None:
+    """Wait until a host has printed an event."""
     until = time.monotonic() + PATIENCE
-    while not told.exists() or f'"event": "{event}"' not in told.read_text():
+    while not output.exists() or f'"event": "{event}"' not in output.read_text():
         assert time.monotonic() < until, f"no host is {event}"
         time.sleep(0.01)

@@ -1,7 +1,7 @@
-"""A driver is stopped (SIGSTOP) beyond its lease, another process takes the run, and the first one wakes: too late.
+"""A driver is stopped (SIGSTOP) until its lease expires, another process takes the run over, and the first continues.
 
-Promised: it writes nothing, asks for nothing new, and leaves with the code for a run that another process drives.
-`REPLAN_FENCES=100` stops it at so many other places, by a seed.
+It must write nothing, send no request, and exit with the code for a run that another process drives.
+`REPLAN_FENCES=100` stops it at that many random labels.
 """
 
 import os
@@ -28,15 +28,15 @@ from tests.support.openai_server import serve
 
 FENCES = int(os.environ.get("REPLAN_FENCES", "1"))
 TTL = 0.6
-"""Seconds: long against what a process does between two renewals, short for a test."""
+"""Length of the lease in seconds: longer than the time between two renewals, short for a test."""
 SLOW = 1.0
 ASKING = {**GOOD["g_analysis"], "open_questions": ["Which of the two services is meant?"]}
 HAPPY, APPENDS = 4, 9
-"""Model calls, and appends, of the script below."""
+"""Model calls and appends of a run without faults."""
 
 
 def slowly(seconds: float) -> dict[str, Any]:
-    """Return a script that leads to a plan, each answer after some seconds."""
+    """Return a script that leads to a plan; each reply takes some seconds."""
     return {step: [Answer.value(GOOD[step]).slowly(seconds)] * 20 for step in GOOD}
 
 
@@ -44,56 +44,56 @@ Open = Callable[[dict[str, Any]], Case]
 
 
 @pytest.fixture
-def opened(tmp_path: Path, fork_server: ForkServer) -> Iterator[Open]:
-    """Give a way to make the case with a script; its server is closed at the end."""
+def open_case(tmp_path: Path, fork_server: ForkServer) -> Iterator[Open]:
+    """Return a function that makes a case for a script; its server is closed at the end."""
     with ExitStack() as stack:
         yield lambda script: Case(tmp_path, fork_server, stack.enter_context(serve(by_step(script))))
 
 
 @pytest.fixture
-def case(opened: Open) -> Case:
-    return opened(slowly(0.1))
+def case(open_case: Open) -> Case:
+    return open_case(slowly(0.1))
 
 
-def begun(case: Case, **more: Any) -> int:
-    """Begin the run in a process that may be stopped; return its number."""
+def start(case: Case, **more: Any) -> int:
+    """Start the run in a process that may be stopped; return its process id."""
     return case.fork_server.start(case.request(case.run_command(30), "first", ttl=TTL, **more))
 
 
-def taken_over(case: Case) -> int:
-    """Resume the run as soon as it may be, in another process; return the exit code."""
+def take_over(case: Case) -> int:
+    """Resume the run in another process as soon as the lease allows; return the exit code."""
     while True:
-        code, said = case.replan("resume", "--last", "--json", ttl=TTL)
+        code, output = case.replan("resume", "--last", "--json", ttl=TTL)
         if code != Exit.NOT_FOUND:
             return code
-        assert "is driven by" in said["error"]["message"], "the lease of a stopped process is respected"
+        assert "is driven by" in output["error"]["message"], "the lease of a stopped process is valid until it expires"
 
 
-def wakes_too_late(case: Case, child: int) -> None:
-    """Wake the stopped process; check that it leaves as it should, and no trace."""
-    before, asked = case.records(), case.requested()
+def continue_fenced(case: Case, child: int) -> None:
+    """Continue the stopped process; check its exit code, and that it neither writes nor sends."""
+    records, requests = case.records(), case.requested()
     os.kill(child, signal.SIGCONT)
     code = case.fork_server.wait(child)
     assert code == Exit.NOT_FOUND, (case.folder / "firsterr").read_text()
     assert "was taken over" in (case.folder / "firstout").read_text()
-    assert case.records() == before, "a fenced driver has written"
-    assert case.requested() == asked, "a fenced driver has asked"
-    epochs = [record.epoch for record in before]
+    assert case.records() == records, "a fenced driver has written"
+    assert case.requested() == requests, "a fenced driver has sent a request"
+    epochs = [record.epoch for record in records]
     assert epochs == sorted(epochs)
     case.check_billing()
 
 
-def stopped_at(case: Case, label: str, nth: int) -> None:
-    """Stop the driver at a label; the other comes to the plan."""
-    child = begun(case, stop={"label": label, "nth": nth})
+def check_stop_at(case: Case, label: str, nth: int) -> None:
+    """Stop the driver at a label; check that the next driver reaches the plan, and that the first is fenced."""
+    child = start(case, stop={"label": label, "nth": nth})
     assert case.fork_server.wait(child) is None
-    assert taken_over(case) == Exit.OK
-    wakes_too_late(case, child)
+    assert take_over(case) == Exit.OK
+    continue_fenced(case, child)
     assert case.result().plan == plan()
 
 
 def stop(case: Case, child: int) -> None:
-    """Stop a process, but not in the middle of a commit: there it would lock everybody out until it goes on."""
+    """Stop a process, but not during a commit, where it would keep the journal locked."""
     while True:
         os.kill(child, signal.SIGSTOP)
         assert case.fork_server.wait(child) is None
@@ -106,58 +106,58 @@ def stop(case: Case, child: int) -> None:
             return
 
 
-def test_before_an_append(case):
-    stopped_at(case, "append.before", 3)
+def test_a_driver_stopped_before_an_append_is_fenced(case):
+    check_stop_at(case, "append.before", 3)
 
 
-def test_in_the_renewal_of_its_lease(case):
-    stopped_at(case, "renew.before", 1)
+def test_a_driver_stopped_before_a_renewal_is_fenced(case):
+    check_stop_at(case, "renew.before", 1)
 
 
-def test_at_the_finish(case):
-    """Before the append that would end the run: the other one judges again, and ends it."""
-    stopped_at(case, "append.before", APPENDS)
+def test_a_driver_stopped_before_the_final_append_is_fenced(case):
+    """The next driver judges the plan again, and ends the run."""
+    check_stop_at(case, "append.before", APPENDS)
 
 
-def test_while_a_model_call_is_in_flight(opened):
-    """The reply lies in the socket when the process wakes: it was paid, is charged as unknown, and is not written."""
-    case = opened(slowly(SLOW))
-    child = begun(case)
+def test_a_driver_stopped_with_a_call_in_flight_is_fenced(open_case):
+    """The reply has arrived when the process continues: it was paid, is charged as unknown, and is not written."""
+    case = open_case(slowly(SLOW))
+    child = start(case)
     while len(case.requested()) < 3:
         time.sleep(0.01)
     stop(case, child)
-    assert taken_over(case) == Exit.OK
-    wakes_too_late(case, child)
+    assert take_over(case) == Exit.OK
+    continue_fenced(case, child)
     assert len(case.requested()) > HAPPY
 
 
-def test_while_it_waits_for_a_person(opened):
-    """Its question stands once, is answered to the other, and the run ends as if nothing had happened."""
-    case = opened({**slowly(SLOW), "g_analysis": [ASKING, *slowly(0)["g_analysis"]]})
-    child = begun(case)
-    while not (asked := [event for event in case.events() if isinstance(event, ClarificationRequested)]):
+def test_a_driver_stopped_with_an_open_question_is_fenced(open_case):
+    """Its question is recorded once, and is answered while the next driver has the run."""
+    case = open_case({**slowly(SLOW), "g_analysis": [ASKING, *slowly(0)["g_analysis"]]})
+    child = start(case)
+    while not (questions := [event for event in case.events() if isinstance(event, ClarificationRequested)]):
         time.sleep(0.01)
     stop(case, child)
-    assert taken_over(case) == Exit.WAITING
-    wakes_too_late(case, child)
+    assert take_over(case) == Exit.WAITING
+    continue_fenced(case, child)
     run = case.result().run_id
-    assert case.replan("answer", f"{run}/{asked[0].question_id}", "the second")[0] == Exit.OK
+    assert case.replan("answer", f"{run}/{questions[0].question_id}", "the second")[0] == Exit.OK
     assert case.replan("resume", run, "--json")[0] == Exit.OK
-    assert [event for event in case.events() if isinstance(event, ClarificationRequested)] == asked
+    assert [event for event in case.events() if isinstance(event, ClarificationRequested)] == questions
 
 
 @pytest.mark.parametrize("seed", range(FENCES))
-def test_at_any_place(case, seed):
-    """A label and how often it is reached, by the seed; a driver that has written the end has lost nothing."""
+def test_a_driver_stopped_at_a_random_label_is_fenced(case, seed):
+    """The seed selects the label. A driver that has already written the end exits normally."""
     rng = random.Random(seed)
     label = rng.choice(("append.before", "append.after", "send.before", "reply.after", "judge.after"))
-    nth = rng.randint(2 if label == "append.before" else 1, 5)  # Before its first append there is no run to take.
-    child = begun(case, stop={"label": label, "nth": nth})
+    nth = rng.randint(2 if label == "append.before" else 1, 5)  # Before the first append there is no run to take over.
+    child = start(case, stop={"label": label, "nth": nth})
     if (code := case.fork_server.wait(child)) is not None:
-        assert code == Exit.OK  # It was not reached so often.
+        assert code == Exit.OK  # The label was not reached that often.
     elif isinstance(case.events()[-1], RunFinished):
         os.kill(child, signal.SIGCONT)
         assert case.fork_server.wait(child) == Exit.OK
     else:
-        assert taken_over(case) == Exit.OK
-        wakes_too_late(case, child)
+        assert take_over(case) == Exit.OK
+        continue_fenced(case, child)

@@ -1,4 +1,4 @@
-"""The disk of a process in the middle of a run is full for a while: a real process, a real server that bills."""
+"""The disk is full for a while during a run: a real process and a real server."""
 
 import time
 
@@ -12,8 +12,8 @@ from tests.support.openai_server import serve
 PATIENCE = 30.0
 
 
-def test_a_run_on_a_full_disk_says_so_asks_nothing_and_goes_on_when_there_is_room(tmp_path, fork_server):
-    """What was in hand is written then, so that no call is made twice or charged as unknown."""
+def test_a_run_on_a_full_disk_waits_for_room_and_loses_nothing(tmp_path, fork_server):
+    """Received replies are written afterwards, so that no call is repeated or charged as unknown."""
     slow = {step: [Answer.value(SCRIPT[step][0]).slowly(0.8), *SCRIPT[step][1:]] for step in ("g_analysis", "g_recon")}
     full = tmp_path / "full"
     with serve(by_step({**SCRIPT, **slow})) as server:
@@ -24,11 +24,11 @@ def test_a_run_on_a_full_disk_says_so_asks_nothing_and_goes_on_when_there_is_roo
         until = time.monotonic() + PATIENCE
         while "no room left to write" not in (tmp_path / "err").read_text() and time.monotonic() < until:
             time.sleep(0.01)
-        asked = case.requested()
+        requests = case.requested()
         full.unlink()
         code = fork_server.wait(child)
         assert (tmp_path / "err").read_text().count("no room left to write; the run goes on when there is some") == 1
-        assert len(asked) == 2, "nothing is asked that is not written down"
+        assert len(requests) == 2, "no request is sent before it is committed"
         result = case.result()
         assert (code, result.outcome, result.calls, result.plan) == (Exit.OK, "success", HAPPY, plan())
         assert len(case.requested()) == HAPPY

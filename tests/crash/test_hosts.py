@@ -1,6 +1,6 @@
-"""Several hosts serve one home, each with runs of eight branches, and one of them is killed: no budget is passed.
+"""Several hosts drive runs of eight branches in one home, and one host is killed: no budget is exceeded.
 
-Real processes, a real server that bills. `REPLAN_HOSTS=8` has eight of them with eight runs each.
+Real processes and a real server. `REPLAN_HOSTS=8` starts eight hosts with eight runs each.
 """
 
 import os
@@ -29,23 +29,23 @@ RUNS = 8 if HOSTS >= 8 else 3
 """For each host."""
 BRANCHES = 8
 SEARCHES = (("single", "best_of:8", 8), ("search", "beam:8", 20))
-"""Workflows, searches and calls, in turn: they reserve 8 calls, 16 calls, or one at a time."""
+"""Workflow, search and limit on calls of the runs, in turn."""
 HOME_CALLS = HOSTS * RUNS * (8 + 20) // 2 * 3 // 4
-"""In a day: less than the runs together may ask for, so that some end by one limit and some by the other."""
+"""The daily budget: less than the sum of the runs' limits, so that both kinds of limits end runs."""
 KILLED_AT = 5
-"""The reply that the first host is killed with in its hand: while all branches of its first runs ask."""
+"""The number of the reply at which the first host is killed, while the branches of its first runs have open calls."""
 PATIENCE = 30.0 * HOSTS
 
 
-def hopeless(_body: dict[str, Any], headers: Any, n: int) -> Answer:
-    """Answer each call differently, or a beam would merge its branches, and never with a plan that is accepted."""
+def rejected_plans(_body: dict[str, Any], headers: Any, n: int) -> Answer:
+    """Return a different reply each time, since a beam merges equal branches, and never a plan that is accepted."""
     step = request_parts(headers["x-client-request-id"])["step"]
-    made = plan(needs_missing_token="licence_granted", plan_id=f"plan-{n}")
-    return Answer.value(made if step == "g_plan" else GOOD[step] | {"rationale": f"Reason {n}."}).slowly(0.02)
+    value = plan(needs_missing_token="licence_granted", plan_id=f"plan-{n}")
+    return Answer.value(value if step == "g_plan" else GOOD[step] | {"rationale": f"Reason {n}."}).slowly(0.02)
 
 
-async def admitted(environment: dict[str, str]) -> list[str]:
-    """Admit all runs, while no host is there yet, so that all hosts want the same ones at once."""
+async def admit_runs(environment: dict[str, str]) -> list[str]:
+    """Admit all runs before the hosts start, so that all hosts compete for the same runs."""
     async with open_home(environment=environment) as engine:
         choice = Choice("test-model", parse_model_spec("test-model"))
         more: dict[str, Any] = {
@@ -55,13 +55,13 @@ async def admitted(environment: dict[str, str]) -> list[str]:
             "environment": environment,
             "now": engine.clock.now(),
         }
-        asked = [RunOptions(workflow=flow, search=search, max_calls=calls) for flow, search, calls in SEARCHES]
-        jobs = [prepare_run(PROBLEM, one, choice, **more) for one in asked]
-        return [await engine.admit(jobs[place % 2]) for place in range(HOSTS * RUNS)]
+        options = [RunOptions(workflow=flow, search=search, max_calls=calls) for flow, search, calls in SEARCHES]
+        requests = [prepare_run(PROBLEM, item, choice, **more) for item in options]
+        return [await engine.admit(requests[place % 2]) for place in range(HOSTS * RUNS)]
 
 
-async def ended(environment: dict[str, str]) -> list[RunRow]:
-    """Return the rows of all runs once each has finished, and nobody holds one any more."""
+async def wait_for_end(environment: dict[str, str]) -> list[RunRow]:
+    """Wait until all runs have finished and have no owner; return their rows."""
     async with open_home(environment=environment) as engine:
         with trio.fail_after(PATIENCE):
             while True:
@@ -72,35 +72,35 @@ async def ended(environment: dict[str, str]) -> list[RunRow]:
 
 
 def busiest(seen: list[Seen]) -> int:
-    """Return how many calls were open at once, at the most."""
-    moments = sorted([(one.started, 1) for one in seen] + [(one.ended or time.time(), -1) for one in seen])
-    most = now = 0
+    """Return the largest number of calls open at the same time."""
+    moments = sorted([(call.started, 1) for call in seen] + [(call.ended or time.time(), -1) for call in seen])
+    maximum = current = 0
     for _, change in moments:
-        now += change
-        most = max(most, now)
-    return most
+        current += change
+        maximum = max(maximum, current)
+    return maximum
 
 
 def test_hosts_with_runs_of_many_branches_never_exceed_a_budget(tmp_path, fork_server):
-    """S25: by the provider's bill no run passes its limit, and all together not the home's; the books agree with it.
+    """S25: the received requests of each run are within its limit, and all together within the home's.
 
-    The killed host's runs are carried on by the others. In the end nothing is held, due or unread.
+    The other hosts resume the killed host's runs. At the end no run is held or due, and no message is unread.
     """
-    with serve(hopeless) as server:
+    with serve(rejected_plans) as server:
         case = Case(tmp_path, fork_server, server)
         environment = case.request(())["env"]
         case.journal.parent.mkdir(mode=0o700)
         config = f"home_budget: {{calls: {HOME_CALLS}, when_spent: end}}\nhost: {{runs_max: {RUNS}}}\n"
         (case.journal.parent / "config.yaml").write_text(config)
-        runs = trio.run(admitted, environment)
+        runs = trio.run(admit_runs, environment)
         kills = [{"label": "reply.after", "nth": KILLED_AT}, *[None] * (HOSTS - 1)]
         requests = [case.request(("host", "--json"), f"{n}.", kill=kill) for n, kill in enumerate(kills)]
         hosts = [fork_server.start(request) for request in requests]
         try:
-            rows = trio.run(ended, environment)
+            rows = trio.run(wait_for_end, environment)
         finally:
             for host in hosts:
-                os.kill(host, signal.SIGTERM)  # The killed one too: its number stays its own until it is waited for.
+                os.kill(host, signal.SIGTERM)  # The killed one too: its process id is not reused before the wait.
             codes = [fork_server.wait(host) for host in hosts]
         assert codes == [-signal.SIGKILL, *[Exit.OK] * (HOSTS - 1)]
 
@@ -109,12 +109,12 @@ def test_hosts_with_runs_of_many_branches_never_exceed_a_budget(tmp_path, fork_s
         results = [result for result, _ in case.runs().values()]
         days = dict(query(case.journal, "SELECT day, calls FROM spending"))
         held = query(case.journal, "SELECT count(*), (SELECT count(*) FROM unread) FROM agenda")
-    taken = {result.run_id: result.calls for result in results}
-    assert set(billed) <= set(runs) == set(taken)
+    charged = {result.run_id: result.calls for result in results}
+    assert set(billed) <= set(runs) == set(charged)
     assert {row.summary.detail for row in rows} == {"budget_exhausted"}
     limits = {run: SEARCHES[place % 2][2] for place, run in enumerate(runs)}
-    assert all(billed[run] <= taken[run] <= limits[run] for run in runs)
-    assert sum(days.values()) == sum(taken.values())
+    assert all(billed[run] <= charged[run] <= limits[run] for run in runs)
+    assert sum(days.values()) == sum(charged.values())
     assert max(days.values()) <= HOME_CALLS
     assert {"home's budget" in result.why for result in results} == {True, False}, "both limits have ended runs"
     assert held == [(0, 0)]

@@ -1,7 +1,7 @@
-"""`kill -9` at every labelled point and at random moments, then `replan resume`: real processes, a real server.
+"""`kill -9` at every labelled point and at random times, then `replan resume`: real processes and a real server.
 
-Promised: the same outcome where a spare call per call in flight is left, else `budget_exhausted`; nothing that is in
-the journal is asked for again; the books are true (spent + unknown is what the server saw or more, within the limit).
+With a spare call for each call in flight the outcome is the same, otherwise it may be `budget_exhausted`. No recorded
+reply is requested again. Spent and unknown calls are at least those that the server received, and within the limit.
 """
 
 import json
@@ -28,22 +28,22 @@ from tests.support.fork_server import ForkServer
 from tests.support.openai_server import serve
 
 CLASSIFIED = 8
-"""Calls with a classifier: two plans fail alike, a model is asked for the cause, and the third plan passes."""
+"""Calls with a classifier: two plans fail alike, a model classifies the failure, and the third plan passes."""
 HAPPY = 6
-"""Calls of the script below: analysis, recon, strategy, a plan that sends the search back, strategy, plan."""
+"""Calls of the script below: analysis, recon, strategy, a plan that causes a replan, strategy, plan."""
 SCRIPT: dict[str, Any] = {
     **{step: [GOOD[step]] * 40 for step in GOOD},
     "g_plan": [plan(needs_missing_token="licence_granted"), *[plan()] * 40],
 }
 RANDOM_KILLS = int(os.environ.get("REPLAN_KILLS", "20"))
-"""More of them in a soak, in two parts (`REPLAN_KILLS_FROM`); it also kills the long run each time that a label is
-reached, and not at the first and the fourth only. The short run is always killed each time.
+"""A soak has more, in two parts (`REPLAN_KILLS_FROM`). It also kills the long run each time a label is reached, and
+not only at the first and fourth time. The short run is always killed each time.
 """
 PLACES = range(1, 40) if RANDOM_KILLS > 20 else (1, 4)
 SHORT: dict[str, Any] = {"g_plan": ["Here is your plan.", *[plan()] * 40]}
-"""A run of one step: its first reply is no plan, its second is."""
+"""A run of one step: its first reply is not a plan, its second is."""
 TTL = 0.06
-"""Seconds: short, so that the lease is renewed within a run of this length."""
+"""Length of the lease in seconds: short, so that it is renewed during a run."""
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def case(tmp_path: Path, fork_server: ForkServer) -> Iterator[Case]:
 
 
 def produced(events: list[PlanningEvent]) -> list[str]:
-    """Return the calls that a reply is in the journal for."""
+    """Return the calls with a reply in the journal."""
     return [call_of(event.request_id) for event in events if isinstance(event, Replied)]
 
 
@@ -62,19 +62,19 @@ def called(request: str) -> str:
     return call_of(request.split("/", 1)[1])
 
 
-def check(case: Case, before: list[str], asked_before: list[str], calls: int) -> Result:
-    """Check what is promised after a kill and a resume."""
-    result, asked, nodes = case.result(), case.requested(), produced(case.events())
-    again = {called(request) for request in asked[len(asked_before) :]}
-    assert not again & set(before), "what is in the journal was asked for again"
+def check(case: Case, replied: list[str], requests: list[str], calls: int) -> Result:
+    """Check the journal and the requests after a kill and a resume; return the result."""
+    result, sent, nodes = case.result(), case.requested(), produced(case.events())
+    new_calls = {called(request) for request in sent[len(requests) :]}
+    assert not new_calls & set(replied), "a recorded reply was requested again"
     assert len(nodes) == len(set(nodes))
-    assert len(asked) <= result.calls <= calls, "the books are not true"
+    assert len(sent) <= result.calls <= calls, "the ledger counts too few calls, or more than the limit"
     case.check_billing()
     return result
 
 
-def lost(events: list[PlanningEvent]) -> int:
-    """Return how many calls were open at the end of the journal: what a kill at that moment may have wasted."""
+def open_calls(events: list[PlanningEvent]) -> int:
+    """Return the number of calls open at the end of the journal, which a kill at that time may waste."""
     opened: set[str] = set()
     for event in events:
         match event:
@@ -89,21 +89,21 @@ def lost(events: list[PlanningEvent]) -> int:
     return len(opened)
 
 
-def killed_and_resumed(case: Case, calls: int, kill: dict[str, Any], *argv: str) -> tuple[Result, int] | None:
-    """Begin a run, have it killed, resume it, and check; None when the run ended before it could be killed.
+def kill_and_resume(case: Case, calls: int, kill: dict[str, Any], *argv: str) -> tuple[Result, int] | None:
+    """Start a run, kill it, resume it, and check it. Returns the result and the number of calls open at the kill.
 
-    The number is how many calls were open at the kill.
+    Returns None if the run ended before the kill.
     """
     code, _ = case.begin(calls, *argv, kill=kill, ttl=TTL)
     if code >= 0:
         return None
     assert code == -9
-    asked, events = case.requested(), case.events()
+    requests, events = case.requested(), case.events()
     if events:
         case.replan("resume", "--last", "--json")
     else:
-        case.begin(calls, *argv)  # Killed before the run began: the user starts again.
-    return check(case, produced(events), asked, calls), lost(events)
+        case.begin(calls, *argv)  # Killed before the first record: the user starts again.
+    return check(case, produced(events), requests, calls), open_calls(events)
 
 
 def test_every_label_is_reached(case):
@@ -114,14 +114,14 @@ def test_every_label_is_reached(case):
 
 @pytest.mark.parametrize("label", LABELS)
 def test_a_kill_each_time_that_a_label_is_reached(label, tmp_path, fork_server):
-    """With a spare call for each that was open the outcome is the same; else it may be `budget_exhausted`."""
+    """With a spare call for each open one the outcome is the same; otherwise it may be `budget_exhausted`."""
     for nth in PLACES:
         for spare in (1, 0) if nth % 3 == 1 else (1,):
             folder = tmp_path / f"{nth}.{spare}"
             folder.mkdir()
             with serve(by_step(SCRIPT)) as server:
                 case = Case(folder, fork_server, server)
-                after = killed_and_resumed(case, HAPPY + spare, {"label": label, "nth": nth})
+                after = kill_and_resume(case, HAPPY + spare, {"label": label, "nth": nth})
             if after is None:
                 assert nth > 1
                 return
@@ -132,15 +132,13 @@ def test_a_kill_each_time_that_a_label_is_reached(label, tmp_path, fork_server):
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_a_kill_at_every_moment_of_a_short_run(label, tmp_path, fork_server):
-    """Wherever it is killed, a rejection and its retry come to the same plan, with one spare call."""
+def test_a_kill_at_every_label_of_a_short_run(label, tmp_path, fork_server):
+    """After any kill, a rejection and its retry lead to the same plan, with one spare call."""
     for nth in count(1):
         folder = tmp_path / str(nth)
         folder.mkdir()
         with serve(by_step(SHORT)) as server:
-            after = killed_and_resumed(
-                Case(folder, fork_server, server), 3, {"label": label, "nth": nth}, "-w", "single"
-            )
+            after = kill_and_resume(Case(folder, fork_server, server), 3, {"label": label, "nth": nth}, "-w", "single")
         if after is None:
             assert nth > 1
             return
@@ -158,7 +156,7 @@ def test_a_kill_at_every_moment_of_a_short_run(label, tmp_path, fork_server):
     ],
 )
 def test_a_kill_around_a_classification(label, nth, tmp_path, fork_server):
-    """S22: two plans fail alike, so a model is asked for the cause, as the seventh call; once more if killed."""
+    """S22: two plans fail alike, so a model classifies the failure, as the seventh call; again after a kill."""
     workflow = tmp_path / "classified.yaml"
     shipped = (data_root() / "configs" / "workflows" / "search.yaml").read_text()
     workflow.write_text(f"{shipped}\nclassifications_max: 2\n")
@@ -168,10 +166,10 @@ def test_a_kill_around_a_classification(label, nth, tmp_path, fork_server):
         case = Case(tmp_path, fork_server, server)
         code, _ = case.replan(*case.run_command(CLASSIFIED + 1), "-w", str(workflow), kill={"label": label, "nth": nth})
         assert code == -9
-        asked, events = case.requested(), case.events()
-        assert "g_plan/v2.a" in str(events[-1]), "the kill did not come near the classification"
+        requests, events = case.requested(), case.events()
+        assert "g_plan/v2.a" in str(events[-1]), "the kill was not near the classification"
         case.replan("resume", "--last", "--json")
-        result = check(case, produced(events), asked, CLASSIFIED + 1)
+        result = check(case, produced(events), requests, CLASSIFIED + 1)
         kinds = [event.kind for event in case.events()]
     assert (result.outcome, result.plan) == ("success", plan())
     assert kinds.count("classification_requested") == kinds.count("failure_classified") == 1
@@ -182,8 +180,8 @@ def test_a_kill_around_a_classification(label, nth, tmp_path, fork_server):
     [("send.before", 2), ("reply.after", 2), ("reply.after", 3), ("finish.after", 1), ("judge.after", 3)]
     + [("append.after", nth) for nth in range(3, 9)],
 )
-def test_a_kill_in_a_run_within_a_run(label, nth, tmp_path, fork_server):
-    """Whoever resumes the run above goes on with the one below; one that has finished is taken as it is."""
+def test_a_kill_during_a_child_run(label, nth, tmp_path, fork_server):
+    """A resume of the parent resumes the child; the result of a finished child is used."""
     workflow = tmp_path / "above.yaml"
     workflow.write_text(
         "name: above\naction_pairs:\n"
@@ -200,14 +198,14 @@ def test_a_kill_in_a_run_within_a_run(label, nth, tmp_path, fork_server):
         code, _ = case.replan(*case.run_command(9), "-w", str(workflow), kill={"label": label, "nth": nth})
         assert code == -9
         code, result = case.replan("resume", "--last", "--json")
-        asked = [called(request) for request in case.requested()]
+        calls = [called(request) for request in case.requested()]
     assert (code, result["outcome"], result["plan"]) == (0, "success", plan())
-    assert len(asked) <= result["calls"] <= 4, "one call was open at the kill, and no more is asked again"
+    assert len(calls) <= result["calls"] <= 4, "only the one open call is requested again"
     assert next(node for node in result["path"] if node["step"] == "g_plan")["node"] == "g_plan/v1.a1"
 
 
 def by_cause(script: dict[str, Any]) -> Handler:
-    """Answer the classification of a plan with its cause, whenever it is asked for, and all else in request."""
+    """Return a handler that always classifies a plan with its cause, and answers all other steps in order."""
     cause = next(item for item in script["g_plan"] if "cause" in item)
     others = by_step({**script, "g_plan": [item for item in script["g_plan"] if item is not cause]})
     return lambda body, headers, n: (
@@ -216,11 +214,11 @@ def by_cause(script: dict[str, Any]) -> Handler:
 
 
 @pytest.mark.parametrize("seed", range(int(os.environ.get("REPLAN_KILLS_FROM", "0")), RANDOM_KILLS))
-def test_two_kills_at_random_moments(seed, tmp_path, fork_server):
-    """Each first kill hits a run in progress: the moment is drawn again until one does."""
+def test_two_kills_at_random_times(seed, tmp_path, fork_server):
+    """The first kill must hit a run in progress: its time is drawn again until it does."""
     rng, slow = (
         random.Random(seed),
-        {step: [Answer.value(one).slowly(0.05) for one in SCRIPT[step]] for step in SCRIPT},
+        {step: [Answer.value(reply).slowly(0.05) for reply in SCRIPT[step]] for step in SCRIPT},
     )
     calls = HAPPY + 2
     for attempt in range(30):
@@ -232,13 +230,13 @@ def test_two_kills_at_random_moments(seed, tmp_path, fork_server):
             events = case.events() if code < 0 else []
             if not events or isinstance(events[-1], RunFinished):
                 continue
-            wasted, asked, before = lost(events), case.requested(), produced(events)
+            wasted, requests, replied = open_calls(events), case.requested(), produced(events)
             code, _ = case.replan("resume", "--last", "--json", kill={"seconds": rng.uniform(0.001, 0.5)})
             if code < 0:
                 events = case.events()
-                wasted += lost(events) if events[-1].kind != "run_finished" else 0
+                wasted += open_calls(events) if events[-1].kind != "run_finished" else 0
                 case.replan("resume", "--last", "--json")
-            result = check(case, before, asked, calls)
+            result = check(case, replied, requests, calls)
             assert result.outcome in ({"success"} if wasted <= 2 else {"success", "budget_exhausted"})
             return
     raise AssertionError("no kill hit a run in progress")

@@ -18,7 +18,7 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import UsageProblem
 from runtime.journal.memory import open_memory
 from runtime.journal.port import RunFilter
-from tests.api.test_children import BROKEN, Home, answers
+from tests.api.test_children import BROKEN, ParentRun, answers
 from tests.support.artifacts import plan
 
 
@@ -74,8 +74,8 @@ async def journal():
 
 def engine_for(journal, folder, script):
     """Return an engine that knows both kinds, and a run of the agent that may begin."""
-    home = Home(journal, folder, script)
-    kind = client(home.job)
+    home = ParentRun(journal, folder, script)
+    kind = client(home.request)
     setup = Setup("", None, home.engine.registry, home.engine.root, {}, 0.0)
     prepared = kind.prepare(AgentTask("plan this"), setup)
     return Engine(journal, registry=home.engine.registry, environment={}, kinds=Kinds([kind])), prepared

@@ -1,4 +1,4 @@
-"""The wheel: it holds the packages and the data, and its command is safe wherever it is started."""
+"""The wheel: its content, and its command in an environment of its own."""
 
 import json
 import os
@@ -17,13 +17,13 @@ DATA = ("prompts", "configs")
 
 
 def _run(*command, cwd):
-    """Run a command as a user would, without this process's import path; return what it printed."""
+    """Run a command without this process's import path; return its output."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    done = subprocess.run(
+    result = subprocess.run(
         [str(part) for part in command], cwd=cwd, env=environ, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout.strip()
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout.strip()
 
 
 def _files(folder):
@@ -45,20 +45,20 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """Install the wheel into an environment of its own, which borrows only the dependencies; return its `bin`."""
+    """Install the wheel into a new environment that shares only the dependencies; return its `bin`."""
     home = tmp_path_factory.mktemp("installed")
     _run(sys.executable, "-m", "venv", home, cwd=home)
     python = home / "bin" / "python"
     _run(python, "-m", "pip", "install", "--no-deps", "--no-index", "--quiet", wheel, cwd=home)
     (packages,) = home.glob("lib/python*/site-packages")
-    # A .pth file in a folder that is itself named by a .pth file is not read: the checkout stays out of the path.
+    # A .pth file in a folder that is added by a .pth file is not read, so that the checkout is not on the path.
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
     return home / "bin"
 
 
 @pytest.fixture
-def hostile(tmp_path):
-    """A folder whose own packages have our names and must never be imported."""
+def folder_with_same_names(tmp_path):
+    """A folder with packages of the same names, which must never be imported."""
     for name in ("runtime", "actors", "replan"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text(f"raise SystemExit('the wrong {name}')", encoding="utf-8")
@@ -85,23 +85,29 @@ def test_data_is_found_in_the_checkout():
     assert all((data_root() / name).is_dir() for name in DATA)
 
 
-def test_data_is_found_in_an_installed_wheel(installed, hostile):
-    found = Path(
-        _run(installed / "python", "-P", "-c", "import replan.setup.data_files as d; print(d.data_root())", cwd=hostile)
+def test_data_is_found_in_an_installed_wheel(installed, folder_with_same_names):
+    root = Path(
+        _run(
+            installed / "python",
+            "-P",
+            "-c",
+            "import replan.setup.data_files as d; print(d.data_root())",
+            cwd=folder_with_same_names,
+        )
     )
-    assert found.is_relative_to(installed.parent)
-    assert {path for path in _files(found) if path.split("/")[0] in DATA} == _data_files()
+    assert root.is_relative_to(installed.parent)
+    assert {path for path in _files(root) if path.split("/")[0] in DATA} == _data_files()
 
 
-def test_the_command_is_safe_in_a_folder_with_packages_of_our_names(installed, hostile):
-    """A whole run too, since most modules are imported late."""
-    assert "Usage" in _run(installed / "replan", "--help", cwd=hostile)
+def test_the_command_ignores_packages_of_the_same_names_in_the_folder(installed, folder_with_same_names):
+    """Also for a whole run, since most modules are imported late."""
+    assert "Usage" in _run(installed / "replan", "--help", cwd=folder_with_same_names)
     problem = ROOT / "configs" / "problems" / "login_timeout.md"
-    ended = _run(installed / "replan", "run", problem, "-m", "rules", "--json", cwd=hostile)
-    assert json.loads(ended)["outcome"] == "success"
+    output = _run(installed / "replan", "run", problem, "-m", "rules", "--json", cwd=folder_with_same_names)
+    assert json.loads(output)["outcome"] == "success"
 
 
-def test_an_installed_wheel_imports_its_own_packages(installed, hostile):
+def test_an_installed_wheel_imports_its_own_packages(installed, folder_with_same_names):
     code = "import replan, actors, runtime; print(*(m.__file__ for m in (replan, actors, runtime)), sep='\\n')"
-    for line in _run(installed / "python", "-P", "-c", code, cwd=hostile).splitlines():
+    for line in _run(installed / "python", "-P", "-c", code, cwd=folder_with_same_names).splitlines():
         assert Path(line).is_relative_to(installed.parent)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from actors.policy.decide import Escalation, Failure, Past, decide, signature, summary
+from actors.policy.decision import Escalation, Failure, Past, decide, signature, summary
 from actors.policy.table import BacktrackLevel, Policy
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Search

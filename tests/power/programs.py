@@ -1,6 +1,6 @@
-"""Programs that use a journal and can be begun again at any time: each goes on where the journal says that it stands.
+"""Programs that use a journal and can be restarted at any time: each continues from the journal's content.
 
-A program is given a way to open the journal, and returns once all that it is there for is acknowledged.
+A program gets a function that opens the journal, and returns when all of its writes are acknowledged.
 """
 
 from contextlib import suppress
@@ -22,22 +22,22 @@ from tests.support.artifacts import PROBLEM
 BATCHES = 4
 
 
-def gone(_):
-    """Whoever held a run is gone: its machine had no power."""
+def always_dead(_):
+    """Return that an owner is dead: its machine lost power."""
     return True
 
 
-async def admitted(journal, run):
-    """Admit a run, if it is not admitted yet, and claim it; return the epoch and the place of its last record."""
+async def claim(journal, run):
+    """Create a run if it does not exist, and claim it; return the epoch and the number of its records."""
     with suppress(RunExists):
         await journal.create(run, f"title of {run}")
-    epoch = await journal.claim(run, "driver", 60.0, dead=gone)
+    epoch = await journal.claim(run, "driver", 60.0, dead=always_dead)
     return epoch, len(await journal.read(run))
 
 
 async def work(journal, run, batches=BATCHES):
-    """Append pairs of events; every third pair takes a posted message, with a text of some pages."""
-    epoch, last = await admitted(journal, run)
+    """Append pairs of events; every third pair consumes a message and has a text of several pages."""
+    epoch, last = await claim(journal, run)
     while last < 2 * batches:
         facts = counted(last, last + 1)
         if last % 6 == 4:
@@ -50,40 +50,40 @@ async def work(journal, run, batches=BATCHES):
 
 
 async def one_run(opening):
-    """One run, its journal opened twice: the log is made, used, brought into the file, and deleted."""
+    """One run, its journal opened twice: the WAL is created, used, checkpointed, and deleted."""
     for batches in (2, BATCHES):
         async with opening(CODEC) as journal:
             await work(journal, "a", batches)
 
 
 async def many_runs(opening):
-    """Six runs at once: their appends share commits."""
+    """Six concurrent runs: their appends share commits."""
     async with opening(CODEC) as journal, trio.open_nursery() as nursery:
         for run in "abcdef":
             nursery.start_soon(work, journal, run)
 
 
 async def two_openings(opening):
-    """Two openings of one file write beside each other, and one closes while the other works."""
+    """Two openings of one file write concurrently, and one closes while the other writes."""
     async with opening(CODEC) as journal, trio.open_nursery() as nursery:
 
         async def other():
-            async with opening(CODEC) as beside:
-                await work(beside, "b")
+            async with opening(CODEC) as second:
+                await work(second, "b")
 
         nursery.start_soon(other)
         await work(journal, "a", 6)
 
 
-async def opened_often(opening):
-    """Every batch in an opening of its own."""
+async def open_for_each_batch(opening):
+    """Each batch with a new opening."""
     for batches in range(1, 7):
         async with opening(CODEC) as journal:
             await work(journal, "a", batches)
 
 
-def job():
-    """Return the job of planning a problem with the built-in model."""
+def run_request():
+    """Return a request for a run of the built-in model."""
     choice = choose_model("rules", {}, UserConfig())
     return prepare_run(
         PROBLEM,
@@ -98,17 +98,17 @@ def job():
 
 
 async def whole_plan(opening):
-    """A run of the planner itself, to its plan; one that never began is begun again under another name."""
+    """A run of the planner to its plan; one without a record is started again under another name."""
     async with opening(PLANNING) as journal:
         engine = Engine(journal, threads=False, environment={})
         rows = await journal.runs(RunFilter())
         if rows and await journal.read(rows[0].run):
-            await journal.release(rows[0].run, rows[0].epoch)  # Its driver went with the power.
+            await journal.release(rows[0].run, rows[0].epoch)  # Its driver died when the power was lost.
             result = await engine.resume(rows[0].run)
         else:
-            result = await engine.begin(job(), run=f"run-{len(rows)}")
+            result = await engine.begin(run_request(), run=f"run-{len(rows)}")
         assert result.succeeded
 
 
-PROGRAMS = {one_run: CODEC, many_runs: CODEC, two_openings: CODEC, opened_often: CODEC, whole_plan: PLANNING}
-"""The programs, and the codec that their journals are read with."""
+PROGRAMS = {one_run: CODEC, many_runs: CODEC, two_openings: CODEC, open_for_each_batch: CODEC, whole_plan: PLANNING}
+"""The programs, and the codec of their journals."""

@@ -1,6 +1,6 @@
-"""The power goes, or the disk fails, at every single operation: what the journal has acknowledged is there afterwards.
+"""A power loss or a disk failure at every single operation loses nothing that the journal acknowledged.
 
-`REPLAN_POWER_PROGRAMS=5` does so with all programs of `programs.py`, not with the first alone.
+`REPLAN_POWER_PROGRAMS=5` tests all programs of `programs.py`, not only the first.
 """
 
 import itertools
@@ -21,7 +21,7 @@ from tests.support.disk import Disk
 SEEDS = 1 if "REPLAN_POWER_PROGRAMS" not in os.environ else 3
 CHOSEN = [*PROGRAMS][: int(os.environ.get("REPLAN_POWER_PROGRAMS", "1"))]
 PAGES_IN_LOG = 8
-"""After so many pages the log is brought into the file (else it is 1,000), so that this happens often."""
+"""The size of the WAL at which it is checkpointed: 8 pages instead of 1,000, so that this happens often."""
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def _small_logs(monkeypatch):
 
 @asynccontextmanager
 async def disk_in(folder, rng, **faults):
-    """Give a disk, and a way to open the journal that is on it."""
+    """Give a disk, and a function that opens the journal on it."""
     folder.mkdir(exist_ok=True)
     path = folder / "journal.sqlite3"
     path.touch()
@@ -51,8 +51,8 @@ async def disk_in(folder, rng, **faults):
         disk.unregister()
 
 
-async def recovered(program, disk, recorder, folder):
-    """Lose power; check what is left, and that the program, which reads it all again, comes to its end with it."""
+async def check_recovery(program, disk, recorder, folder):
+    """Lose power; check the remaining content, and that the program can finish with it."""
     folder.mkdir()
     disk.lose_power(folder)
     async with disk_in(folder, disk.rng) as (_, opening):
@@ -61,8 +61,8 @@ async def recovered(program, disk, recorder, folder):
         await program(opening(recorder))
 
 
-async def fails(program, tmp_path, number, seed, *, power):
-    """Play a program with one fault; return whether there were that many operations."""
+async def run_with_fault(program, tmp_path, number, seed, *, power):
+    """Run a program with one fault at an operation; return whether there were that many operations."""
     rng, recorder = Random(f"{program.__name__}:{number}:{seed}"), Recorder()
     faults = {"power_until": number} if power else {"fails_at": number}
     name = f"{'power' if power else 'fault'}-{number}-{seed}"
@@ -74,44 +74,44 @@ async def fails(program, tmp_path, number, seed, *, power):
         if disk.operations < number:
             return False
         if not power:
-            await program(opening(recorder))  # The disk is well again, and the next process goes on.
-        await recovered(program, disk, recorder, tmp_path / f"after-{name}")
+            await program(opening(recorder))  # The disk works again, and the next process continues.
+        await check_recovery(program, disk, recorder, tmp_path / f"after-{name}")
     return True
 
 
 @pytest.mark.parametrize("program", CHOSEN, ids=lambda program: program.__name__)
 @pytest.mark.parametrize("seed", range(SEEDS))
-async def test_when_the_power_goes_at_any_operation_nothing_acknowledged_is_lost(program, seed, tmp_path):
-    """Each file is what a disk could hold: unsynced writes lost, torn, out of order."""
+async def test_a_power_loss_at_any_operation_loses_nothing_acknowledged(program, seed, tmp_path):
+    """Unsynced writes may be lost, torn or reordered."""
     for number in itertools.count(1):
-        if not await fails(program, tmp_path, number, seed, power=True):
+        if not await run_with_fault(program, tmp_path, number, seed, power=True):
             break
     assert number > 50
 
 
 @pytest.mark.parametrize("program", CHOSEN, ids=lambda program: program.__name__)
-async def test_when_any_write_or_sync_fails_nothing_acknowledged_is_lost(program, tmp_path):
-    """The program is begun again on the same files, and then the power goes: what a sync had dropped is gone."""
+async def test_a_failed_write_or_sync_loses_nothing_acknowledged(program, tmp_path):
+    """The program restarts on the same files, then power is lost, and with it the data that a failed sync dropped."""
     for number in itertools.count(1):
-        if not await fails(program, tmp_path, number, 0, power=False):
+        if not await run_with_fault(program, tmp_path, number, 0, power=False):
             break
     assert number > 50
 
 
-async def test_a_journal_that_does_not_sync_is_found_out(tmp_path, monkeypatch):
-    """The disk would show a lost record: here SQLite is told to leave the syncing to the system."""
-    sound = schema.open_writer
+async def test_a_journal_without_sync_is_detected(tmp_path, monkeypatch):
+    """With `synchronous = off` SQLite does not sync, and the simulated disk loses a record."""
+    open_writer = schema.open_writer
 
-    def careless(*arguments):
-        connection = sound(*arguments)
+    def open_without_sync(*arguments):
+        connection = open_writer(*arguments)
         connection.pragma("synchronous", "off")
         return connection
 
-    monkeypatch.setattr(schema, "open_writer", careless)
+    monkeypatch.setattr(schema, "open_writer", open_without_sync)
     with pytest.raises(AssertionError, match="is lost"):
         await _lose_power_often(tmp_path)
 
 
 async def _lose_power_often(tmp_path):
     for number in range(30, 100):
-        await fails(one_run, tmp_path, number, 0, power=True)
+        await run_with_fault(one_run, tmp_path, number, 0, power=True)

@@ -52,7 +52,7 @@ def step(name: str, needs: list[str], makes: list[str], after: list[str], **more
 
 
 def plan(*, needs_missing_token: str = "", plan_id: str = "fix-login") -> dict[str, Any]:
-    """Return a plan; with `needs_missing_token` its last step needs a token that nobody produces."""
+    """Return a plan; with `needs_missing_token` its last step needs a token that no step makes."""
     last = ["fixed", *([needs_missing_token] if needs_missing_token else [])]
     return {
         "plan_id": plan_id,

@@ -1,8 +1,8 @@
-"""Runs a trio program so that one number decides everything: the scheduler's choices, and a clock that jumps.
+"""Runs a trio program deterministically: a seed determines the scheduler's choices, and the clock is virtual.
 
-Trio shuffles the tasks of each tick on purpose. Its own hook for Hypothesis makes that shuffle follow a generator that
-can be seeded; the hook's names are private, so they are touched here and nowhere else, and a test fails when they go.
-The program must play along: no threads, no sockets, and no other source of chance or time.
+Trio shuffles the tasks of each tick. Its hook for Hypothesis makes that shuffle use a random generator that can be
+seeded. The hook's names are private: they are used only here, and a test fails when they are removed. The program must
+use no threads, no sockets, and no other source of randomness or time.
 """
 
 import hashlib
@@ -18,15 +18,15 @@ from trio._core import _run as trio_run
 T = TypeVar("T")
 
 STEPS_MAX = 50_000
-"""Task steps after which a program is taken to go round in circles: the virtual clock may stand still for ever."""
+"""Task steps after which a program counts as endless: its virtual clock may stand still."""
 
 PRIVATE = ("_ALLOW_DETERMINISTIC_SCHEDULING", "_r")
-"""The names that trio does not promise to keep."""
+"""Private names of trio that this module uses."""
 
 
 @dataclass(frozen=True)
-class Played(Generic[T]):
-    """What a program returned, and how: its task steps, their trace hash, and the virtual seconds that passed."""
+class Simulation(Generic[T]):
+    """The result of a program, its task steps, their trace hash, and the virtual seconds that passed."""
 
     result: T
     steps: int
@@ -35,7 +35,7 @@ class Played(Generic[T]):
 
 
 class _Trace(trio.abc.Instrument):
-    """Hashes every step as (task, virtual time). `task_scheduled` would not do: it fires in the order of a set."""
+    """Hashes every step as (task, virtual time). `task_scheduled` is not usable: it fires in the order of a set."""
 
     def __init__(self, clock: trio.testing.MockClock, scope: trio.CancelScope) -> None:
         self._clock, self._scope = clock, scope
@@ -48,8 +48,8 @@ class _Trace(trio.abc.Instrument):
             self._scope.cancel()
 
 
-def run(main: Callable[[], Awaitable[T]], seed: int) -> Played[T]:
-    """Run `main` under the seed. Raises what it raises, and `AssertionError` when it does not come to an end."""
+def run(main: Callable[[], Awaitable[T]], seed: int) -> Simulation[T]:
+    """Run `main` with a seed. Raises its errors, and `AssertionError` if it does not end."""
     clock, scope = trio.testing.MockClock(autojump_threshold=0), trio.CancelScope()
     trace = _Trace(clock, scope)
 
@@ -60,12 +60,12 @@ def run(main: Callable[[], Awaitable[T]], seed: int) -> Played[T]:
 
     with _seeded(seed):
         result = trio.run(bounded, clock=clock, instruments=[trace])
-    return Played(result, trace.steps, trace.hash.hexdigest(), clock.current_time())
+    return Simulation(result, trace.steps, trace.hash.hexdigest(), clock.current_time())
 
 
 @contextmanager
 def _seeded(seed: int) -> Iterator[None]:
-    """Let the scheduler follow the seed, and leave trio as it was."""
+    """Seed trio's scheduler, and restore it afterwards."""
     missing = [name for name in PRIVATE if not hasattr(trio_run, name)]
     assert not missing, f"trio {trio.__version__} has no {missing}: its scheduler cannot be seeded this way any more"
     allowed, state = trio_run._ALLOW_DETERMINISTIC_SCHEDULING, trio_run._r.getstate()

@@ -1,4 +1,4 @@
-"""Where the outside cases are: the folder REPLAN_EXTERNAL, or `shared/external` beside the checkout."""
+"""The folder of external test cases: REPLAN_EXTERNAL, or `shared/external` beside the checkout."""
 
 import json
 import os

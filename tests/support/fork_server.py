@@ -111,12 +111,14 @@ def _child(request: dict[str, Any]) -> None:
 
     def reached(label: str) -> None:
         if not counts and "seconds" in kill:
-            signal.setitimer(signal.ITIMER_REAL, kill["seconds"])  # Nobody handles it: the process is gone at once.
+            signal.setitimer(
+                signal.ITIMER_REAL, kill["seconds"]
+            )  # There is no handler: the signal kills the process at once.
         counts[label] += 1
         if label == kill.get("label") and counts[label] == kill["nth"]:
             os.kill(os.getpid(), signal.SIGKILL)
         if label == stop.get("label") and counts[label] == stop["nth"]:
-            time.sleep(0.1)  # The writer's thread finishes its commit: one stopped within it would lock all others out.
+            time.sleep(0.1)  # The writer's thread finishes its commit: if stopped within, it would keep the lock.
             os.kill(os.getpid(), signal.SIGSTOP)
 
     install(reached)
@@ -124,7 +126,7 @@ def _child(request: dict[str, Any]) -> None:
         assert engine.LeaseTerms is LeaseTerms
         engine.LeaseTerms = partial(LeaseTerms, ttl=request["ttl"])  # type: ignore[misc, assignment]
     if "full" in request:
-        disk = _Full(Path(request["full"]))  # noqa: F841 - registered as long as it is held
+        disk = _Full(Path(request["full"]))  # noqa: F841 - registered while it is referenced
         runtime.drive.run_log.RETRY_SECONDS = runtime.drive.supervisor.RETRY_SECONDS = 0.1
     os.environ.clear()
     os.environ.update(request["env"])

@@ -1,4 +1,4 @@
-"""A real OpenAI-compatible HTTP server on the loopback, scripted and faulty, for tests of the wire and of whole runs.
+"""An OpenAI-compatible HTTP server on the loopback interface, with scripted answers and faults.
 
 In a test::
 
@@ -6,24 +6,25 @@ In a test::
         ...                                   # point OPENAI_BASE_URL at server.base_url
     assert server.steps == ["g_analysis"]
 
-By step, the usual way (the step is read from `X-Client-Request-Id: <run>/<step>/v<visit>.a<attempt>…`)::
+Answers by step (the step is read from `X-Client-Request-Id: <run>/<step>/v<visit>.a<attempt>…`)::
 
     with serve(by_step({"g_analysis": [{"problem_type": "bug_fix"}],
                         "g_plan": [Answer.fault(429, headers={"Retry-After": "0"}), GOOD_PLAN]})) as server: ...
 
-A step's answers are used in order of arrival; a text or a JSON value stands for the reply that says it; a single
-answer that is not in a list is given every time; the step `"*"` stands for any other. A step that has no answer left
-gets a 404, which is final, so that a run which asks too much fails instead of hanging.
+The answers in a step's list are used in order; a text or a JSON value is the content of the reply; an answer outside of
+a list is given every time; the step `"*"` matches all other steps. A step without an answer left gets a 404, which is
+final, so that a run with too many requests fails instead of hanging.
 
-For crash tests, as a process of its own, which outlives the program that is killed::
+For crash tests, as a separate process, which outlives the killed program::
 
     python -m tests.support.openai_server --script FILE --port-file FILE --log FILE
 
-The script is YAML or JSON of the same shape, where a mapping with one of the keys `reply`, `status`, `hang`, `cut`,
-`huge`, `html` or `no_choices` describes an answer (`{reply: {...}, delay_seconds: 0.5}`, `{cut: body}`,
-`{status: 429, headers: {...}}`). The port file appears, whole, once the server listens. The log has one JSON line per
-request received (`"event": "request"`) and one per answer that ended (`"event": "answer"`); its `outcome` is `finished`
-if the last byte was handed to the network, else `cut` or `gone`. A client may have a reply just before the log has it.
+The script is YAML or JSON of the same shape, where a mapping with one of the keys `reply`, `stream`, `status`, `hang`,
+`cut`, `huge`, `html` or `no_choices` describes an answer (`{reply: {...}, delay_seconds: 0.5}`, `{cut: body}`,
+`{stream: {...}, gap_seconds: 0.1}`, `{status: 429, headers: {...}}`). The port file appears, whole, once the server
+listens. The log has one JSON line per request received (`"event": "request"`) and one per answer that ended
+(`"event": "answer"`); its `outcome` is `finished` if the last byte was passed to the network, else `cut` or `gone`. A
+client may have a reply just before the log has it.
 """
 
 import argparse
@@ -66,12 +67,12 @@ class Seen:
 
     @property
     def request_id(self) -> str:
-        """The whole `X-Client-Request-Id`."""
+        """The header `X-Client-Request-Id`."""
         return self.headers.get("x-client-request-id", "")
 
     @property
     def step(self) -> str:
-        """The step id in it, or nothing."""
+        """The step id in the request id, or an empty string."""
         return request_parts(self.request_id).get("step", "")
 
     @property
@@ -81,7 +82,7 @@ class Seen:
 
 
 class OpenAIServer:
-    """The server: `base_url`, what it has `seen`, and how it ends. Every attribute may be read from any thread."""
+    """The server. Every attribute may be read from any thread."""
 
     def __init__(self, handler: Handler, *, on_event: Callable[[str, Seen], None] | None = None) -> None:
         self._handler, self._on_event = handler, on_event
@@ -95,12 +96,12 @@ class OpenAIServer:
 
     @property
     def port(self) -> int:
-        """The port, chosen by the system."""
+        """The port, selected by the system."""
         return int(self._http.server_address[1])
 
     @property
     def base_url(self) -> str:
-        """What `OPENAI_BASE_URL` must be."""
+        """The value for `OPENAI_BASE_URL`."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     @property
@@ -126,11 +127,11 @@ class OpenAIServer:
             return len(self._sockets)
 
     def start(self) -> None:
-        """Begin to answer."""
+        """Start to answer."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Break what is open, and return once every thread has ended."""
+        """Break open connections, and wait for the end of every thread."""
         self.stopping.set()
         self._http.shutdown()
         with self._lock:
@@ -165,23 +166,23 @@ class OpenAIServer:
         with self._lock:
             seen = Seen(len(self._seen) + 1, path, headers, body, time.time())
             self._seen.append(seen)
-            self._tell("request", seen)
+            self._notify("request", seen)
         return seen
 
     def ended(self, seen: Seen, outcome: Outcome) -> None:
         """Note how a request ended."""
         with self._lock:
             seen.ended, seen.outcome = time.time(), outcome
-            self._tell("answer", seen)
+            self._notify("answer", seen)
 
     def answer(self, seen: Seen) -> Answer:
-        """Ask the handler. What it raises becomes a 500, so that the test sees it."""
+        """Call the handler. An exception becomes a 500, so that the test sees it."""
         try:
             return self._handler(seen.body, seen.headers, seen.n)
         except Exception as error:  # noqa: BLE001
             return Answer.fault(500, f"the test's handler raised {error!r}")
 
-    def _tell(self, event: str, seen: Seen) -> None:
+    def _notify(self, event: str, seen: Seen) -> None:
         if self._on_event is not None:
             self._on_event(event, seen)
 
@@ -201,7 +202,7 @@ class _Http(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: a client that breaks off is part of the tests."""
+        """Log nothing: tests break connections on purpose."""
 
 
 class _Exchange(BaseHTTPRequestHandler):
@@ -216,8 +217,8 @@ class _Exchange(BaseHTTPRequestHandler):
             plain = {}
         owner = self.server.owner
         seen = owner.received(self.path, {name.lower(): value for name, value in self.headers.items()}, plain)
-        right = self.path.split("?")[0] == "/v1/chat/completions"
-        answer = owner.answer(seen) if right else Answer.fault(404, f"no such path: {self.path}")
+        path_is_valid = self.path.split("?")[0] == "/v1/chat/completions"
+        answer = owner.answer(seen) if path_is_valid else Answer.fault(404, f"no such path: {self.path}")
         outcome: Outcome = "gone"
         try:
             outcome = self._give(answer, seen)
@@ -236,7 +237,9 @@ class _Exchange(BaseHTTPRequestHandler):
         if answer.kind == "cut" and answer.cut == "request":
             return self._break_off("cut")
         if answer.kind == "huge":
-            return self._stream(answer.size, seen)
+            return self._give_much(answer.size, seen)
+        if answer.kind == "stream":
+            return self._stream(answer, seen)
         self._head(answer.status, {**answer.headers, "Content-Length": str(len(answer.body))})
         if answer.kind == "cut":
             self._write(answer.body[: len(answer.body) // 2 if answer.cut == "body" else 0], seen)
@@ -244,7 +247,22 @@ class _Exchange(BaseHTTPRequestHandler):
         self._write(answer.body, seen)
         return "finished"
 
-    def _stream(self, size: int, seen: Seen) -> Outcome:
+    def _stream(self, answer: Answer, seen: Seen) -> Outcome:
+        self._head(answer.status, {**answer.headers, "Transfer-Encoding": "chunked"})
+        for number, piece in enumerate(answer.pieces):
+            if number and answer.gap_seconds and not self._client_stays(answer.gap_seconds):
+                return self._break_off("gone")
+            self._write(b"%x\r\n%b\r\n" % (len(piece), piece), seen)
+        if answer.then == "hang":
+            while self._client_stays(3600):
+                pass
+            return self._break_off("gone")
+        if answer.then == "cut":
+            return self._break_off("cut")
+        self._write(b"0\r\n\r\n", seen)
+        return "finished"
+
+    def _give_much(self, size: int, seen: Seen) -> Outcome:
         self._head(200, {"Content-Type": "application/json", "Transfer-Encoding": "chunked"})
         start, end = b'{"choices":[{"message":{"content":"', b'"},"finish_reason":"stop"}]}'
         left = size - len(start) - len(end)
@@ -291,7 +309,7 @@ class _Exchange(BaseHTTPRequestHandler):
             return b""
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing on stderr."""
+        """Log nothing on stderr."""
 
 
 @contextmanager
@@ -311,21 +329,21 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--script", type=Path, required=True)
     parser.add_argument("--port-file", type=Path, required=True)
     parser.add_argument("--log", type=Path, required=True)
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     done = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: done.set())
-    with given.log.open("a", encoding="utf-8", buffering=1) as log:
+    with options.log.open("a", encoding="utf-8", buffering=1) as log:
 
         def write(event: str, seen: Seen) -> None:
             line = {"event": event, "n": seen.n, "id": seen.request_id, "step": seen.step, "at": time.time()}
             log.write(json.dumps(line if event == "request" else {**line, "outcome": seen.outcome}) + "\n")
 
-        script = yaml.safe_load(given.script.read_text(encoding="utf-8"))
+        script = yaml.safe_load(options.script.read_text(encoding="utf-8"))
         with serve(by_step(script), on_event=write) as server:
-            half = given.port_file.with_name(given.port_file.name + ".tmp")
+            half = options.port_file.with_name(options.port_file.name + ".tmp")
             half.write_text(str(server.port), encoding="utf-8")
-            os.replace(half, given.port_file)  # noqa: PTH105
+            os.replace(half, options.port_file)  # noqa: PTH105
             done.wait()
 
 

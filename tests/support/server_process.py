@@ -1,4 +1,4 @@
-"""The loopback server as a process of its own, which outlives the program that a crash test kills.
+"""The loopback server as a separate process, which outlives the program that a crash test kills.
 
 ::
 

@@ -1,4 +1,4 @@
-"""The loopback server itself: other tests trust what it says."""
+"""The loopback server itself, since other tests rely on it."""
 
 import signal
 import subprocess
@@ -20,8 +20,8 @@ async def ask(url, *request_ids, seconds=5.0):
         return [await model.complete(request(request_id, timeout_seconds=seconds)) for request_id in request_ids]
 
 
-async def test_steps_get_their_own_answers():
-    """Lists in order of arrival, single answers every time, and a star for the rest."""
+async def test_each_step_gets_its_answers():
+    """Lists are used in order, single answers every time, and `*` for all other steps."""
     script = {"g_plan": ["one", Answer.fault(500), {"steps": []}], "g_recon": "always", "*": ["other"]}
     with serve(by_step(script)) as server:
         ids = ["g_plan/v1.a1", "g_recon/v1.a1", "g_plan/v1.a2", "g_plan/v1.a2.t2", "g_recon/v2.a1.b1", "g_new/v1.a1"]
@@ -36,8 +36,8 @@ async def test_steps_get_their_own_answers():
         assert "no answer 4 for 'g_plan'" in beyond.message
 
 
-async def test_what_was_seen_is_kept():
-    """Order, times, prompt and end of every request."""
+async def test_requests_are_recorded():
+    """Order, times, prompt and outcome of every request."""
     with serve(by_step({"g_plan": "x"})) as server:
         await ask(server.base_url, "g_plan/v2.a3.t4")
         assert server.wait_for(lambda s: s.finished == 1)
@@ -55,7 +55,7 @@ async def test_what_was_seen_is_kept():
 
 
 async def test_a_handler_that_raises_is_a_500():
-    """A bug in a test shows up in the test."""
+    """A bug in a test's handler is visible in the test."""
     with serve(lambda *_: 1 / 0) as server:
         [fault] = await ask(server.base_url, "g_plan/v1.a1")
     assert isinstance(fault, Fault)
@@ -70,8 +70,8 @@ async def test_another_path_is_not_found():
     assert fault.kind is FaultKind.NOT_FOUND
 
 
-async def test_stopping_breaks_what_hangs():
-    """A server that stops leaves no thread and no client waiting."""
+async def test_a_stop_breaks_hanging_requests():
+    """After a stop no thread and no client waits."""
     faults = []
 
     async def wait(url):
@@ -100,13 +100,13 @@ async def test_stopping_breaks_what_hangs():
         ({"no_choices": True}, Answer.no_choices()),
     ],
 )
-def test_what_a_script_can_say(item, answer):
-    """Every kind of answer can be written in a file."""
+def test_every_kind_of_answer_can_be_scripted(item, answer):
+    """Each answer has a description for a script file."""
     assert as_answer(item) == answer
 
 
-def test_it_outlives_a_program_that_is_killed(tmp_path):
-    """As a process of its own it serves a program that dies in mid-request, and the next one; the log tells both."""
+def test_a_server_process_outlives_a_killed_program(tmp_path):
+    """It serves a program that is killed during a request, and the next one; its log has both."""
     script = {"g_slow": [{"hang": True}, "second"], "g_plan": [{"steps": []}]}
     program = """
 import trio
@@ -119,9 +119,11 @@ async def main():
 trio.run(main)
 """
     with server_process(tmp_path, script) as server:
-        with subprocess.Popen([sys.executable, "-c", program.replace("URL", server.base_url)], cwd=ROOT) as victim:
+        with subprocess.Popen(
+            [sys.executable, "-c", program.replace("URL", server.base_url)], cwd=ROOT
+        ) as program_process:
             until(lambda: "run-1/g_slow/v1.a1" in server.requested())
-            victim.send_signal(signal.SIGKILL)
+            program_process.send_signal(signal.SIGKILL)
         [reply] = trio.run(ask, server.base_url, "g_slow/v1.a1")
         assert isinstance(reply, Reply)
         assert reply.text == "second"
@@ -136,7 +138,7 @@ trio.run(main)
 
 
 def until(condition):
-    """Wait for another process."""
+    """Wait until a condition holds."""
     end = time.monotonic() + 20
     while not condition():
         assert time.monotonic() < end

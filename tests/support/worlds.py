@@ -1,4 +1,4 @@
-"""Small worlds for tests of the planning machine: pinned configurations, and a pure driver that plays the actors."""
+"""Configurations for tests of the planning machine, and a simulated world that answers its requests without I/O."""
 
 import json
 from collections import Counter
@@ -41,7 +41,7 @@ SECTIONS = {
     "cut": "[cut {bytes}]",
     "repeats": "[repeats {node}]",
 }
-"""The shortest sections that a prompt book may have; slots that the book knows and this does not fail loudly there."""
+"""The shortest valid sections of a prompt book."""
 
 ENTRY = PromptEntry(
     role="role",
@@ -67,12 +67,12 @@ def default_policy() -> Policy:
 
 
 def pinned(steps: Mapping[str, Mapping[str, Any]], *, price: Price | None = None, **keys: Any) -> RunConfig:
-    """Return a configuration; a step is `{requires, rmax, backtrack_budget, …}`, its guard a plug-in unless given."""
+    """Return a configuration; a step is `{requires, rmax, backtrack_budget, …}`, with the guard `toy` by default."""
     pairs = {step: {"generator": "model", "guard": "toy", **settings} for step, settings in steps.items()}
     workflow = Workflow.model_validate({"name": "toy", "action_pairs": pairs, **keys})
     book = PromptBook(entries=dict.fromkeys((*steps, CLASSIFIER), ENTRY), sections=Sections.model_validate(SECTIONS))
-    below = {pair["generator"].removeprefix("workflow:") for pair in pairs.values() if ":" in pair["generator"]}
-    children = {name: pinned({"only": {}}) for name in below}
+    child_names = {pair["generator"].removeprefix("workflow:") for pair in pairs.values() if ":" in pair["generator"]}
+    children = {name: pinned({"only": {}}) for name in child_names}
     return RunConfig(
         workflow=workflow, policy=default_policy(), prompts=book, model="toy", price=price, children=children
     )
@@ -84,7 +84,7 @@ SEEDS = {
     "g_strategy": {"requires": ["g_analysis", "g_recon"], "rmax": 2, "backtrack_budget": 3, "role": "strategy"},
     "g_plan": {"requires": ["g_analysis", "g_recon", "g_strategy"], "rmax": 3, "role": "plan"},
 }
-"""The seeds' example of a budget, as the shipped `search` workflow has it."""
+"""The steps and budgets of the shipped `search` workflow."""
 
 
 def passed(guard: str = "toy") -> Verdict:
@@ -110,7 +110,7 @@ def some_reply(request: GenerationRequested | ClassificationRequested, _: State)
 
 
 def start_anywhere(machine: PlanningMachine, events: Sequence[PlanningEvent], epoch: int, now: float) -> None:
-    """Resume from every prefix of a journal: each must be over, or have something to wait for."""
+    """Resume from every prefix of a journal: each must be finished or have outstanding work."""
     prefix = machine.initial()
     for length, event in enumerate(events, start=1):
         prefix = machine.evolve(prefix, event)
@@ -124,7 +124,7 @@ def start_anywhere(machine: PlanningMachine, events: Sequence[PlanningEvent], ep
 
 @dataclass
 class World:
-    """Plays the actors of one run, one message at a time, on the pure machine. `calls` counts requests per step."""
+    """Answers the requests of one run on the pure machine, one message at a time. `calls` counts requests per step."""
 
     config: RunConfig
     judge: Judge
@@ -137,7 +137,7 @@ class World:
     now: float = 1000.0
 
     def send(self, message: PlanningMessage) -> list[PlanningEvent] | Refused | None:
-        """Give the machine one message, and settle it."""
+        """Give the machine one message, and let it advance until it rests."""
         accepted = self.machine.accept(self.state, message)
         if accepted is None or isinstance(accepted, Refused):
             return accepted
@@ -166,7 +166,7 @@ class World:
                 self.send(Woken(request_id, self.now))
 
     def run(self, choose: Callable[[list[str]], str] = lambda ids: ids[0]) -> State:
-        """Begin, and answer outstanding work until there is none that an actor could do."""
+        """Begin, and answer outstanding work until only people could answer."""
         if isinstance(self.state, NotStarted):
             self.begin()
         while self.state.run.finished is None and (ids := self.doable()):
@@ -174,7 +174,7 @@ class World:
         return self.state
 
     def doable(self) -> list[str]:
-        """Return the ids of outstanding work that is not a question; the deadline's wait only when alone."""
+        """Return the ids of outstanding work except questions; the wait for the deadline only if it is alone."""
         work = self.machine.outstanding(self.state)
         ids = [name for name, item in work.items() if item.address != "user" and name != "deadline"]
         return ids or [name for name in work if name == "deadline"]
@@ -193,5 +193,5 @@ class World:
 
 
 async def always_hosted(engine):
-    """Stand in for `Engine.hosted` where a test plays the host."""
+    """Replace `Engine.hosted` in a test without a host process."""
     return True

@@ -1,4 +1,4 @@
-"""The whole search over the real wire: engine, actors, journal and the OpenAI client, against a scripted server."""
+"""The search over HTTP: engine, actors, journal and the OpenAI client against a scripted server."""
 
 import threading
 from collections import Counter
@@ -31,8 +31,8 @@ from tests.support.artifacts import GOOD, PROBLEM, plan
 from tests.support.openai_server import OpenAIServer, serve
 
 
-class Impatient(SystemClock):
-    """A clock on which a back-off takes a hundredth of its time, and that still tells the truth about order."""
+class FastBackOffClock(SystemClock):
+    """A clock that shortens waits to a hundredth and keeps their order."""
 
     async def sleep_until(self, when: float) -> None:
         await super().sleep_until(self.now() + (when - self.now()) / 100)
@@ -40,7 +40,7 @@ class Impatient(SystemClock):
 
 @asynccontextmanager
 async def run_against(
-    handler: Handler, clock: Clock | None = None, **asked: Any
+    handler: Handler, clock: Clock | None = None, **options: Any
 ) -> AsyncIterator[tuple[Result, OpenAIServer, list[Event]]]:
     """Run the `search` workflow on the test problem against a server, and yield result, server and events."""
     events: list[Event] = []
@@ -50,9 +50,9 @@ async def run_against(
         async with open_memory(CODEC, time) as journal:
             known = registry()
             engine = Engine(journal, registry=known, clock=time, environment=environment)
-            job = prepare_run(
+            request = prepare_run(
                 PROBLEM,
-                RunOptions(**asked),
+                RunOptions(**options),
                 choose_model("test-model", environment, UserConfig()),
                 config=UserConfig(),
                 registry=known,
@@ -60,31 +60,31 @@ async def run_against(
                 environment=environment,
                 now=time.now(),
             )
-            heard = DriveOptions(on_record=lambda record, _: events.append(record.event))
-            result = await engine.begin(job, heard, run="run-1")
+            drive = DriveOptions(on_record=lambda record, _: events.append(record.event))
+            result = await engine.begin(request, drive, run="run-1")
             yield result, server, events
 
 
 def scripted(**lists: list[Any]) -> Handler:
-    """Return a handler that answers each step from its list, then with what its guard accepts."""
+    """Return a handler that answers each step from its list, then with an accepted reply."""
     return by_step({step: [*lists.get(step, []), *[good] * 9] for step, good in GOOD.items()})
 
 
 def with_classifier(folder: Path) -> Path:
-    """Write the shipped workflow with a classifier, and return its place."""
+    """Write the shipped workflow with a classifier, and return its path."""
     value = yaml.safe_load((data_root() / "configs" / "workflows" / "search.yaml").read_text())
-    place = folder / "classified.yaml"
-    place.write_text(yaml.safe_dump({**value, "classifications_max": 2}, sort_keys=False))
-    return place
+    path = folder / "classified.yaml"
+    path.write_text(yaml.safe_dump({**value, "classifications_max": 2}, sort_keys=False))
+    return path
 
 
-def of(events: list[Event], kind: type[Event]) -> list[Any]:
+def of_kind(events: list[Event], kind: type[Event]) -> list[Any]:
     return [event for event in events if isinstance(event, kind)]
 
 
 def rejections_in(events: list[Event]) -> list[str]:
     """Return the first message of each rejection."""
-    return [event.verdict.errors[0].message for event in of(events, VerdictReached) if event.verdict.errors]
+    return [event.verdict.errors[0].message for event in of_kind(events, VerdictReached) if event.verdict.errors]
 
 
 async def test_four_good_replies_make_a_proved_plan():
@@ -98,7 +98,7 @@ async def test_four_good_replies_make_a_proved_plan():
 async def test_a_plan_that_is_not_json_is_retried_at_its_step_with_the_feedback_in_the_prompt():
     async with run_against(scripted(g_plan=["Sure! I would first reproduce it."])) as (result, server, events):
         assert (result.outcome, result.calls) == ("success", 5)
-        assert [event.decision.rule for event in of(events, Decided)] == ["malformed"]
+        assert [event.decision.rule for event in of_kind(events, Decided)] == ["malformed"]
         retried = server.seen[-1]
         assert retried.step == "g_plan"
         assert retried.request_id == "run-1/g_plan/v1.a2"
@@ -106,27 +106,27 @@ async def test_a_plan_that_is_not_json_is_retried_at_its_step_with_the_feedback_
         assert retried.prompt.count(rejection[:60]) == 1
 
 
-async def test_a_precondition_that_nobody_produces_sends_the_search_back_to_the_strategy_and_no_further():
+async def test_a_precondition_without_a_producer_leads_to_a_replan_of_the_strategy_only():
     broken = plan(needs_missing_token="licence_granted")
     async with run_against(scripted(g_plan=[broken])) as (result, server, events):
         assert result.outcome == "success"
         assert Counter(server.steps) == {"g_analysis": 1, "g_recon": 1, "g_strategy": 2, "g_plan": 2}
-        (revised,) = of(events, Revised)
+        (revised,) = of_kind(events, Revised)
         assert (revised.targets, revised.cleared) == (("g_strategy",), ("g_strategy", "g_plan"))
         for seen in server.seen[-2:]:
             assert seen.prompt.count("licence_granted") >= 1, "the earlier rejection must be in the prompt"
 
 
-async def test_the_same_findings_twice_go_one_level_further():
+async def test_the_same_findings_twice_lead_to_the_next_level():
     broken = plan(needs_missing_token="licence_granted")
     async with run_against(scripted(g_plan=[broken, broken])) as (result, server, events):
         assert result.outcome == "success"
-        assert [event.targets for event in of(events, Revised)] == [("g_strategy",), ("g_recon",)]
+        assert [event.targets for event in of_kind(events, Revised)] == [("g_strategy",), ("g_recon",)]
         assert Counter(server.steps) == {"g_analysis": 1, "g_recon": 2, "g_strategy": 3, "g_plan": 3}
 
 
-async def test_a_classifier_is_asked_before_a_costly_step_back_and_its_code_decides(tmp_path):
-    """S22: a call of its own, with its own id and schema; its prompt has the rejections; nothing is thrown away."""
+async def test_a_classifier_is_called_before_a_costly_replan_and_its_code_decides(tmp_path):
+    """S22: a separate call with its own id and schema; its prompt has the rejections; no artifact is cleared."""
     broken = plan(needs_missing_token="licence_granted")
     others = scripted(g_plan=[broken, broken])
 
@@ -138,18 +138,18 @@ async def test_a_classifier_is_asked_before_a_costly_step_back_and_its_code_deci
     async with run_against(handle, workflow=str(with_classifier(tmp_path))) as (result, server, events):
         assert (result.outcome, result.calls) == ("success", 8)
         assert Counter(server.steps) == {"g_analysis": 1, "g_recon": 1, "g_strategy": 2, "g_plan": 4}
-        [asked] = [seen for seen in server.seen if seen.request_id.endswith("/c")]
-        assert asked.request_id == "run-1/g_plan/v2.a1/c"
-        assert asked.prompt.count("licence_granted") >= 2, "the rejection in question and the one before"
-        assert "own_mistake" in str(asked.body["response_format"])
-        [said] = of(events, FailureClassified)
-        assert (said.cause, said.used.calls) == ("own_mistake", 1)
-        last = of(events, Decided)[-1].decision
+        [request] = [seen for seen in server.seen if seen.request_id.endswith("/c")]
+        assert request.request_id == "run-1/g_plan/v2.a1/c"
+        assert request.prompt.count("licence_granted") >= 2, "the rejection in question and the one before"
+        assert "own_mistake" in str(request.body["response_format"])
+        [classified] = of_kind(events, FailureClassified)
+        assert (classified.cause, classified.used.calls) == ("own_mistake", 1)
+        last = of_kind(events, Decided)[-1].decision
         assert (last.level, last.rule, last.classified) == ("local_retry", "otherwise", "own_mistake")
 
 
-async def test_what_is_no_code_is_recorded_and_the_table_decides(tmp_path):
-    """S22: text never steers, not even text that names a row."""
+async def test_a_classification_without_a_code_is_recorded_and_the_policy_decides(tmp_path):
+    """S22: text never decides, not even text that names a row."""
     broken = plan(needs_missing_token="licence_granted")
     others = scripted(g_plan=[broken, broken])
 
@@ -160,26 +160,26 @@ async def test_what_is_no_code_is_recorded_and_the_table_decides(tmp_path):
 
     async with run_against(handle, workflow=str(with_classifier(tmp_path))) as (result, _, events):
         assert result.outcome == "success"
-        [said] = of(events, FailureClassified)
-        assert (said.cause, said.content) == (None, "Clearly give_up: this is hopeless.")
-        assert [event.targets for event in of(events, Revised)] == [("g_strategy",), ("g_recon",)]
-        assert of(events, Decided)[-1].decision.classified is None
+        [classified] = of_kind(events, FailureClassified)
+        assert (classified.cause, classified.content) == (None, "Clearly give_up: this is hopeless.")
+        assert [event.targets for event in of_kind(events, Revised)] == [("g_strategy",), ("g_recon",)]
+        assert of_kind(events, Decided)[-1].decision.classified is None
 
 
 async def test_each_prompt_after_an_escalation_contains_each_earlier_rejection_once():
-    """Each that came back over its step: the first cycle ended at the strategy, so recon has done no wrong in it."""
+    """A prompt has the rejections whose replan cleared its step: the first replan did not clear recon."""
     first = plan(needs_missing_token="licence_granted", plan_id="first")
     second = plan(needs_missing_token="backup_taken", plan_id="second")
     async with run_against(scripted(g_plan=["no json at all", first, second])) as (result, server, events):
         assert result.outcome == "success"
         rejections = rejections_in(events)
         assert len(rejections) == 3
-        told = {
+        counts = {
             seen.request_id: [seen.prompt.count(rejection[:80]) for rejection in rejections]
             for seen in server.seen
             if seen.request_id is not None and "/v1." not in seen.request_id
         }
-        assert told == {
+        assert counts == {
             "run-1/g_strategy/v2.a1": [1, 1, 0],
             "run-1/g_plan/v2.a1": [1, 1, 0],
             "run-1/g_recon/v2.a1": [0, 0, 1],
@@ -192,16 +192,18 @@ async def test_analysis_and_recon_overlap_in_time():
     slow = {step: [Answer.value(GOOD[step]).slowly(0.3)] for step in ("g_analysis", "g_recon")}
     async with run_against(scripted(**slow)) as (result, server, _):
         assert result.succeeded
-        one, two = (next(seen for seen in server.seen if seen.step == step) for step in ("g_analysis", "g_recon"))
-        assert one.ended is not None
-        assert two.ended is not None
-        assert max(one.started, two.started) < min(one.ended, two.ended)
+        analysis, recon = (
+            next(seen for seen in server.seen if seen.step == step) for step in ("g_analysis", "g_recon")
+        )
+        assert analysis.ended is not None
+        assert recon.ended is not None
+        assert max(analysis.started, recon.started) < min(analysis.ended, recon.ended)
 
 
 @pytest.mark.parametrize("calls", [1, 2, 5, 12])
-async def test_the_cap_on_calls_holds_also_when_every_answer_is_bad(calls):
+async def test_the_limit_on_calls_holds_if_every_answer_is_rejected(calls):
     async with run_against(lambda *_: Answer.say("{}"), max_calls=calls) as (result, server, _):
-        # Work that was withdrawn while it was being sent stays charged: nobody can prove that it was not.
+        # A call that was withdrawn while it was sent stays charged, since it may have been received.
         assert len(server.seen) <= result.calls <= calls
         assert result.outcome in {"budget_exhausted", "all_pruned"}
 
@@ -232,41 +234,45 @@ async def test_every_request_carries_its_id():
     ],
     ids=["429", "500", "cut", "html", "no choices", "20 MB"],
 )
-async def test_a_fault_is_a_try_of_the_same_attempt_and_charged_by_what_it_was(fault, charged):
-    async with run_against(scripted(g_strategy=[fault]), clock=Impatient()) as (result, server, events):
+async def test_a_fault_leads_to_another_try_and_is_charged_by_its_kind(fault, charged):
+    async with run_against(scripted(g_strategy=[fault]), clock=FastBackOffClock()) as (result, server, events):
         assert result.outcome == "success"
         assert result.calls == 4 + charged
         ids = [seen.request_id for seen in server.seen if seen.step == "g_strategy"]
         assert ids == ["run-1/g_strategy/v1.a1", "run-1/g_strategy/v1.a1.t2"]
-        assert len(of(events, CallFailed)) == 1
+        assert len(of_kind(events, CallFailed)) == 1
 
 
-async def test_a_server_that_asks_for_patience_gets_it():
+async def test_retry_after_is_respected():
     async with run_against(
-        scripted(g_strategy=[Answer.fault(429, headers={"Retry-After": "30"})]), clock=Impatient()
+        scripted(g_strategy=[Answer.fault(429, headers={"Retry-After": "30"})]), clock=FastBackOffClock()
     ) as (_, server, events):
-        (failed,) = of(events, CallFailed)
+        (failed,) = of_kind(events, CallFailed)
         assert failed.fault.retry_after == 30
         first, second = (seen for seen in server.seen if seen.step == "g_strategy")
         assert second.started - first.started >= 0.25
 
 
-async def test_a_hang_is_cut_by_the_time_limit_and_charged(tmp_path):
+async def test_a_hanging_call_ends_at_its_timeout_and_is_charged(tmp_path):
     shipped = yaml.safe_load((data_root() / "configs" / "workflows" / "single.yaml").read_text())
     step = next(iter(shipped["action_pairs"]))
-    path = tmp_path / "impatient.yaml"
+    path = tmp_path / "short_timeout.yaml"
     path.write_text(yaml.safe_dump({**shipped, "model_timeout_seconds": 0.3, "prompts": "planning"}))
     handler = by_step({step: [Answer.hang(), GOOD["g_plan"]]})
-    async with run_against(handler, clock=Impatient(), workflow=str(path)) as (result, server, events):
+    async with run_against(handler, clock=FastBackOffClock(), workflow=str(path)) as (result, server, events):
         assert (result.outcome, result.calls) == ("success", 2)
-        (failed,) = of(events, CallFailed)
+        (failed,) = of_kind(events, CallFailed)
         assert failed.fault.kind == "timeout"
         assert 0.2 < failed.elapsed < 5.0
         assert server.wait_for(lambda it: it.seen[0].ended is not None), "the connection was left open"
 
 
 async def test_five_faults_in_a_row_end_the_run_as_failed_by_the_provider():
-    async with run_against(scripted(g_analysis=[Answer.fault(503)] * 9), clock=Impatient()) as (result, server, _):
+    async with run_against(scripted(g_analysis=[Answer.fault(503)] * 9), clock=FastBackOffClock()) as (
+        result,
+        server,
+        _,
+    ):
         assert (result.outcome, result.cause) == ("failed", "provider")
         assert sum(1 for step in server.steps if step == "g_analysis") == 5
         assert result.calls == len(server.seen)
@@ -280,24 +286,24 @@ async def test_a_final_refusal_ends_the_run_at_once_and_costs_nothing(status):
 
 
 def together(parties: int) -> Handler:
-    """Return a handler whose answers to a step wait until so many requests of that step are there, each different."""
-    meetings = {step: threading.Barrier(parties) for step in GOOD}
+    """Return a handler that answers a step's requests only when a number of them are open, each differently."""
+    barriers = {step: threading.Barrier(parties) for step in GOOD}
 
     def handle(_body: dict[str, Any], headers: Mapping[str, str], n: int) -> Answer:
         step = request_parts(headers["x-client-request-id"])["step"]
-        meetings[step].wait(timeout=20)  # Broken, and so a 500, where the others do not come.
-        said = dict(GOOD[step])
-        said["plan_id" if step == "g_plan" else "rationale"] = f"variant {n}"
-        return Answer.value(said if step != "g_recon" else {**GOOD[step], "reproduction_steps": [f"way {n}"]})
+        barriers[step].wait(timeout=20)  # On a timeout the barrier breaks, and the answer is a 500.
+        reply = dict(GOOD[step])
+        reply["plan_id" if step == "g_plan" else "rationale"] = f"variant {n}"
+        return Answer.value(reply if step != "g_recon" else {**GOOD[step], "reproduction_steps": [f"way {n}"]})
 
     return handle
 
 
-async def test_the_branches_of_a_beam_really_ask_at_the_same_time():
-    """S9: the server answers no request of a step before those of all four branches are open side by side."""
+async def test_the_branches_of_a_beam_send_requests_at_the_same_time():
+    """S9: the server answers a step's requests only when those of all four branches are open."""
     async with run_against(together(4), search="beam:4") as (result, server, events):
         assert result.outcome == "success"
         assert Counter(server.steps) == {"g_analysis": 4, "g_recon": 4, "g_strategy": 4, "g_plan": 4}
         branches = {request_parts(seen.request_id)["rest"] for seen in server.seen}
         assert branches == {"", ".b1", ".b2", ".b3"}
-        assert [event.branch for event in of(events, BranchOpened)] == [1, 2, 3]
+        assert [event.branch for event in of_kind(events, BranchOpened)] == [1, 2, 3]

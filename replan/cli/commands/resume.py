@@ -18,7 +18,7 @@ def resume_run(invocation: Invocation, run: str | None, *, no_input: bool, as_js
 
 
 async def _resume(options: Foreground, wanted: str | None) -> int:
-    async with opened(options.invocation) as engine:
+    async with opened(options.invocation, drives=True) as engine:
         run = await newest_run(engine, unfinished=True) if wanted is None else await run_named(engine, wanted)
         row = await engine.journal.row(run)
 

@@ -41,7 +41,7 @@ async def _show_run(invocation: Invocation, wanted: str | None, view: str, as_js
         case "events":
             _print_events(run, loaded, as_json=as_json)
         case "result":
-            _print_result(result, loaded, top, as_json=as_json)
+            _print_result(result, loaded, top, as_json=as_json, full=invocation.full)
         case _:
             _print_document(result, loaded, view, top, as_json=as_json)
     return Exit.OK
@@ -66,11 +66,11 @@ def _print_events(run: str, loaded: Loaded, *, as_json: bool) -> None:
         RecordPrinter(loaded.kind).print(loaded.records)
 
 
-def _print_result(result: RunResult, loaded: Loaded, top: str, *, as_json: bool) -> None:
+def _print_result(result: RunResult, loaded: Loaded, top: str, *, as_json: bool, full: bool) -> None:
     if as_json:
         print_json(result.to_json())
     else:
-        show(loaded.kind.views.result_lines(result, program()))
+        show(loaded.kind.views.lines(result, program(), full=full))
         _hint_next(result, top)
     for remark in result.remarks():
         notice(remark)

@@ -1,8 +1,17 @@
-"""`resume`: what it takes and promises."""
+"""The options, arguments and help of `resume`."""
 
 import click
 
-from replan.cli.options import Invocation, common, examples, json_option, no_input_option, require_one_run
+from replan.cli.options import (
+    Invocation,
+    common,
+    examples,
+    full_option,
+    json_option,
+    no_input_option,
+    plugins_option,
+    require_one_run,
+)
 
 _RESUME = examples("replan resume --last", "replan resume k7m2x9qa --no-input --json")
 
@@ -10,7 +19,9 @@ _RESUME = examples("replan resume --last", "replan resume k7m2x9qa --no-input --
 @click.command(epilog=_RESUME, short_help="Go on with a run.")
 @click.argument("run_id", metavar="RUN|--last", required=False)
 @click.option("--last", is_flag=True, help="The newest run that has not finished.")
+@plugins_option
 @no_input_option
+@full_option
 @json_option
 @common
 @click.pass_obj

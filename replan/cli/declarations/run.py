@@ -1,9 +1,18 @@
-"""`run`: what it takes and promises."""
+"""The options, arguments and help of `run`."""
 
 import click
 
 from actors.config.model_spec import GRAMMAR
-from replan.cli.options import Duration, Invocation, common, examples, json_option, no_input_option
+from replan.cli.options import (
+    Duration,
+    Invocation,
+    common,
+    examples,
+    full_option,
+    json_option,
+    no_input_option,
+    plugins_option,
+)
 from runtime.core.errors import UsageProblem
 
 _RUN = examples(
@@ -26,7 +35,9 @@ _RUN = examples(
 @click.option("--active-time", type=Duration(), help="Limit how long models and guards work; waiting does not count.")
 @click.option("--dry-run", is_flag=True, help="Print the exact worst case, and call no model.")
 @click.option("--detach", is_flag=True, help="Let a host drive the run, and return at once.")
+@plugins_option
 @no_input_option
+@full_option
 @json_option
 @common
 @click.pass_obj
