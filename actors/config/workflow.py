@@ -256,6 +256,15 @@ class Workflow(Config):
         """Return the time limit of one model call."""
         return self.action_pairs[step].timeout_seconds or self.model_timeout_seconds
 
+    def with_output_tokens(self, tokens: int) -> "Workflow":
+        """Return the workflow with one token limit for the replies of all steps.
+
+        Raises:
+            UsageProblem: the limit is invalid; its place is `output_tokens_max`.
+        """
+        pairs = {step: pair.model_dump() | {"output_tokens_max": None} for step, pair in self.action_pairs.items()}
+        return self.changed(output_tokens_max=tokens, action_pairs=pairs)
+
     def output_tokens_max_of(self, step: str) -> int:
         """Return the token limit of one reply."""
         return self.action_pairs[step].output_tokens_max or self.output_tokens_max

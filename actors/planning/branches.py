@@ -169,14 +169,14 @@ def pruned(state: State, branch: Branch, event: BranchPruned) -> State:
 
 
 def begun_anew(branch: Branch) -> Branch:
-    """Return a branch with all counts given back."""
+    """Return a branch with all counts reset."""
     return changed(branch, progress=new_round(branch.progress), history=())
 
 
 def in_new_round(state: State, branch: Branch, event: Revised) -> tuple[Branch, ...]:
-    """Return the branches at the start of a new round, which is one of all; `branch` is as the event has left it.
+    """Return all branches at the start of a new round. `branch` is the one that the event has already changed.
 
-    After a changed requirement each of the others has gone back as far.
+    If a requirement has changed, the other branches go back to the same steps.
     """
     others = [other if event.branch is not None else _sent_back(state, other, event) for other in state.branches]
     return tuple([branch if other.number == branch.number else begun_anew(other) for other in others])
@@ -194,7 +194,7 @@ def _sent_back(state: State, branch: Branch, event: Revised) -> Branch:
 
 
 def used_elsewhere(state: State, branch: Branch) -> frozenset[str]:
-    """Return the nodes that the branches beside one stand on."""
+    """Return the nodes that the other branches have accepted."""
     others = (other for other in state.branches if other.number != branch.number and not other.pruned)
     slots = (slot for other in others for slot in other.progress.values())
     return frozenset(slot.accepted for slot in slots if slot.accepted is not None)

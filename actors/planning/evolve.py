@@ -153,6 +153,7 @@ def _judged(state: State, run: Common, branch: Branch, event: VerdictReached) ->
         state,
         run=run,
         judgements=judgements,
+        unjudged=tuple(name for name in state.unjudged if name != event.node) if state.unjudged else (),
         reviews=without(state.reviews, (event.node,)) if event.node in state.reviews else state.reviews,
         branches=with_branch(state.branches, changed(branch, progress=progress)),
         nodes={**state.nodes, node.node: judged},

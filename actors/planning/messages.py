@@ -29,7 +29,7 @@ class Begin:
     given: tuple[str, ...] = ()
     """The workflow's keys that were given another value than the file's."""
     plugins: tuple[PlugInFile, ...] = ()
-    """The plug-ins that come from files of the user's own."""
+    """The plug-ins that were loaded from the user's files."""
 
 
 PlanningMessage = Begin | Generated | Faulted | Judged | Control

@@ -16,6 +16,7 @@ from actors.planning.config import RunConfig
 from actors.planning.messages import Begin
 from actors.policy.cause import CLASSIFIER
 from actors.policy.table import Policy
+from actors.policy.unknown_names import ROLES, unknown_names
 from actors.run.kind import Setup
 from actors.values.format import title_of
 from actors.values.plugin_marks import PlugInFile
@@ -33,6 +34,9 @@ LIMIT_MOST: Mapping[str, float] = {
 }
 """The largest limits that are not slips of the keyboard: sums stay exact, and dates in four-digit years."""
 
+OUTPUT_TOKENS = "output_tokens_max"
+"""The key of a workflow that limits its replies; as an option it limits those of every step."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
@@ -43,15 +47,17 @@ class RunOptions:
     search: str | None = None
     """The search strategy, such as `beam:4`."""
     max_calls: int | None = None
-    """Model calls at most."""
+    """The most model calls."""
     max_tokens: int | None = None
-    """Tokens at most, input and output together."""
+    """The most tokens, input and output together."""
     max_cost_usd: float | None = None
-    """Dollars at most."""
+    """The most dollars."""
     deadline_seconds: float | None = None
-    """Seconds from the start, whatever happens."""
+    """The deadline, in seconds from the start; pauses count."""
     active_seconds: float | None = None
-    """Seconds in which models or guards work, at most."""
+    """The most seconds in which models or guards work."""
+    output_tokens: int | None = None
+    """The most tokens of one reply, of every step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +124,8 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     if keys:
         workflow = _changed(workflow, keys)
     loaded = replace(loaded, workflow=workflow)
+    if options.output_tokens is not None:
+        loaded, keys = _with_output_tokens(loaded, options.output_tokens), {**keys, OUTPUT_TOKENS: None}
     everything = (loaded, *_below(loaded))
     for each in everything:
         _check_made(each, registry)  # What cannot be made fails before anything is written.
@@ -135,7 +143,30 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     source = _source(Path(loaded.source), setup.root)
     files = tuple(dict.fromkeys(file for each in everything for file in registry.files_of(each.workflow)))
     title = title_of(problem)
-    return RunRequest(problem, title, pinned, limits, loaded.notices, source, tuple(keys), plugins=files)
+    notices = (*loaded.notices, *_misspelt(policy, pinned))
+    return RunRequest(problem, title, pinned, limits, notices, source, tuple(keys), plugins=files)
+
+
+def _misspelt(policy: Policy, pinned: RunConfig) -> Iterator[str]:
+    """Yield a line about each name in a policy that is probably misspelt, so that its row never fires."""
+    for name in unknown_names(policy, {*ROLES, *pinned.roles.values()}):
+        if name.near:
+            yield f"policy {policy.name}, row {name.row!r}: unknown {name.what}; did you mean {name.near!r}?"
+
+
+def _with_output_tokens(loaded: LoadedWorkflow, tokens: int) -> LoadedWorkflow:
+    """Limit the replies. Raises `UsageProblem` that names the option."""
+    try:
+        return with_output_tokens(loaded, tokens)
+    except UsageProblem as problem:
+        hint = problem.hint or "leave it out for the workflow's own"
+        raise UsageProblem(problem.cause, place="output_tokens", hint=hint) from None
+
+
+def with_output_tokens(loaded: LoadedWorkflow, tokens: int) -> LoadedWorkflow:
+    """Return a workflow, and those below it, with one token limit for all replies. Raises `UsageProblem`."""
+    children = {name: (with_output_tokens(child, tokens), policy) for name, (child, policy) in loaded.children.items()}
+    return replace(loaded, workflow=loaded.workflow.with_output_tokens(tokens), children=children)
 
 
 def _check_made(loaded: LoadedWorkflow, registry: Registry) -> None:

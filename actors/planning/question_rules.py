@@ -5,6 +5,7 @@ of their own accord.
 """
 
 from actors.guards import review
+from actors.planning.cut_rules import reject_cut
 from actors.planning.events import Revised, VerdictReached
 from actors.planning.ids import branch_of
 from actors.planning.state import Branch, State
@@ -53,7 +54,7 @@ def withdraw(state: State, branch: Branch) -> ClarificationWithdrawn | None:
 
 
 def expire(state: State) -> ClarificationExpired | WaitRequested | None:
-    """Close a question that nobody has answered in time; until then have the clock wait for that."""
+    """Close a question that nobody has answered in time, or request a wait until its time is over."""
     run = state.run
     if not run.questions:
         return None
@@ -83,6 +84,8 @@ def look(state: State) -> ClarificationRequested | VerdictReached | None:
         return None
     for node, others in state.reviews.items():
         step, question = step_of(node), _review_of(state, node)
+        if question is None and (cut := reject_cut(state, node)) is not None:
+            return cut
         if question is None and step not in state.silenced:
             return ClarificationRequested(
                 question_id=questions.new_id(state.run.questions),

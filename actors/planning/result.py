@@ -8,9 +8,10 @@ from typing import Any
 from actors.guards.recon import normalised
 from actors.planning.state import Node, State
 from actors.plans.coverage import not_taken_up
+from actors.plans.proved_plan import ProvedPlan, proved_plan
 from actors.plans.reader import read_plan
 from actors.run.questions import Question
-from actors.run.result import RunResult, RunView, question_json, result_fields
+from actors.run.result import OpenQuestion, RunResult, RunView, question_json, result_fields
 from actors.search.moves import Search
 from actors.values.findings import Finding
 from actors.values.requirements import Requirement, requirement_to_json
@@ -40,9 +41,9 @@ class Result(RunResult):
     """The result of a planning run."""
 
     revision: int
-    """How often the search went back over steps."""
-    plan: Any
-    """The proved plan, a JSON value; None where there is none."""
+    """The number of times that the search went back over steps."""
+    plan_json: Any
+    """The proved plan as its author wrote it, a JSON value; None where there is none."""
     path: tuple[PathStep, ...]
     """The accepted artifacts in order: the winning path, or the best that was validated."""
     findings: tuple[Finding, ...]
@@ -51,6 +52,8 @@ class Result(RunResult):
     """Whether the search may go back to an earlier step."""
     proof: Mapping[str, Any] = field(default_factory=dict)
     """The guard's measurements of the plan: its `level`, `assurance` and `escalations`."""
+    output_tokens: int = 0
+    """The token limit of the replies of the step that was rejected last; 0 where none was."""
 
     @property
     def succeeded(self) -> bool:
@@ -58,9 +61,14 @@ class Result(RunResult):
         return self.outcome == "success"
 
     @cached_property
+    def plan(self) -> ProvedPlan | None:
+        """The proved plan; None where there is none, or where a workflow's own guard has accepted no JSON object."""
+        return proved_plan(self.plan_json) if isinstance(self.plan_json, Mapping) else None
+
+    @cached_property
     def not_taken_up(self) -> tuple[Requirement, ...] | None:
         """The stated requirements that no step of the plan takes up; None where the plan lists no requirements."""
-        plan = None if self.plan is None else read_plan(self.plan)[0]
+        plan = None if self.plan_json is None else read_plan(self.plan_json)[0]
         return tuple(not_taken_up(plan)) if plan is not None and plan.requirements else None
 
     def remarks(self) -> Sequence[str]:
@@ -72,7 +80,7 @@ class Result(RunResult):
         missing = self.not_taken_up
         return {
             "revision": self.revision,
-            "plan": self.plan,
+            "plan": self.plan_json,
             "path": [
                 {"step": step.step, "node": step.node, "value": step.value, "score": step.score} for step in self.path
             ],
@@ -93,24 +101,26 @@ def result_of(view: RunView) -> Result:
     if questions:
         fields["question"] = question_of(view.run_id, with_inbox, questions[0])
     won = fields["outcome"] == "success"
+    rejected = None if begun is None or won else _last_rejection(begun)
     plans = [node for node in path if begun is not None and _is_plan(begun, node)]
     return Result(
         **fields,
         goes_back=begun is None or begun.config.search is not Search.LINEAR,
         revision=0 if begun is None else begun.revision,
-        plan=_value(plans[-1]) if won and plans else None,
+        plan_json=_value(plans[-1]) if won and plans else None,
         proof=plans[-1].verdict.facts if won and plans and plans[-1].verdict else {},
         path=tuple(_path_steps(path)),
         findings=() if begun is None else _findings(begun, path, won=won),
+        output_tokens=0 if begun is None or rejected is None else begun.config.steps[rejected.step].output_tokens_max,
     )
 
 
-def question_of(run: str, state: State, question: Question) -> dict[str, Any]:
+def question_of(run: str, state: State, question: Question) -> OpenQuestion:
     """Return an open question as plain data; a review has the artifact, as its author wrote it."""
     shown = question_json(run, question)
     node = state.nodes[question.request.node]
     if question.request.review and node.artifact is not None:
-        shown |= {"node": node.node, "artifact": node.artifact.shown}
+        shown["node"], shown["artifact"] = node.node, node.artifact.shown
     return shown
 
 
@@ -154,8 +164,13 @@ def _rank(path: tuple[Node, ...]) -> tuple[int, float]:
 def _findings(state: State, path: tuple[Node, ...], *, won: bool) -> tuple[Finding, ...]:
     if won:
         return tuple(finding for node in path if node.verdict for finding in node.verdict.findings)
+    rejected = _last_rejection(state)
+    return () if rejected is None or rejected.verdict is None else rejected.verdict.findings
+
+
+def _last_rejection(state: State) -> Node | None:
     rejections = [node for node in state.nodes.values() if node.verdict is not None and not node.verdict.passed]
-    return rejections[-1].verdict.findings if rejections and rejections[-1].verdict else ()
+    return rejections[-1] if rejections else None
 
 
 def _is_plan(state: State, node: Node) -> bool:

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from actors.planning.call_events import ClassificationRequested, PlanningCall, RequestReissued
+from actors.planning.cut_rules import reject_cut
 from actors.planning.decision_event import Decided
-from actors.planning.events import JudgementRequested, Outcome, Revised, RunFinished
+from actors.planning.events import JudgementRequested, Outcome, Revised, RunFinished, VerdictReached
 from actors.planning.ids import branch_of, classification_id, node_id
 from actors.planning.requests import classification_of, next_try, request_for
 from actors.planning.state import Branch, Node, State
@@ -23,12 +24,12 @@ from runtime.core.ledger import Limit
 _FAILED, _STUCK = Phase.FAILED, Phase.STUCK  # Before Python 3.12 an enum is slow to look into.
 
 
-def judge(state: State) -> JudgementRequested | None:
-    """Ask the guard of the oldest artifact that nobody has judged."""
+def judge(state: State) -> JudgementRequested | VerdictReached | None:
+    """Ask the guard of the oldest artifact that nobody has judged, or reject a reply whose end is missing."""
     if not state.unjudged:
         return None
     node = state.nodes[state.unjudged[0]]
-    return JudgementRequested(node=node.node, guard=state.config.steps[node.step].guard)
+    return reject_cut(state, node.node) or JudgementRequested(node=node.node, guard=state.config.steps[node.step].guard)
 
 
 def begin_round(state: State, branch: Branch) -> Revised | None:

@@ -19,8 +19,11 @@ ControlEvent = InboxEvent | RunParked | RunResumed | WaitEnded | WaitRequested |
 
 
 def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
-    """Return the fact that a message of the shell is, or None for a duplicate; a finished run takes none."""
-    if run.finished is not None:
+    """Return the fact that a message of the shell is, or None for a duplicate.
+
+    A finished run takes none; but it is taken over while a tool of it may be at work.
+    """
+    if run.finished is not None and not (isinstance(message, Resumed) and run.tools):
         return None
     match message:
         case Woken():

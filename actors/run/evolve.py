@@ -105,7 +105,8 @@ def evolve_run(run: RunState[C], event: RunEvent) -> RunState[C]:
         case RunFinished():
             calls_now, ledger = calls.ended(run.calls, run.ledger)
             asked = questions.ended(run.questions, event)
-            return changed(run, finished=event, calls=calls_now, ledger=ledger, waits={}, tools={}, questions=asked)
+            begun = tools.begun(run.tools)
+            return changed(run, finished=event, calls=calls_now, ledger=ledger, waits={}, tools=begun, questions=asked)
         case _:
             assert_never(event)
 

@@ -34,7 +34,7 @@ from actors.run.questions import (
     ClarificationRequested,
     ClarificationWithdrawn,
 )
-from actors.run.rules import AFTER_FAULT, KEEP_DEADLINE, TAKE_OVER_TOOLS, Rule, Scope
+from actors.run.rules import AFTER_FAULT, KEEP_DEADLINE, TAKE_OVER_TOOLS, Rule, Scope, end_tools
 from actors.run.state import NotStarted, RunState
 from actors.run.summary import status_row
 from actors.run.texts import storable
@@ -92,8 +92,10 @@ class AgentMachine(Generic[D]):
 
     def advance(self, state: AgentState[D] | NotStarted) -> AgentEvent | None:
         """Return the next decision: the first that a rule of the table takes."""
-        if isinstance(state, NotStarted) or state.run.finished is not None:
+        if isinstance(state, NotStarted):
             return None
+        if state.run.finished is not None:
+            return end_tools(state.run)
         for rule in self.rules:
             event: AgentEvent | None = rule.function(state.run if rule.scope is Scope.COMMON else state)
             if event is not None:

@@ -41,12 +41,12 @@ class Rule:
 
 
 def after_fault(run: RunState[C]) -> WaitRequested | RunFinished | None:
-    """Wait before the next try of a call that failed, or end the run where none could help."""
+    """Request a wait before the next try of a failed call, or end the run if a further try could not help."""
     return calls.after_fault(run.calls, parked=run.parked) if run.calls.tries else None
 
 
 def keep_deadline(run: RunState[C]) -> WaitRequested | RunFinished | None:
-    """End the run at its deadline, and have the clock wait for it until then."""
+    """End the run at its deadline, or request a wait until the deadline."""
     deadline = run.ledger.limits.deadline
     return None if deadline is None else waits.keep_deadline(run.waits, deadline, run.now)
 
@@ -56,6 +56,11 @@ def take_over_tools(
 ) -> ToolCheckRequested | ToolReissued | ClarificationRequested | ToolFinished | None:
     """Settle what an earlier driver's calls of tools have done before anything new is asked for."""
     return tools.take_over(run.tools, run.questions, run.epoch, run.now) if run.tools and not run.parked else None
+
+
+def end_tools(run: RunState[C]) -> ToolCheckRequested | ToolFinished | None:
+    """End what is left of the calls of tools, once the run has ended; a call that is not repeatable runs to its end."""
+    return tools.end(run.tools, run.epoch, run.now) if run.tools else None
 
 
 AFTER_FAULT = Rule("try again", Scope.COMMON, after_fault)

@@ -49,7 +49,12 @@ class RunState(Generic[C]):
     messages: Messages = ()
     """The messages that the user sent without being asked."""
     finished: RunFinished | None = None
-    """The run's end, once it has one."""
+    """The run's end, once it has one; calls of tools may still be open, whose end is recorded after it."""
+
+    @property
+    def over(self) -> bool:
+        """Whether the run has ended, and nothing of its tools is at work any more."""
+        return self.finished is not None and not self.tools
 
     @property
     def parked_reason(self) -> str:

@@ -46,7 +46,7 @@ class HomeBudget:
         setting = f" ({self.setting})" if self.setting else ""
         return f"a request may take {most}, but the home's budget allows {limit} a day{setting}"
 
-    def again(self, now: float) -> float | None:
+    def retry_at(self, now: float) -> float | None:
         """Return when a refused run may ask again; None where runs do not wait for that."""
         return next_day(now) if self.waits else None
 

@@ -94,8 +94,8 @@ class Ledger:
     @property
     def calls_left(self) -> int:
         """The number of calls that may still be reserved."""
-        taken = sum(amount.calls for amount in self.reserved.values())
-        return self.limits.calls - self.spent.calls - self.unknown.calls - taken
+        reserved = sum(amount.calls for amount in self.reserved.values())
+        return self.limits.calls - self.spent.calls - self.unknown.calls - reserved
 
     @property
     def active_left(self) -> float | None:

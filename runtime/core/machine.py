@@ -51,15 +51,18 @@ class Summary:
     status: str
     """`running`, `waiting` (for a person), `parked` or `finished`."""
     detail: str = ""
-    """The outcome, the id of the open question, or why it is parked."""
+    """The outcome, the id of the open question, or the reason of parking."""
     waiting_since: float | None = None
-    """Since when it waits for a person."""
+    """The time since which it waits for a person."""
     next_wake: float | None = None
-    """The time that it waits for, where nothing else but a person can bring it on before."""
+    """The time at which it goes on, if only the clock or a person can advance it."""
     committed: Amount = ZERO
     """Everything that counts against its limits."""
     reserved: Amount = field(default=ZERO, compare=False)
     """The part of `committed` that open requests may still give back; used to book it, not stored."""
+
+    ending: bool = field(default=False, compare=False)
+    """Whether the run's end is decided, and only what the world still does for it is waited for; not stored."""
 
     @property
     def due(self) -> float | None:

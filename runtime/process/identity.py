@@ -51,8 +51,8 @@ def is_dead(owner: str) -> bool:
         return True
     except (PermissionError, OverflowError):
         return False  # Somebody else's process has the number, or nobody can have it: no proof.
-    found = _birth(pid)
-    return bool(birth) and bool(found) and (found != birth or _ended(pid))
+    current = _birth(pid)
+    return bool(birth) and bool(current) and (current != birth or _ended(pid))
 
 
 def end_of_group(name: str) -> bool | None:
@@ -75,8 +75,8 @@ def end_of_group(name: str) -> bool | None:
         return True
     except (PermissionError, OverflowError):
         return None
-    found = _birth(pid)
-    if found and parts[3] and found != parts[3]:
+    birth = _birth(pid)
+    if birth and parts[3] and birth != parts[3]:
         return True
     return not _group_lives(pid)
 

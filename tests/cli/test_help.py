@@ -24,6 +24,7 @@ COMMANDS = [
     "check",
     "experiment",
     "workflow",
+    "policy",
     "doctor",
     "version",
 ]

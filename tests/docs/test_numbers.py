@@ -41,7 +41,7 @@ STATED = [
     ("reference/guards.md", f"`max_explorations` ({Settings().max_explorations:,})"),
     ("reference/guards.md", f"{WORK_PER_CONFIGURATION} units per configuration of `max_explorations`"),
     ("reference/guards.md", f"at least {WORK_CONFIGURATIONS_MIN * WORK_PER_CONFIGURATION:,}: about 2 s"),
-    ("reference/guards.md", f"steps that go back ≤ {PROGRAM_BITS_MAX:,}"),
+    ("reference/guards.md", f"steps that go back) ≤ {PROGRAM_BITS_MAX:,}"),
     ("reference/guards.md", f"counted anew for each needed token | {DELETERS_MAX:,} |"),
     ("reference/guards.md", f"{recon.ITEMS_MAX:,}; {recon.SEARCH_MAX:,}"),
     ("reference/files.md", f"passed {LOG_BYTES_MAX // 1024**2} MiB"),

@@ -17,9 +17,9 @@ def resume_run(invocation: Invocation, run: str | None, *, no_input: bool, as_js
     return trio.run(_resume, Foreground(invocation, no_input, as_json), run)
 
 
-async def _resume(options: Foreground, wanted: str | None) -> int:
+async def _resume(options: Foreground, name: str | None) -> int:
     async with opened(options.invocation, drives=True) as engine:
-        run = await newest_run(engine, unfinished=True) if wanted is None else await run_named(engine, wanted)
+        run = await newest_run(engine, unfinished=True) if name is None else await run_named(engine, name)
         row = await engine.journal.row(run)
 
         async def start(session: RunSession, stop: Stop) -> RunResult:

@@ -33,6 +33,7 @@ _PLACES = {
     "max_cost_usd": "--max-cost",
     "deadline_seconds": "--deadline",
     "active_seconds": "--active-time",
+    "output_tokens": "--output-tokens",
 }
 """The options of the command line by their names in Python, which the errors of `prepare` use."""
 

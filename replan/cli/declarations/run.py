@@ -33,6 +33,7 @@ _RUN = examples(
 @click.option("--max-cost", type=float, metavar="USD", help="Dollars at most; the model's price must be known.")
 @click.option("--deadline", type=Duration(), help="End the run after 30s, 15m, 2h, 1d.")
 @click.option("--active-time", type=Duration(), help="Limit how long models and guards work; waiting does not count.")
+@click.option("--output-tokens", type=int, metavar="N", help="Tokens of one reply at most, for every step.")
 @click.option("--dry-run", is_flag=True, help="Print the exact worst case, and call no model.")
 @click.option("--detach", is_flag=True, help="Let a host drive the run, and return at once.")
 @plugins_option
@@ -53,6 +54,7 @@ def run(
     max_cost: float | None,
     deadline: float | None,
     active_time: float | None,
+    output_tokens: int | None,
     dry_run: bool,
     detach: bool,
     no_input: bool,
@@ -77,6 +79,7 @@ def run(
         max_cost_usd=max_cost,
         deadline_seconds=deadline,
         active_seconds=active_time,
+        output_tokens=output_tokens,
     )
     return run_problem(
         invocation, problem, options, model, dry_run=dry_run, detach=detach, no_input=no_input, as_json=as_json

@@ -17,7 +17,7 @@ T = TypeVar("T")
 Connect = Callable[[], apsw.Connection]
 
 Explain = Callable[[Exception], Exception]
-"""Returns an error of ours for one of SQLite; any other error unchanged."""
+"""Returns the runtime's error for an error of SQLite; any other error unchanged."""
 
 
 class Job(Generic[T]):
@@ -67,7 +67,7 @@ async def open_thread(name: str, connect: Connect, explain: Explain) -> AsyncIte
 
 
 class ConnectionThread:
-    """Takes jobs; made by `open_thread`."""
+    """A thread with its connection, which runs jobs in the order in which they come; made by `open_thread`."""
 
     def __init__(self, name: str, connect: Connect, explain: Explain) -> None:
         self.ready = trio.Event()
@@ -147,7 +147,7 @@ class ConnectionThread:
 
 
 def explained(explain: Explain, error: Exception) -> Exception:
-    """Return the error of ours for an error, with that as its cause."""
+    """Return the runtime's error for an error, with that as its cause."""
     meaning = explain(error)
     if meaning is not error:
         meaning.__cause__ = error
