@@ -265,6 +265,15 @@ class Workflow(Config):
         pairs = {step: pair.model_dump() | {"output_tokens_max": None} for step, pair in self.action_pairs.items()}
         return self.changed(output_tokens_max=tokens, action_pairs=pairs)
 
+    def with_timeout(self, seconds: float) -> "Workflow":
+        """Return the workflow with one time limit for the model calls of all steps.
+
+        Raises:
+            UsageProblem: the limit is invalid; its place is `model_timeout_seconds`.
+        """
+        pairs = {step: pair.model_dump() | {"timeout_seconds": None} for step, pair in self.action_pairs.items()}
+        return self.changed(model_timeout_seconds=seconds, action_pairs=pairs)
+
     def output_tokens_max_of(self, step: str) -> int:
         """Return the token limit of one reply."""
         return self.action_pairs[step].output_tokens_max or self.output_tokens_max

@@ -36,6 +36,8 @@ LIMIT_MOST: Mapping[str, float] = {
 
 OUTPUT_TOKENS = "output_tokens_max"
 """The key of a workflow that limits its replies; as an option it limits those of every step."""
+TIMEOUT = "model_timeout_seconds"
+"""The key of a workflow that limits the time of its calls; as an option it limits those of every step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class RunOptions:
     """The most seconds in which models or guards work."""
     output_tokens: int | None = None
     """The most tokens of one reply, of every step."""
+    timeout_seconds: float | None = None
+    """The seconds that one model call may take, of every step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,8 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     loaded = replace(loaded, workflow=workflow)
     if options.output_tokens is not None:
         loaded, keys = _with_output_tokens(loaded, options.output_tokens), {**keys, OUTPUT_TOKENS: None}
+    if options.timeout_seconds is not None:
+        loaded, keys = _with_timeout(loaded, options.timeout_seconds), {**keys, TIMEOUT: None}
     everything = (loaded, *_below(loaded))
     for each in everything:
         _check_made(each, registry)  # What cannot be made fails before anything is written.
@@ -161,6 +167,21 @@ def _with_output_tokens(loaded: LoadedWorkflow, tokens: int) -> LoadedWorkflow:
     except UsageProblem as problem:
         hint = problem.hint or "leave it out for the workflow's own"
         raise UsageProblem(problem.cause, place="output_tokens", hint=hint) from None
+
+
+def _with_timeout(loaded: LoadedWorkflow, seconds: float) -> LoadedWorkflow:
+    """Limit the calls. Raises `UsageProblem` that names the option."""
+    try:
+        return with_timeout(loaded, float(seconds))
+    except UsageProblem as problem:
+        hint = problem.hint or "leave it out for the workflow's own"
+        raise UsageProblem(problem.cause, place="timeout_seconds", hint=hint) from None
+
+
+def with_timeout(loaded: LoadedWorkflow, seconds: float) -> LoadedWorkflow:
+    """Return a workflow, and those below it, with one time limit for all model calls. Raises `UsageProblem`."""
+    children = {name: (with_timeout(child, seconds), policy) for name, (child, policy) in loaded.children.items()}
+    return replace(loaded, workflow=loaded.workflow.with_timeout(seconds), children=children)
 
 
 def with_output_tokens(loaded: LoadedWorkflow, tokens: int) -> LoadedWorkflow:

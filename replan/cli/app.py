@@ -38,6 +38,8 @@ _COMMANDS = {
     "workflow": "Look at workflows and what they can cost.",
     "policy": "Look at policies: how far back a failure goes.",
     "doctor": "Say what this installation uses, and what is wrong with it.",
+    "explain": "Explain a term that this program prints.",
+    "completion": "Print what makes your shell complete commands, ids and names.",
     "version": "Print the version.",
 }
 """The commands, each with its line in `replan --help`.

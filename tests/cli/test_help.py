@@ -26,6 +26,8 @@ COMMANDS = [
     "workflow",
     "policy",
     "doctor",
+    "explain",
+    "completion",
     "version",
 ]
 

@@ -34,6 +34,7 @@ _PLACES = {
     "deadline_seconds": "--deadline",
     "active_seconds": "--active-time",
     "output_tokens": "--output-tokens",
+    "timeout_seconds": "--timeout",
 }
 """The options of the command line by their names in Python, which the errors of `prepare` use."""
 

@@ -2,6 +2,7 @@
 
 import click
 
+from replan.cli.completing import complete_policy
 from replan.cli.options import common, examples, json_option
 
 
@@ -28,7 +29,7 @@ def list_command(*, as_json: bool) -> int:
 
 
 @policy.command(epilog=examples("replan policy show default", "replan policy show strict.yaml --json"))
-@click.argument("name")
+@click.argument("name", shell_complete=complete_policy)
 @json_option
 @common
 def show(name: str, *, as_json: bool) -> int:
@@ -39,7 +40,7 @@ def show(name: str, *, as_json: bool) -> int:
 
 
 @policy.command(epilog=examples("replan policy check strict.yaml", "replan policy check *.yaml -w mine.yaml --json"))
-@click.argument("files", metavar="NAME...", nargs=-1, required=True)
+@click.argument("files", metavar="NAME...", shell_complete=complete_policy, nargs=-1, required=True)
 @click.option("-w", "--workflow", metavar="NAME", help="The workflow whose roles the policy may name.")
 @json_option
 @common

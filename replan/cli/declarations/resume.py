@@ -2,6 +2,7 @@
 
 import click
 
+from replan.cli.completing import complete_run
 from replan.cli.options import (
     Invocation,
     common,
@@ -17,7 +18,7 @@ _RESUME = examples("replan resume --last", "replan resume k7m2x9qa --no-input --
 
 
 @click.command(epilog=_RESUME, short_help="Go on with a run.")
-@click.argument("run_id", metavar="RUN|--last", required=False)
+@click.argument("run_id", metavar="RUN|--last", shell_complete=complete_run, required=False)
 @click.option("--last", is_flag=True, help="The newest run that has not finished.")
 @plugins_option
 @no_input_option

@@ -2,6 +2,7 @@
 
 import click
 
+from replan.cli.completing import complete_run
 from replan.cli.options import Invocation, common, examples, full_option, json_option, require_one_run
 from runtime.core.errors import UsageProblem
 
@@ -15,7 +16,7 @@ _SHOW = examples(
 
 
 @click.command(epilog=_SHOW)
-@click.argument("run_id", metavar="RUN|--last", required=False)
+@click.argument("run_id", metavar="RUN|--last", shell_complete=complete_run, required=False)
 @click.option("--last", is_flag=True, help="The newest run.")
 @click.option("--tree", is_flag=True, help="Every attempt, and the reason of every step back.")
 @click.option("--plan", is_flag=True, help="The proved plan alone.")
