@@ -55,6 +55,21 @@ def gist(decision):
     return decision.level, *decision.targets, decision.rule
 
 
+@pytest.mark.parametrize("search", Search)
+def test_an_author_that_does_not_understand_is_given_up_at_once(search):
+    """Whatever the policy and the search, unless the author asks and the user may still be asked."""
+    decision = decide(failure("problem.not_understood", step="plan"), replace(situation(), search=search))
+    assert gist(decision) == ("give_up", "not_understood")
+    doubt = Finding(code=Code.NOT_UNDERSTOOD, message="Of what?", severity="warning")
+    asking = failure("requirements.open_question", step="plan")
+    asking = replace(asking, verdict=asking.verdict.model_copy(update={"findings": (doubt, *asking.verdict.findings)}))
+    allowed = decide(asking, replace(situation(), search=search))
+    forbidden = decide(asking, replace(situation(), search=search, questions_left=0))
+    assert allowed.level == ("clarify" if search is Search.DEPTH_FIRST else "give_up")
+    assert gist(forbidden) == ("give_up", "not_understood")
+    assert summary(forbidden, asking.verdict) == "problem.not_understood: Of what?"
+
+
 @pytest.mark.parametrize(("code", "level", "target", "rule"), TABLE, ids=[row[0] for row in TABLE])
 def test_each_code_goes_where_the_table_says(code, level, target, rule):
     """S12 to S21, S111 to S115: the rows of docs/reference/policy.md, where everything is still allowed."""
