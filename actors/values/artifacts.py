@@ -38,7 +38,7 @@ class Artifact:
     finish_reason: str = "stop"
     """Why the model stopped, in OpenAI's words."""
 
-    @cached_property
+    @property
     def ended_early(self) -> bool:
         """Whether the end of the reply is missing: it reached its token limit, or a content filter stopped it."""
         return self.finish_reason in (LENGTH, FILTERED) and not is_whole(self.content)
