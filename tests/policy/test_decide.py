@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from actors.policy.decision import Escalation, Failure, Past, decide, signature, summary
+from actors.policy.decision import NOT_UNDERSTOOD, Escalation, Failure, Past, decide, signature, summary
 from actors.policy.table import BacktrackLevel, Policy
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Search
@@ -335,6 +335,8 @@ def test_there_is_always_a_decision_and_it_is_legal(pair):
     assert decision == decide(failed, current)
     rows_that_give_up = {row.id for row in current.policy.rows if row.level is BacktrackLevel.GIVE_UP}
     match decision.level:
+        case BacktrackLevel.GIVE_UP if decision.rule == NOT_UNDERSTOOD:
+            assert Code.NOT_UNDERSTOOD in {finding.code for finding in failed.verdict.findings}
         case BacktrackLevel.LOCAL_RETRY:
             assert decision.targets == (failed.step,)
             assert can_retry(graph, progress, failed.step)
