@@ -13,12 +13,16 @@ from replan.api.options import Ask, Driving
 from replan.runs.engine import Engine
 from replan.runs.session import RunSession
 from replan.setup.command_name import program
-from runtime.core.errors import UsageProblem
+from runtime.core.errors import JournalError, UsageProblem
 from runtime.core.events import Record
+from runtime.drive.changes import Polling
 from runtime.drive.options import Stop
 
 LEAVE_SECONDS = 1.5
 """How long leaving a block waits for replies in flight; parking takes at most half a second more."""
+
+LOOK_SECONDS = 0.25
+"""How often a run that waits for `ask` looks whether somebody else has answered."""
 
 R = TypeVar("R", bound=RunResult)
 R_co = TypeVar("R_co", bound=RunResult, covariant=True)
@@ -125,20 +129,40 @@ class TrioRun(Run[R]):
     async def _drive(self, engine: Engine, session: RunSession, begin: Begin, ask: Ask | None) -> RunResult:
         result = await begin(session, self.stop)
         while ask is not None and result.status == "waiting" and result.question is not None:
-            text = await self._asked(ask, result.question)
-            if not text:
+            text = await self._asked(engine, ask, result.question)
+            if text == "":
                 break
-            await engine.answer(str(result.question["id"]), text)
+            if text is not None:
+                await engine.answer(str(result.question["id"]), text)
             result = await session.drive(self.stop)
         return result
 
-    async def _asked(self, ask: Ask, question: OpenQuestion) -> str:
-        """Return the answer of `ask`; empty for none, and where the run is to stop before there is one."""
-        text = ""
-        with trio.CancelScope() as self._asking:
-            if not self.stop.requested.is_set():
-                answer = ask(question)
-                text = _answer(await answer if inspect.isawaitable(answer) else answer)
+    async def _asked(self, engine: Engine, ask: Ask, question: OpenQuestion) -> str | None:
+        """Return the answer of `ask`, or None where somebody else was faster.
+
+        It is empty for none, and where the run is to stop before there is one.
+        """
+        text: str | None = ""
+        failure: Exception | None = None
+
+        async def watch() -> None:
+            nonlocal text
+            if await _closed_elsewhere(engine, self.run_id, question):
+                text = None
+                nursery.cancel_scope.cancel()
+
+        async with trio.open_nursery() as nursery:
+            self._asking = nursery.cancel_scope
+            nursery.start_soon(watch)
+            try:
+                if not self.stop.requested.is_set():
+                    answer = ask(question)
+                    text = _answer(await answer if inspect.isawaitable(answer) else answer)
+            except Exception as error:  # noqa: BLE001 - raised below, without the nursery's group
+                failure = error
+            nursery.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
         return text
 
     async def _force(self) -> None:
@@ -160,6 +184,17 @@ async def drive_in_trio(run: TrioRun[R], begin: Begin, options: Driving) -> Asyn
     except BaseExceptionGroup as group:
         # Only the block itself fails here, and its author does not know of the nursery.
         raise group.exceptions[0] if len(group.exceptions) == 1 else group from None
+
+
+async def _closed_elsewhere(engine: Engine, run: str, question: OpenQuestion) -> bool:
+    """Wait until a question is not open any more. Return False where the journal cannot be read."""
+    changed = Polling(engine.journal, LOOK_SECONDS)
+    try:
+        while question["id"] in (await engine.result(run)).open_questions:
+            await changed()
+    except JournalError:
+        return False  # `ask` goes on; the next write reports it.
+    return True
 
 
 def _answer(answer: object) -> str:

@@ -105,6 +105,45 @@ def test_leaving_the_block_cancels_ask(in_loop, asking, tmp_path):
     assert (result.status, result.question["text"], ends) == ("waiting", "Which version is it?", ["cancelled"])
 
 
+def test_a_run_goes_on_where_somebody_else_is_faster_than_ask(in_loop, asking, tmp_path):
+    """A service may answer with `aanswer` what `ask` has only announced."""
+    ends, home = [], tmp_path / "home"
+
+    async def ask(question):
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ends.append(question["id"])
+
+    async def main():
+        async with replan.start(PROBLEM, model=asking, workflow="option_a", home=home, ask=ask) as run:
+            async for record in run:
+                if record.event.kind == "clarification_requested":
+                    question = f"{run.run_id}/{record.event.question_id}"
+                    await anyio.sleep(0.2)
+                    assert (await replan.aanswer(question, "3.12", home=home)).result == "accepted"
+            return question, await run.result()
+
+    question, result = in_loop(main)
+    assert result.succeeded
+    assert ends == [question]
+
+
+def test_a_run_that_is_cancelled_while_ask_waits_ends(in_loop, asking, tmp_path):
+    home = tmp_path / "home"
+
+    async def main():
+        options = {"model": asking, "workflow": "option_a", "home": home, "ask": lambda _: anyio.sleep_forever()}
+        async with replan.start(PROBLEM, **options) as run:
+            async for record in run:
+                if record.event.kind == "clarification_requested":
+                    await anyio.sleep(0.2)
+                    await replan.acancel(run.run_id, home=home)
+            return await run.result()
+
+    assert in_loop(main).outcome == "cancelled"
+
+
 @pytest.mark.parametrize("answer", [312, ZeroDivisionError("mine")])
 def test_an_error_of_ask_is_raised_by_the_result(in_loop, asking, answer):
     async def ask(question):
