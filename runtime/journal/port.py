@@ -5,7 +5,7 @@ that it knows; `renew` before the lease ends; `release` at the end. Other proces
 A cancelled call has written nothing: once a write is handed to the store, its caller waits until it is done.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
@@ -100,6 +100,18 @@ class InboxItem:
     """The text that the poster wrote, by convention JSON."""
     at: float
     """When it was posted (UTC seconds since 1970)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """What was deleted."""
+
+    runs: int
+    """How many runs."""
+    texts: int = 0
+    """How many texts that no other run names."""
+    text_bytes: int = 0
+    """The length of these texts in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +218,14 @@ class Journal(Protocol[E]):
 
     async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
         """Return posted messages with an id above `after`, in order. Raises `RunNotFound`, `JournalDamaged`."""
+        ...
+
+    async def delete(self, runs: Mapping[str, int], *, dead: Dead = nobody) -> Deleted:
+        """Delete runs for good: records, messages, rows, and texts that no other run names; what was spent stays.
+
+        `runs` has the place of each run's last record, as it is known. All are deleted or none. Raises `RunNotFound`,
+        `Held` for a run that somebody drives, `SequenceConflict` for one that has other records by now.
+        """
         ...
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:

@@ -5,7 +5,7 @@ whether anything was committed. Leases and places are checked inside the transac
 between processes too.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
@@ -31,8 +31,21 @@ from runtime.journal.kinds import (
     codec_of,
     codecs_by_kind,
 )
-from runtime.journal.port import Dead, Due, Fact, HostRow, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
+from runtime.journal.port import (
+    Dead,
+    Deleted,
+    Due,
+    Fact,
+    HostRow,
+    InboxItem,
+    Journal,
+    Posted,
+    RunFilter,
+    RunRow,
+    nobody,
+)
 from runtime.journal.sqlite import schema, statements
+from runtime.journal.sqlite.deletion import delete_runs
 from runtime.journal.sqlite.packing import unpack
 from runtime.journal.sqlite.thread import ConnectionThread, Explain, open_thread
 from runtime.journal.sqlite.writer import Writer, open_writer
@@ -249,6 +262,12 @@ class _SqliteJournal(Generic[E]):
             return statements.posted_after(connection, run, held.id, after)
 
         return await self._look(work)
+
+    async def delete(self, runs: Mapping[str, int], *, dead: Dead = nobody) -> Deleted:
+        for run in runs:
+            check_known_run(run)
+        now = self._clock.now()
+        return await self._writing.do(lambda connection: delete_runs(connection, runs, now, dead))
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
         now = self._clock.now()
