@@ -21,6 +21,8 @@ COMMANDS = [
     "questions",
     "answer",
     "cancel",
+    "delete",
+    "prune",
     "check",
     "experiment",
     "workflow",
