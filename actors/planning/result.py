@@ -19,11 +19,11 @@ class PathStep:
     """One accepted artifact on the path."""
 
     step: str
-    """Its step."""
+    """The id of its step."""
     node: str
-    """Its id."""
+    """The id of its search node."""
     value: Any
-    """Its JSON value."""
+    """The artifact's JSON value; its text if it is not JSON."""
     score: float
     """The guard's score, from 0 to 1."""
     guard: str = ""
@@ -53,16 +53,16 @@ class Result(RunResult):
 
     @property
     def succeeded(self) -> bool:
-        """Whether every guard passed: there is a proved plan, or, where the workflow makes none, all that it makes."""
+        """Whether every guard passed. Then there is a proved plan, unless the workflow has no plan step."""
         return self.outcome == "success"
 
     @cached_property
     def plan(self) -> ProvedPlan | None:
-        """The proved plan; None where there is none, or where a workflow's own guard has accepted no JSON object."""
+        """The proved plan; None if there is none, or if the accepted artifact is not a JSON object."""
         return proved_plan(self.plan_json) if isinstance(self.plan_json, Mapping) else None
 
     def details(self) -> Mapping[str, Any]:
-        """Return what `--json` prints of a planning run beside what every run has."""
+        """Return the keys that `--json` prints for planning runs, in addition to those of every run."""
         return {
             "revision": self.revision,
             "plan": self.plan_json,
@@ -74,7 +74,7 @@ class Result(RunResult):
 
 
 def result_of(view: RunView) -> Result:
-    """Return what a run came to."""
+    """Return the result of a run."""
     state, with_inbox = view.state, view.with_inbox
     begun = state if isinstance(state, State) else None
     path = () if begun is None else best_path(begun)
@@ -109,7 +109,7 @@ def question_of(run: str, state: State, question: Question) -> OpenQuestion:
 
 
 def best_path(state: State) -> tuple[Node, ...]:
-    """Return the accepted nodes that stand together: all that is accepted now, or the longest that ever was (S36)."""
+    """Return the longest path of nodes that were accepted together, now or earlier in the run (S36)."""
     passed = [node for node in state.nodes.values() if node.verdict is not None and node.verdict.passed]
     best: tuple[Node, ...] = tuple(
         state.nodes[slot.accepted] for slot in state.latest.progress.values() if slot.accepted is not None

@@ -1,8 +1,8 @@
 """Rules: the rows of the table that a machine's `advance` goes through, and those that every kind of agent has. Pure.
 
-The first rule that gives an event wins. The order of a table matters in one way only: what is known is digested
-(judged, decided, asked) before new work is asked for, so that no request
-is made that a decision at hand would withdraw.
+The first rule that returns an event wins. The order of a table matters in one way only: rules that judge, decide and
+ask about known results come before rules that request new work, so that no request is made that a pending decision
+would withdraw.
 """
 
 from collections.abc import Callable

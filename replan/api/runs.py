@@ -28,7 +28,7 @@ __all__ = ["aresume", "asolve", "drive", "resume", "solve", "start"]
 T = TypeVar("T")
 
 _KEYWORDS = {"--model": "model", "PROBLEM": "problem"}
-"""The keywords by the names of the command line, which errors may have."""
+"""The Python keyword for each name of the command line that an error may contain."""
 
 
 def start(
@@ -50,14 +50,14 @@ def start(
 ) -> AbstractAsyncContextManager[Run[Result]]:
     """Start a run, and yield it while it is driven: `async with replan.start(problem) as run`, in trio or in asyncio.
 
-    Leaving the block early parks the run, within two seconds: replies that are in flight then get at most 1.5 of them.
+    Leaving the block early parks the run within two seconds, of which replies in flight get at most 1.5.
 
-    `workflow` is a shipped name or a file; `model` is as after `--model` (None: `REPLAN_MODEL`, else `rules`). A limit
-    that is None is the workflow's, or none; `active_seconds` limits how long models and guards work, and waiting for
-    people does not count; `output_tokens` limits each reply. `guards` and `generators` are functions by the name that
-    the workflow uses, beside those installed. `home` is a folder, None for `$REPLAN_HOME`, or `MEMORY`. `ask` answers
-    questions; without it, or when it returns None or an empty text, a run that needs an answer ends with the status
-    `waiting`.
+    `workflow` is a shipped name or a file; `model` has the values of `--model` (None: `REPLAN_MODEL`, else `rules`). A
+    limit of None means the workflow's limit, or else no limit. `active_seconds` limits how long models and guards work;
+    waiting for people does not count. `output_tokens` limits each reply. `guards` and `generators` are functions by the
+    name that the workflow uses, in addition to the installed ones. `home` is a folder, None for `$REPLAN_HOME`, or
+    `MEMORY`. `ask` answers questions; without it, or when it returns None or an empty text, a run that needs an answer
+    ends with the status `waiting`.
 
     In an asyncio program, `ask` and async plug-ins run in the caller's event loop, other plug-ins in a worker thread.
 
@@ -106,10 +106,10 @@ def drive(
     home: Home = None,
     ask: Ask | None = None,
 ) -> AbstractAsyncContextManager[Run[RunResult]]:
-    """Go on with a run of a home, and yield it while it is driven, as `start` does for a new run.
+    """Resume a run of a home, and yield it while it is driven, as `start` does for a new run.
 
-    `run` is its id, or at least six characters of it. Its plug-ins are passed as at its start; they are not stored. The
-    records that are yielded are those written from now on. A finished run is yielded too: its result is there at once.
+    `run` is its id, or at least six characters of it. Pass the plug-ins again, since they are not stored. Only
+    records that are written from now on are yielded. A finished run is yielded too; its result is available at once.
 
     Entering the block raises `RunNotFound`, and `UsageProblem` for a keyword. `result()` raises `Held` where another
     process drives the run, `JournalDamaged`, and `UsageProblem` for a run that lacks a plug-in or is a step of another.
@@ -119,9 +119,9 @@ def drive(
 
 @same_parameters(drive)
 async def aresume(run: str, **options: Any) -> RunResult:
-    """Go on with a run where its journal ends, and return what it comes to, in trio or in asyncio.
+    """Resume a run from its last record, and return its result, in trio or in asyncio.
 
-    The keywords and errors are those of `drive`. Nothing that was paid for is asked again. The result of a planning run
+    The keywords and errors are those of `drive`. No answered call is repeated. The result of a planning run
     is a `Result`.
     """
     async with drive(run, **options) as driven:
@@ -130,7 +130,7 @@ async def aresume(run: str, **options: Any) -> RunResult:
 
 @same_parameters(drive)
 def resume(run: str, **options: Any) -> RunResult:
-    """Go on with a run, as `aresume` does, outside of a trio or asyncio program."""
+    """Resume a run, as `aresume` does, outside of a trio or asyncio program."""
     return blocking("resume", partial(aresume, run, **options))
 
 
@@ -139,7 +139,7 @@ async def _start(problem: str, options: RunOptions, model: str | None, how: Driv
     request = await _beside_the_loop(partial(_prepared, problem, options, model, how))
 
     async def begin(session: RunSession, stop: Stop) -> RunResult:
-        return await session.begin(request, stop)  # Here: no host has what was passed to this run.
+        return await session.begin(request, stop)  # Here: a host lacks the passed functions.
 
     async with _driven(new_run_id(), begin, how) as run:
         yield run

@@ -258,9 +258,10 @@ def _with_changes(pinned: RunConfig, arm: Arm, policy: Policy) -> RunConfig:
         keys["action_pairs"] = {step: pair | dict(pipeline.steps.get(step, {})) for step, pair in pairs.items()}
     if keys:
         workflow = workflow.changed(**keys)
-    return RunConfig.model_validate(
-        {**dict(pinned), "workflow": workflow, "policy": _without_rows(policy, pipeline.without_rows)}
-    )
+    # Not `dict(pinned)`, which has the cached properties too.
+    fields = {name: getattr(pinned, name) for name in RunConfig.model_fields}
+    changes = {"workflow": workflow, "policy": _without_rows(policy, pipeline.without_rows)}
+    return RunConfig.model_validate(fields | changes)
 
 
 def _without_rows(policy: Policy, rows: tuple[str, ...]) -> Policy:

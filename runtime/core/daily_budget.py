@@ -28,7 +28,7 @@ class HomeBudget:
     """Where the user sets the limits, for messages; may be empty."""
 
     def shortfall(self, day: Amount, change: Amount) -> str:
-        """Return the limit that a change takes a day's new total past, in words; empty for none."""
+        """Return the limit that a day's new total exceeds because of a change, as text; empty for none."""
         if self.calls is not None and change.calls > 0 and day.calls > self.calls:
             return f"{self.calls:,} calls"
         if self.micro_usd is not None and change.micro_usd > 0 and day.micro_usd > self.micro_usd:

@@ -27,7 +27,7 @@ DEFAULTS = {name: field.default for name, field in Workflow.model_fields.items()
 
 STATED = [
     ("explanation/budgets.md", f"At most {TRIES_MAX} tries and {BACKOFF_TOTAL_MAX / 60:g} minutes of back-off"),
-    ("explanation/budgets.md", {1: "doubles from one second"}[BACKOFF_FIRST]),
+    ("explanation/budgets.md", {1: "starts at one second and doubles with each try"}[BACKOFF_FIRST]),
     ("how-to/use-a-model-server.md", f"at most {TRIES_MAX} tries and {BACKOFF_TOTAL_MAX / 60:g} minutes"),
     ("how-to/use-a-model-server.md", f"`output_tokens_max` ({DEFAULTS['output_tokens_max']})"),
     ("how-to/use-a-model-server.md", f"`model_timeout_seconds` ({DEFAULTS['model_timeout_seconds']:g})"),

@@ -50,7 +50,7 @@ async def open_writer(
 
     `busy_seconds` is how long to wait for another process that is writing; at most `group_max` jobs share a commit.
     `check` is called after each commit; the error that it raises is that of every job in the group.
-    Raises whatever `connect` raises, explained.
+    Raises the error of `connect`, translated by `explain`.
     """
     async with open_thread(name, connect, explain) as thread:
         connection = await thread.do(lambda connection: connection)
