@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from actors.run.ids import is_child
-from replan.runs.children import check_own
+from replan.runs.tops import check_own
 from replan.setup.command_name import program
 from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
 from runtime.journal.port import Deleted, RunFilter, RunRow

@@ -135,6 +135,30 @@ def nobody(_: str) -> bool:
     return False
 
 
+class Readable(Protocol[E]):
+    """The half of the port that reads; see `Journal`."""
+
+    async def row(self, run: str) -> RunRow:
+        """As `Journal.row`."""
+        ...
+
+    async def runs(self, which: RunFilter) -> list[RunRow]:
+        """As `Journal.runs`."""
+        ...
+
+    async def read(self, run: str, after: int = 0) -> list[Record[E]]:
+        """As `Journal.read`."""
+        ...
+
+    async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
+        """As `Journal.inbox`."""
+        ...
+
+    async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:
+        """As `Journal.hosts`."""
+        ...
+
+
 class Journal(Protocol[E]):
     """The port. All adapters are used as `async with open_...(...) as journal`.
 

@@ -4,8 +4,9 @@ import trio
 
 from actors.values.format import counted
 from replan.cli.exits import Exit
-from replan.cli.home import opened, run_named
+from replan.cli.home import opened
 from replan.cli.options import Invocation
+from replan.cli.reading import run_named
 from replan.cli.terminal.console import notice, print_json
 from replan.runs.deleting import delete_run
 
