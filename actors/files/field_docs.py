@@ -28,8 +28,9 @@ def _own_docs(owner: type) -> dict[str, str]:
     assert isinstance(tree, ast.ClassDef)
     found = {}
     for field, doc in itertools.pairwise(tree.body):
-        named = isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
-        if named and isinstance(doc, ast.Expr) and isinstance(doc.value, ast.Constant):
+        if not (isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)):
+            continue
+        if isinstance(doc, ast.Expr) and isinstance(doc.value, ast.Constant):
             found[field.target.id] = inspect.cleandoc(str(doc.value.value))
     return found
 

@@ -14,13 +14,13 @@ from actors.run.calls import Replied
 from actors.run.ids import step_of
 from actors.run.state import NotStarted, RunState
 from actors.run.views import Views
-from runtime.core.clock import Clock
 from runtime.core.cost import Price
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
 from runtime.core.machine import Machine
 
 if TYPE_CHECKING:  # Reading a run needs no event loop.
+    from runtime.core.clock import Clock
     from runtime.drive.actor import Actor
     from runtime.models.limiter import CallSlot
 
@@ -61,7 +61,7 @@ class Resources:
 
     model: Any
     """The model that `Kind.model` names, opened (`runtime.models.port.Model`); None where it names none."""
-    clock: Clock
+    clock: "Clock"
     """The clock that waits go by."""
     registry: Any = None
     """The guards and generators by name (`actors.handlers.registry.Registry`): built in, installed and passed in."""

@@ -5,8 +5,9 @@ import time
 from actors.values.lines import line
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation
-from replan.cli.reading import ALL, reading
+from replan.cli.reading import reading
 from replan.cli.terminal.console import print_json, print_row
+from replan.runs.run_ids import ALL
 from replan.setup.command_name import program
 from replan.views.rows import head_line, row_line, row_to_json
 from runtime.journal.port import RunFilter

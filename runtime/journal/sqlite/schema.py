@@ -131,8 +131,8 @@ def open_writer(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connec
 
     Raises `JournalNewer`, `JournalDamaged`, `UsageProblem`, and `apsw.Error`.
     """
-    if tuple(map(int, apsw.sqlite_libversion_of().split("."))) < tuple(map(int, SQLITE_MIN.split("."))):
-        raise UsageProblem(f"SQLite {apsw.sqlite_libversion_of()} is too old", hint=f"{SQLITE_MIN} or later is needed")
+    if tuple(map(int, apsw.sqlite_lib_version().split("."))) < tuple(map(int, SQLITE_MIN.split("."))):
+        raise UsageProblem(f"SQLite {apsw.sqlite_lib_version()} is too old", hint=f"{SQLITE_MIN} or later is needed")
     connection = _open(path, vfs, busy_seconds)
     with _closed_on_error(connection):
         version = version_of(connection, path)
