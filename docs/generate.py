@@ -5,13 +5,9 @@ compares it, so that no page is out of date. `configs/meanings.yaml` has the mea
 """
 # ruff: noqa: INP001, T201 -- a script, not a package
 
-import ast
-import inspect
-import itertools
 import json
 import re
 import sys
-import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -31,6 +27,7 @@ from actors.config.diagram import mermaid  # noqa: E402
 from actors.config.loader import read_workflow, shipped_workflows  # noqa: E402
 from actors.config.policy_loader import load_policy  # noqa: E402
 from actors.config.workflow import Workflow  # noqa: E402
+from actors.files.field_docs import describe_models, field_docs  # noqa: E402
 from actors.guards.plan_settings import GUARD_CATALOG  # noqa: E402
 from actors.planning.advance import RULES  # noqa: E402
 from actors.planning.config import graph_of  # noqa: E402
@@ -90,6 +87,7 @@ def _fires(row: Row) -> str:
 
 def keys(model: type[BaseModel]) -> str:
     """Return the keys of a model of configuration: type, default and meaning, as editors show them."""
+    describe_models()
     schema = model.model_json_schema()
     rows = []
     for name, field in model.model_fields.items():
@@ -143,20 +141,6 @@ def events() -> str:
         ]
         parts.append((f"`{event.model_fields['kind'].default}`", meaning, "<br>".join(fields)))
     return table(("Kind", "Meaning", "Fields"), parts)
-
-
-def field_docs(model: type) -> dict[str, str]:
-    """Return the docstring of each field of a class, its own or inherited."""
-    found: dict[str, str] = {}
-    for owner in reversed(model.__mro__):
-        if owner.__module__.startswith(("actors.", "runtime.")):
-            [tree] = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
-            assert isinstance(tree, ast.ClassDef)
-            for field, doc in itertools.pairwise(tree.body):
-                named = isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
-                if named and isinstance(doc, ast.Expr) and isinstance(doc.value, ast.Constant):
-                    found[field.target.id] = str(doc.value.value)
-    return found
 
 
 def faults() -> str:

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any
 
-from pydantic import AliasChoices, ConfigDict, model_validator
+from pydantic import AliasChoices, model_validator
 from pydantic_core import PydanticCustomError
 
 from actors.files.suggestions import nearest
@@ -22,10 +22,9 @@ def config_error(cause: str, path: KeyPath = (), hint: str = "") -> PydanticCust
 class Config(Value):
     """A frozen value read from a file; the error for an unknown key names the nearest valid one.
 
-    The texts under a model's fields are its documentation for editors too: they become the JSON Schema's descriptions.
+    The texts under a model's fields are its documentation for editors too: `actors.files.field_docs` makes them the
+    descriptions of a JSON Schema.
     """
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     @model_validator(mode="before")
     @classmethod

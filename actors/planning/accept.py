@@ -44,6 +44,7 @@ def _begin(message: Begin) -> RunStarted:
         source=storable(message.source),
         given=message.given,
         plugins=message.plugins,
+        attachments=storable(message.attachments),
     )
 
 

@@ -55,7 +55,7 @@ class Outcome(StrEnum):
 class RunStarted(TimedEvent):
     """The run began."""
 
-    texts: ClassVar[tuple[str, ...]] = ("specification", "pinned")
+    texts: ClassVar[tuple[str, ...]] = ("specification", "pinned", "attachments")
     kind: Literal["run_started"] = "run_started"
     run: str
     """The run's id."""
@@ -71,6 +71,8 @@ class RunStarted(TimedEvent):
     """Where the workflow was found, to report later differences: a shipped name or a file's path; empty if nowhere."""
     given: tuple[str, ...] = ()
     """The workflow's keys that were given another value than the file's."""
+    attachments: str = Field(default="", exclude_if=lambda attachments: not attachments)
+    """The JSON of the files that the user attached, and of the list of the repository's files; empty without any."""
     plugins: tuple[PlugInFile, ...] = Field(default=(), exclude_if=lambda plugins: not plugins)
     """The plug-ins that come from files of the user's own, each with the hash of its file. Their code is not pinned."""
 

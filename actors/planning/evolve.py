@@ -52,6 +52,7 @@ from actors.run.questions import (
 from actors.run.state import NotStarted, RunState
 from actors.run.waits import WaitEnded, WaitRequested
 from actors.search.progress import Phase, accept, mark, new_round, redo, start
+from actors.values.attachments import read_stored
 from runtime.core.copies import changed, without
 from runtime.core.ledger import Ledger
 
@@ -127,6 +128,7 @@ def _started(event: RunStarted) -> State:
         run=RunState(run_id=event.run, child=event.child, now=event.at, wall=event.at, ledger=Ledger(event.limits)),
         config=config,
         specification=event.specification,
+        attachments=read_stored(event.attachments),
         plugins=event.plugins,
         branches=(Branch(progress=start(config.graph)),),
     )

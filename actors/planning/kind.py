@@ -1,32 +1,40 @@
 """The kind of planning runs, registered under the name `planning`."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from actors.handlers.registry import Registry
-from actors.planning.actors import actors_for
 from actors.planning.call_events import FailureClassified
 from actors.planning.events import EVENTS, PlanningEvent, RunStarted
 from actors.planning.log_fields import log_fields
 from actors.planning.machine import PlanningMachine
-from actors.planning.prepare import prepare_planning
 from actors.planning.state import PlanningState, State
 from actors.planning.views import VIEWS
-from actors.planning.workflow_drift import changed_plugins, edited
 from actors.policy.cause import CLASSIFIER
 from actors.run.calls import Replied
 from actors.run.ids import child_run, step_of
 from actors.run.kind import Kind, Resources
 from runtime.core.events import Codec
-from runtime.drive.actor import Actor
+
+if TYPE_CHECKING:
+    from actors.handlers.registry import Registry
+    from actors.run.kind import PreparedRun, Setup
+    from runtime.drive.actor import Actor
 
 CODEC: Codec[PlanningEvent] = Codec(EVENTS)
 """The codec of planning events."""
 
 
-def _actors(state: PlanningState, resources: Resources) -> list[Actor[Any, Any]]:
+def _actors(state: PlanningState, resources: Resources) -> "list[Actor[Any, Any]]":
+    from actors.planning.actors import actors_for  # noqa: PLC0415 -- reading a run needs none
+
     assert isinstance(state, State)
     return actors_for(state.config, resources)
+
+
+def _prepare(request: Any, setup: "Setup") -> "PreparedRun":
+    from actors.planning.prepare import prepare_planning  # noqa: PLC0415 -- as above
+
+    return prepare_planning(request, setup)
 
 
 def _model(state: PlanningState) -> str | None:
@@ -44,7 +52,7 @@ def _purpose(reply: Replied) -> str:
     return CLASSIFIER if isinstance(reply, FailureClassified) else step_of(reply.request_id)
 
 
-def _missing(state: PlanningState, registry: Registry) -> Sequence[str]:
+def _missing(state: PlanningState, registry: "Registry") -> Sequence[str]:
     if not isinstance(state, State):
         return ()
     files = {each.plugin: f" of {each.file}" for each in state.plugins}
@@ -53,6 +61,8 @@ def _missing(state: PlanningState, registry: Registry) -> Sequence[str]:
 
 
 def _drift(started: PlanningEvent, state: PlanningState, resources: Resources) -> str:
+    from actors.planning.workflow_drift import changed_plugins, edited  # noqa: PLC0415 -- as above
+
     if not (isinstance(started, RunStarted) and isinstance(state, State)):
         return ""
     changed = changed_plugins(started, resources.registry)
@@ -64,7 +74,7 @@ PLANNING: Kind[PlanningState, PlanningEvent] = Kind(
     machine=PlanningMachine(),
     codec=CODEC,
     actors=_actors,
-    prepare=prepare_planning,
+    prepare=_prepare,
     model=_model,
     children=_children,
     purpose=_purpose,

@@ -28,6 +28,8 @@ class Begin:
     """The workflow's name if it is shipped, else the path of its file."""
     given: tuple[str, ...] = ()
     """The keys of the workflow that options have changed."""
+    attachments: str = ""
+    """The files that the user attached, as `actors.values.attachments.stored_form` writes them."""
     plugins: tuple[PlugInFile, ...] = ()
     """The plug-ins that were loaded from the user's files."""
 

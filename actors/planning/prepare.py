@@ -18,6 +18,7 @@ from actors.policy.cause import CLASSIFIER
 from actors.policy.table import Policy
 from actors.policy.unknown_names import ROLES, unknown_names
 from actors.run.kind import Setup
+from actors.values.attachments import Attachment, stored_form
 from actors.values.format import title_of
 from actors.values.plugin_marks import PlugInFile
 from runtime.core.cost import Price, micro_limit
@@ -84,6 +85,8 @@ class RunRequest:
     """The keys of the workflow that options have changed, as in `RunStarted`."""
     kind: str = "planning"
     """The kind of the run."""
+    attachments: tuple[Attachment, ...] = ()
+    """The files that the user attached, and the list of the repository's files."""
     plugins: tuple[PlugInFile, ...] = ()
     """The plug-ins that come from files of the user's own."""
 
@@ -98,6 +101,7 @@ class RunRequest:
             self.limits,
             source=self.source,
             given=self.given,
+            attachments=stored_form(self.attachments),
             plugins=self.plugins,
         )
 
@@ -110,6 +114,8 @@ class PlanningInput:
     """The problem's text."""
     options: RunOptions = field(default_factory=RunOptions)
     """The options."""
+    attachments: tuple[Attachment, ...] = ()
+    """The files that the user attached, and the list of the repository's files."""
 
 
 def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
@@ -150,7 +156,9 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     files = tuple(dict.fromkeys(file for used in everything for file in registry.files_of(used.workflow)))
     title = title_of(problem)
     notices = (*loaded.notices, *_misspelt(policy, pinned))
-    return RunRequest(problem, title, pinned, limits, notices, source, tuple(keys), plugins=files)
+    return RunRequest(
+        problem, title, pinned, limits, notices, source, tuple(keys), attachments=request.attachments, plugins=files
+    )
 
 
 def _misspelt(policy: Policy, pinned: RunConfig) -> Iterator[str]:

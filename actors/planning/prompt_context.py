@@ -46,6 +46,7 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
         ),
         clarifications=run.clarifications,
         notes=run.texts_of("note"),
+        attachments=state.attachments,
         settings=settings,
     )
 

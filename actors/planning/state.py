@@ -16,6 +16,7 @@ from actors.run.state import NotStarted, RunState
 from actors.search.progress import Progress
 from actors.search.strategies.tree import BranchView
 from actors.values.artifacts import Artifact
+from actors.values.attachments import Attachment
 from actors.values.findings import ReasonTag, Verdict
 from actors.values.plugin_marks import PlugInFile
 from runtime.core.copies import changed
@@ -169,6 +170,8 @@ class State:
     """Whether a changed requirement has not sent the search back yet."""
     resting: Mapping[str, float] = field(default_factory=dict)
     """Seconds that a rejected node waits before its step is retried, by node."""
+    attachments: tuple[Attachment, ...] = ()
+    """The files that the user attached, and the list of the repository's files."""
     plugins: tuple[PlugInFile, ...] = ()
     """The plug-ins that come from files of the user's own, as they were at the start."""
 

@@ -77,6 +77,12 @@ class Sections(Config):
     """The heading of the guard names that the workflow adds."""
     specification: Text
     """The heading of the problem."""
+    attachments: Text | None = None
+    """The heading of the files that the user attached; null takes the heading of the problem."""
+    attachment: Numbered | None = None
+    """The heading of one of them; `{number}` counts from 1. Null shows it without a heading."""
+    listing: Text | None = None
+    """The heading of the list of a repository's files; null shows it without a heading."""
     dependencies: Text
     """The heading of the accepted results of earlier steps."""
     dependency: Annotated[Text, _slot("step")]

@@ -1,9 +1,10 @@
 """Renders prompts: a pure function of a prompt entry, the shared sections and a context.
 
 The system part consists of the role, the constraints and the note on data. The user part consists of the workflow's
-constraints, later requirements, the problem, accepted results, answers, notes, escalation history, retry history and
-the task, in this order (S99); empty sections are omitted. Text from users and models is enclosed in delimiters that do
-not occur in it, so that it cannot be mistaken for an instruction. Slots in inserted text are not replaced.
+constraints, later requirements, the problem, attachments, accepted results, answers, notes, escalation history, retry
+history and the task, in this order (S99); empty sections are omitted. Text from users and models is enclosed in
+delimiters that do not occur in it, so that it cannot be mistaken for an instruction. Slots in inserted text are not
+replaced.
 """
 
 import hashlib
@@ -13,6 +14,7 @@ from typing import NamedTuple
 
 from actors.prompting.book import PromptBook, PromptEntry, Sections
 from actors.values.artifacts import Clarified, Context, Feedback
+from actors.values.attachments import ATTACHMENTS_BYTES_MAX, Attachment
 from runtime.core.events import text_hash
 
 SPECIFICATION_BYTES_MAX = 200_000
@@ -79,6 +81,7 @@ def render(template: Template, context: Context, *, headed: bool = True) -> Rend
         context.escalation,
         context.clarifications,
         context.notes,
+        context.attachments,
     )
     return _rendered(template, shown, headed)
 
@@ -95,6 +98,7 @@ class _Shown(NamedTuple):
     escalation: tuple[Feedback, ...]
     clarifications: tuple[Clarified, ...]
     notes: tuple[str, ...]
+    attachments: tuple[Attachment, ...]
 
 
 @lru_cache(maxsize=16)  # A prompt is rendered when a call is requested, and again soon after when the call is made.
@@ -136,6 +140,7 @@ class _SectionWriter:
         if context.guard_catalog:
             yield f"{texts.guard_catalog}\n\n{', '.join(context.guard_catalog)}"
         yield f"{texts.specification}\n\n{self.data('specification', context.specification, SPECIFICATION_BYTES_MAX)}"
+        yield from self.attachments(context.attachments)
         if context.dependencies:
             yield texts.dependencies
         for step, text in context.dependencies:
@@ -154,6 +159,17 @@ class _SectionWriter:
                 yield f"{section}\n\n{texts.answer}\n\n{answer}"
         if context.notes:
             yield from self.messages("note", texts.notes or texts.clarifications, context.notes)
+
+    def attachments(self, attachments: Sequence[Attachment]) -> Iterator[str]:
+        """Yield the attached files. Their names are inside the delimiters, for they are no texts of ours either."""
+        if attachments:
+            yield self.texts.attachments or self.texts.specification
+        for number, attachment in enumerate(attachments, 1):
+            heading = self.texts.listing
+            if attachment.kind == "file":
+                heading = self.texts.attachment and _fill(self.texts.attachment, "number", str(number))
+            data = self.data(f"attachment {number}", attachment.shown, ATTACHMENTS_BYTES_MAX)
+            yield f"{heading}\n\n{data}" if heading else data
 
     def rejections(self, entry: PromptEntry, context: _Shown, *, headed: bool) -> Iterator[str]:
         """Yield the escalation history, then the retry history."""

@@ -8,19 +8,23 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from actors.run.calls import Replied
 from actors.run.ids import step_of
 from actors.run.state import NotStarted, RunState
 from actors.run.views import Views
-from runtime.core.clock import Clock
 from runtime.core.cost import Price
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
 from runtime.core.machine import Machine
-from runtime.drive.actor import Actor
-from runtime.models.limiter import CallSlot
+
+if TYPE_CHECKING:  # Reading a run needs no event loop.
+    from runtime.core.clock import Clock
+    from runtime.drive.actor import Actor
+    from runtime.models.limiter import CallSlot
+
+    Actors = Sequence[Actor[Any, Any]]
 
 S = TypeVar("S")
 E = TypeVar("E")
@@ -57,7 +61,7 @@ class Resources:
 
     model: Any
     """The model that `Kind.model` names, opened (`runtime.models.port.Model`); None where it names none."""
-    clock: Clock
+    clock: "Clock"
     """The clock that waits go by."""
     registry: Any = None
     """The guards and generators by name (`actors.handlers.registry.Registry`): built in, installed and passed in."""
@@ -67,7 +71,7 @@ class Resources:
     """The environment of the process."""
     threads: bool = True
     """Whether slow work may run in threads; not in a simulation."""
-    slot: CallSlot = nullcontext
+    slot: "CallSlot" = nullcontext
     """The context in which a call to the model is sent: it waits for a free slot of the model's provider."""
     drive_child: DriveChild = _no_child
     """Drives the runs that steps of this run are."""
@@ -155,7 +159,9 @@ class Kind(Generic[S, E]):
     """Its machine, which has no state of its own: one value serves all runs."""
     codec: Codec[E]
     """The codec of its events, with the version of their format."""
-    actors: Callable[[S, Resources], Sequence[Actor[Any, Any]] | AbstractAsyncContextManager[Sequence[Actor[Any, Any]]]]
+    actors: (
+        "Callable[[S, Resources], Sequence[Actor[Any, Any]] | AbstractAsyncContextManager[Sequence[Actor[Any, Any]]]]"
+    )
     """Returns the actors of a run that has begun, or a context manager that opens and closes what they need."""
     prepare: Callable[[Any, Setup], PreparedRun] = _no_preparation
     """Returns a run that may begin, from user input of a type that is the kind's own. Raises `UsageProblem`."""

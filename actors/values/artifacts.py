@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from actors.values.attachments import Attachment
 from runtime.core.cost import Usage
 from runtime.models.replies import Parsed, Unreadable, is_whole, read_reply
 
@@ -118,6 +119,8 @@ class Context:
     """The closed questions."""
     notes: tuple[str, ...] = ()
     """The user's notes that are not requirements."""
+    attachments: tuple[Attachment, ...] = ()
+    """The files that the user attached, and the list of the repository's files."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Facts about the workflow, such as `roles`: the role of each step."""
 
@@ -125,7 +128,8 @@ class Context:
     def user_texts(self) -> tuple[str, ...]:
         """All texts of the user, the specification first: the texts that an artifact may quote."""
         answers = (clarified.answer for clarified in self.clarifications if clarified.answer)
-        return (self.specification, *self.requirements, *answers, *self.notes)
+        files = (each.shown for each in self.attachments)
+        return (self.specification, *self.requirements, *answers, *self.notes, *files)
 
     @property
     def said(self) -> tuple[str, ...]:

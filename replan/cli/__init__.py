@@ -15,6 +15,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if previous is signal.default_int_handler and threading.current_thread() is threading.main_thread():
         # An exception in the middle of an import may be lost, or be shown as a traceback. Nothing is to be saved yet.
         signal.signal(signal.SIGINT, _leave)
+    from replan.setup.gc_tuning import start_quickly
+
+    start_quickly()
     # Imported here, so that importing the package for one of its parts costs nothing.
     from replan.cli.app import app
 

@@ -32,6 +32,8 @@ _COMMANDS = {
     "answer": "Answer a question.",
     "tell": "Tell a run something, at any time.",
     "cancel": "Cancel a run.",
+    "delete": "Delete a run for good.",
+    "prune": "Delete old runs that never go on.",
     "host": "Serve the home: drive its runs, thousands at once.",
     "check": "Check plans without a model.",
     "experiment": "Compare ways to plan, with their uncertainty.",

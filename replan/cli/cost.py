@@ -22,10 +22,13 @@ from actors.values.lines import columns, line
 from replan.cli.terminal.console import print_json, show
 from runtime.core.cost import MICRO
 
+ATTACHMENT_FRAME_BYTES = 400
+"""The most bytes of the headings and delimiters around one attachment."""
+
 
 def print_dry_run(request: RunRequest, *, as_json: bool) -> None:
     """Print what the run can cost."""
-    cost = cost_of(request.pinned, len(request.problem.encode(errors="replace")))
+    cost = cost_of(request.pinned, len(request.problem.encode(errors="replace")), _attached_bytes(request))
     if request.limits.micro_usd is not None and cost["cost_usd_max"] is not None:
         cost["cost_usd_max"] = min(cost["cost_usd_max"], request.limits.micro_usd / MICRO)
     _print(cost, as_json=as_json)
@@ -43,12 +46,12 @@ def _print(cost: dict[str, Any], *, as_json: bool) -> None:
     show(columns(f"{name:<8}", line(text), hang=10) for name, text in _rows(cost))
 
 
-def cost_of(pinned: RunConfig, problem_bytes: int = SPECIFICATION_BYTES_MAX) -> dict[str, Any]:
+def cost_of(pinned: RunConfig, problem_bytes: int = SPECIFICATION_BYTES_MAX, attached: int = 0) -> dict[str, Any]:
     """Return the fewest and the most calls of a run of the configuration, and the most money."""
     workflow = pinned.workflow
     worst = worst_calls(pinned)
     calls = min(worst, workflow.max_total_calls)
-    each = _largest_call_usd(pinned, problem_bytes)
+    each = _largest_call_usd(pinned, problem_bytes, attached)
     return {
         "workflow": workflow.name,
         "workflow_ref": pinned.workflow_ref,
@@ -62,6 +65,11 @@ def cost_of(pinned: RunConfig, problem_bytes: int = SPECIFICATION_BYTES_MAX) -> 
         "calls_max": calls,
         "cost_usd_max": None if pinned.price is None else round(each * calls, 6),
     }
+
+
+def _attached_bytes(request: RunRequest) -> int:
+    """Return the most bytes that the attachments take in a prompt, with what is written around each."""
+    return sum(len(each.shown.encode(errors="replace")) + ATTACHMENT_FRAME_BYTES for each in request.attachments)
 
 
 def worst_calls(pinned: RunConfig) -> int:
@@ -93,12 +101,12 @@ def _search(cost: dict[str, Any]) -> str:
     return name if cost["branches_max"] == 1 else f"{name}, {cost['branches_max']} branches at most"
 
 
-def _largest_call_usd(pinned: RunConfig, problem_bytes: int) -> float:
+def _largest_call_usd(pinned: RunConfig, problem_bytes: int, attached: int = 0) -> float:
     """Return the most that one call can be charged, in the run or in a child run.
 
     The problem that a step gives its child run may be as long as any problem.
     """
-    own = (_call_usd(pinned, purpose, problem_bytes) for purpose in _purposes(pinned))
+    own = (_call_usd(pinned, purpose, problem_bytes, attached) for purpose in _purposes(pinned))
     below = (_largest_call_usd(child, SPECIFICATION_BYTES_MAX) for child in pinned.children.values())
     return max((*own, *below))
 
@@ -110,7 +118,7 @@ def _purposes(pinned: RunConfig) -> Iterable[str | None]:
         yield None
 
 
-def _call_usd(pinned: RunConfig, step: str | None, problem_bytes: int) -> float:
+def _call_usd(pinned: RunConfig, step: str | None, problem_bytes: int, attached: int) -> float:
     """Return the most that one call can be charged: every part of its prompt at its cap, the output too.
 
     The prompt of a classification has what any step may have, and the workflow's own limit of output.
@@ -129,6 +137,7 @@ def _call_usd(pinned: RunConfig, step: str | None, problem_bytes: int) -> float:
     headings = sum(len(str(text).encode()) + 200 for text in pinned.prompts.sections.model_dump().values())
     size = (
         min(problem_bytes, SPECIFICATION_BYTES_MAX)
+        + attached
         + len(workflow.constraints.encode())
         + requires * DEPENDENCY_BYTES_MAX
         + questions * 2 * ANSWER_BYTES_MAX

@@ -1,15 +1,18 @@
 """`show --prompt`: prints the messages that a call of a run got."""
 
-import trio
+from typing import TYPE_CHECKING
 
 from actors.run.views import SentPrompt
 from replan.cli.exits import Exit
-from replan.cli.home import named_or_newest, opened_to_read
 from replan.cli.options import Invocation
+from replan.cli.reading import named_or_newest, reading
 from replan.cli.terminal.console import notice
 from replan.cli.terminal.plain import print_json, print_text
 from runtime.core.errors import UsageProblem
 from runtime.logs.terminal_text import clean
+
+if TYPE_CHECKING:
+    from replan.runs.reader import Reading
 
 
 def show_prompt(invocation: Invocation, wanted: str | None, node: str, *, as_json: bool) -> int:
@@ -17,7 +20,7 @@ def show_prompt(invocation: Invocation, wanted: str | None, node: str, *, as_jso
 
     It is 1 where they do not have the hash that was stored, as after a release that renders prompts differently.
     """
-    run, sent = trio.run(_sent, invocation, wanted, node)
+    run, sent = reading(invocation, lambda reader: _sent(reader, wanted, node))
     if as_json:
         messages = [{"role": role, "content": text} for role, text in sent.messages]
         shown = {"request_id": sent.request_id, "prompt_hash": sent.prompt_hash, "verified": sent.verified}
@@ -33,10 +36,9 @@ def show_prompt(invocation: Invocation, wanted: str | None, node: str, *, as_jso
     return Exit.OK
 
 
-async def _sent(invocation: Invocation, wanted: str | None, node: str) -> tuple[str, SentPrompt]:
-    async with opened_to_read(invocation) as engine:
-        run = await named_or_newest(engine, wanted)
-        loaded = await engine.read(run)
+async def _sent(reader: "Reading", name: str | None, node: str) -> tuple[str, SentPrompt]:
+    run = await named_or_newest(reader, name)
+    loaded = await reader.read(run)
     make = loaded.kind.views.prompt
     if make is None:
         raise UsageProblem(f"a run of kind {loaded.kind.name!r} shows no prompts", place="--prompt")

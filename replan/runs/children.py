@@ -5,12 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from actors.run.ids import is_child
 from actors.run.kind import ChildRun
 from replan.runs.loaded import AnyKind, Loaded, started
 from replan.runs.options import DriveOptions
-from replan.setup.command_name import program
-from runtime.core.errors import Held, JournalError, KindUnknown, RunExists, RunNotFound, UsageProblem
+from runtime.core.errors import Held, JournalError, KindUnknown, RunExists, RunNotFound
 from runtime.drive.options import Ending
 from runtime.logs import log
 
@@ -75,33 +73,3 @@ async def cancel_children(engine: "Engine", kind: AnyKind, run: str, state: Any)
         if not error.passing:
             raise
         log.get_logger("run").warning("children.kept", run_id=run, reason=str(error))
-
-
-async def top_of(engine: "Engine", run: str) -> str:
-    """Return the run that a run is a step of, however far up, or the run itself where a person has started it.
-
-    The records of the runs above decide, and not the id, which a program may choose freely. Raises `JournalDamaged` for
-    them.
-    """
-    top = run
-    while is_child(top):
-        above = top.rpartition(".")[0]
-        with suppress(RunNotFound):
-            loaded = await engine.read(above)
-            if loaded.started and top in loaded.kind.children(loaded.state):
-                top = above
-                continue
-        break
-    return top
-
-
-async def check_own(engine: "Engine", run: str, way: str) -> None:
-    """Check that a run is no step of another, which alone goes on with it.
-
-    `way` is the command to use instead, with `RUN` in the place of the top run's id. Raises `UsageProblem`, and as
-    `top_of` does.
-    """
-    top = await top_of(engine, run)
-    if top != run:
-        hint = f"`{program()} {way.replace('RUN', top)}`"
-        raise UsageProblem(f"the run is a step of run {top}, which alone goes on with it", place=run, hint=hint)

@@ -10,25 +10,22 @@ from typing import Any, TypeVar
 
 from actors.handlers.registry import Registry
 from actors.handlers.tools import ending_actors
-from actors.run.ids import is_child
 from actors.run.kind import ChildRun, PreparedRun, Resources
-from actors.run.result import RunResult, RunView
+from actors.run.result import RunResult
 from replan.runs import inbox
-from replan.runs.children import cancel_children, check_own, drive_child
+from replan.runs.children import cancel_children, drive_child
 from replan.runs.inbox import Heard
-from replan.runs.loaded import AnyKind, Loaded, started
+from replan.runs.loaded import AnyKind, started
 from replan.runs.models import Shared, is_stateless, open_model, provider_of
 from replan.runs.options import DETACHED, DriveOptions
+from replan.runs.reader import Reading
 from replan.runs.run_ids import new_run_id
-from replan.runs.status import row_after, status_of
-from replan.setup.command_name import program
+from replan.runs.tops import check_own
 from replan.setup.data_files import data_root
 from replan.setup.kinds import Kinds
 from runtime.core.clock import Clock, SystemClock
-from runtime.core.errors import JournalDamaged, KindUnknown, ReplanError, RunExists, UsageProblem
-from runtime.core.events import Record
-from runtime.core.machine import Refused, fold
-from runtime.core.messages import Crashed, Mailed, Parking
+from runtime.core.errors import ReplanError, RunExists, UsageProblem
+from runtime.core.messages import Crashed, Parking
 from runtime.drive.actor import Actor
 from runtime.drive.offline import append_one
 from runtime.drive.options import Ending, LeaseTerms
@@ -36,7 +33,7 @@ from runtime.drive.run_log import Snapshot
 from runtime.drive.supervisor import Supervisor
 from runtime.host.hook import Hook
 from runtime.host.wakeup import NoWakeUp, WakeUp
-from runtime.journal.port import Journal, Posted, RunFilter, RunRow
+from runtime.journal.port import Journal, Posted
 from runtime.logs.redact import Redactor, secrets_in
 from runtime.models.limiter import CallLimiter
 from runtime.models.watched import WatchedModel
@@ -49,7 +46,7 @@ P = TypeVar("P")
 
 
 @dataclass(frozen=True)
-class Engine:
+class Engine(Reading):
     """Everything that driving the runs of one journal needs."""
 
     journal: Journal[Any]
@@ -143,75 +140,6 @@ class Engine:
                 options.differs(text)
         async with self.model(kind.model(state), loaded.replies) as model:
             return await self._drive(run, kind, state, options, model=model, snapshot=loaded.snapshot)
-
-    async def kind_of(self, run: str) -> AnyKind:
-        """Return a run's kind. Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for a broken one."""
-        row = await self.journal.row(run)
-        return self.kinds.get(run, row.kind, row.format)
-
-    async def read(self, run: str) -> Loaded:
-        """Return a run's kind, state and records. Raises as `kind_of` does, and `JournalDamaged`."""
-        kind = await self.kind_of(run)
-        records = await self.journal.read(run)
-        return Loaded(kind, fold(kind.machine, (each.event for each in records)), records)
-
-    async def load(self, run: str) -> tuple[Any, list[Record[Any]]]:
-        """Return a run's state and its records. Raises as `read` does."""
-        loaded = await self.read(run)
-        return loaded.state, loaded.records
-
-    async def result(self, run: str) -> RunResult:
-        """Return what a run has come to so far. Raises as `read` does."""
-        loaded = await self.read(run)
-        with_inbox, row = await self.with_inbox(run, loaded), await self.journal.row(run)
-        status = status_of(row, hosted=await self.hosted(), with_inbox=loaded.kind.run_state(with_inbox))
-        return self.view(run, loaded.kind, loaded.state, status, with_inbox)
-
-    def view(self, run: str, kind: AnyKind, state: Any, status: str, with_inbox: Any = None) -> RunResult:
-        """Return what a run in a state has come to; `with_inbox` is the state after the messages of its inbox."""
-        return kind.views.result(RunView(run, status, state, state if with_inbox is None else with_inbox, program()))
-
-    async def hosted(self) -> bool:
-        """Tell whether a host serves this home now. Asking wakes nobody."""
-        return bool(await self.journal.hosts(dead=is_dead))
-
-    async def with_inbox(self, run: str, loaded: Loaded) -> Any:
-        """Return a run's state with the unread messages of its inbox accepted as facts, and no decision made.
-
-        So people see their own messages at once, also while no process drives the run.
-        """
-        machine, state = loaded.kind.machine, loaded.state
-        if not loaded.started:
-            return state
-        for item in await self.journal.inbox(run, loaded.inbox):
-            event = machine.accept(state, Mailed(item.inbox, item.key, item.body, item.at))
-            state = state if event is None or isinstance(event, Refused) else machine.evolve(state, event)
-        return state
-
-    async def state_with_inbox(self, run: str) -> Any:
-        """Return a run's state as `with_inbox` does. Raises as `read` does."""
-        return await self.with_inbox(run, await self.read(run))
-
-    async def rows(self, which: RunFilter) -> list[tuple[RunRow, str]]:
-        """Return the status rows that match, each with its status for people, who see their own messages at once.
-
-        Those of runs that are steps are left out. Only runs that wait with unread messages are read. One whose
-        questions have all been answered does not wait any more; where another question is open, the row names that one.
-        A run that cannot be read, such as one of an unknown kind, has the status of its row.
-        """
-        rows, hosted = [], await self.hosted()
-        for row in await self.journal.runs(which):
-            common = None
-            if row.unread and row.summary.status == "waiting":
-                try:
-                    loaded = await self.read(row.run)
-                    common = loaded.kind.run_state(await self.with_inbox(row.run, loaded))
-                except (JournalDamaged, KindUnknown, UsageProblem):
-                    common = None
-            status = status_of(row, hosted=hosted, with_inbox=common)
-            if which.status in (None, status) and not is_child(row.run):
-                rows.append((row if common is None else row_after(row, common), status))
-        return rows
 
     async def answer(self, question: str, text: str) -> Heard:
         """Post an answer to the question `RUN/ID`; it is in the journal when this returns.

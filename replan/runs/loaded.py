@@ -2,14 +2,16 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from actors.run.calls import Replied
 from actors.run.kind import Kind
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 from runtime.core.machine import Refused
-from runtime.drive.run_log import Snapshot
+
+if TYPE_CHECKING:
+    from runtime.drive.run_log import Snapshot
 
 AnyKind = Kind[Any, Any]
 """A kind, whatever its states and events are."""
@@ -38,8 +40,10 @@ class Loaded:
         return common is not None and common.over
 
     @property
-    def snapshot(self) -> Snapshot[Any]:
+    def snapshot(self) -> "Snapshot[Any]":
         """What a driver needs to go on after these records without reading them again."""
+        from runtime.drive.run_log import Snapshot  # noqa: PLC0415 -- only a driver needs it
+
         return Snapshot(self.state, self.records[-1].seq if self.records else 0, self.inbox)
 
     @property

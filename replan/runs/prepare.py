@@ -8,6 +8,7 @@ from actors.config.model_spec import Named, Simulated
 from actors.handlers.registry import Registry
 from actors.planning.prepare import PlanningInput, RunOptions, RunRequest, prepare_planning
 from actors.run.kind import Setup
+from actors.values.attachments import Attachment
 from replan.runs.models import check_model
 from replan.setup.data_files import data_root
 from replan.setup.home_folder import locate_home
@@ -46,6 +47,7 @@ def prepare(
     registry: Registry,
     environment: Mapping[str, str],
     config: UserConfig | None = None,
+    attachments: tuple[Attachment, ...] = (),
 ) -> Prepared:
     """Prepare a run with the user's settings, for the command line and for Python alike.
 
@@ -63,6 +65,7 @@ def prepare(
         root=data_root(),
         environment=environment,
         now=SystemClock().now(),
+        attachments=attachments,
     )
     return Prepared(request, choice, environment)
 
@@ -77,10 +80,11 @@ def prepare_run(
     root: Path,
     environment: Mapping[str, str],
     now: float,
+    attachments: tuple[Attachment, ...] = (),
 ) -> RunRequest:
     """Return a planning run that may begin. Raises `UsageProblem` as `actors.planning.prepare` does."""
     setup = setup_for(choice, config=config, registry=registry, root=root, environment=environment, now=now)
-    return prepare_planning(PlanningInput(problem, options), setup)
+    return prepare_planning(PlanningInput(problem, options, attachments), setup)
 
 
 def setup_for(

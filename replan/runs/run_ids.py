@@ -5,7 +5,7 @@ from typing import Any
 
 from actors.run.ids import is_child
 from runtime.core.errors import RunNotFound, UsageProblem
-from runtime.journal.port import Journal, RunFilter, RunRow
+from runtime.journal.port import Readable, RunFilter, RunRow
 
 ALL = RunFilter(limit=1_000_000)
 """Every run of the home: an id may name the oldest one."""
@@ -19,7 +19,7 @@ def new_run_id() -> str:
     return "".join(secrets.choice(alphabet) for _ in range(8))
 
 
-async def run_named(journal: Journal[Any], prefix: str) -> str:
+async def run_named(journal: Readable[Any], prefix: str) -> str:
     """Return the run that an id, or an unambiguous prefix of one, names. Raises as `find_run`."""
     return find_run(await journal.runs(ALL), prefix)
 

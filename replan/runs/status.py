@@ -1,17 +1,19 @@
 """The status of a run for people, which is more than its row says."""
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from actors.run.state import RunState
 from runtime.journal.port import RunRow
 from runtime.process.identity import is_dead
+
+if TYPE_CHECKING:
+    from actors.run.state import RunState
 
 STATUSES = ("running", "waiting", "parked", "finished")
 """All statuses for people. Frozen: programs read them in JSON."""
 
 
-def status_of(row: RunRow, *, hosted: bool = False, with_inbox: RunState[Any] | None = None) -> str:
+def status_of(row: RunRow, *, hosted: bool = False, with_inbox: "RunState[Any] | None" = None) -> str:
     """Return a run's status for people: `running`, `waiting`, `parked` or `finished`.
 
     A run whose row says `running`, but that nobody drives any more, was interrupted: it is `parked`, or still `running`
@@ -26,7 +28,7 @@ def status_of(row: RunRow, *, hosted: bool = False, with_inbox: RunState[Any] | 
     return status
 
 
-def row_after(row: RunRow, with_inbox: RunState[Any]) -> RunRow:
+def row_after(row: RunRow, with_inbox: "RunState[Any]") -> RunRow:
     """Return the row of a waiting run after the messages of its inbox: it names the first question that is left."""
     first = next(iter(with_inbox.open_questions), "")
     return replace(row, summary=replace(row.summary, detail=first, waiting_since=with_inbox.asked_since))

@@ -11,6 +11,7 @@ import orjson
 from pydantic import BaseModel
 
 from actors.config.workflow import Workflow
+from actors.files.field_docs import describe_models
 from actors.policy.table import Policy
 from actors.prompting.book import PromptsFile
 from actors.simulated.profile import Profile
@@ -28,6 +29,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 def schema_text(model: type[BaseModel]) -> str:
     """Return a model's JSON Schema as a file's text."""
+    describe_models()
     schema = {"$schema": _DIALECT, **model.model_json_schema()}
     return orjson.dumps(schema, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 

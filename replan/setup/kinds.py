@@ -6,13 +6,15 @@ A kind is loaded when a run of it is used, and not before: one that is broken or
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from importlib.metadata import EntryPoint
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from actors.run.kind import Kind
 from replan.setup.entry_points import Installed, installed
 from runtime.core.errors import KindUnknown, UsageProblem
 from runtime.core.events import Codec
 from runtime.journal.kinds import FIRST_KIND, Formats
+
+if TYPE_CHECKING:
+    from actors.run.kind import Kind
 
 GROUP = "replan.kinds"
 """The entry point group of kinds: the name is the kind's, the value the import path of an `actors.run.kind.Kind`."""
@@ -24,10 +26,10 @@ _BUILT_IN = {FIRST_KIND: EntryPoint(FIRST_KIND, "actors.planning.kind:PLANNING",
 class Kinds:
     """The kinds by name. Those passed in are known beside the installed ones, and win."""
 
-    def __init__(self, passed: Iterable[Kind[Any, Any]] = ()) -> None:
+    def __init__(self, passed: "Iterable[Kind[Any, Any]]" = ()) -> None:
         self._loaded: dict[str, Kind[Any, Any]] = {kind.name: kind for kind in passed}
 
-    def get(self, run: str, name: str, format: int) -> Kind[Any, Any]:
+    def get(self, run: str, name: str, format: int) -> "Kind[Any, Any]":
         """Return the kind of a run, by the name and the format that its row has.
 
         Raises `KindUnknown` where nothing installed here knows it, and `UsageProblem`, which names the distribution,
@@ -38,7 +40,7 @@ class Kinds:
             raise KindUnknown(run, name, format, None if kind is None else kind.format)
         return kind
 
-    def named(self, name: str) -> Kind[Any, Any]:
+    def named(self, name: str) -> "Kind[Any, Any]":
         """Return a kind by its name. Raises `UsageProblem`."""
         kind = self._load(name)
         if kind is None:
@@ -70,13 +72,15 @@ class Kinds:
         plugged_in = {name: each for name, each in entries.items() if each.points}
         return {**{name: Installed((point,)) for name, point in _BUILT_IN.items()}, **plugged_in}
 
-    def _load(self, name: str) -> Kind[Any, Any] | None:
+    def _load(self, name: str) -> "Kind[Any, Any] | None":
         if name in self._loaded:
             return self._loaded[name]
         # The installed distributions are read only where a name is not built in: that takes time.
         entry = Installed((_BUILT_IN[name],)) if name in _BUILT_IN else self._entries.get(name)
         if entry is None:
             return None
+        from actors.run.kind import Kind  # noqa: PLC0415 -- not needed to list runs
+
         kind = entry.load()
         if not isinstance(kind, Kind):
             raise UsageProblem(f"is of type {type(kind).__name__}, not a Kind", place=entry.place)

@@ -5,7 +5,7 @@ is called just before and just after the commit of every operation, and may rais
 or a crash with everything written and not reported.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
@@ -19,6 +19,7 @@ from runtime.core.events import Codec, Record
 from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import Summary
 from runtime.journal.chain import Stored, Tip, decode, extend, genesis, records, verify
+from runtime.journal.deletion import named_texts
 from runtime.journal.kinds import (
     FIRST_FORMAT,
     FIRST_KIND,
@@ -29,7 +30,19 @@ from runtime.journal.kinds import (
     codecs_by_kind,
     drivable,
 )
-from runtime.journal.port import Dead, Due, Fact, HostRow, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
+from runtime.journal.port import (
+    Dead,
+    Deleted,
+    Due,
+    Fact,
+    HostRow,
+    InboxItem,
+    Journal,
+    Posted,
+    RunFilter,
+    RunRow,
+    nobody,
+)
 from runtime.journal.validation import (
     Entry,
     check_consumable,
@@ -230,6 +243,25 @@ class _MemoryJournal(Generic[E]):
     async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
         await trio.lowlevel.checkpoint()
         return self._run(run).posted[max(0, after) :]
+
+    async def delete(self, runs: Mapping[str, int], *, dead: Dead = nobody) -> Deleted:
+        now = self._clock.now()
+
+        def commit() -> Deleted:
+            for run, last_seq in runs.items():
+                held = self._run(run)
+                if held.owner is not None and held.lease_end > now and not dead(held.owner):
+                    raise Held(run, held.owner, held.lease_end)
+                if held.tip.seq != last_seq:
+                    raise SequenceConflict(run, last_seq, held.tip.seq)
+            deleted = [self._store.runs.pop(run) for run in runs]
+            named = named_texts(row.body for held in deleted for row in held.rows)
+            used = named_texts(row.body for held in self._store.runs.values() for row in held.rows)
+            unused = {digest.hex() for digest in named - used} & self._store.texts.keys()
+            sizes = [len(self._store.texts.pop(digest)) for digest in unused]
+            return Deleted(len(deleted), len(sizes), sum(sizes))
+
+        return await self._commit("delete", commit)
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
         await trio.lowlevel.checkpoint()

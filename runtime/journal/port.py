@@ -5,7 +5,7 @@ that it knows; `renew` before the lease ends; `release` at the end. Other proces
 A cancelled call has written nothing: once a write is handed to the store, its caller waits until it is done.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
@@ -103,6 +103,18 @@ class InboxItem:
 
 
 @dataclass(frozen=True, slots=True)
+class Deleted:
+    """What was deleted."""
+
+    runs: int
+    """How many runs."""
+    texts: int = 0
+    """How many texts that no other run names."""
+    text_bytes: int = 0
+    """The length of these texts in bytes."""
+
+
+@dataclass(frozen=True, slots=True)
 class HostRow:
     """A host that serves the journal now."""
 
@@ -121,6 +133,30 @@ Dead = Callable[[str], bool]
 def nobody(_: str) -> bool:
     """Take no owner for dead: for callers that cannot tell."""
     return False
+
+
+class Readable(Protocol[E]):
+    """The half of the port that reads; see `Journal`."""
+
+    async def row(self, run: str) -> RunRow:
+        """As `Journal.row`."""
+        ...
+
+    async def runs(self, which: RunFilter) -> list[RunRow]:
+        """As `Journal.runs`."""
+        ...
+
+    async def read(self, run: str, after: int = 0) -> list[Record[E]]:
+        """As `Journal.read`."""
+        ...
+
+    async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
+        """As `Journal.inbox`."""
+        ...
+
+    async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:
+        """As `Journal.hosts`."""
+        ...
 
 
 class Journal(Protocol[E]):
@@ -206,6 +242,14 @@ class Journal(Protocol[E]):
 
     async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
         """Return posted messages with an id above `after`, in order. Raises `RunNotFound`, `JournalDamaged`."""
+        ...
+
+    async def delete(self, runs: Mapping[str, int], *, dead: Dead = nobody) -> Deleted:
+        """Delete runs for good: records, messages, rows, and texts that no other run names; what was spent stays.
+
+        `runs` has the place of each run's last record, as it is known. All are deleted or none. Raises `RunNotFound`,
+        `Held` for a run that somebody drives, `SequenceConflict` for one that has other records by now.
+        """
         ...
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:

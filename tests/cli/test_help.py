@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
 
 from replan.cli.app import app
 from replan.cli.exits import MEANING, Exit
@@ -21,6 +22,8 @@ COMMANDS = [
     "questions",
     "answer",
     "cancel",
+    "delete",
+    "prune",
     "check",
     "experiment",
     "workflow",
@@ -32,9 +35,9 @@ COMMANDS = [
 ]
 
 
-def loaded_by(code):
+def loaded_by(code, heavy=HEAVY):
     """Return which of the heavy modules a fresh interpreter has loaded after the code."""
-    script = f"{code}\nimport sys, json\nsys.stderr.write(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))"
+    script = f"{code}\nimport sys, json\nsys.stderr.write(json.dumps([m for m in {heavy!r} if m in sys.modules]))"
     result = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     return json.loads(result.stderr)
 
@@ -47,6 +50,35 @@ def test_help_loads_nothing_heavy(arguments):
 
 def test_importing_the_package_loads_nothing_heavy():
     assert loaded_by("import replan, replan.cli") == []
+
+
+@pytest.fixture(scope="module")
+def read_home(tmp_path_factory):
+    """A home with a finished run."""
+    folder = tmp_path_factory.mktemp("read")
+    arguments = ["run", str(ROOT / "configs" / "problems" / "login_timeout.md"), "-m", "rules", "--no-input"]
+    assert CliRunner().invoke(app, arguments, env={"REPLAN_HOME": str(folder / "home")}).exit_code == 0
+    return str(folder / "home")
+
+
+READING = {
+    "runs": ["trio", "rich.console", "structlog", "openai", "jsonschema", "actors.run.state", "yaml"],
+    "questions": ["trio", "rich.console", "structlog", "openai", "jsonschema", "actors.planning.machine", "yaml"],
+    "show --last": ["trio", "rich.console", "structlog", "openai"],
+    "show --last --tree": ["trio", "rich.console", "structlog", "openai"],
+    "show --last --prompt g_plan/v1.a1": ["trio", "rich.console", "structlog", "openai"],
+    "export --last": ["trio", "rich.console", "structlog", "openai"],
+    "log --last": ["trio", "rich.console", "structlog", "openai"],
+}
+"""What no reading command needs where it writes to a pipe: most of a short command's time is imports."""
+
+
+@pytest.mark.parametrize("command", READING)
+def test_a_command_that_only_reads_loads_no_event_loop(command, read_home, monkeypatch):
+    monkeypatch.setenv("REPLAN_HOME", read_home)
+    call = f"main({command.split()!r})"
+    code = f"from replan.cli import main\ntry:\n    {call}\nexcept SystemExit as end:\n    assert not end.code"
+    assert loaded_by(code, READING[command]) == []
 
 
 def test_every_command_has_a_declaration_and_a_body_of_its_name():

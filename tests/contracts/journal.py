@@ -7,6 +7,7 @@
 import pytest
 
 from tests.contracts.journal_budget import BudgetContract
+from tests.contracts.journal_deletion import DeletionContract
 from tests.contracts.journal_due import DueContract
 from tests.contracts.journal_hosts import HostsContract
 from tests.contracts.journal_inbox import InboxContract
@@ -17,7 +18,14 @@ from tests.contracts.toy_events import Opener
 
 
 class JournalContract(
-    RunsContract, RecordsContract, InboxContract, DueContract, BudgetContract, KindsContract, HostsContract
+    RunsContract,
+    RecordsContract,
+    InboxContract,
+    DueContract,
+    BudgetContract,
+    KindsContract,
+    HostsContract,
+    DeletionContract,
 ):
     """The whole suite."""
 

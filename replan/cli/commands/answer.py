@@ -4,9 +4,10 @@ import trio
 
 from replan.cli.exits import Exit
 from replan.cli.hints import how_to_resume, more_questions
-from replan.cli.home import opened, run_named
+from replan.cli.home import opened
 from replan.cli.inputs import ANSWER_BYTES_MAX, read_stdin
 from replan.cli.options import Invocation
+from replan.cli.reading import run_named
 from replan.cli.terminal.console import notice, print_json
 from replan.runs.inbox import split
 from replan.views.questions import open_questions

@@ -3,8 +3,9 @@
 import trio
 
 from replan.cli.exits import Exit
-from replan.cli.home import opened, run_named
+from replan.cli.home import opened
 from replan.cli.options import Invocation
+from replan.cli.reading import run_named
 from replan.cli.terminal.console import notice, print_json
 from replan.runs import cancelling
 

@@ -2,17 +2,19 @@
 
 import json
 from pathlib import Path
-
-import trio
+from typing import TYPE_CHECKING
 
 from actors.run.views import Document
 from replan.cli.exits import Exit
-from replan.cli.home import named_or_newest, opened_to_read
 from replan.cli.options import Invocation
+from replan.cli.reading import named_or_newest, reading
 from replan.cli.terminal.console import notice
 from replan.cli.terminal.plain import print_json, print_text
 from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from replan.runs.reader import Reading
 
 _FORMS = {".json": "json", ".mmd": "mermaid", ".mermaid": "mermaid"}
 """The form that a file's name asks for."""
@@ -23,7 +25,7 @@ _DOCUMENTS = {"json": "plan"}
 def export_plan(invocation: Invocation, name: str | None, form: str | None, output: str, *, as_json: bool) -> int:
     """Write the plan of a run, of the newest for None, to a file or, for `-`, to stdout. Return the exit code."""
     form = form or _FORMS.get(Path(output).suffix.lower(), "markdown")
-    run, document = trio.run(_document, invocation, name, form)
+    run, document = reading(invocation, lambda reader: _document(reader, name, form))
     text = document.text
     if text is None:
         text = json.dumps(document.json, indent=2, ensure_ascii=False) + "\n"
@@ -45,12 +47,11 @@ def export_plan(invocation: Invocation, name: str | None, form: str | None, outp
     return Exit.OK
 
 
-async def _document(invocation: Invocation, name: str | None, form: str) -> tuple[str, Document]:
-    async with opened_to_read(invocation) as engine:
-        run = await named_or_newest(engine, name)
-        loaded = await engine.read(run)
-        make = loaded.kind.views.documents.get(_DOCUMENTS.get(form, form))
-        if make is None:
-            cause = f"a run of kind {loaded.kind.name!r} cannot be written as {form}"
-            raise UsageProblem(cause, place="--format", hint=f"`{program()} show {run}` shows the run")
-        return run, make(loaded.state, await engine.result(run), program())
+async def _document(reader: "Reading", name: str | None, form: str) -> tuple[str, Document]:
+    run = await named_or_newest(reader, name)
+    loaded = await reader.read(run)
+    make = loaded.kind.views.documents.get(_DOCUMENTS.get(form, form))
+    if make is None:
+        cause = f"a run of kind {loaded.kind.name!r} cannot be written as {form}"
+        raise UsageProblem(cause, place="--format", hint=f"`{program()} show {run}` shows the run")
+    return run, make(loaded.state, await reader.result(run), program())

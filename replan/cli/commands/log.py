@@ -1,18 +1,19 @@
 """`log`: prints the records of a run, and with `--follow` those that come until it rests."""
 
 from collections.abc import Iterable
-from typing import Any
-
-import trio
+from typing import TYPE_CHECKING, Any
 
 from replan.cli.exits import Exit
-from replan.cli.home import named_or_newest, opened_to_read
 from replan.cli.options import Invocation
-from replan.cli.terminal.console import out, print_json, rich_text
+from replan.cli.reading import named_or_newest, reading
+from replan.cli.terminal.console import print_json, print_row
 from replan.runs.loaded import AnyKind
 from replan.runs.status import status_of
 from replan.views.records import record_line, record_to_json
 from runtime.core.events import Record
+
+if TYPE_CHECKING:
+    from replan.runs.reader import Reading
 
 FOLLOW_SECONDS = 0.25
 """How often `log --follow` looks for new records."""
@@ -20,19 +21,33 @@ FOLLOW_SECONDS = 0.25
 
 def log_run(invocation: Invocation, name: str | None, *, follow: bool, as_json: bool) -> int:
     """Print the records of a run, or of the newest one for None. Return the exit code."""
-    return trio.run(_log_run, invocation, name, follow, as_json)
+    if follow:
+        import trio
+
+        return trio.run(_follow, invocation, name, as_json)
+    kind, records = reading(invocation, lambda reader: _read(reader, name))
+    RecordPrinter(kind, as_json=as_json).print(records)
+    return Exit.OK
 
 
-async def _log_run(invocation: Invocation, name: str | None, follow: bool, as_json: bool) -> int:
+async def _read(reader: "Reading", name: str | None) -> tuple[AnyKind, list[Record[Any]]]:
+    run = await named_or_newest(reader, name)
+    return await reader.kind_of(run), await reader.journal.read(run)
+
+
+async def _follow(invocation: Invocation, name: str | None, as_json: bool) -> int:
+    import trio
+
+    from replan.cli.home import opened_to_read
+
     async with opened_to_read(invocation) as engine:
         run = await named_or_newest(engine, name)
         printer = RecordPrinter(await engine.kind_of(run), as_json=as_json)
         printer.print(await engine.journal.read(run))
-        while follow and status_of(await engine.journal.row(run), hosted=await engine.hosted()) == "running":
+        while status_of(await engine.journal.row(run), hosted=await engine.hosted()) == "running":
             await trio.sleep(FOLLOW_SECONDS)
             printer.print(await engine.journal.read(run, printer.last_seq))
-        if follow:
-            printer.print(await engine.journal.read(run, printer.last_seq))
+        printer.print(await engine.journal.read(run, printer.last_seq))
     return Exit.OK
 
 
@@ -40,7 +55,7 @@ class RecordPrinter:
     """Prints the records of one run, from the first one on."""
 
     def __init__(self, kind: AnyKind, *, as_json: bool = False) -> None:
-        self._kind, self._console, self._json = kind, out(), as_json
+        self._kind, self._json = kind, as_json
         self._state: Any = kind.machine.initial()
         self.last_seq = 0
 
@@ -52,4 +67,4 @@ class RecordPrinter:
                 print_json(record_to_json(self._kind, record), indent=None)
                 continue
             self._state = self._kind.machine.evolve(self._state, record.event)
-            self._console.print(rich_text(record_line(self._kind, record, self._state)))
+            print_row(record_line(self._kind, record, self._state))

@@ -1,57 +1,61 @@
 """`questions`: lists the open questions of one run or of all runs."""
 
-from typing import Any
-
-import trio
+from typing import TYPE_CHECKING, Any
 
 from actors.values.lines import line, verbatim
 from replan.cli.exits import Exit
 from replan.cli.hints import answer_with
-from replan.cli.home import all_runs, opened_to_read, run_named
 from replan.cli.options import Invocation
-from replan.cli.terminal.console import notice, out, print_json, rich_text
-from replan.runs.engine import Engine
+from replan.cli.reading import all_runs, reading, run_named
+from replan.cli.terminal.console import notice, print_json, print_row
 from replan.views.errors import line_of_error
-from replan.views.questions import open_questions, question_rows
 from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
+
+if TYPE_CHECKING:
+    from replan.runs.reader import Reading
 
 
 def list_questions(invocation: Invocation, name: str | None, *, as_json: bool) -> int:
     """Print the open questions. Return the exit code."""
-    return trio.run(_list_questions, invocation, name, as_json)
-
-
-async def _list_questions(invocation: Invocation, name: str | None, as_json: bool) -> int:
-    questions: list[dict[str, Any]] = []
-    async with opened_to_read(invocation) as engine:
-        if name is not None:
-            questions = await _questions_of(engine, await run_named(engine, name))
-        else:
-            # Not only the runs that wait: a question may be open while other steps go on.
-            for row in await all_runs(engine):
-                if row.summary.status == "finished":
-                    continue
-                try:
-                    questions += await _questions_of(engine, row.run)
-                except (JournalDamaged, KindUnknown, UsageProblem) as error:
-                    # A run that cannot be read does not hide the questions of the others.
-                    notice(f"warning: the questions of run {row.run} cannot be read: {line_of_error(error)}")
+    questions = reading(invocation, lambda reader: _questions(reader, name))
     if as_json:
         print_json({"questions": questions})
         return Exit.OK
-    console = out()
     for question in questions:
-        heading = line(f"{question['id']}  {question['why']}, asked {question['asked']}", "bold")
-        console.print(rich_text(heading))
-        for text in question_rows(question):
-            console.print(rich_text(verbatim(text)))
+        print_row(line(f"{question['id']}  {question['why']}, asked {question['asked']}", "bold"))
+        for text in _rows(question):
+            print_row(verbatim(text))
     if questions:
         answer_with(questions[0]["id"])
     else:
-        console.print(rich_text(line("no open questions", "dim")))
+        print_row(line("no open questions", "dim"))
     return Exit.OK
 
 
-async def _questions_of(engine: Engine, run: str) -> list[dict[str, Any]]:
-    loaded = await engine.read(run)
-    return open_questions(loaded.kind, run, await engine.with_inbox(run, loaded))
+def _rows(question: dict[str, Any]) -> list[str]:
+    from replan.views.questions import question_rows
+
+    return question_rows(question)
+
+
+async def _questions(reader: "Reading", name: str | None) -> list[dict[str, Any]]:
+    if name is not None:
+        return await _questions_of(reader, await run_named(reader, name))
+    questions: list[dict[str, Any]] = []
+    # Not only the runs that wait: a question may be open while other steps go on.
+    for row in await all_runs(reader):
+        if row.summary.status == "finished":
+            continue
+        try:
+            questions += await _questions_of(reader, row.run)
+        except (JournalDamaged, KindUnknown, UsageProblem) as error:
+            # A run that cannot be read does not hide the questions of the others.
+            notice(f"warning: the questions of run {row.run} cannot be read: {line_of_error(error)}")
+    return questions
+
+
+async def _questions_of(reader: "Reading", run: str) -> list[dict[str, Any]]:
+    from replan.views.questions import open_questions
+
+    loaded = await reader.read(run)
+    return open_questions(loaded.kind, run, await reader.with_inbox(run, loaded))

@@ -4,8 +4,9 @@ import trio
 
 from actors.run.result import RunResult
 from replan.cli.drive import Foreground, drive_in_foreground
-from replan.cli.home import newest_run, opened, run_named
+from replan.cli.home import opened
 from replan.cli.options import Invocation
+from replan.cli.reading import newest_run, run_named
 from replan.runs.session import RunSession
 from replan.setup.gc_tuning import tune
 from runtime.drive.options import Stop

@@ -16,6 +16,7 @@ from replan.cli.inputs import place_of, read_problem
 from replan.cli.options import Invocation
 from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_text
+from replan.runs.attaching import attach
 from replan.runs.engine import Engine
 from replan.runs.prepare import Prepared, prepare
 from replan.runs.run_ids import new_run_id
@@ -49,15 +50,25 @@ def run_problem(
     detach: bool,
     no_input: bool,
     as_json: bool,
+    files: tuple[str, ...] = (),
+    repository: str | None = None,
 ) -> int:
     """Plan a problem; everything is checked before anything is written. Return the exit code."""
     text = read_problem(problem)
+    attached = attach(files, repository, text)
     try:
-        prepared = prepare(text, options, model, registry=registry_of(invocation), environment=os.environ)
+        prepared = prepare(
+            text,
+            options,
+            model,
+            registry=registry_of(invocation),
+            environment=os.environ,
+            attachments=attached.attachments,
+        )
     except UsageProblem as wrong:
         places = _PLACES | {"PROBLEM": place_of(problem)}
         raise UsageProblem(wrong.cause, place=places.get(wrong.place, wrong.place), hint=wrong.hint) from None
-    for each in prepared.notices:
+    for each in (*attached.notices, *prepared.notices):
         notice(each)
     if dry_run:
         print_dry_run(prepared.request, as_json=as_json)

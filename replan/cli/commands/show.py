@@ -1,21 +1,24 @@
 """`show`: prints one view of a run."""
 
-import trio
+from typing import TYPE_CHECKING
 
 from actors.run.result import RunResult
 from replan.cli.commands.log import RecordPrinter
 from replan.cli.exits import Exit
 from replan.cli.hints import how_to_answer, how_to_resume
-from replan.cli.home import named_or_newest, opened_to_read
 from replan.cli.options import Invocation
-from replan.cli.terminal.console import notice, out, print_json, print_text, rich_text, rich_tree, show
-from replan.runs.children import top_of
+from replan.cli.reading import named_or_newest, reading
+from replan.cli.terminal.console import notice, print_json, print_row, print_text, print_tree, show
 from replan.runs.loaded import Loaded
 from replan.runs.status import status_of
+from replan.runs.tops import top_of
 from replan.setup.command_name import program
 from replan.views.records import record_to_json
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import RunRow
+
+if TYPE_CHECKING:
+    from replan.runs.reader import Reading
 
 
 def show_run(invocation: Invocation, name: str | None, view: str, *, as_json: bool) -> int:
@@ -23,17 +26,8 @@ def show_run(invocation: Invocation, name: str | None, view: str, *, as_json: bo
 
     Return the exit code.
     """
-    return trio.run(_show_run, invocation, name, view, as_json)
-
-
-async def _show_run(invocation: Invocation, name: str | None, view: str, as_json: bool) -> int:
-    async with opened_to_read(invocation) as engine:
-        run = await named_or_newest(engine, name)
-        loaded, row = await engine.read(run), await engine.journal.row(run)
-        with_inbox, top = await engine.with_inbox(run, loaded), await top_of(engine, run)
-        common = loaded.kind.run_state(with_inbox)
-        status = status_of(row, hosted=await engine.hosted(), with_inbox=common)
-        result = engine.view(run, loaded.kind, loaded.state, status, with_inbox)
+    row, loaded, status, result, top = reading(invocation, lambda reader: _read(reader, name))
+    run = row.run
     invocation.run = run
     match view:
         case "tree":
@@ -47,6 +41,16 @@ async def _show_run(invocation: Invocation, name: str | None, view: str, as_json
     return Exit.OK
 
 
+async def _read(reader: "Reading", name: str | None) -> tuple[RunRow, Loaded, str, RunResult, str]:
+    """Return a run's row, records, status and result, and the run on top of it."""
+    run = await named_or_newest(reader, name)
+    loaded, row = await reader.read(run), await reader.journal.row(run)
+    with_inbox, top = await reader.with_inbox(run, loaded), await top_of(reader, run)
+    common = loaded.kind.run_state(with_inbox)
+    status = status_of(row, hosted=await reader.hosted(), with_inbox=common)
+    return row, loaded, status, reader.view(run, loaded.kind, loaded.state, status, with_inbox), top
+
+
 def _print_tree(row: RunRow, loaded: Loaded, status: str, *, as_json: bool) -> None:
     title = f"{row.run}: {row.title}"
     interrupted = status == "parked"
@@ -54,9 +58,9 @@ def _print_tree(row: RunRow, loaded: Loaded, status: str, *, as_json: bool) -> N
     if as_json:
         print_json({"run_id": row.run, **tree.json})
         return
-    out().print(rich_tree(tree.tree))
+    print_tree(tree.tree)
     for line in tree.lines:
-        out().print(rich_text(line), soft_wrap=True)
+        print_row(line)
 
 
 def _print_events(run: str, loaded: Loaded, *, as_json: bool) -> None:

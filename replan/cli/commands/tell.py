@@ -4,9 +4,10 @@ import trio
 
 from replan.cli.commands.answer import report_posted
 from replan.cli.exits import Exit
-from replan.cli.home import opened, run_named
+from replan.cli.home import opened
 from replan.cli.inputs import MESSAGE_BYTES_MAX, read_stdin
 from replan.cli.options import Invocation
+from replan.cli.reading import run_named
 from replan.cli.terminal.plain import print_json
 
 

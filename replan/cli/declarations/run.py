@@ -20,6 +20,7 @@ _RUN = examples(
     "replan run problem.md",
     "replan run problem.md -w option_a -m gpt-5-mini --max-cost 0.50",
     "cat problem.md | replan run - --json --no-input | jq .plan > plan.json",
+    "replan run problem.md --repo . --attach notes/design.md",
     "replan run problem.md --dry-run",
 )
 
@@ -45,6 +46,10 @@ _RUN = examples(
 @click.option("--active-time", type=Duration(), help="Limit how long models and guards work; waiting does not count.")
 @click.option("--output-tokens", type=int, metavar="N", help="Tokens of one reply at most, for every step.")
 @click.option("--timeout", type=float, metavar="S", help="Seconds that one model call may take, for every step.")
+@click.option("--attach", "files", multiple=True, metavar="FILE", help="A text file to plan with; may be given again.")
+@click.option(
+    "--repo", "repository", metavar="DIR", help="List this folder's files, and attach those that the text names."
+)
 @click.option("--dry-run", is_flag=True, help="Print the exact worst case, and call no model.")
 @click.option("--detach", is_flag=True, help="Let a host drive the run, and return at once.")
 @plugins_option
@@ -67,6 +72,8 @@ def run(
     active_time: float | None,
     output_tokens: int | None,
     timeout: float | None,
+    files: tuple[str, ...],
+    repository: str | None,
     dry_run: bool,
     detach: bool,
     no_input: bool,
@@ -95,5 +102,14 @@ def run(
         timeout_seconds=timeout,
     )
     return run_problem(
-        invocation, problem, options, model, dry_run=dry_run, detach=detach, no_input=no_input, as_json=as_json
+        invocation,
+        problem,
+        options,
+        model,
+        dry_run=dry_run,
+        detach=detach,
+        no_input=no_input,
+        as_json=as_json,
+        files=files,
+        repository=repository,
     )

@@ -6,15 +6,17 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TextIO, cast
-
-from rich.console import Console
-from rich.text import Text
-from rich.tree import Tree
+from functools import cache
+from typing import TYPE_CHECKING, TextIO, cast
 
 from actors.values.lines import Line, LineTree, line
-from replan.cli.terminal.plain import print_json, print_text
+from replan.cli.terminal.plain import plain_line, print_json, print_lines, print_text, tree_lines
 from replan.cli.terminal.width import width_of
+
+if TYPE_CHECKING:  # Loaded where a terminal is written to: a pipe gets its text without it, and sooner.
+    from rich.console import Console
+    from rich.text import Text
+    from rich.tree import Tree
 
 WIDE = 10_000
 """Columns where no terminal limits them: a line in a pipe is never folded."""
@@ -27,7 +29,9 @@ __all__ = [
     "out",
     "plain_terminal",
     "print_json",
+    "print_row",
     "print_text",
+    "print_tree",
     "rich_text",
     "rich_tree",
     "show",
@@ -35,12 +39,12 @@ __all__ = [
 ]
 
 
-def out() -> Console:
+def out() -> "Console":
     """Return the console for results."""
     return _console(sys.stdout)
 
 
-def err() -> Console:
+def err() -> "Console":
     """Return the console for progress, prompts and notices."""
     return _console(Lossy(sys.stderr))
 
@@ -103,13 +107,17 @@ def plain_terminal(stream: TextIO | Lossy) -> bool:
     return not stream.isatty() or os.environ.get("TERM") == "dumb"
 
 
-def rich_text(row: Line) -> Text:
+def rich_text(row: Line) -> "Text":
     """Return a line as the console takes it."""
+    from rich.text import Text
+
     return Text.assemble(*((span.text, span.style) for span in row.spans))
 
 
-def rich_tree(lines: LineTree) -> Tree:
+def rich_tree(lines: LineTree) -> "Tree":
     """Return a tree of lines as the console takes it."""
+    from rich.tree import Tree
+
     tree = Tree(rich_text(lines.line), guide_style="dim")
     tree.children = [rich_tree(child) for child in lines.children]
     return tree
@@ -117,11 +125,20 @@ def rich_tree(lines: LineTree) -> Tree:
 
 def notice(text: str) -> None:
     """Print a line for the user on stderr, after the name of the program."""
-    err().print(rich_text(line(f"replan: {text}")))
+    message = line(f"replan: {text}")
+    if sys.stderr.isatty():
+        err().print(rich_text(message))
+    else:
+        Lossy(sys.stderr).write(f"{plain_line(message)}\n")
 
 
 def show(lines: Iterable[Line]) -> None:
     """Print lines on stdout: folded to fit a terminal, one line each elsewhere."""
+    if not sys.stdout.isatty():
+        print_lines(lines)
+        return
+    from rich.text import Text
+
     console = out()
     for each in lines:
         text = rich_text(each)
@@ -139,17 +156,42 @@ def show(lines: Iterable[Line]) -> None:
             console.print(folded)
 
 
-class _Piped(Console):
-    """A console that raises when its reader leaves, rather than ending the program."""
+def print_row(row: Line, *, cut: bool = False) -> None:
+    """Print a line on stdout; with `cut`, one that is too long for a terminal ends in an ellipsis."""
+    if not sys.stdout.isatty():
+        print_lines([row])
+    elif cut:
+        out().print(rich_text(row), no_wrap=True, overflow="ellipsis")
+    else:
+        out().print(rich_text(row))
 
-    def on_broken_pipe(self) -> None:
-        """Raise the `BrokenPipeError` that is being handled."""
-        raise  # noqa: PLE0704 -- the console calls this where it has caught it
+
+def print_tree(tree: LineTree) -> None:
+    """Print a tree of lines on stdout."""
+    if sys.stdout.isatty():
+        out().print(rich_tree(tree))
+    else:
+        ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
+        print_lines(tree_lines(tree, ascii_only=ascii_only))
 
 
-def _console(stream: TextIO | Lossy) -> Console:
+@cache
+def _piped() -> "type[Console]":
+    from rich.console import Console
+
+    class Piped(Console):
+        """A console that raises when its reader leaves, rather than ending the program."""
+
+        def on_broken_pipe(self) -> None:
+            """Raise the `BrokenPipeError` that is being handled."""
+            raise  # noqa: PLE0704 -- the console calls this where it has caught it
+
+    return Piped
+
+
+def _console(stream: TextIO | Lossy) -> "Console":
     plain, width = plain_terminal(stream), width_of(stream)
-    return _Piped(
+    return _piped()(
         file=cast("TextIO", stream),
         force_terminal=not plain,
         color_system=None if plain or os.environ.get("NO_COLOR") else "auto",

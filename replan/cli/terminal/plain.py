@@ -1,9 +1,12 @@
-"""Results that are printed as they are: text and JSON. Imports nothing heavy."""
+"""Results that are printed as they are: text, JSON, and lines for a pipe or a file. Imports nothing heavy."""
 
 import json
 import re
 import sys
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+from actors.values.lines import Line, LineTree
 
 _UNSHOWN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Characters that JSON may hold as they are, but that a terminal obeys or a reader of lines takes for a line's end."""
@@ -20,3 +23,26 @@ def print_json(value: Any, *, indent: int | None = 2) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
     text = _UNSHOWN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     print(text)  # noqa: T201 -- results go to stdout
+
+
+def plain_line(row: Line) -> str:
+    """Return a line without styles, as a pipe or a file gets it."""
+    return row.plain.expandtabs()
+
+
+def print_lines(rows: Iterable[Line | str]) -> None:
+    """Print lines on stdout, which is a pipe or a file."""
+    for row in rows:
+        print_text(f"{row if isinstance(row, str) else plain_line(row)}\n")
+
+
+def tree_lines(tree: LineTree, *, ascii_only: bool = False) -> Iterator[str]:
+    """Yield a tree line by line, drawn as on a terminal."""
+    yield plain_line(tree.line)
+    between, last = ("+-- ", "|   "), ("`-- ", "    ")
+    if not ascii_only:
+        between, last = ("├── ", "│   "), ("└── ", "    ")
+    for child in tree.children:
+        first, others = last if child is tree.children[-1] else between
+        for number, row in enumerate(tree_lines(child, ascii_only=ascii_only)):
+            yield f"{others if number else first}{row}"

@@ -5,7 +5,7 @@ whether anything was committed. Leases and places are checked inside the transac
 between processes too.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from runtime.core.events import Codec, Record
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
 from runtime.journal import folder
-from runtime.journal.chain import Stored, Tip, decode, extend, records, verify
+from runtime.journal.chain import Stored, Tip, extend, records
 from runtime.journal.kinds import (
     FIRST_FORMAT,
     FIRST_KIND,
@@ -31,9 +31,22 @@ from runtime.journal.kinds import (
     codec_of,
     codecs_by_kind,
 )
-from runtime.journal.port import Dead, Due, Fact, HostRow, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
+from runtime.journal.port import (
+    Dead,
+    Deleted,
+    Due,
+    Fact,
+    HostRow,
+    InboxItem,
+    Journal,
+    Posted,
+    RunFilter,
+    RunRow,
+    nobody,
+)
 from runtime.journal.sqlite import schema, statements
-from runtime.journal.sqlite.packing import unpack
+from runtime.journal.sqlite.deletion import delete_runs
+from runtime.journal.sqlite.reading import records_after
 from runtime.journal.sqlite.thread import ConnectionThread, Explain, open_thread
 from runtime.journal.sqlite.writer import Writer, open_writer
 from runtime.journal.validation import check_kind, check_known_run, check_run, check_summary, check_text, encode_facts
@@ -213,16 +226,7 @@ class _SqliteJournal(Generic[E]):
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
         check_known_run(run)
 
-        def work(connection: apsw.Connection) -> list[Record[E]]:
-            held = statements.lease(connection, run)
-            start = statements.tip_before(connection, held, max(0, after))
-            rows = unpack(run, start, statements.rows_after(connection, held.id, start.seq))
-            verify(run, start, rows, held.tip)
-            selected = rows[max(0, after) - start.seq :]
-            codec = codec_of(self._codecs, run, held.kind, held.format)
-            return decode(codec, run, selected, partial(statements.text, connection))
-
-        return await self._look(work)
+        return await self._look(lambda connection: records_after(connection, self._codecs, run, after))
 
     async def post(self, run: str, key: str, body: str) -> Posted:
         check_known_run(run)
@@ -249,6 +253,12 @@ class _SqliteJournal(Generic[E]):
             return statements.posted_after(connection, run, held.id, after)
 
         return await self._look(work)
+
+    async def delete(self, runs: Mapping[str, int], *, dead: Dead = nobody) -> Deleted:
+        for run in runs:
+            check_known_run(run)
+        now = self._clock.now()
+        return await self._writing.do(lambda connection: delete_runs(connection, runs, now, dead))
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
         now = self._clock.now()

@@ -1,0 +1,99 @@
+"""What a command begins with that only reads: the home, read at once where that is possible.
+
+Then neither the event loop nor the journal's threads are loaded, and the command starts twice as fast. A home without a
+journal, or with one that must be upgraded or repaired, is opened as for every other command, and so is any with `-v`.
+"""
+
+import os
+import time
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from actors.run.ids import is_child
+from replan.cli.options import Invocation
+from replan.runs import run_ids
+from replan.runs.run_ids import ALL
+from replan.setup.command_name import program
+from replan.setup.home_folder import Home, locate_home, prepare_home
+from runtime.core.errors import RunNotFound, UsageProblem
+from runtime.journal.port import RunRow
+
+if TYPE_CHECKING:
+    from replan.runs.reader import Reading
+
+T = TypeVar("T")
+
+Work = Callable[["Reading"], Coroutine[Any, Any, T]]
+"""What a command does with the runs of the home."""
+
+
+def reading(invocation: Invocation, work: Work[T]) -> T:
+    """Return what a command reads from the home; wrong settings are only a warning. Raises as `open_home` does."""
+    home = locate_home()
+    if not (invocation.verbose or invocation.log_json) and home.journal.exists() and os.access(home.folder, os.W_OK):
+        done = _at_once(home, work)
+        if done is not None:
+            return done[0]
+    import trio
+
+    return trio.run(_read, invocation, work)
+
+
+def _at_once(home: Home, work: Work[T]) -> tuple[T] | None:
+    """Return what is read; None where the journal cannot be read without opening it as a whole."""
+    from replan.runs.reader import Reader
+    from replan.setup.kinds import Kinds
+    from runtime.journal.folder import prepare_file
+    from runtime.journal.sqlite.reading import at_once, open_to_read
+
+    prepare_home()
+    prepare_file(home.journal)
+    kinds = Kinds()
+    with open_to_read(home.journal, kinds.codecs, time.time) as journal:
+        if journal is None:
+            return None
+        _warn_of_settings(home)
+        return (at_once(work(Reader(journal, kinds))),)
+
+
+def _warn_of_settings(home: Home) -> None:
+    if not os.path.lexists(home.config):
+        return
+    from replan.cli.terminal.console import notice
+    from replan.setup.settings import read_user_config
+
+    try:
+        read_user_config(home.config)
+    except UsageProblem as problem:
+        notice(f"warning: {problem}")
+
+
+async def _read(invocation: Invocation, work: Work[T]) -> T:
+    from replan.cli.home import opened_to_read
+
+    async with opened_to_read(invocation) as engine:
+        return await work(engine)
+
+
+async def run_named(reader: "Reading", name: str) -> str:
+    """Return the run that an id, or an unambiguous prefix of one, names. Raises as `find_run`."""
+    return await run_ids.run_named(reader.journal, name)
+
+
+async def named_or_newest(reader: "Reading", name: str | None) -> str:
+    """Return the run that an argument names, or the newest run for None."""
+    return await newest_run(reader, unfinished=False) if name is None else await run_named(reader, name)
+
+
+async def newest_run(reader: "Reading", *, unfinished: bool) -> str:
+    """Return the newest run that has a record, or the newest of those that have not finished."""
+    for row in await all_runs(reader):
+        if row.last_seq > 0 and not (unfinished and row.summary.status == "finished"):
+            return row.run
+    cause = "no run to resume" if unfinished else "no runs yet"
+    raise RunNotFound("", cause=f"{cause} (`{program()} run PROBLEM` starts one)")
+
+
+async def all_runs(reader: "Reading") -> list[RunRow]:
+    """Return every run that a person has started, the newest first."""
+    return [row for row in await reader.journal.runs(ALL) if not is_child(row.run)]

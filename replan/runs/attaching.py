@@ -1,0 +1,185 @@
+"""Reading the files that a user attaches, and what a repository says about its problem: bounded, without secrets.
+
+Nothing of a repository is run: git lists the files with a folder of its own as its data, so that neither hooks nor the
+settings of the repository take effect.
+"""
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from actors.values.attachments import ATTACHMENT_BYTES_MAX, ATTACHMENTS_BYTES_MAX, Attachment
+from runtime.core.errors import UsageProblem
+from runtime.logs.redact import MARK, Redactor, secrets_in
+
+LISTED_MAX = 1_000
+"""Paths of a listing; those of the upper folders are kept."""
+NAMED_MAX = 20
+"""Files of a repository that are attached because the text names them."""
+SECRET_BYTES_MAX = 4096
+"""Bytes beyond the limit that are looked at for secrets that begin before it."""
+GIT_SECONDS = 20.0
+"""How long git may look for files."""
+
+_PATH = re.compile(r"[\w.@+-]*(?:[\\/][\w.@+-]+)+|[\w@+-]+(?:\.[\w@+-]+)*\.[A-Za-z]\w{0,9}")
+"""What may be a file in a text: something with a slash, or a name with a suffix."""
+_PRIVATE = re.compile(
+    r"(?i)^(?:\.env(?:\..*)?|\.netrc|\.npmrc|\.pypirc|\.git-credentials|id_(?:rsa|dsa|ecdsa|ed25519)|credentials"
+    r"|.*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ovpn)|.*secrets?\.(?:ya?ml|json|toml|env))$"
+)
+"""Names of files that hold secrets: they are never read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """What was read, and what the user should know about it."""
+
+    attachments: tuple[Attachment, ...] = ()
+    """The files, in the order in which they were named, and the listing."""
+    notices: tuple[str, ...] = ()
+    """Lines for the user."""
+
+
+def attach(files: Sequence[str], repository: str | None, problem: str) -> Attached:
+    """Read files, and of a repository the list of its files and those that the problem names.
+
+    Raises `UsageProblem` for a file that is missing, no text, or private by its name, for a folder that is none, and
+    where all of it is more than `ATTACHMENTS_BYTES_MAX`.
+    """
+    redactor = Redactor(secrets_in(os.environ))
+    found = [_file(Path(name), name, redactor) for name in dict.fromkeys(files)]
+    notices: list[str] = []
+    if repository is not None:
+        paths = _listed(repository)
+        found.append(_listing(repository, paths))
+        named, skipped = _named(Path(repository), paths, problem, redactor)
+        found += named
+        notices += [f"{name} is not attached: {why}" for name, why in skipped]
+    size = sum(len(each.shown.encode()) for each in found)
+    if size > ATTACHMENTS_BYTES_MAX:
+        hint = f"at most {ATTACHMENTS_BYTES_MAX:,} bytes together: every prompt has them"
+        raise UsageProblem(f"the attachments have {size:,} bytes", place="--attach", hint=hint)
+    if found:
+        names = ", ".join(each.name for each in found if each.kind == "file")
+        listing = [f"the list of {each.text.count(chr(10)) + 1} files" for each in found if each.kind == "listing"]
+        notices.insert(0, f"attached, {size:,} bytes: {', '.join(filter(None, (*listing, names)))}")
+    cut = [each.name for each in found if each.left_out and each.kind == "file"]
+    notices += [f"cut to {ATTACHMENT_BYTES_MAX:,} bytes: {', '.join(cut)}"] if cut else []
+    hidden = [each.name for each in found if MARK in each.text]
+    notices += [f"what looks like a secret is left out of {', '.join(hidden)}"] if hidden else []
+    return Attached(tuple(found), tuple(notices))
+
+
+def _file(path: Path, name: str, redactor: Redactor) -> Attachment:
+    """Return one file, cut and without secrets. Raises `UsageProblem`."""
+    if _PRIVATE.match(path.name):
+        raise UsageProblem("a file of this name holds secrets", place=name, hint="leave it out; copy what matters")
+    try:
+        # A pipe or a device would block or never end; it is opened first, so that it cannot be exchanged for another.
+        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        facts = os.fstat(opened)
+        if not stat.S_ISREG(facts.st_mode):
+            os.close(opened)
+            raise UsageProblem("this is not a file", place=name, hint="name a text file; --repo takes a folder")
+        with os.fdopen(opened, "rb") as file:
+            data = file.read(ATTACHMENT_BYTES_MAX + SECRET_BYTES_MAX)
+    except (OSError, ValueError) as error:
+        cause = "there is no such file" if isinstance(error, FileNotFoundError) else _cause(error)
+        raise UsageProblem(cause, place=name, hint="name a text file that you may read") from None
+    if b"\0" in data:
+        raise UsageProblem("this is binary, not text", place=name, hint="attach text files")
+    # Cut only now, so that no secret is cut to something that does not look like one.
+    text = redactor.text(data.decode(errors="replace")).encode()[:ATTACHMENT_BYTES_MAX].decode(errors="ignore")
+    return Attachment(name=name, text=text, left_out=max(0, facts.st_size - ATTACHMENT_BYTES_MAX))
+
+
+def _cause(error: OSError | ValueError) -> str:
+    return (getattr(error, "strerror", None) or "not a file's name").lower()
+
+
+def _listed(repository: str) -> list[str]:
+    """Return the files of a folder that are not ignored, as paths relative to it. Raises `UsageProblem`."""
+    folder = Path(repository)
+    if not folder.is_dir():
+        raise UsageProblem("there is no such folder", place=repository, hint="name the folder of the repository")
+    git = shutil.which("git")
+    if git is None:
+        raise UsageProblem("git is not installed, which knows the ignored files", place="--repo", hint="use --attach")
+    with tempfile.TemporaryDirectory(prefix="replan-") as data:
+        own = [git, f"--git-dir={data}"]
+        try:
+            _run([*own, "init", "-q", "--bare", data], folder)
+            options = ("--others", "--exclude-standard", "-z")
+            listed = _run([*own, f"--work-tree={folder.absolute()}", "ls-files", *options], folder)
+        except (OSError, subprocess.SubprocessError) as error:
+            raise UsageProblem(f"git cannot list it: {error}", place=repository, hint="use --attach") from None
+    names = listed.decode(errors="replace").split("\0")
+    return sorted(name for name in names if name and not name.endswith("/") and name.isprintable())
+
+
+def _run(command: Sequence[str], folder: Path) -> bytes:
+    """Return what git prints, without the variables that would name another repository."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    done = subprocess.run(  # noqa: S603 -- git itself, with paths of the user
+        command, cwd=folder, env=environment, check=True, capture_output=True, timeout=GIT_SECONDS
+    )
+    return done.stdout
+
+
+def _listing(repository: str, paths: Sequence[str]) -> Attachment:
+    """Return the list of a repository's files: the upper folders first where there are too many."""
+    kept = sorted(sorted(paths, key=lambda path: (path.count("/"), path))[:LISTED_MAX])
+    while len("\n".join(kept).encode()) > ATTACHMENT_BYTES_MAX:
+        kept = kept[: len(kept) * 3 // 4]
+    name = Path(repository).resolve().name or repository
+    return Attachment(name=name, text="\n".join(kept), kind="listing", left_out=len(paths) - len(kept))
+
+
+def _named(
+    folder: Path, paths: Sequence[str], problem: str, redactor: Redactor
+) -> tuple[list[Attachment], list[tuple[str, str]]]:
+    """Return the files that a text names, and those of them that cannot be attached, with the reason."""
+    found: list[Attachment] = []
+    skipped: list[tuple[str, str]] = []
+    root, left = folder.resolve(), ATTACHMENTS_BYTES_MAX // 2
+    for path in list(_in_text(paths, problem))[:NAMED_MAX]:
+        whole = folder / path
+        if not whole.resolve().is_relative_to(root):
+            skipped.append((path, "it leads out of the repository"))
+            continue
+        try:
+            attachment = _file(whole, path, redactor)
+        except UsageProblem as refused:
+            skipped.append((path, refused.cause))
+            continue
+        size = len(attachment.shown.encode())
+        if size > left:
+            skipped.append((path, "the attachments would be too large"))
+            continue
+        left -= size
+        found.append(attachment)
+    return found, skipped
+
+
+def _in_text(paths: Sequence[str], problem: str) -> Iterator[str]:
+    """Yield the paths that a text names, in its order: in full, by their end, or by a name that is unique."""
+    by_name: dict[str, list[str]] = {}
+    for path in paths:
+        by_name.setdefault(PurePosixPath(path).name, []).append(path)
+    seen: set[str] = set()
+    for match in _PATH.finditer(problem):
+        token = match[0].replace("\\", "/").strip(".").removeprefix("./")
+        alike = by_name.get(PurePosixPath(token).name, [])
+        near = [path for path in alike if f"/{token}".endswith(f"/{path}") or f"/{path}".endswith(f"/{token}")]
+        longest = max((len(path) for path in near if f"/{token}".endswith(f"/{path}")), default=0)
+        chosen = [path for path in near if len(path) >= longest]
+        for path in chosen if len(chosen) == 1 else ():
+            if path not in seen:
+                seen.add(path)
+                yield path

@@ -1,0 +1,71 @@
+"""Deleting runs for good, with the runs of their steps: the ones that a person names, and those that have aged."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from actors.run.ids import is_child
+from replan.runs.tops import check_own
+from replan.setup.command_name import program
+from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
+from runtime.journal.port import Deleted, RunFilter, RunRow
+from runtime.process.identity import is_dead
+
+if TYPE_CHECKING:
+    from replan.runs.engine import Engine
+
+FINAL = frozenset({"success", "cancelled"})
+"""The outcomes after which a run never goes on."""
+ALL = RunFilter(limit=1_000_000)
+"""Every run of the home."""
+
+
+async def delete_run(engine: "Engine", run: str, *, force: bool = False) -> Deleted:
+    """Delete a run that has ended; with `force`, any that nobody drives.
+
+    Raises `RunNotFound`, `Held`, and `UsageProblem` for a run that has not ended or is a step of another.
+    """
+    await check_own(engine, run, "delete RUN")
+    row = await engine.journal.row(run)
+    if row.summary.status != "finished" and not force:
+        hint = f"end it with `{program()} cancel {run}` first, or give --force"
+        raise UsageProblem(f"run {run} has not ended", place="RUN", hint=hint)
+    return await _delete(engine, [row], await engine.journal.runs(ALL))
+
+
+async def prune(engine: "Engine", before: float, *, ended: bool = False, dry_run: bool = False) -> tuple[str, ...]:
+    """Delete the runs that never go on and have not changed since a time (UTC seconds since 1970); return their ids.
+
+    With `ended`, also those that have ended and could be reopened. With `dry_run`, nothing is deleted. A run that
+    another process has taken up in the meantime raises `Held`, and nothing is deleted.
+    """
+    rows = await engine.journal.runs(ALL)
+    old = [row for row in rows if not is_child(row.run) and row.updated < before and _is_over(row, ended=ended)]
+    if old and not dry_run:
+        await _delete(engine, old, rows)
+    return tuple(row.run for row in old)
+
+
+def _is_over(row: RunRow, *, ended: bool) -> bool:
+    return row.summary.status == "finished" and (ended or row.summary.detail in FINAL)
+
+
+async def _delete(engine: "Engine", rows: Collection[RunRow], all_rows: Iterable[RunRow]) -> Deleted:
+    """Delete runs, and the runs of their steps."""
+    known = {row.run: row for row in all_rows}
+    runs = {row.run: row.last_seq for row in rows}
+    above = {name.rpartition(".")[0] for name in known if is_child(name)}
+    waiting = [name for name in runs if name in above]
+    while waiting:
+        children = [name for name in await _children(engine, waiting.pop()) if name in known and name not in runs]
+        runs |= {name: known[name].last_seq for name in children}
+        waiting += [name for name in children if name in above]
+    return await engine.journal.delete(runs, dead=is_dead)
+
+
+async def _children(engine: "Engine", run: str) -> Sequence[str]:
+    """Return the runs that steps of a run are; none for a run that cannot be read."""
+    try:
+        loaded = await engine.read(run)
+    except (JournalDamaged, KindUnknown, UsageProblem):
+        return ()
+    return loaded.kind.children(loaded.state) if loaded.started else ()

@@ -1,0 +1,114 @@
+"""Reading the runs of a journal: their kinds, states, results and status rows. Nothing is driven, and nothing written.
+
+A short command reads a row or one run, so what folding a run needs is imported when a run is folded.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from actors.run.ids import is_child
+from replan.runs.status import row_after, status_of
+from replan.setup.command_name import program
+from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
+from runtime.core.events import Record
+from runtime.journal.port import Readable, RunFilter, RunRow
+from runtime.process.identity import is_dead
+
+if TYPE_CHECKING:
+    from actors.run.result import RunResult
+    from replan.runs.loaded import AnyKind, Loaded
+    from replan.setup.kinds import Kinds
+
+
+class Reading:
+    """Reads the runs of a journal. `Engine` also drives them."""
+
+    journal: Readable[Any]
+    kinds: "Kinds"
+
+    async def kind_of(self, run: str) -> "AnyKind":
+        """Return a run's kind. Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for a broken one."""
+        row = await self.journal.row(run)
+        return self.kinds.get(run, row.kind, row.format)
+
+    async def read(self, run: str) -> "Loaded":
+        """Return a run's kind, state and records. Raises as `kind_of` does, and `JournalDamaged`."""
+        from replan.runs.loaded import Loaded  # noqa: PLC0415 -- as the module says
+        from runtime.core.machine import fold  # noqa: PLC0415
+
+        kind = await self.kind_of(run)
+        records = await self.journal.read(run)
+        return Loaded(kind, fold(kind.machine, (each.event for each in records)), records)
+
+    async def load(self, run: str) -> tuple[Any, list[Record[Any]]]:
+        """Return a run's state and its records. Raises as `read` does."""
+        loaded = await self.read(run)
+        return loaded.state, loaded.records
+
+    async def result(self, run: str) -> "RunResult":
+        """Return what a run has come to so far. Raises as `read` does."""
+        loaded = await self.read(run)
+        with_inbox, row = await self.with_inbox(run, loaded), await self.journal.row(run)
+        status = status_of(row, hosted=await self.hosted(), with_inbox=loaded.kind.run_state(with_inbox))
+        return self.view(run, loaded.kind, loaded.state, status, with_inbox)
+
+    def view(self, run: str, kind: "AnyKind", state: Any, status: str, with_inbox: Any = None) -> "RunResult":
+        """Return what a run in a state has come to; `with_inbox` is the state after the messages of its inbox."""
+        from actors.run.result import RunView  # noqa: PLC0415 -- as the module says
+
+        return kind.views.result(RunView(run, status, state, state if with_inbox is None else with_inbox, program()))
+
+    async def hosted(self) -> bool:
+        """Tell whether a host serves this home now. Asking wakes nobody."""
+        return bool(await self.journal.hosts(dead=is_dead))
+
+    async def with_inbox(self, run: str, loaded: "Loaded") -> Any:
+        """Return a run's state with the unread messages of its inbox accepted as facts, and no decision made.
+
+        So people see their own messages at once, also while no process drives the run.
+        """
+        from runtime.core.machine import Refused  # noqa: PLC0415 -- as the module says
+        from runtime.core.messages import Mailed  # noqa: PLC0415
+
+        machine, state = loaded.kind.machine, loaded.state
+        if not loaded.started:
+            return state
+        for item in await self.journal.inbox(run, loaded.inbox):
+            event = machine.accept(state, Mailed(item.inbox, item.key, item.body, item.at))
+            state = state if event is None or isinstance(event, Refused) else machine.evolve(state, event)
+        return state
+
+    async def state_with_inbox(self, run: str) -> Any:
+        """Return a run's state as `with_inbox` does. Raises as `read` does."""
+        return await self.with_inbox(run, await self.read(run))
+
+    async def rows(self, which: RunFilter) -> list[tuple[RunRow, str]]:
+        """Return the status rows that match, each with its status for people, who see their own messages at once.
+
+        Those of runs that are steps are left out. Only runs that wait with unread messages are read. One whose
+        questions have all been answered does not wait any more; where another question is open, the row names that one.
+        A run that cannot be read, such as one of an unknown kind, has the status of its row.
+        """
+        rows, hosted = [], await self.hosted()
+        for row in await self.journal.runs(which):
+            common = None
+            if row.unread and row.summary.status == "waiting":
+                try:
+                    loaded = await self.read(row.run)
+                    common = loaded.kind.run_state(await self.with_inbox(row.run, loaded))
+                except (JournalDamaged, KindUnknown, UsageProblem):
+                    common = None
+            status = status_of(row, hosted=hosted, with_inbox=common)
+            if which.status in (None, status) and not is_child(row.run):
+                rows.append((row if common is None else row_after(row, common), status))
+        return rows
+
+
+@dataclass(frozen=True)
+class Reader(Reading):
+    """Reads the runs of a journal, for a short command: what it does not need is not even imported."""
+
+    journal: Readable[Any]
+    """The journal."""
+    kinds: "Kinds"
+    """The kinds of runs that are known here."""

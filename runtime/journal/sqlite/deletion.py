@@ -1,0 +1,50 @@
+"""Deleting runs from the SQLite file, with the texts that no other run names.
+
+The file does not shrink: the room is used again. All of it is one transaction, which reads the events of the other runs
+once, so other processes wait for seconds where there are millions of them.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import apsw
+
+from runtime.core.errors import Held, SequenceConflict
+from runtime.journal.deletion import named_texts
+from runtime.journal.port import Dead, Deleted
+from runtime.journal.sqlite import statements
+
+_OF_A_RUN = ("agenda", "unread", "events", "inbox")
+"""The tables with rows of a run, those that refer to others first."""
+
+
+def delete_runs(connection: apsw.Connection, runs: Mapping[str, int], now: float, dead: Dead) -> Deleted:
+    """Delete runs. Raises as `Journal.delete` does, and then changes nothing."""
+    numbers = []
+    for run, last_seq in runs.items():
+        held = statements.lease(connection, run)
+        if held.owner is not None and held.end > now and not dead(held.owner):
+            raise Held(run, held.owner, held.end)
+        if held.tip.seq != last_seq:
+            raise SequenceConflict(run, last_seq, held.tip.seq)
+        numbers.append(held.id)
+    named = named_texts(body for number in numbers for body in _bodies(connection, number))
+    for number in numbers:
+        for table in _OF_A_RUN:
+            connection.execute(f"DELETE FROM {table} WHERE run = ?", (number,))  # noqa: S608 -- names of our own
+        connection.execute("DELETE FROM runs WHERE id = ?", (number,))
+    unused = named - named_texts(_all_bodies(connection)) if named else set()
+    texts, size = 0, 0
+    for digest in unused:
+        for (length,) in connection.execute("DELETE FROM texts WHERE hash = ? RETURNING length(text)", (digest,)):
+            texts, size = texts + 1, size + int(length)
+    return Deleted(len(numbers), texts, size)
+
+
+def _bodies(connection: apsw.Connection, number: int) -> Iterator[bytes]:
+    for (body,) in connection.execute("SELECT body FROM events WHERE run = ?", (number,)):
+        yield bytes(body)
+
+
+def _all_bodies(connection: apsw.Connection) -> Iterator[bytes]:
+    for (body,) in connection.execute("SELECT body FROM events"):
+        yield bytes(body)

@@ -1,0 +1,119 @@
+"""Reading the SQLite file at once: for a short command, which need not wait for threads or load an event loop.
+
+Its methods are async only because the port's are: none of them waits, so `at_once` runs them without an event loop.
+"""
+
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import apsw
+
+from runtime.core.errors import JournalDamaged, JournalError
+from runtime.core.events import Record
+from runtime.journal import folder
+from runtime.journal.chain import decode, verify
+from runtime.journal.kinds import Codecs, codec_of
+from runtime.journal.port import Dead, HostRow, InboxItem, RunFilter, RunRow, nobody
+from runtime.journal.sqlite import schema, statements
+from runtime.journal.sqlite.packing import unpack
+from runtime.journal.validation import check_known_run, check_text
+
+E = TypeVar("E")
+T = TypeVar("T")
+
+Now = Callable[[], float]
+"""Returns the time of the journal's clock, in UTC seconds since 1970."""
+BUSY_SECONDS = 10.0
+"""How long to wait for another process that repairs the file after a crash."""
+
+
+def records_after(connection: apsw.Connection, codecs: Codecs, run: str, after: int) -> list[Record[Any]]:
+    """Return a run's records after a place, verified, on one snapshot of the file. Raises as `Journal.read` does."""
+    held = statements.lease(connection, run)
+    start = statements.tip_before(connection, held, max(0, after))
+    rows = unpack(run, start, statements.rows_after(connection, held.id, start.seq))
+    verify(run, start, rows, held.tip)
+    selected = rows[max(0, after) - start.seq :]
+    codec = codec_of(codecs, run, held.kind, held.format)
+    return decode(codec, run, selected, partial(statements.text, connection))
+
+
+class FileReader(Generic[E]):
+    """The reading half of a journal, on a connection of its own (`runtime.journal.port.Readable`)."""
+
+    def __init__(self, path: Path, connection: apsw.Connection, codecs: Codecs, now: Now) -> None:
+        self._path, self._connection, self._codecs, self._now = path, connection, codecs, now
+
+    async def row(self, run: str) -> RunRow:
+        """As `Journal.row`."""
+        check_known_run(run)
+        return self._look(lambda connection: statements.run_row(connection, run, self._now()))
+
+    async def runs(self, which: RunFilter) -> list[RunRow]:
+        """As `Journal.runs`."""
+        check_text(which.status or "", "status")
+        return self._look(lambda connection: statements.run_rows(connection, which, self._now()))
+
+    async def read(self, run: str, after: int = 0) -> list[Record[E]]:
+        """As `Journal.read`."""
+        check_known_run(run)
+        return self._look(lambda connection: records_after(connection, self._codecs, run, after))
+
+    async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
+        """As `Journal.inbox`."""
+        check_known_run(run)
+        return self._look(
+            lambda connection: statements.posted_after(connection, run, statements.lease(connection, run).id, after)
+        )
+
+    async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:
+        """As `Journal.hosts`."""
+        rows = self._look(lambda connection: statements.present(connection, self._now()))
+        return [row for row in rows if not dead(row.owner)]
+
+    def _look(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run a function on one snapshot of the file. Raises the journal's errors for those of SQLite."""
+        try:
+            self._connection.execute("BEGIN")
+            try:
+                return work(self._connection)
+            finally:
+                self._connection.execute("ROLLBACK")
+        except (apsw.Error, UnicodeDecodeError) as error:
+            raise statements.explain(self._path, folder.USE_ANOTHER, error) from error
+
+
+@contextmanager
+def open_to_read(path: Path, codecs: Codecs, now: Now) -> Iterator[FileReader[Any] | None]:
+    """Yield the reading half of the journal in a file; None where only `open_sqlite` can open it.
+
+    That is a file of another version, a damaged one, and one that SQLite cannot read without writing.
+    """
+    try:
+        connection = schema.open_reader(path, None, BUSY_SECONDS)
+    except apsw.Error:
+        yield None
+        return
+    with closing(connection):
+        yield FileReader(path, connection, codecs, now) if _is_current(connection, path) else None
+
+
+def _is_current(connection: apsw.Connection, path: Path) -> bool:
+    try:
+        return schema.version_of(connection, path) == schema.VERSION
+    except (apsw.Error, JournalError, JournalDamaged):
+        return False
+
+
+def at_once(work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of a coroutine that waits for nothing, without an event loop."""
+    try:
+        work.send(None)
+    except StopIteration as stopped:
+        result: T = stopped.value
+        return result
+    work.close()
+    raise AssertionError("the coroutine waits: it needs an event loop")
