@@ -1,7 +1,7 @@
 """Replan: planning agents that live long.
 
 `solve(problem)` plans a problem, `asolve` does so in a trio or asyncio program, `start` lets you follow a run, and
-`resume` goes on with one; `runs`, `show` and `cancel` work on the runs of a home, whichever process drives them;
+`resume` goes on with one; `runs`, `show`, `cancel` and `delete` work on the runs of a home;
 `tell`, `answer` and `decline` talk to a run; `check` judges a plan; `admit` records a run of another kind.
 What is named here is loaded when it is first used, so that `import replan` costs nothing.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from replan.api.inbox import aanswer, adecline, answer, atell, decline, tell
     from replan.api.options import MEMORY
     from replan.api.runs import aresume, asolve, drive, resume, solve, start
-    from replan.api.stored import RunSummary, acancel, aruns, ashow, cancel, runs, show
+    from replan.api.stored import RunSummary, acancel, adelete, aruns, ashow, cancel, delete, runs, show
     from replan.runs.inbox import Heard
     from runtime.core.errors import Held, ReplanError, RunNotFound, UsageProblem
 
@@ -54,6 +54,7 @@ __all__ = [
     "aanswer",
     "acancel",
     "adecline",
+    "adelete",
     "admit",
     "answer",
     "aresume",
@@ -64,6 +65,7 @@ __all__ = [
     "cancel",
     "check",
     "decline",
+    "delete",
     "drive",
     "generator",
     "guard",
@@ -98,6 +100,7 @@ _HOMES = {
     "aanswer": "replan.api.inbox",
     "acancel": "replan.api.stored",
     "adecline": "replan.api.inbox",
+    "adelete": "replan.api.stored",
     "admit": "replan.api.admit",
     "answer": "replan.api.inbox",
     "aresume": "replan.api.runs",
@@ -108,6 +111,7 @@ _HOMES = {
     "cancel": "replan.api.stored",
     "check": "replan.api.check",
     "decline": "replan.api.inbox",
+    "delete": "replan.api.stored",
     "drive": "replan.api.runs",
     "generator": "actors.values.plugin_marks",
     "guard": "actors.values.plugin_marks",

@@ -1,4 +1,4 @@
-"""The runs of a home, from Python: listed, shown and cancelled, whichever process drives them.
+"""The runs of a home, from Python: listed, shown, cancelled and deleted, whichever process drives them.
 
 Each function has a form for trio and asyncio programs, whose name begins with `a`. A run is named by its id, or by at
 least six characters of it.
@@ -15,6 +15,7 @@ from actors.run.result import RunResult
 from replan.api.loops import blocking, in_any_loop
 from replan.api.options import Home, environment_of
 from replan.runs.cancelling import cancel_run
+from replan.runs.deleting import delete_run
 from replan.runs.engine import Engine
 from replan.runs.home import open_home
 from replan.runs.run_ids import ALL, run_named
@@ -23,7 +24,7 @@ from replan.views.rows import row_to_json
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import RunFilter, RunRow
 
-__all__ = ["RunSummary", "acancel", "aruns", "ashow", "cancel", "runs", "show"]
+__all__ = ["RunSummary", "acancel", "adelete", "aruns", "ashow", "cancel", "delete", "runs", "show"]
 
 T = TypeVar("T")
 Status = Literal["running", "waiting", "parked", "finished"]
@@ -113,6 +114,20 @@ async def acancel(run: str, *, home: Home = None) -> RunResult:
     return await _at(home, end)
 
 
+async def adelete(run: str, *, force: bool = False, home: Home = None) -> None:
+    """Delete a run that has ended for good, with its records, messages and the runs of its steps.
+
+    With `force`, any run that nobody drives is deleted. What it has spent stays booked on its day. Raises
+    `RunNotFound`, `Held` for a run that is driven, and `UsageProblem` for a run that has not ended or is a step of
+    another.
+    """
+
+    async def work(engine: Engine) -> None:
+        await delete_run(engine, await run_named(engine.journal, run), force=force)
+
+    await _at(home, work)
+
+
 def runs(
     *, status: Status | None = None, waiting_longer_than: float | None = None, home: Home = None
 ) -> tuple[RunSummary, ...]:
@@ -128,6 +143,11 @@ def show(run: str, *, home: Home = None) -> RunResult:
 def cancel(run: str, *, home: Home = None) -> RunResult:
     """Cancel a run for good, as `acancel` does, outside of a trio or asyncio program."""
     return blocking("cancel", partial(acancel, run, home=home))
+
+
+def delete(run: str, *, force: bool = False, home: Home = None) -> None:
+    """Delete a run for good, as `adelete` does, outside of a trio or asyncio program."""
+    blocking("delete", partial(adelete, run, force=force, home=home))
 
 
 async def _at(home: Home, work: Callable[[Engine], Awaitable[T]]) -> T:

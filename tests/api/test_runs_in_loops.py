@@ -37,6 +37,7 @@ def test_a_blocking_function_in_an_event_loop_names_the_one_to_await(in_loop, ba
             ("answer", ("k7m2x9qa/q1", "x")),
             ("decline", ("k7m2x9qa/q1",)),
             ("cancel", ("k7m2x9qa",)),
+            ("delete", ("k7m2x9qa",)),
             ("show", ("k7m2x9qa",)),
             ("runs", ()),
             ("admit", ("planning", "x")),
@@ -250,7 +251,14 @@ def test_a_run_is_listed_shown_continued_and_cancelled(in_loop, scripted, tmp_pa
         with pytest.raises(replan.UsageProblem, match="has finished already"):
             await replan.acancel(row.run_id, home=home)
         again = await replan.asolve("Fix it.", model="rules", workflow="search", home=home)
-        return await replan.acancel(again.run_id, home=home), await replan.aresume(waiting.run_id, home=home)
+        with pytest.raises(replan.UsageProblem, match="has not ended"):
+            await replan.adelete(again.run_id, home=home)
+        results = await replan.acancel(again.run_id, home=home), await replan.aresume(waiting.run_id, home=home)
+        await replan.adelete(again.run_id[:6], home=home)
+        assert [row.run_id for row in await replan.aruns(home=home)] == [waiting.run_id]
+        with pytest.raises(replan.RunNotFound):
+            await replan.ashow(again.run_id, home=home)
+        return results
 
     cancelled, finished = in_loop(main)
     assert (cancelled.status, cancelled.outcome) == ("finished", "cancelled")
@@ -259,7 +267,7 @@ def test_a_run_is_listed_shown_continued_and_cancelled(in_loop, scripted, tmp_pa
 
 def test_an_unknown_run_is_named_and_no_home_is_made(in_loop, tmp_path):
     async def main():
-        for function in (replan.ashow, replan.acancel, replan.aresume):
+        for function in (replan.ashow, replan.acancel, replan.aresume, replan.adelete):
             with pytest.raises(replan.RunNotFound, match="zzzzzzzz"):
                 await function("zzzzzzzz", home=tmp_path / "home")
         assert await replan.aruns(home=tmp_path / "home") == ()
