@@ -8,7 +8,7 @@ from replan.cli.exits import Exit
 from replan.cli.hints import how_to_answer, how_to_resume
 from replan.cli.options import Invocation
 from replan.cli.reading import named_or_newest, reading
-from replan.cli.terminal.console import print_json, print_row, print_text, print_tree, show
+from replan.cli.terminal.console import notice, print_json, print_row, print_text, print_tree, show
 from replan.runs.loaded import Loaded
 from replan.runs.status import status_of
 from replan.runs.tops import top_of
@@ -60,7 +60,7 @@ def _print_tree(row: RunRow, loaded: Loaded, status: str, *, as_json: bool) -> N
         return
     print_tree(tree.tree)
     for line in tree.lines:
-        print_row(line)
+        print_row(line, whole=True)
 
 
 def _print_events(run: str, loaded: Loaded, *, as_json: bool) -> None:
@@ -76,6 +76,8 @@ def _print_result(result: RunResult, loaded: Loaded, top: str, *, as_json: bool,
     else:
         show(loaded.kind.views.lines(result, program(), full=full))
         _hint_next(result, top)
+    for remark in result.remarks():
+        notice(remark)
 
 
 def _print_document(result: RunResult, loaded: Loaded, view: str, top: str, *, as_json: bool) -> None:
