@@ -159,7 +159,7 @@ def show(lines: Iterable[Line]) -> None:
 def print_row(row: Line, *, cut: bool = False, whole: bool = False) -> None:
     """Print a line on stdout.
 
-    On a terminal, one that is too long ends in an ellipsis with `cut`, is left to the terminal to fold with `whole`, and
+    On a terminal, one that is too long ends in an ellipsis with `cut`, is folded by the terminal with `whole`, and
     is folded between words otherwise.
     """
     if not sys.stdout.isatty():
