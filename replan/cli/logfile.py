@@ -12,6 +12,7 @@ from typing import TextIO, cast
 
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import Lossy
+from replan.cli.tracebacks import shown_tracebacks
 from replan.setup.home_folder import locate_home
 from runtime.core.errors import UsageProblem
 from runtime.logs import log
@@ -43,7 +44,8 @@ def logging_to(invocation: Invocation) -> Iterator[None]:
     with LogFile(log_path()) as stream:
         log.configure(stream=cast("TextIO", stream), json=True, level=logging.INFO, redactor=redactor)
         try:
-            yield
+            with shown_tracebacks(invocation, redactor):
+                yield
         finally:
             log.reset()
 

@@ -161,3 +161,34 @@ def test_reading_commands_run_no_file(replan, home, plan, files):
     for command in (["runs"], ["show", "--last"], ["log", "--last"], ["questions"]):
         assert replan(*command).exit_code == 0
     assert_refused(replan("resume", "--last"), "missing.py", "there is no such file")
+
+
+CRASH = """
+import os
+
+from replan import guard
+
+
+@guard
+def small(artifact, context):
+    return artifact.parsed["no_such_key"], os.environ["OPENAI_API_KEY"]
+
+
+@guard
+def at_most(artifact, context):
+    return small(artifact, context)
+"""
+
+
+def test_a_crash_of_a_guard_names_it_and_its_traceback_is_shown_with_debug(plan, files, monkeypatch):
+    """The line of the user's own file is in it, no secret is, and it stands there once."""
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-some-length-1234567890")
+    files[1].write_text(CRASH.replace('["no_such_key"]', '[os.environ["OPENAI_API_KEY"]]'))
+    files[0].write_text(WORKFLOW.replace("      at_most: {steps: 9}\n", "      plan_medium: {r_max: 9}\n"))
+    silent = plan("--plugins", files[1])
+    assert silent.exit_code == 1
+    assert "guard small: KeyError" in silent.stdout + silent.stderr
+    assert "Traceback" not in silent.stderr
+    shown = plan("--plugins", files[1], "--debug").stderr
+    assert shown.count(f'File "{files[1]}", line 9, in small') == 1
+    assert "a-key-of-some-length" not in shown

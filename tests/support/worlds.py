@@ -33,6 +33,7 @@ SECTIONS = {
     name: f"[{name}]" for name in Sections.model_fields if name not in ("dependency", "question", "escalation", "retry")
 } | {
     "dependency": "[dependency {step}]",
+    "attachment": "[file {number}]",
     "question": "[question {number}]",
     "escalation": "[escalation {number}]",
     "retry": "[retry {number}]",

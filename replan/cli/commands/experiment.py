@@ -10,6 +10,8 @@ import trio
 
 from actors.values.lines import columns, line
 from replan.cli.exits import Exit
+from replan.cli.options import Invocation
+from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import err, notice, out, print_json, rich_text
 from replan.experiments.calibration import calibrate, load_calibration
 from replan.experiments.preparation import Installation, PreparedExperiment, prepare
@@ -18,7 +20,6 @@ from replan.experiments.results import Store, Trial
 from replan.experiments.scorecard import Cell
 from replan.setup.data_files import data_root
 from replan.setup.home_folder import locate_home
-from replan.setup.plugins import registry
 from replan.setup.settings import read_user_config
 from runtime.core.clock import SystemClock
 
@@ -31,7 +32,7 @@ _SHOWN = ("arm", "trials", "guard_pass", "success", "success_low", "success_high
 def run_experiment(path: Path, folder: Path | None, jobs: int | None, *, skip_broken: bool, as_json: bool) -> int:
     """Run an experiment, or go on with it, and write its report. Return the exit code."""
     config = read_user_config(locate_home().config)
-    installation = Installation(registry(), data_root(), config, os.environ, SystemClock().now())
+    installation = Installation(registry_of(Invocation()), data_root(), config, os.environ, SystemClock().now())
     prepared = prepare(path, installation, skip_broken=skip_broken)
     for text in prepared.notices:
         notice(text)

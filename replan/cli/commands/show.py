@@ -60,7 +60,7 @@ def _print_tree(row: RunRow, loaded: Loaded, status: str, *, as_json: bool) -> N
         return
     print_tree(tree.tree)
     for line in tree.lines:
-        print_row(line)
+        print_row(line, whole=True)
 
 
 def _print_events(run: str, loaded: Loaded, *, as_json: bool) -> None:

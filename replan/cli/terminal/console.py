@@ -156,14 +156,18 @@ def show(lines: Iterable[Line]) -> None:
             console.print(folded)
 
 
-def print_row(row: Line, *, cut: bool = False) -> None:
-    """Print a line on stdout; with `cut`, one that is too long for a terminal ends in an ellipsis."""
+def print_row(row: Line, *, cut: bool = False, whole: bool = False) -> None:
+    """Print a line on stdout.
+
+    On a terminal, one that is too long ends in an ellipsis with `cut`, is folded by the terminal with `whole`, and
+    is folded between words otherwise.
+    """
     if not sys.stdout.isatty():
         print_lines([row])
     elif cut:
         out().print(rich_text(row), no_wrap=True, overflow="ellipsis")
     else:
-        out().print(rich_text(row))
+        out().print(rich_text(row), soft_wrap=whole or None)
 
 
 def print_tree(tree: LineTree) -> None:
