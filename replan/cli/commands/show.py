@@ -29,7 +29,7 @@ def show_run(invocation: Invocation, name: str | None, view: str, *, as_json: bo
 async def _show_run(invocation: Invocation, name: str | None, view: str, as_json: bool) -> int:
     async with opened_to_read(invocation) as engine:
         run = await named_or_newest(engine, name)
-        loaded, row = await engine.read(run), await engine.journal.row(run)
+        loaded, row = await engine.read_with_row(run)
         with_inbox, top = await engine.with_inbox(run, loaded), await top_of(engine, run)
         common = loaded.kind.run_state(with_inbox)
         status = status_of(row, hosted=await engine.hosted(), with_inbox=common)
