@@ -254,7 +254,7 @@ class Oracle:
         is_open = entry.state == "open" or entry.closed > process.acked
         self.expect(is_open, f"{name} is sent although its driver knows that it is {entry.state}")
         self.expect(not (self.parked and self.parked_at in process.acks), f"{name} is sent after parking")
-        # The driver may be reading when the stop is requested, and then append its batch, less of it after each refusal.
+        # When the stop is requested the driver may be reading; then it appends its batch, less after each refusal.
         operations = 2 + process.refused_since_stop
         late = (
             process.stop_requested_at is not None
