@@ -44,7 +44,12 @@ class Loaded:
         """What a driver needs to go on after these records without reading them again."""
         from runtime.drive.run_log import Snapshot  # noqa: PLC0415 -- only a driver needs it
 
-        return Snapshot(self.state, self.records[-1].seq if self.records else 0, self.inbox)
+        return Snapshot(self.state, self.seq, self.inbox)
+
+    @property
+    def seq(self) -> int:
+        """The number of the last record, or 0."""
+        return self.records[-1].seq if self.records else 0
 
     @property
     def inbox(self) -> int:

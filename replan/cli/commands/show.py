@@ -44,7 +44,7 @@ def show_run(invocation: Invocation, name: str | None, view: str, *, as_json: bo
 async def _read(reader: "Reading", name: str | None) -> tuple[RunRow, Loaded, str, RunResult, str]:
     """Return a run's row, records, status and result, and the run on top of it."""
     run = await named_or_newest(reader, name)
-    loaded, row = await reader.read(run), await reader.journal.row(run)
+    loaded, row = await reader.read_with_row(run)
     with_inbox, top = await reader.with_inbox(run, loaded), await top_of(reader, run)
     common = loaded.kind.run_state(with_inbox)
     status = status_of(row, hosted=await reader.hosted(), with_inbox=common)
