@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar, cast
 import trio
 
 from actors.run.result import OpenQuestion, RunResult
+from replan.api.feed import RunFeed
 from replan.api.options import Ask, Driving
-from replan.api.progress import Progress
 from replan.runs.engine import Engine
 from replan.runs.session import RunSession
 from replan.setup.command_name import program
@@ -64,16 +64,16 @@ class TrioRun(Run[R]):
         self.stop = Stop()
         """The request to stop."""
         self._on_record = on_record
-        self._progress: Progress[RunResult] = Progress(trio.Event)
+        self._feed: RunFeed[RunResult] = RunFeed(trio.Event)
         self._left = trio.Event()
         self._asking = trio.CancelScope()
 
     async def result(self) -> R:
         """Return the result, or raise the error, as `Run.result` says."""
-        return cast("R", await self._progress.result())
+        return cast("R", await self._feed.result())
 
     def __aiter__(self) -> AsyncIterator[Record[Any]]:
-        return self._progress.records()
+        return self._feed.records()
 
     def park(self) -> None:
         """Park the run."""
@@ -87,7 +87,7 @@ class TrioRun(Run[R]):
 
     def append(self, record: Record[Any], _: Any) -> None:
         """Take a record that was written."""
-        self._progress.append(record)
+        self._feed.append(record)
         if self._on_record is not None:
             self._on_record(record)
 
@@ -105,7 +105,7 @@ class TrioRun(Run[R]):
                     error = raised
                 nursery.cancel_scope.cancel()
         finally:
-            self._progress.end(result, error)
+            self._feed.end(result, error)
 
     async def _drive(self, engine: Engine, session: RunSession, begin: Begin, ask: Ask | None) -> RunResult:
         result = await begin(session, self.stop)

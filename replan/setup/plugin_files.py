@@ -28,7 +28,7 @@ _MARKS = "mark a function with @replan.guard or @replan.generator"
 
 @dataclass(frozen=True, slots=True)
 class PlugInFiles:
-    """The plug-ins of some files."""
+    """What some files mark as plug-ins, all files together."""
 
     guards: Mapping[str, GuardFactory] = field(default_factory=dict)
     """Factories of guards by name."""

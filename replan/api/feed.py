@@ -18,7 +18,7 @@ class Event(Protocol):
         """Wait until it is set."""
 
 
-class Progress(Generic[T]):
+class RunFeed(Generic[T]):
     """The records of a run so far, and its end. Several tasks may wait for it; it belongs to their event loop."""
 
     def __init__(self, new_event: Callable[[], Event]) -> None:
