@@ -30,41 +30,41 @@ class Attempt:
     """One attempt at one step, as views show it."""
 
     node: Node
-    """The attempt in the state."""
+    """The attempt as the state has it: its artifact, verdict and decision."""
     parent: str | None
-    """The attempt that it is shown under."""
+    """The id of the attempt that it is shown under; None at the top."""
     why: str = ""
-    """The explanation of the rule that decided what follows from its rejection."""
+    """The explanation of the rule that decided after its rejection; empty where none decided."""
     wasted: Amount = ZERO
     """The cost of the attempts that its rejection made void, itself included."""
     cost_known: bool = False
-    """Whether the model's price is known."""
+    """Whether the model's price is known, so that costs in dollars can be shown."""
     late: Amount = ZERO
-    """The cost of replies that came after their request was withdrawn."""
+    """The cost of replies that came after their request was withdrawn; `Node.used` lacks it."""
     unknown: Amount = ZERO
-    """The charge for tries whose real cost is not known."""
+    """The charge for tries whose real cost is not known; neither `Node.used` nor `late` has it."""
     reviewed: bool = False
-    """Whether a person is to judge it."""
+    """Whether a person is asked for the verdict."""
     over: bool = False
-    """Whether the run has finished, so that no verdict follows."""
+    """Whether the run has finished, so that no verdict follows any more."""
     rests: bool = False
-    """Whether nobody drives the run now."""
+    """Whether no process drives the run now: it is parked, interrupted or finished."""
     child: str | None = None
-    """The id of the child run that it is, if it is one."""
+    """The id of the child run that makes its artifact; None for a step without one."""
 
     @property
     def used(self) -> Amount:
-        """The cost of its replies, late ones included."""
+        """The cost of all its replies, late ones included."""
         return self.node.used + self.late
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The findings of its guard."""
+        """The findings of its verdict; none while there is no verdict."""
         return self.node.verdict.findings if self.node.verdict is not None else ()
 
     @property
     def went_back(self) -> bool:
-        """Whether the search left this step because of it."""
+        """Whether the search left this step after its rejection, for another step or for a person."""
         decision = self.node.decision
         return decision is not None and decision.level not in (BacktrackLevel.LOCAL_RETRY, BacktrackLevel.GIVE_UP)
 

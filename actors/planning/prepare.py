@@ -47,45 +47,45 @@ class RunOptions:
     workflow: str = "search"
     """The name of a shipped workflow, or the path of a workflow file."""
     search: str | None = None
-    """The search strategy, such as `beam:4`."""
+    """The search strategy, such as `beam:4`, in place of the workflow's."""
     max_calls: int | None = None
-    """The most model calls."""
+    """The limit of model calls, in place of the workflow's `max_total_calls`."""
     max_tokens: int | None = None
-    """The most tokens, input and output together."""
+    """The limit of tokens, input and output together."""
     max_cost_usd: float | None = None
-    """The most dollars."""
+    """The limit of the cost in dollars; the model's price must be known."""
     deadline_seconds: float | None = None
     """The deadline, in seconds from the start; pauses count."""
     active_seconds: float | None = None
-    """The most seconds in which models or guards work."""
+    """The limit of the seconds in which models or guards work; pauses do not count."""
     output_tokens: int | None = None
-    """The most tokens of one reply, for every step."""
+    """The limit of the tokens of one reply, for every step, in place of the workflow's limits."""
     timeout_seconds: float | None = None
-    """The time limit of one model call in seconds, for every step."""
+    """The time limit of one model call in seconds, for every step, in place of the workflow's limits."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """A run that may begin."""
+    """A planning run that may begin (`actors.run.kind.PreparedRun`): checked, and not yet written."""
 
     problem: str
-    """The problem's text."""
+    """The text of the user's problem, at most `PROBLEM_BYTES_MAX` bytes."""
     title: str
-    """The title in lists of runs."""
+    """The title in lists of runs: the problem's first line, cut to 80 characters."""
     pinned: RunConfig
-    """The configuration that the run keeps."""
+    """The configuration that the run keeps until its end."""
     limits: Limits
-    """The run's limits."""
+    """The limits of calls, tokens, micro-dollars and active seconds, and the deadline as a time."""
     notices: tuple[str, ...] = ()
-    """Notices for the user about the workflow."""
+    """Lines for the user about the workflow's files and about names that are probably misspelt."""
     source: str = ""
     """The workflow's name or path, as in `RunStarted`."""
     given: tuple[str, ...] = ()
     """The keys of the workflow that options have changed, as in `RunStarted`."""
     kind: str = "planning"
-    """The kind of the run."""
+    """The name of the kind that drives it."""
     plugins: tuple[PlugInFile, ...] = ()
-    """The plug-ins that come from files of the user's own."""
+    """The plug-ins that come from files of the user's own, with the hashes of these files."""
 
     def first(self, run: str, at: float) -> Begin:
         """Return the message that starts it, at a time in UTC seconds since 1970."""
@@ -104,12 +104,12 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True)
 class PlanningInput:
-    """The user's problem, and the options for planning it."""
+    """The input of the kind's `prepare`: the user's problem, and the options for planning it."""
 
     problem: str
-    """The problem's text."""
+    """The text of the problem, as the user wrote it."""
     options: RunOptions = field(default_factory=RunOptions)
-    """The options."""
+    """The options that the user gave; the others are None."""
 
 
 def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
