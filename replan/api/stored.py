@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from actors.run.result import RunResult
 from replan.api.home import Home, at_home
@@ -17,15 +17,12 @@ from replan.api.loops import blocking
 from replan.runs.cancelling import cancel_run
 from replan.runs.engine import Engine
 from replan.runs.run_ids import ALL, run_named
-from replan.runs.status import STATUSES
+from replan.runs.status import STATUSES, Status
 from replan.views.rows import row_to_json
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import RunFilter, RunRow
 
 __all__ = ["RunSummary", "acancel", "aruns", "ashow", "cancel", "runs", "show"]
-
-Status = Literal["running", "waiting", "parked", "finished"]
-"""The status of a run for people."""
 
 
 @dataclass(frozen=True, slots=True)
