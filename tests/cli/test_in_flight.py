@@ -35,11 +35,11 @@ def test_a_long_call_is_told_of_ever_less_often():
     time = Time()
     flights = CallsInFlight(time)
     flights.are(["g_plan/v1.a1"])
-    told = []
+    notices = []
     for time.now in range(300):
-        told += [(time.now, text) for text in flights.due()]
-    assert [second for second, _ in told] == [10, 20, 40, 80, 140, 200, 260]
-    assert told[0][1] == "g_plan/v1.a1 under way for 10 s"
+        notices += [(time.now, text) for text in flights.due()]
+    assert [second for second, _ in notices] == [10, 20, 40, 80, 140, 200, 260]
+    assert notices[0][1] == "g_plan/v1.a1 under way for 10 s"
 
 
 def test_characters_are_shown_of_open_calls_only():

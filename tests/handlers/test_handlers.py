@@ -92,18 +92,18 @@ async def test_members_that_answer_later_make_the_same_verdict(autojump_clock, k
 
 
 async def test_after_the_first_failure_no_other_member_is_asked(autojump_clock):
-    asked = []
+    calls = []
 
     def counting(name, guard):
         def member(artifact, context):
-            asked.append(name)
+            calls.append(name)
             return guard(artifact, context)
 
         return member
 
     members = {"a": counting("a", late(BAD)), "b": counting("b", late(GOOD))}
     assert not (await composite("first_failure", members)(None, None)).passed
-    assert asked == ["a"]
+    assert calls == ["a"]
 
 
 async def test_an_async_guard_works_in_a_composite_of_a_run(autojump_clock):

@@ -99,7 +99,7 @@ def test_one_everyday_word_does_not_refuse_a_text():
 )
 def test_what_is_demanded_in_passing_is_listed(text, quote, kind):
     requirements = ask("recon", text)["requirements"]
-    assert [one["kind"] for one in requirements if quote in one["quote"]] == [kind]
+    assert [requirement["kind"] for requirement in requirements if quote in requirement["quote"]] == [kind]
 
 
 def test_a_proposal_states_no_cause():
