@@ -45,7 +45,7 @@ def test_an_unknown_call_is_refused_with_the_nearest_one(replan, planned):
     assert_refused(replan("show", planned, "--prompt", "g_plan/v1.a1", "--tree"), "--tree and --prompt")
 
 
-def test_other_messages_are_said_to_be_others(replan, planned):
+def test_rebuilt_messages_that_differ_from_the_sent_ones_are_reported(replan, planned):
     """As after a release that renders prompts differently."""
 
     def other(records, node):

@@ -22,7 +22,7 @@ SEEDS = 80
 
 
 def test_the_simulation_makes_every_move_of_the_table_and_no_other():
-    """The documentation draws the table, so the table is what happens: in random runs, by the books of another hand."""
+    """The documentation draws the table: random runs make exactly its moves, as counted by a separate model."""
     made = set()
     for seed in range(SEEDS):
         run = Run(seed)
