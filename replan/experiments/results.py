@@ -34,7 +34,7 @@ class StepUse(Value):
 
 
 class Trial(Value):
-    """The result of one trial."""
+    """What came of one trial: a line of the file of results."""
 
     arm: str
     """The arm's name."""
@@ -67,7 +67,7 @@ class Trial(Value):
     aligned: bool | None = None
     """Whether the accepted strategy is the one for the accepted problem type; None if either is missing."""
     steps: Mapping[str, StepUse] = Field(default_factory=dict)
-    """The metrics of each step."""
+    """The metrics of each step of the workflow, by the step's id."""
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -79,9 +79,9 @@ class Header(Value):
     """The identity of the experiment that a folder of results belongs to."""
 
     schema_version: Literal[1] = SCHEMA_VERSION
-    """The version of the format."""
+    """The version of the format of header and lines; results of another version are refused."""
     release: str
-    """The release of this program."""
+    """The release of the program that began the experiment; another release does not go on with it."""
     name: str
     """The experiment's name."""
     definition: str

@@ -24,18 +24,18 @@ class PriceEntry(Config):
     """A model's own price, in dollars per million tokens."""
 
     input_usd_per_mtok: float = Field(ge=0, allow_inf_nan=False)
-    """Of input."""
+    """Dollars per million tokens of input."""
     output_usd_per_mtok: float = Field(ge=0, allow_inf_nan=False)
-    """Of output."""
+    """Dollars per million tokens of output."""
 
 
 class HomeBudgetEntry(Config):
     """The budget of all runs of the home together for a UTC day."""
 
     calls: int | None = Field(default=None, ge=1)
-    """Model calls."""
+    """The most model calls in a UTC day; without it there is no limit."""
     usd: float | None = Field(default=None, gt=0, le=10**9, allow_inf_nan=False)
-    """Dollars."""
+    """The most dollars in a UTC day; without it there is no limit."""
     when_spent: Literal["wait", "end"] = "wait"
     """Whether a run that would use more waits for the next day, or ends."""
 
@@ -75,9 +75,9 @@ class UserConfig(Config):
     prices: Mapping[str, PriceEntry] = Field(default_factory=dict)
     """Prices by model; they win over the shipped list."""
     home_budget: HomeBudgetEntry = Field(default_factory=HomeBudgetEntry)
-    """The daily budget."""
+    """What all runs of the home together may use in a UTC day; without it there is no limit."""
     host: HostEntry = Field(default_factory=HostEntry)
-    """The limits of one process."""
+    """How many runs and calls one process has under way at most."""
     notify: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """A program with its arguments. It gets JSON on its standard input when a run waits for an answer."""
     plugins: tuple[Annotated[str, Field(min_length=1)], ...] = ()
@@ -86,7 +86,7 @@ class UserConfig(Config):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The model that was chosen."""
+    """The model that a run will use."""
 
     text: str
     """Its name, as after `--model`."""
