@@ -76,7 +76,7 @@ async def _read(invocation: Invocation, work: Work[T]) -> T:
 
 
 async def run_named(reader: "Reading", name: str) -> str:
-    """Return the run that an id, or an unambiguous prefix of one, names. Raises as `find_run`."""
+    """Return the run that an id, or an unambiguous prefix of one, names. Raises as `run_ids.run_named`."""
     return await run_ids.run_named(reader.journal, name)
 
 

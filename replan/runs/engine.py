@@ -54,7 +54,7 @@ class Engine(Reading):
     registry: Registry = field(default_factory=Registry)
     """The guards and generators that runs may name."""
     clock: Clock = field(default_factory=SystemClock)
-    """The clock of this process."""
+    """The clock of this process, by which runs begin and calls are timed; leases and days go by the journal's own."""
     root: Path = field(default_factory=data_root)
     """The folder of the shipped `configs/` and `prompts/`."""
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
@@ -156,9 +156,7 @@ class Engine(Reading):
     async def _post(self, question: str, post: Callable[..., Awaitable[Heard]]) -> Heard:
         run, name = inbox.split(question)
         await check_own(self, run, "questions RUN")
-        loaded = await self.read(run)
-        common = loaded.kind.run_state(await self.with_inbox(run, loaded))
-        return await self._and_wake(post(self.journal, common, run, name))
+        return await self._and_wake(post(self.journal, await self.common_with_inbox(run), run, name))
 
     async def tell(self, run: str, text: str, kind: str = "note") -> Posted:
         """Post a note, which later prompts show, or a requirement, which changes what is asked for.
@@ -167,8 +165,7 @@ class Engine(Reading):
         finished or is a step of another.
         """
         await check_own(self, run, "tell RUN TEXT")
-        loaded = await self.read(run)
-        common = loaded.kind.run_state(await self.with_inbox(run, loaded))
+        common = await self.common_with_inbox(run)
         return await self._and_wake(inbox.post_message(self.journal, common, run, text, kind))
 
     async def cancel(self, run: str) -> Posted:

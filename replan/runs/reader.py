@@ -16,6 +16,7 @@ from runtime.process.identity import is_dead
 
 if TYPE_CHECKING:
     from actors.run.result import RunResult
+    from actors.run.state import RunState
     from replan.runs.loaded import AnyKind, Loaded
     from replan.setup.kinds import Kinds
 
@@ -97,6 +98,11 @@ class Reading:
         """Return a run's state as `with_inbox` does. Raises as `read` does."""
         return await self.with_inbox(run, await self.read(run))
 
+    async def common_with_inbox(self, run: str) -> "RunState[Any] | None":
+        """Return the common part of a run's state as `with_inbox` does; None before it began. Raises as `read` does."""
+        loaded = await self.read(run)
+        return loaded.kind.run_state(await self.with_inbox(run, loaded))
+
     async def rows(self, which: RunFilter) -> list[tuple[RunRow, str]]:
         """Return the status rows that match, each with its status for people, who see their own messages at once.
 
@@ -109,8 +115,7 @@ class Reading:
             common = None
             if row.unread and row.summary.status == "waiting":
                 try:
-                    loaded = await self.read(row.run)
-                    common = loaded.kind.run_state(await self.with_inbox(row.run, loaded))
+                    common = await self.common_with_inbox(row.run)
                 except (JournalDamaged, KindUnknown, UsageProblem):
                     common = None
             status = status_of(row, hosted=hosted, with_inbox=common)
