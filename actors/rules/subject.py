@@ -116,11 +116,11 @@ def subject_of(prose: str, *, anchored: bool, symptom: bool, table: SubjectTable
     a kind of work.
     """
     small = prose.lower()
-    found = list(dict.fromkeys(words_of(prose)))
+    distinct = list(dict.fromkeys(words_of(prose)))
     score, words = table.software.weights["anchor"] * anchored, list[str]()
     strong = anchored
     for name, software in table.software_lists.items():
-        hits = software.hits(found, small)
+        hits = software.hits(distinct, small)
         score += table.software.weights[name] * len(hits)
         words += hits
         strong = strong or bool(hits and name != "hints") or len(hits) >= HINTS_ALONE
@@ -128,7 +128,7 @@ def subject_of(prose: str, *, anchored: bool, symptom: bool, table: SubjectTable
         score, strong = score + table.software.weights["acronym"], True
     other, others = 0.0, list[str]()
     for name, everyday in table.other_lists.items():
-        hits = everyday.hits(found, small)
+        hits = everyday.hits(distinct, small)
         other += table.other.weights[name] * len(hits)
         others += hits if name == "words" else []
     if small.lstrip(" #*>-").startswith(table.other.openings):
