@@ -25,18 +25,18 @@ _ERROR_NAME = re.compile(r"[A-Za-z0-9](?:Error|Exception)$")
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """The classification of a text."""
+    """The kind of work that a text asks for, how surely it does, and by which of its words."""
 
     ranking: tuple[str, ...]
     """The kinds of problem, by descending score."""
     scores: Mapping[str, float]
-    """The score of each kind."""
+    """For each kind the sum of the weights of its signals; 0 without any."""
     signals: Mapping[str, tuple[str, ...]]
     """The quotes that support each kind."""
     certainty: float
     """The share of the evidence that is for the best kind, 0 to 1."""
     severity: str
-    """`low`, `medium` or `high`."""
+    """`low`, `medium` or `high`, as the text states it or its phrases suggest."""
     cues: frozenset[str]
     """The names of the cue tables with a phrase that the text contains."""
     firm: bool

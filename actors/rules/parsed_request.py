@@ -38,9 +38,9 @@ class ParsedRequest:
     text: Text
     """The problem's text, with everything that the user has added."""
     facts: Facts
-    """The facts in the text."""
+    """The files, interfaces, stack traces, tests and the like that the text names."""
     classification: Classification
-    """The classification of the text."""
+    """The kind of work that the text asks for, with its scores and signals."""
     understanding: Understanding
     """What to make of the text: a kind, a question, or a doubt that no question is left for."""
     stated: Stated
@@ -48,9 +48,9 @@ class ParsedRequest:
     cut: bool
     """Whether the text is longer than what was read of it."""
     language: str
-    """The programming language."""
+    """The programming language of the text, in lower case; `unknown` where nothing shows it."""
     dependencies: Mapping[str, Any]
-    """The accepted artifacts by role."""
+    """The JSON values of the accepted artifacts, by the role of their step."""
     retries: int
     """The number of rejections of this step."""
     escalations: int

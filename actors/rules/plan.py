@@ -34,13 +34,13 @@ class Choice:
     """The parameters by which a template's steps are selected."""
 
     cues: frozenset[str]
-    """The cues of the text."""
+    """The names of the cues in the text, on which some steps depend (`only_if`)."""
     lists: Mapping[str, Sequence[Item]]
     """The lists that steps are repeated for."""
     requirements: Sequence[Requirement] = ()
     """The requirements that steps may take up."""
     optional: bool = True
-    """Whether optional steps are included."""
+    """Whether steps that the template marks as optional are included."""
     loops: bool = True
     """Whether a failure may go back to an earlier step; if not, it escalates to a person."""
 

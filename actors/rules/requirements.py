@@ -32,7 +32,7 @@ _MODAL = re.compile(r"\b(?:should|must|shall|ought|has to|have to|target|goal|ai
 
 
 class RequirementPatterns(Config):
-    """The content of `requirements.yaml`."""
+    """The content of `configs/templates/requirements.yaml`: how requirements show in a text."""
 
     order: tuple[RequirementKind, ...]
     """The kinds in the order in which they are tried."""
@@ -73,7 +73,7 @@ class RequirementPatterns(Config):
 
     @cached_property
     def cause_patterns(self) -> tuple[re.Pattern[str], ...]:
-        """The expressions for causes."""
+        """The compiled expressions for a stated cause, the plainest wording first."""
         return tuple(map(re.compile, self.causes))
 
     def kind_of(self, clause: str, *, failure: bool = False) -> RequirementKind | None:

@@ -50,7 +50,7 @@ class FormTable(Config):
     clause_words: frozenset[str]
     """Words that begin a subordinate clause."""
     wish: str
-    """How a wish shows."""
+    """An expression that is found in a wish."""
     question: str
     """How a question for something new begins."""
     capability: str
@@ -58,21 +58,21 @@ class FormTable(Config):
     quantity: str
     """A measured time, rate or size."""
     code_words: tuple[str, ...]
-    """Words about the code itself."""
+    """Words about the code itself, which speak for a refactoring."""
     proposal: tuple[str, ...]
-    """Phrases of a proposal."""
+    """Phrases that show that a text is a proposal."""
     proposal_sections: frozenset[str]
     """Names of sections of a proposal."""
     advisory: str
     """The first line of a security advisory."""
     weights: dict[str, float]
-    """The weight of each form."""
+    """How much each form counts for the kind of work that it speaks for."""
     sentences: int
     """How many sentences below the title are looked at."""
 
     @cached_property
     def compiled(self) -> Mapping[str, re.Pattern[str]]:
-        """The expressions, by their names."""
+        """The compiled expressions, by the names of their entries."""
         return {
             name: re.compile(getattr(self, name)) for name in ("wish", "question", "capability", "quantity", "advisory")
         }
@@ -100,16 +100,16 @@ class FormTable(Config):
 
     @cached_property
     def code_list(self) -> WordList:
-        """The words about code, prepared."""
+        """The words about code, prepared for a search."""
         return WordList(self.code_words)
 
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """The forms of a text."""
+    """What the forms of a text's title and sentences are."""
 
     title: str
-    """The form of the title."""
+    """The form of the title; empty where there is none."""
     below: tuple[tuple[str, str], ...]
     """Each sentence below the title with its form."""
     items: int

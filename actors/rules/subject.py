@@ -47,7 +47,7 @@ class OtherWords(Config):
     """The words that speak against software, and their weights."""
 
     words: tuple[str, ...]
-    """Words of everyday life."""
+    """Words of everyday life, which are hardly used about software."""
     weak: tuple[str, ...]
     """Words that lean towards everyday life."""
     weights: dict[str, float]
@@ -61,7 +61,7 @@ class OtherWords(Config):
 
 
 class SubjectTable(Config):
-    """The content of `subject.yaml`."""
+    """The content of `configs/templates/subject.yaml`: words by what they speak for."""
 
     software: SoftwareWords
     """The words that speak for software."""
@@ -91,14 +91,14 @@ class SubjectTable(Config):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a text is about."""
+    """What a text is about: software or not, in which natural language, and by which words."""
 
     language: str
     """The natural language: a name of the table, or `another script`."""
     score: float
-    """What speaks for software."""
+    """The sum of the weights of what speaks for software."""
     other: float
-    """What speaks against it."""
+    """The sum of the weights of what speaks against it."""
     words: tuple[str, ...]
     """The first words that speak for software."""
     other_words: tuple[str, ...]

@@ -53,7 +53,7 @@ class Understanding:
     question: Mapping[str, Any] | None = None
     """The question whose answer may help; None where there is none left."""
     told: bool = False
-    """Whether the user named the kind."""
+    """Whether the user named the kind, in an answer to the question for it."""
 
 
 def understand(
