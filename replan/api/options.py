@@ -54,9 +54,9 @@ class Driving:
     generators: Mapping[str, Generate] = field(default_factory=dict)
     """Generators that are passed in, by name."""
     home: Path | str | Memory | None = None
-    """The home; None for `$REPLAN_HOME`."""
+    """A folder, or `MEMORY`; None for `$REPLAN_HOME`, else the platform's data folder."""
     ask: Ask | None = None
-    """Answers questions."""
+    """Answers the run's questions; None leaves them open, so that the run ends with the status `waiting`."""
 
     @property
     def environment(self) -> Mapping[str, str]:

@@ -30,11 +30,11 @@ class RunSummary:
     """A run as the list of runs shows it."""
 
     run_id: str
-    """Its id."""
+    """Its id, by which every function names it."""
     kind: str
     """The name of its kind, such as `planning`."""
     title: str
-    """Its title."""
+    """What it is called in lists, made from its task."""
     status: str
     """`running`, `waiting`, `parked` or `finished`."""
     outcome: str
@@ -50,7 +50,7 @@ class RunSummary:
     next_wake: datetime | None
     """When a host goes on with it by itself (UTC)."""
     records: int
-    """How many records it has."""
+    """How many records its journal has so far; 0 for a run that was only admitted."""
     source: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """The object that `replan runs --json` prints for it."""
 

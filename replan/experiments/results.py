@@ -24,11 +24,11 @@ class StepUse(Value):
     """The metrics of one step in a trial."""
 
     attempts: int = 0
-    """Attempts."""
+    """Attempts of the step, over all its visits."""
     accepted: int = 0
     """Attempts that the guard accepted."""
     calls: int = 0
-    """Model calls."""
+    """Model calls of the step, over all its visits."""
     seconds: float = 0.0
     """Seconds of generation."""
 
@@ -55,7 +55,7 @@ class Trial(Value):
     calls: int
     """Model calls."""
     tokens: int
-    """Input and output tokens."""
+    """Input and output tokens of the run together."""
     micro_usd: int | None
     """The cost in millionths of a dollar; None if the price is unknown."""
     seconds: float

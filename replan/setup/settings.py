@@ -51,13 +51,13 @@ class HostEntry(Config):
     """How much one process does at a time."""
 
     runs_max: int = Field(default=1000, ge=1)
-    """Runs that a host drives."""
+    """The most runs that a host drives at once."""
     model_calls_max: int = Field(default=64, ge=1)
-    """Calls in flight to one provider."""
+    """The most calls in flight to one provider."""
     model_calls_max_by_provider: Mapping[str, int] = Field(default_factory=dict)
     """The same for some providers, by the name of their server."""
     model_calls_per_run_max: int = Field(default=16, ge=1)
-    """Calls in flight for one run."""
+    """The most calls in flight for one run."""
 
     @model_validator(mode="after")
     def _at_least_one(self) -> Self:
@@ -91,7 +91,7 @@ class Choice:
     text: str
     """Its name, as after `--model`."""
     spec: ModelSpec
-    """The same, parsed."""
+    """The name, parsed."""
     notice: str = ""
     """The notice for the user where nobody named a model."""
 

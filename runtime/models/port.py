@@ -88,7 +88,7 @@ class ModelRequest:
     material: Mapping[str, Any] = field(default_factory=dict)
     """The prompt's context in structured form, for models in this process; it is never sent."""
     run: str = ""
-    """The id of the run; may be empty."""
+    """The id of the run, the first part of `client_request_id`; empty outside of a run."""
     heard: Callable[[int], None] | None = field(default=None, compare=False)
     """Called with the number of characters that the model has written so far, where the reply is streamed."""
 

@@ -48,7 +48,7 @@ class Case:
     text: str
     """The plan as it stands in the file, JSON or not."""
     line: int | None = None
-    """Its line in a `.jsonl` file."""
+    """The number of its line in a `.jsonl` file, from 1; None for a file with one plan."""
 
 
 def check_files(invocation: Invocation, files: tuple[str, ...], standard: Standard, form: str) -> int:

@@ -32,7 +32,7 @@ class Term(NamedTuple):
     name: str
     """The term, as it is printed."""
     kind: str
-    """What it is."""
+    """What sort of term it is, such as `outcome of a run`."""
     means: str
     """Its meaning, in a sentence or two."""
 
