@@ -16,12 +16,14 @@ from actors.config.plan_files import with_plan_files
 from actors.config.shipped_files import find_named, find_shipped
 from actors.config.step_prompts import entry_for
 from actors.config.workflow import Workflow
+from actors.files.document import Document
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import usage_problem
-from actors.files.yaml_document import Document, read_document
+from actors.files.yaml_document import read_document
 from actors.policy.cause import CLASSIFIER
 from actors.policy.table import Policy
-from actors.prompting.book import PromptBook, load_prompts
+from actors.prompting.book import PromptBook
+from actors.prompting.prompts_file import load_prompts
 from runtime.core.errors import UsageProblem
 
 ALIASES: Mapping[str, str] = {"full": "linear", "classify-then-plan": "option_a"}

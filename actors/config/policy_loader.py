@@ -5,8 +5,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from actors.config.shipped_files import find_shipped
+from actors.files.document import Document
 from actors.files.validation_errors import usage_problem
-from actors.files.yaml_document import Document, read_document
+from actors.files.yaml_document import read_document
 from actors.policy.table import Policy
 
 

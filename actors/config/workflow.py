@@ -14,9 +14,9 @@ from pydantic import BeforeValidator, Field, StringConstraints, ValidationError,
 from actors.config.action_pair import ActionPair, Count, Patience, Positive, Seconds, StepId
 from actors.config.search_key import SEARCH_SCHEMA, canonical_search
 from actors.files.config_model import Config, config_error
+from actors.files.document import Document, KeyPath
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import usage_problem
-from actors.files.yaml_document import Document, KeyPath
 from actors.guards.composite_spec import Composite, Name
 from actors.search.dag import Dag
 

@@ -10,7 +10,7 @@ from actors.config.loader import ALIASES, LoadedWorkflow, read_workflow, with_pr
 from actors.config.policy_loader import load_policy
 from actors.config.shipped_files import RELATIVE_PATH_HINT, find_named, find_shipped
 from actors.config.workflow import unknown_names, validate_names
-from actors.files.yaml_document import Document
+from actors.files.document import Document
 from actors.guards import review
 from actors.policy.table import Policy
 from runtime.core.errors import UsageProblem

@@ -6,8 +6,8 @@ from typing import Any
 from pydantic import AliasChoices, model_validator
 from pydantic_core import PydanticCustomError
 
+from actors.files.document import KeyPath
 from actors.files.suggestions import nearest
-from actors.files.yaml_document import KeyPath
 from runtime.core.events import Value
 
 CONFIG_ERROR = "config"

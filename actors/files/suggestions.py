@@ -1,7 +1,6 @@
 """Hints for misspelt names: the nearest valid name, or the list of all of them."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 _NAMES_MAX = 20
 """Names that a hint lists when none is near."""
@@ -16,5 +15,7 @@ def nearest(name: str, known: Iterable[str], *, kind: str = "known") -> str:
 
 def near(name: str, known: Iterable[str]) -> str:
     """Return a hint: the nearest known name, or an empty text when none is near."""
+    from difflib import get_close_matches  # noqa: PLC0415 -- only a misspelt name needs it
+
     close = get_close_matches(name, sorted(known), n=1)
     return f"did you mean {close[0]!r}?" if close else ""

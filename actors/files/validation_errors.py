@@ -6,8 +6,8 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from actors.files.config_model import CONFIG_ERROR
+from actors.files.document import Document, KeyPath
 from actors.files.suggestions import near, nearest
-from actors.files.yaml_document import Document, KeyPath
 from runtime.core.errors import UsageProblem
 from runtime.core.pydantic_messages import describe, with_value
 

@@ -97,7 +97,7 @@ def with_view(before: State, event: PlanningEvent, after: State) -> State:
 
 def with_views(state: State) -> State:
     """Return the state with the view of every branch as it is now, for a strategy that compares them."""
-    if not state.config.strategy.compares:
+    if not state.config.compares:
         return state
     branches = [changed(branch, view=view_of(state, branch)) for branch in state.branches]
     return changed(state, branches=tuple(branches))

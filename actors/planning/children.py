@@ -8,8 +8,8 @@ from functools import partial
 import orjson
 
 from actors.guards.port import AnyGuard
+from actors.planning.briefs import ChildBrief
 from actors.planning.events import Outcome
-from actors.planning.machine import ChildBrief
 from actors.planning.messages import Begin
 from actors.planning.state import State
 from actors.run.calls import given_up

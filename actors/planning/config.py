@@ -5,7 +5,7 @@ Decisions not yet taken use these, so that a new release or an edited file never
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field
 
@@ -20,10 +20,12 @@ from actors.prompting.render import Template
 from actors.search.cost import happy_calls, worst_case_calls
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Search
-from actors.search.strategies.notation import read_search, strategy_of
-from actors.search.strategies.tree import Strategy
+from actors.search.strategies.notation import SINGLE_BRANCH, read_search
 from runtime.core.cost import Price
 from runtime.core.events import Value, text_hash
+
+if TYPE_CHECKING:
+    from actors.search.strategies.tree import Strategy
 
 
 class StepConfig(NamedTuple):
@@ -80,11 +82,19 @@ class RunConfig(Value):
     @cached_property
     def search(self) -> Search:
         """The way in which each branch is searched, as the strategy says."""
-        return self.strategy.moves
+        name = read_search(self.workflow.search).name
+        return Search(name) if name in SINGLE_BRANCH else self.strategy.moves
 
     @cached_property
-    def strategy(self) -> Strategy:
+    def compares(self) -> bool:
+        """Whether the strategy compares branches. If not, there is only one, and no views and no tree are made."""
+        return read_search(self.workflow.search).name not in SINGLE_BRANCH and self.strategy.compares
+
+    @cached_property
+    def strategy(self) -> "Strategy":
         """The strategy that opens and prunes branches, from the workflow's `search`."""
+        from actors.search.strategies.selection import strategy_of  # noqa: PLC0415 -- reading a run needs none
+
         return strategy_of(read_search(self.workflow.search), self.graph)
 
     @cached_property

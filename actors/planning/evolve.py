@@ -67,7 +67,7 @@ def evolve(state: PlanningState, event: PlanningEvent) -> State:
     after = _evolve(state, run, branch, event)
     if branch.number != after.branch and not isinstance(event, BranchOpened):
         after = changed(after, branch=branch.number)
-    return with_view(state, event, after) if after.config.strategy.compares else after
+    return with_view(state, event, after) if after.config.compares else after
 
 
 def _evolve(state: State, run: Common, branch: Branch, event: PlanningEvent) -> State:

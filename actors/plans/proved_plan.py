@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from actors.plans.markdown import plan_markdown
 from actors.plans.plan import PLAN_ID_DEFAULT, Plan
 from actors.plans.reader import read_draft
 from runtime.core.errors import UsageProblem
@@ -27,6 +26,8 @@ class ProvedPlan(Plan):
 
         Raises `UsageProblem` for an object that only a guard of the user's own takes for a plan.
         """
+        from actors.plans.markdown import plan_markdown  # noqa: PLC0415 -- most callers take the plan as data
+
         try:
             return plan_markdown(dict(self.source))
         except UsageProblem as problem:

@@ -7,8 +7,9 @@ from pydantic import ValidationError
 
 from actors.config.model_spec import Simulated
 from actors.config.shipped_files import find_shipped
+from actors.files.document import Document
 from actors.files.validation_errors import usage_problem
-from actors.files.yaml_document import Document, read_document
+from actors.files.yaml_document import read_document
 from actors.simulated.author import answer
 from actors.simulated.profile import Profile
 from runtime.core.clock import Clock

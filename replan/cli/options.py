@@ -29,6 +29,8 @@ class Invocation:
     """The run whose result the command is about to print; empty for none. Named in the error if stdout fails."""
     full: bool = False
     """Whether `--full` was given: a result shows what each step of its plan needs, makes and does when it fails."""
+    done_at_once: bool = False
+    """Whether the command has only read the home, without an event loop: nothing is left to be ended."""
     plugins: tuple[str, ...] = ()
     """The files of plug-ins that `--plugins` names."""
 

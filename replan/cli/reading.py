@@ -33,6 +33,7 @@ def reading(invocation: Invocation, work: Work[T]) -> T:
     if not (invocation.verbose or invocation.log_json) and home.journal.exists() and os.access(home.folder, os.W_OK):
         done = _at_once(home, work)
         if done is not None:
+            invocation.done_at_once = True
             return done[0]
     import trio
 

@@ -1,7 +1,6 @@
 """The command by which the user called this program. Hints begin with it, so that they can be copied and pasted."""
 
 import shlex
-import shutil
 import sys
 from pathlib import Path
 
@@ -18,5 +17,7 @@ def program() -> str:
         return f"{shlex.quote(sys.orig_argv[0])} -m {NAME}"
     if Path(path).name != NAME or not Path(path).exists():
         return NAME
+    import shutil  # noqa: PLC0415 -- it loads every compression that Python has
+
     on_path = shutil.which(NAME)
     return NAME if on_path is not None and Path(on_path).samefile(path) else shlex.quote(path)

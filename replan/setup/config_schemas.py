@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from actors.config.workflow import Workflow
 from actors.files.field_docs import describe_models
 from actors.policy.table import Policy
-from actors.prompting.book import PromptsFile
+from actors.prompting.prompts_file import PromptsFile
 from actors.simulated.profile import Profile
 
 SCHEMAS: Mapping[str, type[BaseModel]] = {

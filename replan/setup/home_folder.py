@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from platformdirs import user_data_path
-
 from runtime.core.errors import UsageProblem
 from runtime.journal.folder import prepare_folder
 
@@ -55,7 +53,7 @@ def locate_home(environment: Mapping[str, str] = os.environ) -> Home:
     """
     configured = environment.get("REPLAN_HOME")
     try:
-        folder = (Path(configured).expanduser() if configured else user_data_path("replan")).absolute()
+        folder = (Path(configured).expanduser() if configured else _platform_folder()).absolute()
         longest = max(len(part.encode()) for part in folder.parts)
         whole = len(str(folder).encode())
     except UnicodeEncodeError:
@@ -65,6 +63,12 @@ def locate_home(environment: Mapping[str, str] = os.environ) -> Home:
     if longest > NAME_BYTES_MAX or whole > PATH_BYTES_MAX:
         raise UsageProblem("the path is too long", place="REPLAN_HOME", hint=USE_ANOTHER_HOME)
     return Home(folder)
+
+
+def _platform_folder() -> Path:
+    from platformdirs import user_data_path  # noqa: PLC0415 -- only where no home is named
+
+    return user_data_path("replan")
 
 
 def prepare_home(environment: Mapping[str, str] = os.environ, *, mounts: Path = MOUNTS, write: bool = True) -> Home:

@@ -27,7 +27,7 @@ Seconds = Annotated[float, AfterValidator(lambda seconds: round(seconds, 6))]
 class Value(BaseModel):
     """A frozen value that refuses unknown keys, and numbers that JSON cannot hold."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 class Event(Value):

@@ -25,7 +25,7 @@ from actors.guards.shapes import (
 from actors.plans.plan import RESERVED_IDS
 from actors.plans.schema import plan_schema
 from actors.policy.cause import CLASSIFIER, Cause, read_cause
-from actors.prompting.book import load_prompts
+from actors.prompting.prompts_file import load_prompts
 from actors.prompting.render import Template, render
 from actors.values.artifacts import Artifact, Context
 

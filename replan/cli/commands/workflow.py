@@ -15,7 +15,7 @@ from actors.planning.config import RunConfig
 from actors.planning.policy_as_plan import as_plan as plan_of
 from actors.planning.prepare import RunOptions
 from actors.policy.table import Policy
-from actors.prompting.book import PromptsFile
+from actors.prompting.prompts_file import PromptsFile
 from replan.cli.cost import print_cost_of
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation

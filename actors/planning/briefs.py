@@ -1,0 +1,104 @@
+"""What the actors of a planning run are handed with an open request. Pure."""
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from actors.handlers.briefs import CallOptions, GenerationBrief, JudgementBrief
+from actors.planning.call_events import ClassificationRequested, GenerationRequested, PlanningCall
+from actors.planning.classifier_prompt import failure_context, rendered_failure
+from actors.planning.config import RunConfig
+from actors.planning.events import JudgementRequested
+from actors.planning.prompt_context import context_for, rendered
+from actors.planning.state import Branch, PlanningState, State
+from actors.policy.cause import CLASSIFIER
+from actors.run.ids import child_run
+from actors.run.questions import ClarificationRequested
+from actors.run.waits import WaitRequested
+from runtime.core.ledger import Limits
+from runtime.core.machine import Work
+
+
+@dataclass(frozen=True, slots=True)
+class ChildBrief:
+    """The input of a step that is a run of its own."""
+
+    run: str
+    """The id of the child run."""
+    request_id: str
+    """The id of the parent's request that the child answers."""
+    problem: str
+    """The child's problem; see `child_brief`."""
+    pinned: RunConfig
+    """The child's configuration."""
+    limits: Limits
+    """What the request reserves for the child, with the parent's deadline."""
+
+
+Brief = GenerationBrief | ChildBrief | JudgementBrief | WaitRequested | ClarificationRequested
+"""What an actor may see of a run, by the work that it does."""
+
+
+def brief_for(state: PlanningState, work: Work) -> Brief:
+    """Return what the actor that does this work may see."""
+    assert isinstance(state, State)
+    request: PlanningCall | JudgementRequested | WaitRequested | ClarificationRequested = work.request
+    match request:
+        case GenerationRequested():
+            branch, step = state.branch_of(request.node), request.step
+            if state.config.child_of(step) is not None:
+                return child_brief(state, branch, request)
+            context = context_for(state, branch, step)
+            prompt = rendered(state, branch, step, context)
+            return GenerationBrief(state.run.run_id, _options(state, request), prompt, context)
+        case JudgementRequested():
+            artifact = state.nodes[request.node].artifact
+            assert artifact is not None
+            context = context_for(state, state.branch_of(request.node), request.step)
+            return JudgementBrief(request, artifact, context)
+        case ClassificationRequested():
+            branch = state.branch_of(request.node)
+            context = failure_context(state, branch, request.node)
+            prompt = rendered_failure(state, branch, request.node, context)
+            return GenerationBrief(state.run.run_id, _options(state, request), prompt, context)
+        case WaitRequested() | ClarificationRequested():
+            return request
+        case _:
+            assert_never(request)
+
+
+def child_brief(state: State, branch: Branch, request: GenerationRequested) -> ChildBrief:
+    """Return what a child run starts with.
+
+    Its problem is the run's; with whatever the step has to build on or to mend it is the step's whole prompt, so that
+    the child reads what a model would.
+    """
+    pinned = state.config.child_of(request.step)
+    assert pinned is not None
+    context = context_for(state, branch, request.step)
+    more = (context.dependencies, context.retry, context.escalation, context.user_texts[1:], context.clarifications)
+    problem = rendered(state, branch, request.step, context).user if any(more) else state.specification
+    limits, reserve, seconds_left = state.run.ledger.limits, request.reserve, state.run.ledger.active_left
+    return ChildBrief(
+        run=child_run(state.run.run_id, request.node),
+        request_id=request.request_id,
+        problem=problem,
+        pinned=pinned,
+        limits=Limits(
+            calls=reserve.calls,
+            tokens=reserve.tokens or None,
+            micro_usd=reserve.micro_usd or None,
+            active_seconds=None if seconds_left is None else max(0.001, seconds_left),
+            deadline=limits.deadline,
+        ),
+    )
+
+
+def _options(state: State, request: PlanningCall) -> CallOptions:
+    if isinstance(request, GenerationRequested):
+        purpose = request.step
+        step = state.config.steps[purpose]
+        timeout_seconds, output_tokens_max = step.timeout_seconds, step.output_tokens_max
+    else:
+        purpose, workflow = CLASSIFIER, state.config.workflow
+        timeout_seconds, output_tokens_max = workflow.model_timeout_seconds, workflow.output_tokens_max
+    return CallOptions(request.request_id, purpose, request.timeout_seconds or timeout_seconds, output_tokens_max)
