@@ -8,12 +8,11 @@ asks anew for the calls of an earlier one (*reissue*): the first try stays charg
 import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypedDict, TypeVar
 
 from actors.run.clock import TimedEvent
 from actors.run.ending import Outcome, RunFinished
 from actors.run.ids import backoff_id, call_of, node_of, step_of, try_id
-from actors.run.messages import Faulted, Generated
 from actors.run.texts import storable
 from actors.run.waits import WaitRequested
 from runtime.core.copies import changed, without
@@ -21,6 +20,9 @@ from runtime.core.cost import Price, Usage
 from runtime.core.events import Event, Seconds
 from runtime.core.ledger import ZERO, Amount, Ledger, used
 from runtime.models.port import Fault
+
+if TYPE_CHECKING:
+    from actors.run.messages import Faulted, Generated
 
 TRIES_MAX = 5
 """Transport tries of one call (docs/explanation/budgets.md)."""
@@ -303,7 +305,7 @@ class Received(NamedTuple, Generic[C]):
 
 
 def accept_reply(
-    calls: Calls[C], ledger: Ledger, message: Generated, price: Price | None
+    calls: Calls[C], ledger: Ledger, message: "Generated", price: Price | None
 ) -> Received[C] | Settled | None:
     """Return what a reply is: one to an open call, a late one, whose cost is booked, or a duplicate (None)."""
     name, reply = message.request_id, message.reply
@@ -331,7 +333,7 @@ def accept_reply(
     return Received(opened.request, fields)
 
 
-def accept_fault(calls: Calls[C], ledger: Ledger, message: Faulted) -> CallFailed | Settled | None:
+def accept_fault(calls: Calls[C], ledger: Ledger, message: "Faulted") -> CallFailed | Settled | None:
     """Return what a fault is: of an open call, of a withdrawn one, whose cost is booked, or a duplicate (None)."""
     if message.request_id not in calls.open:
         # Withdrawn work stays charged as unknown, unless the provider has certainly refused it.

@@ -7,7 +7,7 @@ inbox, so that the first of them stands.
 
 import json
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from actors.run.clock import TimedEvent
 from actors.run.ending import Outcome, RunFinished
@@ -15,7 +15,9 @@ from actors.run.questions import ClarificationAnswered, ClarificationDeclined, Q
 from actors.run.texts import storable
 from actors.values.answers import normal_answer
 from runtime.core.errors import UsageProblem
-from runtime.core.messages import Mailed
+
+if TYPE_CHECKING:
+    from runtime.core.messages import Mailed
 
 MESSAGE_MAX = 10_000
 """Characters of one note or requirement; longer material belongs into a new run's problem."""
@@ -94,7 +96,7 @@ def texts_of(messages: Messages, kind: MessageKind) -> tuple[str, ...]:
     return tuple([message.text for message in messages if message.kind == kind])
 
 
-def accept_mail(questions: Questions, messages: Messages, message: Mailed) -> InboxEvent:
+def accept_mail(questions: Questions, messages: Messages, message: "Mailed") -> InboxEvent:
     """Return the fact that a person's message is: what they said, or that it could not be taken and why."""
     try:
         return _taken(questions, messages, _body(message.body), message.at)

@@ -1,6 +1,6 @@
 """Parking: a driver leaves, another takes over, or the daily budget allows no more until the next day. Pure."""
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from actors.run import waits as waiting
 from actors.run.calls import C
@@ -10,7 +10,9 @@ from actors.run.state import RunState
 from actors.run.texts import storable
 from actors.run.waits import HOME_BUDGET, WaitRequested
 from runtime.core.copies import changed
-from runtime.core.messages import Overdrawn, Parking
+
+if TYPE_CHECKING:
+    from runtime.core.messages import Overdrawn, Parking
 
 REASONS_MAX = 8
 """Parkings that a run takes in before somebody drives it again: hosts try again for ever, each with its own reason."""
@@ -45,7 +47,7 @@ def parked(run: RunState[C], event: RunParked) -> RunState[C]:
     return changed(run, parked=True, handover=event.handover, parked_reasons=(*run.parked_reasons, event.why))
 
 
-def accept_parking(run: RunState[C], message: Parking) -> RunParked | None:
+def accept_parking(run: RunState[C], message: "Parking") -> RunParked | None:
     """Park once. Where drivers come by themselves, it is news too why none of them can go on: each reason once."""
     why = storable(message.why)
     news = why not in ("", *run.parked_reasons) and len(run.parked_reasons) < REASONS_MAX
@@ -54,7 +56,7 @@ def accept_parking(run: RunState[C], message: Parking) -> RunParked | None:
     return RunParked(at=message.at, handover=message.handover, why=why)
 
 
-def accept_overdrawn(run: RunState[C], message: Overdrawn) -> RunFinished | RunParked | WaitRequested | None:
+def accept_overdrawn(run: RunState[C], message: "Overdrawn") -> RunFinished | RunParked | WaitRequested | None:
     """Wait for the next day of the daily budget, or park or end the run where that does not help."""
     if message.until is None:
         outcome = Outcome.BUDGET_EXHAUSTED

@@ -5,7 +5,7 @@ next day of the daily budget.
 """
 
 from collections.abc import Collection, Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from actors.run.clock import TimedEvent
 from actors.run.ending import RunFinished, exhausted
@@ -14,7 +14,9 @@ from runtime.core.copies import without
 from runtime.core.events import Event, Seconds
 from runtime.core.ledger import Limit
 from runtime.core.machine import Work
-from runtime.core.messages import Woken
+
+if TYPE_CHECKING:
+    from runtime.core.messages import Woken
 
 CLOCK = "clock"
 """The address of the actor that waits."""
@@ -70,7 +72,7 @@ def withdrawn(waits: Waits, nodes: Collection[str]) -> Waits:
     return {name: wait for name, wait in waits.items() if wait.node not in nodes} if waits else waits
 
 
-def woken(waits: Waits, message: Woken) -> WaitEnded | None:
+def woken(waits: Waits, message: "Woken") -> WaitEnded | None:
     """Return the fact that a wait is over; None for one that nobody waits for any more."""
     return WaitEnded(request_id=message.request_id, at=message.at) if message.request_id in waits else None
 
