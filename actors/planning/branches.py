@@ -5,7 +5,7 @@ and each id names its branch. Everything else is in the `Branch`, which function
 """
 
 from collections.abc import Collection
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from actors.planning.call_events import (
     ArtifactProduced,
@@ -27,7 +27,6 @@ from actors.planning.events import (
 )
 from actors.planning.ids import branch_of
 from actors.planning.state import Branch, State, with_branch
-from actors.planning.strategy_view import view_of
 from actors.run import calls, waits
 from actors.run.calls import CallFailed, Settled
 from actors.run.inbox import MailRefused, NoteTold, RequirementTold
@@ -42,6 +41,9 @@ from actors.run.questions import (
 from actors.run.waits import WaitEnded, WaitRequested
 from actors.search.progress import Phase, Progress, Slot, cleared, mark, new_round, redo, start
 from runtime.core.copies import changed, without
+
+if TYPE_CHECKING:
+    from actors.search.strategies.tree import BranchView
 
 
 def branch_about(state: State, event: PlanningEvent) -> Branch:
@@ -91,7 +93,7 @@ def with_view(before: State, event: PlanningEvent, after: State) -> State:
     branch = after.latest
     if branch.number < len(before.branches) and _same_view(before, after, branch):
         return after
-    view = view_of(after, branch)
+    view = _view(after, branch)
     return changed(after, branches=with_branch(after.branches, changed(branch, view=view)))
 
 
@@ -99,8 +101,14 @@ def with_views(state: State) -> State:
     """Return the state with the view of every branch as it is now, for a strategy that compares them."""
     if not state.config.compares:
         return state
-    branches = [changed(branch, view=view_of(state, branch)) for branch in state.branches]
+    branches = [changed(branch, view=_view(state, branch)) for branch in state.branches]
     return changed(state, branches=tuple(branches))
+
+
+def _view(state: State, branch: Branch) -> "BranchView":
+    from actors.planning.strategy_view import view_of  # noqa: PLC0415 -- only for a strategy that compares branches
+
+    return view_of(state, branch)
 
 
 def _same_view(before: State, after: State, branch: Branch) -> bool:
@@ -141,7 +149,7 @@ def opened(state: State, branch: Branch, event: BranchOpened) -> State:
         fresh = changed(fresh, replans=(*fresh.replans, revision.node))
         branch = changed(branch, to_revise=None, progress=mark(branch.progress, node.step, Phase.AGAIN))
         state = changed(state, nodes={**state.nodes, revision.node: node}, branches=with_branch(state.branches, branch))
-        branch = changed(branch, view=view_of(state, branch))
+        branch = changed(branch, view=_view(state, branch))
         state = changed(state, branches=with_branch(state.branches, branch))
     return changed(state, branches=with_branch(state.branches, fresh), branch=event.branch)
 

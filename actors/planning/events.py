@@ -33,7 +33,7 @@ from actors.run.questions import (
     ClarificationWithdrawn,
 )
 from actors.run.waits import WaitEnded, WaitRequested
-from actors.search.strategies.tree import PruneCause
+from actors.search.strategies.prune_cause import PruneCause
 from actors.values.findings import ReasonTag, Verdict
 from actors.values.plugin_marks import PlugInFile
 from runtime.core.events import Event, Seconds

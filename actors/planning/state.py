@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from actors.planning.call_events import ClassificationRequested, FailureClassified, GenerationRequested, PlanningCall
 from actors.planning.config import RunConfig
@@ -14,13 +14,15 @@ from actors.policy.table import BacktrackLevel
 from actors.run.calls import OpenCall, Tries
 from actors.run.state import NotStarted, RunState
 from actors.search.progress import Progress
-from actors.search.strategies.tree import BranchView
 from actors.values.artifacts import Artifact
 from actors.values.attachments import Attachment
 from actors.values.findings import ReasonTag, Verdict
 from actors.values.plugin_marks import PlugInFile
 from runtime.core.copies import changed
 from runtime.core.ledger import ZERO, Amount
+
+if TYPE_CHECKING:
+    from actors.search.strategies.tree import BranchView
 
 NodeStatus = Literal["pending", "accepted", "rejected", "superseded"]
 PlanningOpenCall = OpenCall[PlanningCall]
@@ -132,7 +134,7 @@ class Branch:
     """The calls that its ancestors had made when it was opened."""
     pruned: str = ""
     """The reason for which it was pruned; empty while it lives."""
-    view: BranchView | None = None
+    view: "BranchView | None" = None
     """The strategy's view of it; None where the strategy compares no branches."""
 
 

@@ -30,7 +30,7 @@ from actors.prompting.book import PromptBook, PromptEntry, Sections
 from actors.run.ids import child_run, expiry_id, try_id
 from actors.run.waits import DEADLINE, HOME_BUDGET
 from actors.search.strategies.notation import NUMBERS
-from actors.search.strategies.tree import PruneCause
+from actors.search.strategies.prune_cause import PruneCause
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
 from actors.values.plugin_marks import PlugInFile
 from replan.runs.engine import Engine

@@ -8,7 +8,8 @@ large. The last iteration has no cap, so it is a complete depth-first search.
 from dataclasses import dataclass
 
 from actors.search.moves import Search
-from actors.search.strategies.tree import BranchView, Change, Open, Prune, PruneCause, Tree
+from actors.search.strategies.prune_cause import PruneCause
+from actors.search.strategies.tree import BranchView, Change, Open, Prune, Tree
 
 
 @dataclass(frozen=True, slots=True)
