@@ -1,4 +1,4 @@
-"""What the shell completes: run ids, workflows, searches and policies. Reads the home, and writes nothing."""
+"""What the shell completes: ids of runs and questions, workflows, searches and policies. Reads the home at most."""
 
 import contextlib
 from collections.abc import Iterable, Iterator
@@ -25,6 +25,13 @@ SEARCHES = (
 def complete_run(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the ids of runs that begin so, the newest first, each with its title."""
     return [CompletionItem(run, help=title) for run, title in _runs() if run.startswith(incomplete)]
+
+
+def complete_question(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the open questions that begin so, each with its text; before the run is named, the first of each run."""
+    run, slash, _name = incomplete.partition("/")
+    offered = _questions_of(run) if slash else _first_questions()
+    return [CompletionItem(name, help=text) for name, text in offered if name.startswith(incomplete)]
 
 
 def complete_workflow(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -54,7 +61,23 @@ def _beginning(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
 
 
 def _runs() -> Iterator[tuple[str, str]]:
-    """Yield id and title of the newest runs. A completion reports no errors: there is nobody who would read them."""
+    """Yield id and title of the newest runs."""
+    return _rows("SELECT run, title FROM runs WHERE run NOT LIKE '%.%' ORDER BY id DESC LIMIT ?")
+
+
+def _first_questions() -> Iterator[tuple[str, str]]:
+    """Yield the first open question of each of the newest runs that wait, with the run's title."""
+    return _rows(
+        "SELECT run || '/' || detail, title FROM runs WHERE status = 'waiting' AND run NOT LIKE '%.%' "
+        "ORDER BY id DESC LIMIT ?"
+    )
+
+
+def _rows(statement: str) -> Iterator[tuple[str, str]]:
+    """Yield name and help of at most `RUNS_MAX` rows.
+
+    A completion reports no errors: there is nobody who would read them.
+    """
     import apsw
 
     from replan.setup.home_folder import locate_home
@@ -65,6 +88,26 @@ def _runs() -> Iterator[tuple[str, str]]:
         if not journal.exists():
             return
         with contextlib.closing(apsw.Connection(str(journal), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
-            statement = "SELECT run, title FROM runs WHERE run NOT LIKE '%.%' ORDER BY id DESC LIMIT ?"
-            for run, title in connection.execute(statement, (RUNS_MAX,)):
-                yield str(run), clean(str(title), one_line=True)
+            for name, text in connection.execute(statement, (RUNS_MAX,)):
+                yield str(name), clean(str(text), one_line=True)
+
+
+def _questions_of(run: str) -> list[tuple[str, str]]:
+    """Return the ids and texts of all open questions of a run; reports no errors either."""
+    from replan.cli.reading import read_at_once, run_named
+    from replan.runs.reader import Reading
+    from replan.setup.home_folder import locate_home
+    from replan.views.questions import open_questions
+    from runtime.logs.terminal_text import clean
+
+    async def questions(reader: Reading) -> list[tuple[str, str]]:
+        name = await run_named(reader, run)
+        loaded = await reader.read(name)
+        items = open_questions(loaded.kind, name, await reader.with_inbox(name, loaded))
+        return [(str(each["id"]), clean(str(each["text"]), one_line=True)) for each in items]
+
+    with contextlib.suppress(Exception):
+        home = locate_home()
+        done = read_at_once(home, questions, warn=False) if home.journal.exists() else None
+        return [] if done is None else done[0]
+    return []

@@ -31,7 +31,7 @@ def reading(invocation: Invocation, work: Work[T]) -> T:
     """Return what a command reads from the home; wrong settings are only a warning. Raises as `open_home` does."""
     home = locate_home()
     if not (invocation.verbose or invocation.log_json) and home.journal.exists() and os.access(home.folder, os.W_OK):
-        done = _at_once(home, work)
+        done = read_at_once(home, work, warn=True)
         if done is not None:
             invocation.done_at_once = True
             return done[0]
@@ -40,8 +40,11 @@ def reading(invocation: Invocation, work: Work[T]) -> T:
     return trio.run(_read, invocation, work)
 
 
-def _at_once(home: Home, work: Work[T]) -> tuple[T] | None:
-    """Return what is read; None where the journal cannot be read without opening it as a whole."""
+def read_at_once(home: Home, work: Work[T], *, warn: bool) -> tuple[T] | None:
+    """Return what is read; None where the journal cannot be read without opening it as a whole.
+
+    With `warn`, wrong settings are reported on stderr.
+    """
     from replan.runs.reader import Reader
     from replan.setup.kinds import Kinds
     from runtime.journal.folder import prepare_file
@@ -53,7 +56,8 @@ def _at_once(home: Home, work: Work[T]) -> tuple[T] | None:
     with open_to_read(home.journal, kinds.codecs, time.time) as journal:
         if journal is None:
             return None
-        _warn_of_settings(home)
+        if warn:
+            _warn_of_settings(home)
         return (at_once(work(Reader(journal, kinds))),)
 
 

@@ -17,7 +17,7 @@ from replan.cli.completing import SEARCHES
 from replan.runs.status import STATUSES
 from runtime.models.replies import ReplyCode
 from tests.cli.conftest import ROOT, run_id
-from tests.cli.samples import ANALYSIS, PLAN, RECON, STRATEGY
+from tests.cli.samples import ANALYSIS, ASKING, PLAN, RECON, STRATEGY
 from tests.cli.test_bad_input import assert_refused
 
 SCRIPT = {"g_analysis": [ANALYSIS], "g_recon": [RECON], "g_strategy": [STRATEGY], "g_plan": [PLAN]}
@@ -83,6 +83,18 @@ def test_ids_workflows_searches_and_commands_are_completed(replan, home, problem
     assert completed(home, "expl") == ["explain"]
 
 
+def test_questions_are_completed(replan, home, problem, scripted):
+    """The first one of each run that waits; once the run is named, all of its open ones."""
+    asking = scripted({**SCRIPT, "g_analysis": [ASKING, ANALYSIS]})
+    replan("run", problem, "-m", asking, "--no-input")
+    run = run_id(replan)
+    assert completed(home, "answer", run[:2]) == [f"{run}/q1"]
+    assert completed(home, "answer", f"{run}/") == [f"{run}/q1"]
+    assert completed(home, "answer", "nothing/") == []
+    replan("answer", f"{run}/q1", "3.11")
+    assert completed(home, "answer", f"{run}/") == []
+
+
 @pytest.mark.parametrize("search", SEARCHES)
 def test_every_search_that_is_offered_exists(search):
     assert read_search(search)
@@ -95,6 +107,9 @@ def test_the_script_of_a_shell_says_how_it_is_installed(replan, shell):
     assert first.startswith("# Install it with: ")
     assert f"replan completion {shell}" in first
     assert "_REPLAN_COMPLETE" in rest
+    as_json = json.loads(replan("completion", shell, "--json").stdout)
+    assert as_json["script"] in script
+    assert as_json["install"] in first
     if shell == "bash":
         subprocess.run(["bash", "-n"], input=script, text=True, check=True)
 

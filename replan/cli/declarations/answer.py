@@ -2,6 +2,7 @@
 
 import click
 
+from replan.cli.completing import complete_question
 from replan.cli.options import Invocation, common, examples, json_option
 from runtime.core.errors import UsageProblem
 
@@ -14,7 +15,7 @@ _ANSWER = examples(
 
 
 @click.command(epilog=_ANSWER)
-@click.argument("question")
+@click.argument("question", shell_complete=complete_question)
 @click.argument("text", required=False)
 @click.option("--decline", is_flag=True, help="Give no answer: the step that asked goes on without.")
 @json_option

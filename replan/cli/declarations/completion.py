@@ -2,7 +2,7 @@
 
 import click
 
-from replan.cli.options import common, examples
+from replan.cli.options import common, examples, json_option
 
 _COMPLETION = examples(
     "echo 'eval \"$(replan completion bash)\"' >> ~/.bashrc",
@@ -13,12 +13,13 @@ _COMPLETION = examples(
 
 @click.command(epilog=_COMPLETION, short_help="Print what makes your shell complete commands, ids and names.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@json_option
 @common
-def completion(*, shell: str) -> int:
-    """Print the script that makes SHELL complete commands, options, run ids, workflows and searches.
+def completion(*, shell: str, as_json: bool) -> int:
+    """Print the script that makes SHELL complete commands, options, ids of runs and questions, workflows and searches.
 
     The examples install it.
     """
     from replan.cli.commands.completion import print_completion
 
-    return print_completion(shell)
+    return print_completion(shell, as_json=as_json)

@@ -1,4 +1,4 @@
-"""`delete`: what it takes."""
+"""The options, arguments and help of `delete`."""
 
 import click
 

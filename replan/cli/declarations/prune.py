@@ -1,4 +1,4 @@
-"""`prune`: what it takes."""
+"""The options, arguments and help of `prune`."""
 
 import click
 
