@@ -15,24 +15,24 @@ from runtime.core.events import Value
 
 def field_docs(model: type) -> dict[str, str]:
     """Return the docstring below each field of a class, its own or inherited."""
-    found: dict[str, str] = {}
+    docs: dict[str, str] = {}
     for owner in reversed(model.__mro__):
         if owner.__module__.split(".")[0] in ("actors", "replan", "runtime", "tests"):
-            found |= _own_docs(owner)
-    return found
+            docs |= _own_docs(owner)
+    return docs
 
 
 @cache
 def _own_docs(owner: type) -> dict[str, str]:
     [tree] = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
     assert isinstance(tree, ast.ClassDef)
-    found = {}
+    docs = {}
     for field, doc in itertools.pairwise(tree.body):
         if not (isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)):
             continue
         if isinstance(doc, ast.Expr) and isinstance(doc.value, ast.Constant):
-            found[field.target.id] = inspect.cleandoc(str(doc.value.value))
-    return found
+            docs[field.target.id] = inspect.cleandoc(str(doc.value.value))
+    return docs
 
 
 @cache
@@ -49,7 +49,7 @@ def describe_models() -> None:
 
 def _all_below(model: type[Value]) -> list[type[Value]]:
     """Return the subclasses in the order of their definition, so that a part comes before what it is a part of."""
-    found: list[type[Value]] = []
+    models: list[type[Value]] = []
     for each in model.__subclasses__():
-        found += [each, *_all_below(each)]
-    return found
+        models += [each, *_all_below(each)]
+    return models

@@ -53,27 +53,29 @@ def attach(files: Sequence[str], repository: str | None, problem: str) -> Attach
     where all of it is more than `ATTACHMENTS_BYTES_MAX`.
     """
     redactor = Redactor(secrets_in(os.environ))
-    found = [_file(Path(name), name, redactor) for name in dict.fromkeys(files)]
+    attachments = [_file(Path(name), name, redactor) for name in dict.fromkeys(files)]
     notices: list[str] = []
     if repository is not None:
         paths = _listed(repository)
-        found.append(_listing(repository, paths))
+        attachments.append(_listing(repository, paths))
         named, skipped = _named(Path(repository), paths, problem, redactor)
-        found += named
+        attachments += named
         notices += [f"{name} is not attached: {why}" for name, why in skipped]
-    size = sum(len(each.shown.encode()) for each in found)
+    size = sum(len(each.shown.encode()) for each in attachments)
     if size > ATTACHMENTS_BYTES_MAX:
         hint = f"at most {ATTACHMENTS_BYTES_MAX:,} bytes together: every prompt has them"
         raise UsageProblem(f"the attachments have {size:,} bytes", place="--attach", hint=hint)
-    if found:
-        names = ", ".join(each.name for each in found if each.kind == "file")
-        listing = [f"the list of {each.text.count(chr(10)) + 1} files" for each in found if each.kind == "listing"]
+    if attachments:
+        names = ", ".join(each.name for each in attachments if each.kind == "file")
+        listing = [
+            f"the list of {each.text.count(chr(10)) + 1} files" for each in attachments if each.kind == "listing"
+        ]
         notices.insert(0, f"attached, {size:,} bytes: {', '.join(filter(None, (*listing, names)))}")
-    cut = [each.name for each in found if each.left_out and each.kind == "file"]
+    cut = [each.name for each in attachments if each.left_out and each.kind == "file"]
     notices += [f"cut to {ATTACHMENT_BYTES_MAX:,} bytes: {', '.join(cut)}"] if cut else []
-    hidden = [each.name for each in found if MARK in each.text]
+    hidden = [each.name for each in attachments if MARK in each.text]
     notices += [f"what looks like a secret is left out of {', '.join(hidden)}"] if hidden else []
-    return Attached(tuple(found), tuple(notices))
+    return Attached(tuple(attachments), tuple(notices))
 
 
 def _file(path: Path, name: str, redactor: Redactor) -> Attachment:
@@ -145,7 +147,7 @@ def _named(
     folder: Path, paths: Sequence[str], problem: str, redactor: Redactor
 ) -> tuple[list[Attachment], list[tuple[str, str]]]:
     """Return the files that a text names, and those of them that cannot be attached, with the reason."""
-    found: list[Attachment] = []
+    attachments: list[Attachment] = []
     skipped: list[tuple[str, str]] = []
     root, left = folder.resolve(), ATTACHMENTS_BYTES_MAX // 2
     for path in list(_in_text(paths, problem))[:NAMED_MAX]:
@@ -163,8 +165,8 @@ def _named(
             skipped.append((path, "the attachments would be too large"))
             continue
         left -= size
-        found.append(attachment)
-    return found, skipped
+        attachments.append(attachment)
+    return attachments, skipped
 
 
 def _in_text(paths: Sequence[str], problem: str) -> Iterator[str]:

@@ -4,10 +4,11 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from actors.run.ids import is_child
+from replan.runs.run_ids import ALL
 from replan.runs.tops import check_own
 from replan.setup.command_name import program
 from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
-from runtime.journal.port import Deleted, RunFilter, RunRow
+from runtime.journal.port import Deleted, RunRow
 from runtime.process.identity import is_dead
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
 FINAL = frozenset({"success", "cancelled"})
 """The outcomes after which a run never goes on."""
-ALL = RunFilter(limit=1_000_000)
-"""Every run of the home."""
 
 
 async def delete_run(engine: "Engine", run: str, *, force: bool = False) -> Deleted:
