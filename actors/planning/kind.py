@@ -6,6 +6,7 @@ from typing import Any
 from actors.handlers.registry import Registry
 from actors.planning.actors import actors_for
 from actors.planning.call_events import FailureClassified
+from actors.planning.config import read_config
 from actors.planning.events import EVENTS, PlanningEvent, RunStarted
 from actors.planning.log_fields import log_fields
 from actors.planning.machine import PlanningMachine
@@ -53,7 +54,7 @@ def _missing(state: PlanningState, registry: Registry) -> Sequence[str]:
 def _drift(started: PlanningEvent, state: PlanningState, resources: Resources) -> str:
     if not (isinstance(started, RunStarted) and isinstance(state, State)):
         return ""
-    return edited(started, state.config, resources.registry, resources.root)
+    return edited(started, read_config(started.pinned), resources.registry, resources.root)
 
 
 PLANNING: Kind[PlanningState, PlanningEvent] = Kind(
