@@ -133,7 +133,7 @@ async def wait(clock: Clock, probe: Probe | None, envelope: Envelope[WaitRequest
     await clock.sleep_until(request.until)
     if request.request_id == PROVIDER and probe is not None:
         started = clock.now()
-        fault = await probe(request.fault)
+        fault = await probe(request)
         if fault is not None:
             now = clock.now()
             return Faulted(PROVIDER, now, now - started, fault)

@@ -14,6 +14,7 @@ from actors.run.calls import Replied
 from actors.run.ids import step_of
 from actors.run.state import NotStarted, RunState
 from actors.run.views import Views
+from actors.run.waits import WaitRequested
 from runtime.core.clock import Clock
 from runtime.core.cost import Price
 from runtime.core.errors import UsageProblem
@@ -51,8 +52,8 @@ state of one that waits for its provider is returned too. Raises `Halted` for on
 """
 
 
-Probe = Callable[[Fault | None], Awaitable[Fault | None]]
-"""Asks a provider whether it is up: returns None, or why it is not. Gets the fault for which it is waited for."""
+Probe = Callable[[WaitRequested], Awaitable[Fault | None]]
+"""Asks the provider that is waited for whether it is up: returns None, or why it is not."""
 
 
 async def _no_child(child: ChildRun) -> Any:

@@ -43,3 +43,5 @@ class Stop:
     """Set: start nothing new, wait for replies in flight, and park the run."""
     forced: trio.Event = field(default_factory=trio.Event)
     """Set: do not wait for replies in flight either."""
+    grace: float | None = None
+    """The seconds to wait for replies in flight; None is as long as their own time limits allow."""
