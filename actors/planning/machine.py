@@ -114,7 +114,9 @@ class PlanningMachine:
         if isinstance(state, NotStarted):
             return Summary("running")
         held = state.run.held
-        calls = [name for name, opened in state.run.calls.open.items() if _carried_out(state, opened) and name not in held]
+        calls = [
+            name for name, opened in state.run.calls.open.items() if _carried_out(state, opened) and name not in held
+        ]
         return status_row(state.run, calls, working=bool(state.judgements))
 
 

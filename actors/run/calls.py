@@ -1,8 +1,9 @@
 """Calls: what a model, or another generator, is asked for, what becomes of it, and what that costs. Pure.
 
 A call is reserved in the ledger when it is asked for, and settled at what it used. A fault of the transport is a *try*:
-the same call is asked for again, under another request id, after a pause (`actors.run.outage`). A driver that takes a run
-over asks anew for the calls of an earlier one (*reissue*): the first try stays charged as unknown.
+the same call is asked for again, under another request id, after a pause (`actors.run.pauses`, `actors.run.outage`). A
+driver that takes a run over asks anew for the calls of an earlier one (*reissue*); the first try stays charged as
+unknown.
 """
 
 from collections.abc import Collection, Mapping
@@ -13,7 +14,6 @@ from actors.run.clock import TimedEvent
 from actors.run.ids import call_of, node_of, step_of, try_id
 from actors.run.messages import Faulted, Generated
 from actors.run.texts import storable
-from actors.run.waits import PROVIDER, WaitRequested
 from runtime.core.copies import changed, without
 from runtime.core.cost import Price, Usage
 from runtime.core.events import Event, Seconds
@@ -245,59 +245,6 @@ def charged(calls: Calls[C], event: CallFailed) -> int:
     if event.used is not None:
         return event.used.calls
     return 0 if event.refunded else calls.open[event.request_id].request.calls
-
-
-def waiting(calls: Calls[C], wait: WaitRequested, before: WaitRequested | None) -> Calls[C]:
-    """Return the calls after a wait began: the next try of a call waits for its end.
-
-    `before` is the wait in whose place it comes: that for a provider that is still down.
-    """
-    if wait.request_id == PROVIDER:
-        tries = {call: _paused(each, wait, before) for call, each in calls.tries.items()}
-        return changed(calls, tries=tries) if tries else calls
-    if wait.node is None or wait.call not in calls.tries:
-        return calls
-    return changed(calls, tries={**calls.tries, wait.call: replace(calls.tries[wait.call], phase="waiting")})
-
-
-def _paused(tries: Tries[C], wait: WaitRequested, before: WaitRequested | None) -> Tries[C]:
-    if tries.phase != "failed":
-        return tries
-    since, failed = (tries.failed.at, 0) if before is None else (before.until, 1)
-    return replace(tries, count=tries.count + failed, waited=tries.waited + max(0.0, wait.until - since))
-
-
-def rested(calls: Calls[C], wait: WaitRequested) -> Calls[C]:
-    """Return the calls after the wait ended: the next try may be asked for."""
-    if wait.request_id == PROVIDER:
-        return up(calls)
-    if wait.node is None or wait.call not in calls.tries:
-        return calls
-    tries = calls.tries[wait.call]
-    tries = replace(tries, phase="rested", waited=tries.waited + wait.until - tries.failed.at)
-    return changed(calls, tries={**calls.tries, wait.call: tries})
-
-
-_PAUSING = ("failed", "waiting")
-
-
-def up(calls: Calls[C]) -> Calls[C]:
-    """Return the calls once their provider is up again: every call that has failed may be asked for."""
-    if not any(tries.phase in _PAUSING for tries in calls.tries.values()):
-        return calls
-    ready = {
-        call: replace(tries, phase="rested") if tries.phase in _PAUSING else tries
-        for call, tries in calls.tries.items()
-    }
-    return changed(calls, tries=ready)
-
-
-def begun_anew(calls: Calls[C]) -> Calls[C]:
-    """Return the calls after a person has resumed the run: as if none had failed or been waited for."""
-    if not calls.tries:
-        return calls
-    tries = {call: replace(each, count=0, waited=0.0) for call, each in calls.tries.items()}
-    return changed(calls, tries=tries)
 
 
 def withdrawn(calls: Calls[C], ledger: Ledger, nodes: Collection[str]) -> CallsAndLedger:

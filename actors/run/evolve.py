@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from actors.run import calls, inbox, parking, questions, settings, tools, waits
+from actors.run import calls, inbox, parking, pauses, questions, settings, tools, waits
 from actors.run.calls import C, CallFailed, CallReissued, CallRequested, Replied, Settled
 from actors.run.clock import TimedEvent
 from actors.run.ending import ReopenedBy, RunFinished
@@ -78,10 +78,10 @@ def evolve_run(run: RunState[C], event: RunEvent) -> RunState[C]:
             calls_now, ledger = calls.settled(run.calls, run.ledger, event)
             return changed(run, calls=calls_now, ledger=ledger)
         case WaitRequested():
-            paused = calls.waiting(run.calls, event, run.waits.get(event.request_id))
+            paused = pauses.waiting(run.calls, event, run.waits.get(event.request_id))
             return changed(run, waits=waits.begun(run.waits, event), calls=paused)
         case WaitEnded():
-            ended = calls.rested(run.calls, run.waits[event.request_id])
+            ended = pauses.rested(run.calls, run.waits[event.request_id])
             return changed(run, waits=waits.ended(run.waits, event.request_id), calls=ended)
         case ClarificationRequested():
             asked = questions.asked(run.questions, event, run.now)
@@ -127,7 +127,7 @@ def _with_settings(run: RunState[C], event: SettingsChanged) -> RunState[C]:
     """Return the state with changed settings; a provider that is no longer the run's is not waited for."""
     run = changed(run, changes=settings.for_children(run.changes, run.ledger.limits, event))
     if event.model is not None:
-        again = calls.begun_anew(calls.up(run.calls)) if PROVIDER in run.waits else run.calls
+        again = pauses.begun_anew(pauses.up(run.calls)) if PROVIDER in run.waits else run.calls
         run = changed(run, waits=waits.without_provider(run.waits), calls=again)
     if event.limits is None:
         return run

@@ -1,8 +1,8 @@
 """What people post to a run, and what of it can be taken. Pure; whoever posts asks the same questions before.
 
 A message is JSON: `{"kind": "answer", "question", "answer"}`, `{"kind": "decline", "question"}`, `{"kind": "cancel"}`,
-`{"kind": "change", ...}` (`actors.run.settings`), or `{"kind": "note", "text"}` and the same for a requirement. A question's answer and its decline share one key of the
-inbox, so that the first of them stands.
+`{"kind": "change", ...}` (`actors.run.settings`), or `{"kind": "note", "text"}` and the same for a requirement. A
+question's answer and its decline share one key of the inbox, so that the first of them stands.
 """
 
 import json
@@ -114,7 +114,7 @@ def accept_mail(
             case "change":
                 return change_of(ledger, body, message.at)
             case "cancel" if finished:
-                raise UsageProblem("the run has finished")
+                return MailRefused(at=message.at, key=storable(message.key), reason="the run has finished")
             case _:
                 return _taken(questions, messages, body, message.at)
     except UsageProblem as problem:

@@ -1,8 +1,8 @@
 """What a run does when its model's provider fails: tries again, waits for the provider, or parks. Pure.
 
-A fault never ends a run (docs/explanation/endings.md). The first tries of a call come after pauses that double. Then, and
-at once where trying again cannot help, the run waits for the provider: before the next try the driver asks, without cost,
-whether it is up (`actors.handlers.handlers.wait`).
+A fault never ends a run (docs/explanation/endings.md). The first tries of a call come after pauses that double. Then,
+and at once where trying again cannot help, the run waits for the provider: before the next try the driver asks, without
+cost, whether it is up (`actors.handlers.handlers.wait`).
 """
 
 import hashlib

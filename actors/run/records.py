@@ -14,6 +14,7 @@ from actors.run.questions import (
     ClarificationRequested,
     ClarificationWithdrawn,
 )
+from actors.run.settings import SettingsChanged
 from actors.run.tools import (
     ToolCheckRequested,
     ToolFinished,
@@ -22,7 +23,6 @@ from actors.run.tools import (
     ToolRequested,
     ToolStarted,
 )
-from actors.run.settings import SettingsChanged
 from actors.run.waits import HOME_BUDGET, PROVIDER, WaitEnded, WaitRequested
 from actors.values.format import counted, stamp
 from runtime.core.events import Event

@@ -162,7 +162,8 @@ def question_json(run: str, question: Question) -> dict[str, Any]:
 
 def common_lines(result: RunResult, program: str) -> list[Line]:
     """Return what any run came to, a line at a time."""
-    return [*heading(result, "Finished"), *question_lines(result, program), *message_lines(result), BLANK, used(result)]
+    shown = [*heading(result, "Finished"), *question_lines(result, program), *message_lines(result)]
+    return [*shown, BLANK, used(result)]
 
 
 def heading(result: RunResult, finished: str) -> Iterator[Line]:

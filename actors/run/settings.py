@@ -1,7 +1,7 @@
 """Settings that a person changes while a run goes on: its limits, its model, and the time limit of its calls. Pure.
 
-A change is a message of the inbox: `{"kind": "change", ...}` with any of the keys of `Limits`, which are set to the given
-values, and `model`, `price` and `timeout_seconds`. It is valid until the run's end is final.
+A change is a message of the inbox: `{"kind": "change", ...}` with any of the keys of `Limits`, which are set to the
+given values, and `model`, `price` and `timeout_seconds`. It is valid until the run's end is final.
 """
 
 from collections.abc import Mapping

@@ -37,7 +37,7 @@ async def drive_child(
     loaded = await engine.read(child.run)
     common = kind.run_state(loaded.state)
     if common is not None and common.finished is not None:
-        failed = common.finished.reopened_by == "resume" and not common.finished.cause == "home_budget"
+        failed = common.finished.reopened_by == "resume" and common.finished.cause != "home_budget"
         if not (failed and options.at_once):
             return loaded.state
     if child.change and loaded.started:

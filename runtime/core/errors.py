@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING
 from runtime.core.owner import describe
 
 if TYPE_CHECKING:
-    from runtime.core.halt import Halt
     from runtime.core.daily_budget import HomeBudget
+    from runtime.core.halt import Halt
 
 
 class ReplanError(Exception):

@@ -8,6 +8,9 @@ import trio
 from runtime.journal.kinds import Formats
 from runtime.journal.port import Dead, nobody
 
+TERMINATED_SECONDS = 30.0
+"""How long a process that is told to end (SIGTERM) waits for replies in flight."""
+
 
 class Ending(StrEnum):
     """How driving a run came to an end."""

@@ -32,6 +32,7 @@ S = TypeVar("S")
 E = TypeVar("E")
 M = TypeVar("M")
 
+
 class Supervisor(Generic[S, E, M]):
     """Drives one run of one machine from claim to release."""
 

@@ -61,10 +61,9 @@ class OpenAIModel:
 
     async def listed(self) -> Listed:
         """Ask the server which models it has, within `PROBE_SECONDS`; it costs nothing."""
-        answer: Listed = Fault(kind=FaultKind.TIMEOUT, message=f"no answer within {PROBE_SECONDS:g} seconds")
         with trio.move_on_after(PROBE_SECONDS):
-            answer = await self._listed()
-        return answer
+            return await self._listed()
+        return Fault(kind=FaultKind.TIMEOUT, message=f"no answer within {PROBE_SECONDS:g} seconds")
 
     async def aclose(self) -> None:
         """Close the connections; a second call does nothing. Takes at most two seconds."""
@@ -80,9 +79,7 @@ class OpenAIModel:
             )
         except openai.APIStatusError as error:
             status, headers_of = error.status_code, error.response.headers
-            fault = status_fault(
-                status, headers_of, error.response.content, now=self._clock.now(), secret=self._secret
-            )
+            fault = status_fault(status, headers_of, error.response.content, now=self._clock.now(), secret=self._secret)
             # Not every server has the path: a 404, a 405 or another complaint about it says that it is there.
             return frozenset() if status in _NO_PATH or fault.kind is FaultKind.BAD_REQUEST else fault
         except openai.APIConnectionError as error:
