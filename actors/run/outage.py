@@ -24,6 +24,8 @@ PATIENCE_SECONDS = 600.0
 """The usual patience: seconds of pauses, a server's Retry-After included, in which a process stays for its provider."""
 BACKOFF_FIRST = 1.0
 """Seconds before the second try; doubles with each, times 0.5 to 1.5 by a hash of the request's id."""
+STAYING_SECONDS = 60.0
+"""The longest pause of somebody who stays for a provider; to ask it costs nothing."""
 LEFT_SECONDS = 3600.0
 """Seconds before the next try once nobody stays for the provider: a host tries at most so often."""
 PAUSE_MAX = 86_400.0
@@ -78,8 +80,10 @@ def patience_of(run: RunState[Any]) -> float:
 
 def _wait(run: RunState[C], tries: Tries[C], fault: Fault, at: float) -> WaitRequested:
     """Return the wait for the provider from a time on: within the patience somebody stays, else nobody does."""
-    pause = _pause(tries, fault)
-    stays = fault.kind not in _DOWN and tries.waited + pause <= patience_of(run)
+    pause, left = _pause(tries, fault), patience_of(run) - tries.waited
+    if fault.retry_after is None and left >= 1.0:
+        pause = min(pause, STAYING_SECONDS, left)
+    stays = fault.kind not in _DOWN and pause <= left
     return WaitRequested(
         request_id=PROVIDER,
         until=at + (pause if stays else max(LEFT_SECONDS, pause)),

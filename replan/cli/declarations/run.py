@@ -55,7 +55,9 @@ def run(
 
     The plan goes to stdout, all else to stderr. Ctrl-C parks the run, once the replies in flight are in, and prints how
     to resume it; a second Ctrl-C leaves at once. Nothing but `cancel` cancels a run. A provider that stays down
-    parks it too (exit 4). Where `replan host` serves the home, it drives the run, and Ctrl-C only leaves it; with --detach the
+    parks it too (exit 4).
+
+    Where `replan host` serves the home, it drives the run, and Ctrl-C only leaves it; with --detach the
     run's id is printed at once.
     """
     if detach and dry_run:
