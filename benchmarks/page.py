@@ -7,6 +7,7 @@ Reads the results of the benchmarks below, and replaces the text between the two
 
 import json
 
+import bench_before
 import bench_branches
 import bench_guards
 import bench_host
@@ -25,6 +26,7 @@ BENCHMARKS = {
     "host": bench_host,
     "branches": bench_branches,
     "guards": bench_guards,
+    "before": bench_before,
     "startup": bench_startup,
     "lab": bench_lab,
 }

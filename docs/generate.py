@@ -6,25 +6,25 @@ compares it, so that no page is out of date. `docs/reference/meanings.yaml` has 
 # ruff: noqa: INP001, T201 -- a script, not a package
 
 import ast
-import csv
 import inspect
 import itertools
 import json
 import re
 import sys
 import textwrap
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import BaseModel
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-sys.path.insert(0, str(ROOT))  # So that the checkout is documented, whatever is installed.
+# So that the checkout is documented, whatever is installed; `page_parts` is in the folder of this script.
+sys.path[:0] = [str(ROOT), str(DOCS)]
+
+from page_parts import experiments, requirements  # noqa: E402
+from page_parts.markdown import code, read, table  # noqa: E402
 
 from actors.config.action_pair import ActionPair, Composite  # noqa: E402
 from actors.config.diagram import mermaid  # noqa: E402
@@ -46,32 +46,6 @@ from runtime.models.port import FaultKind  # noqa: E402
 from runtime.models.replies import ReplyCode  # noqa: E402
 
 MARKED = re.compile(r"(?P<open><!-- generated: (?P<name>[a-z-]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
-NUMBER = re.compile(r"\bS(\d{1,3})\b(?: to S(\d{1,3})\b)?")
-GENERAL = "tests/histories/test_histories.py::test_a_history_happens_as_it_says"
-"""The test that runs all histories. It is listed last, since the histories are more specific."""
-SHOWN_MAX = 5
-"""The largest number of tests that a row of the requirements lists."""
-
-
-def read(name: str) -> Any:
-    """Return a data file of the reference."""
-    return yaml.safe_load((DOCS / "reference" / name).read_text(encoding="utf-8"))
-
-
-def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """Return a Markdown table; cells keep to one line."""
-    names = list(head)
-    lines = [names, ["---"] * len(names), *([_cell(cell) for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _cell(value: object) -> str:
-    return " ".join(str(value).replace("|", "\\|").split())
-
-
-def code(values: Iterable[object]) -> str:
-    """Return values as inline code, separated by commas."""
-    return ", ".join(f"`{value}`" for value in values)
 
 
 def findings() -> str:
@@ -185,161 +159,6 @@ def field_docs(model: type) -> dict[str, str]:
     return found
 
 
-def results(experiment: str, name: str) -> list[dict[str, str]]:
-    """Return the rows of a committed table of an experiment."""
-    with (DOCS / "experiments" / experiment / f"{name}.csv").open(encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
-def share(row: Mapping[str, str], name: str) -> str:
-    """Return a share with its interval, in percent."""
-    return f"{float(row[name]):.1%} ({float(row[name + '_low']):.1%} to {float(row[name + '_high']):.1%})"
-
-
-def number(row: Mapping[str, str], name: str) -> str:
-    """Return a number with its interval, or a dash where there is none."""
-    if not row[name]:
-        return "-"
-    return f"{float(row[name]):.1f} ({float(row[name + '_low']):.1f} to {float(row[name + '_high']):.1f})"
-
-
-def compared(experiment: str) -> str:
-    """Return what an experiment says of its arms."""
-    head = ("Arm", "Success", "Difference to the baseline", "Calls per trial", "Calls per success")
-    cells = (
-        (
-            row["arm"],
-            share(row, "success"),
-            difference(row),
-            f"{float(row['calls_mean']):.1f}",
-            number(row, "calls_per_success"),
-        )
-        for row in results(experiment, "arms")
-    )
-    return table(head, cells)
-
-
-def difference(row: Mapping[str, str]) -> str:
-    """Return the paired difference of success in points; nothing for the baseline itself."""
-    points = [100 * float(row[name]) for name in ("delta_success", "delta_low", "delta_high")]
-    return f"{points[0]:+.1f} ({points[1]:+.1f} to {points[2]:+.1f})" if any(points) else ""
-
-
-def matrix() -> str:
-    """Return the comparison of the workflows in all that was measured of them."""
-    columns = {
-        "calls_mean": "Calls per trial",
-        "calls_per_success": "Calls per success",
-        "tokens_mean": "Tokens",
-        "seconds_median": "Seconds (median)",
-        "backtracks_mean": "Steps back",
-        "strategy_aligned": "Strategy fits",
-    }
-    rows = results("decompositions", "arms")
-    cells = ((row["arm"], share(row, "success"), *(short(row[name]) for name in columns)) for row in rows)
-    return table(("Workflow", "Success", *columns.values()), cells)
-
-
-def short(value: str) -> str:
-    """Return a number without decimals that say nothing, or a dash."""
-    return f"{float(value):,.4g}" if value else "-"
-
-
-def by_budget(experiment: str) -> str:
-    """Return success by budget of calls, a column per budget."""
-    rows = results(experiment, "budgets")
-    budgets = list(dict.fromkeys(row["calls"] for row in rows))
-    shares = {(row["arm"], row["calls"]): f"{float(row['success']):.1%}" for row in rows}
-    arms = dict.fromkeys(row["arm"] for row in rows)
-    return table(
-        ("Arm", *(f"{calls} calls" for calls in budgets)),
-        ((arm, *(shares[arm, calls] for calls in budgets)) for arm in arms),
-    )
-
-
-def by_depth(experiment: str, arms: Iterable[str]) -> str:
-    """Return how far back some arms go, by where the problem is hard."""
-    rows = (row for row in results(experiment, "depths") if row["arm"] in arms)
-    cells = ((row["arm"], row["group"], row["depth"], row["steps_back"], f"{float(row['share']):.0%}") for row in rows)
-    return table(("Arm", "Hard at", "Depth", "Steps back", "Share"), cells)
-
-
-def by_cause(experiment: str) -> str:
-    """Return success by where the problem is hard, a column each."""
-    rows = results(experiment, "causes")
-    groups = sorted({row["group"] for row in rows})
-    shares = {(row["arm"], row["group"]): share(row, "success") for row in rows}
-    arms = dict.fromkeys(row["arm"] for row in rows)
-    return table(("Arm", *groups), ((arm, *(shares[arm, group] for group in groups)) for arm in arms))
-
-
-def requirements() -> str:
-    """Return every requirement with what is done instead, what is missing, its state and the tests that check it."""
-    by_number, rows = named_tests(), []
-    for number, entry in read("requirements.yaml").items():
-        tests = sorted(dict.fromkeys([*entry.get("tests", ()), *by_number.get(number, ())]), key=GENERAL.__eq__)
-        notes = [f" **{key.capitalize()}:** {entry[key]}" for key in ("instead", "missing") if key in entry]
-        shown = "<br>".join(f"`{test.removeprefix('tests/')}`" for test in tests[:SHOWN_MAX])
-        rows.append((number, requirement_state(entry), entry["says"] + "".join(notes), shown))
-    return table(("Number", "State", "Requirement", "Tests"), rows)
-
-
-def requirement_state(entry: Mapping[str, Any]) -> str:
-    """Return how far a requirement is met: `not yet`, `partly`, `differently` or `met`."""
-    if "not_yet" in entry:
-        return "not yet"
-    return "partly" if "missing" in entry else "differently" if "instead" in entry else "met"
-
-
-def requirement_counts() -> str:
-    """Return how many requirements are in each state; an entry for a range counts each number of it."""
-    counts = Counter[str]()
-    for number, entry in read("requirements.yaml").items():
-        counts[requirement_state(entry)] += len(numbers(number))
-    return (
-        f"Of {counts.total()} requirements, {counts['met']} are met as stated, {counts['differently']} are met in "
-        f"another way (*Instead*), {counts['partly']} are met in part (*Missing*), and "
-        f"{counts['not yet']} are not built yet."
-    )
-
-
-@cache
-def named_tests() -> dict[str, list[str]]:
-    """Return the tests and histories that name a number in their docstring or first line, by number."""
-    tests: dict[str, list[str]] = {}
-    for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        for test, docstring in tests_in(path):
-            for number in numbers(docstring):
-                tests.setdefault(number, []).append(f"{path.relative_to(ROOT)}::{test}")
-    for path in sorted((ROOT / "tests" / "histories").glob("*.txt")):
-        for number in numbers(path.read_text(encoding="utf-8").partition("\n")[0]):
-            tests.setdefault(number, []).append(str(path.relative_to(ROOT)))
-    return tests
-
-
-def numbers(text: str) -> list[str]:
-    """Return the requirement numbers in a text; `S12 to S21` means all of them."""
-    names: list[str] = []
-    for low, high in NUMBER.findall(text):
-        names += [f"S{number}" for number in range(int(low), int(high or low) + 1)]
-    return names
-
-
-def tests_in(path: Path) -> list[tuple[str, str]]:
-    """Return the tests of a file with their docstrings; a method as `Class::test`."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    holders = [
-        ("", tree.body),
-        *((f"{node.name}::", node.body) for node in tree.body if isinstance(node, ast.ClassDef)),
-    ]
-    return [
-        (f"{prefix}{node.name}", ast.get_docstring(node) or "")
-        for prefix, body in holders
-        for node in body
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
-    ]
-
-
 def faults() -> str:
     """Return every fault of a model's transport and what follows from it."""
     meanings = read("meanings.yaml")["faults"]
@@ -386,16 +205,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "faults": faults,
     "findings": findings,
     "guard-names": lambda: code(sorted(GUARD_CATALOG)),
-    "experiment-budgets": lambda: by_budget("searches"),
-    "experiment-decompositions": matrix,
-    "experiment-depths": lambda: by_depth("searches", ("search/depth_first", "search/blind")),
-    "experiment-guard-errors": lambda: compared("guard_errors"),
-    "experiment-levels": lambda: by_cause("searches"),
-    "experiment-muddled": lambda: compared("muddled"),
-    "experiment-patience": lambda: compared("patience"),
-    "experiment-policy-rows": lambda: compared("policy_rows"),
-    "experiment-searches": lambda: compared("searches"),
-    "experiment-worlds": lambda: compared("worlds"),
+    **experiments.PARTS,
     "levels": lambda: _meanings("levels", BacktrackLevel, "Level"),
     "machine-rules": machine_rules,
     "outcomes": lambda: _meanings("outcomes", Outcome, "Outcome"),
@@ -403,8 +213,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "policy": policy,
     "prompt-keys": lambda: keys(PromptEntry),
     "questions": questions,
-    "requirement-counts": requirement_counts,
-    "requirements": requirements,
+    **requirements.PARTS,
     "row-keys": lambda: keys(Row),
     "section-keys": lambda: keys(Sections),
     "step-keys": lambda: keys(ActionPair),

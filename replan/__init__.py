@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from actors.planning.result import Result
     from actors.values.artifacts import Artifact, Context
     from actors.values.findings import Finding, Verdict
+    from actors.values.plugin_marks import generator, guard
     from replan.api.admit import aadmit, admit
     from replan.api.inbox import aanswer, adecline, answer, atell, decline, tell
     from replan.api.runs import MEMORY, Run, asolve, check, solve, start
@@ -38,6 +39,8 @@ __all__ = [
     "atell",
     "check",
     "decline",
+    "generator",
+    "guard",
     "solve",
     "start",
     "tell",
@@ -63,6 +66,8 @@ _HOMES = {
     "atell": "replan.api.inbox",
     "check": "replan.api.runs",
     "decline": "replan.api.inbox",
+    "generator": "actors.values.plugin_marks",
+    "guard": "actors.values.plugin_marks",
     "solve": "replan.api.runs",
     "start": "replan.api.runs",
     "tell": "replan.api.inbox",

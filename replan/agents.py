@@ -1,4 +1,4 @@
-"""What a package needs that adds a kind of small agent: one place to import from.
+"""The names that a package imports to add a kind of small agent, in one place.
 
 `docs/explanation/add-an-agent.md` shows how it is used. A kind with a machine of its own imports from `actors.run`.
 """

@@ -87,6 +87,7 @@ def clean_house(tmp_path_factory):
     assert not left, f"threads still run after the last test: {sorted(thread.name for thread in left)}"
     started = {number: line for number, line in _children().items() if number not in children}
     assert not started, f"processes still run after the last test: {started}"
+    gc.unfreeze()  # A command that ran in this process has excluded from collections what was garbage then.
     gc.collect()
     opened = {number: target for number, target in _open_files().items() if files.get(number) != target}
     assert not opened, f"files still open after the last test: {opened}"

@@ -49,7 +49,7 @@ class LoadedWorkflow:
     children: Mapping[str, tuple["LoadedWorkflow", Policy]] = field(default_factory=dict)
     """The workflows that steps run (`generator: workflow:NAME`), by name; filled by `check_workflow`."""
     missing: tuple[str, ...] = ()
-    """What a file of AtomicGuard lacks before it can run: one phrase for each missing prompt entry."""
+    """The parts that a file of AtomicGuard lacks before it can run: one phrase for each missing prompt entry."""
 
     def resolved(self, policy: Mapping[str, Any]) -> dict[str, Any]:
         """Return the content that a run pins, as plain data for `content_ref`; steps are a list, as their order counts.

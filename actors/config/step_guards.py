@@ -8,6 +8,7 @@ from actors.config.workflow import Composite, Workflow
 from actors.guards import review
 from actors.guards.composite import composite
 from actors.guards.port import AnyGuard, GuardFactory, definition_of
+from runtime.core.errors import UsageProblem
 
 
 def guards_of(workflow: Workflow, step: str) -> tuple[str, ...]:
@@ -16,23 +17,38 @@ def guards_of(workflow: Workflow, step: str) -> tuple[str, ...]:
     return guard.members if isinstance(guard, Composite) else (guard,)
 
 
+class GuardRefused(UsageProblem):
+    """A guard refuses its settings, or cannot be made from them."""
+
+    def __init__(self, guard: str, path: tuple[str, ...], problem: UsageProblem) -> None:
+        super().__init__(f"guard {guard!r}: {problem.cause}", place=problem.place, hint=problem.hint)
+        self.guard, self.path, self.problem = guard, path, problem
+
+
 def guard_for(workflow: Workflow, step: str, known: Mapping[str, GuardFactory]) -> AnyGuard:
     """Return the guard that judges a step, at the workflow's target level; errors raised inside it name the guard.
 
     If a person is a member of a composite, the guard consists of the other members.
 
     Raises:
-        UsageProblem: a guard refuses its settings.
+        GuardRefused: a guard refuses its settings.
     """
-    members = {
-        name: guard_with_name(name, known[name](_settings(workflow, step, name, known[name])))
-        for name in guards_of(workflow, step)
-    }
+    members = {name: guard_with_name(name, _made(workflow, step, name, known)) for name in guards_of(workflow, step)}
     guard = workflow.effective_guard(step)
     if isinstance(guard, str):
         return members[guard]
     automatic = {name: member for name, member in members.items() if name != review.NAME}
     return composite(guard.kind, automatic, absent=len(members) - len(automatic))
+
+
+def _made(workflow: Workflow, step: str, name: str, known: Mapping[str, GuardFactory]) -> AnyGuard:
+    settings = _settings(workflow, step, name, known[name])
+    try:
+        return known[name](settings)
+    except UsageProblem as problem:
+        own = workflow.action_pairs[step].guard_config
+        member = next((alias for alias in _aliases(workflow, step, name) if alias in own), None)
+        raise GuardRefused(name, () if member is None else (member,), problem) from problem
 
 
 def is_slow(workflow: Workflow, step: str, known: Mapping[str, GuardFactory]) -> bool:
@@ -41,13 +57,39 @@ def is_slow(workflow: Workflow, step: str, known: Mapping[str, GuardFactory]) ->
 
 
 def _settings(workflow: Workflow, step: str, name: str, factory: GuardFactory) -> dict[str, Any]:
-    """Return the settings of one guard of a step: those that it inherits from the workflow, then the step's own."""
-    own = dict(workflow.action_pairs[step].guard_config)
-    if name == review.NAME and name != workflow.action_pairs[step].guard:
-        return {}  # In a composite, the step's `guard_config` is for the other members.
+    """Return the settings of one guard of a step: those that it inherits from the workflow, then the step's own.
+
+    In a composite, a key of `guard_config` that is a member's name has the settings of that member alone, as a mapping.
+    Every other key is for all members but a person.
+    """
     shared: dict[str, Any] = {
         "r_max": workflow.r_max,
         "guard_catalog": list(workflow.guard_catalog),
         "assurance": workflow.assurance,
     }
-    return {key: shared[key] for key in sorted(definition_of(factory).workflow_settings)} | own
+    inherited = {key: shared[key] for key in sorted(definition_of(factory).workflow_settings)}
+    pair = workflow.action_pairs[step]
+    if not isinstance(pair.guard, Composite):
+        return inherited | dict(pair.guard_config)
+    members = {alias for member in guards_of(workflow, step) for alias in _aliases(workflow, step, member)}
+    common: dict[str, Any] = {}
+    if name != review.NAME:
+        common = {key: value for key, value in pair.guard_config.items() if key not in members}
+    for alias in _aliases(workflow, step, name):
+        value = pair.guard_config.get(alias, {})
+        if not isinstance(value, Mapping):
+            problem = UsageProblem(
+                "must be a mapping of settings", place="guard_config", hint=f"{alias}: {{KEY: VALUE}}"
+            )
+            raise GuardRefused(name, (alias,), problem)
+        common |= value
+    return inherited | common
+
+
+def _aliases(workflow: Workflow, step: str, name: str) -> tuple[str, ...]:
+    """Return the names of a composite's member: that in the file, if the target level replaces it, and its own."""
+    pair = workflow.action_pairs[step]
+    if not isinstance(pair.guard, Composite):
+        return ()
+    replaced = (each for each in pair.guards if each != name and workflow.at_target_level(step, each) == name)
+    return (*replaced, name)

@@ -83,7 +83,7 @@ class Workflow(Config):
     target_guard_level: GuardLevel = "medium"
     """The goal test: the level of the plan guards of all leaves. The default is the strictest level among them."""
     assurance: Assurance = "strong_cyclic"
-    """What an expansive plan guard requires of the traces that do not escalate."""
+    """The guarantee that an expansive plan guard demands of the traces that do not escalate."""
     rmax: Positive = 3
     """Attempts per visit of a step."""
     max_total_calls: Positive = 30
@@ -219,11 +219,11 @@ class Workflow(Config):
         """Return the guard that judges a step: on a leaf, plan guards are replaced by the one of the target level."""
         guard = self.action_pairs[step].guard
         if isinstance(guard, str):
-            return self._at_target_level(step, guard)
-        members = (self._at_target_level(step, member) for member in guard.members)
+            return self.at_target_level(step, guard)
+        members = (self.at_target_level(step, member) for member in guard.members)
         return Composite.model_validate({guard.kind: tuple(dict.fromkeys(members))})
 
-    def _at_target_level(self, step: str, guard: str) -> str:
+    def at_target_level(self, step: str, guard: str) -> str:
         """Return the name of a guard; for a plan guard of a leaf, the plan guard of the target level."""
         return f"plan_{self.target_guard_level}" if guard in _PLAN_GUARDS and step in self.leaves() else guard
 
@@ -235,7 +235,7 @@ class Workflow(Config):
         """
         pair = self.action_pairs[step]
         guards = [guard for guard in pair.guards if guard in pair.escalate_by_guard]
-        replaced = {self._at_target_level(step, guard): pair.escalate_by_guard[guard] for guard in reversed(guards)}
+        replaced = {self.at_target_level(step, guard): pair.escalate_by_guard[guard] for guard in reversed(guards)}
         return {**replaced, **pair.escalate_by_guard}
 
     def rmax_of(self, step: str) -> int:

@@ -23,7 +23,7 @@ PATTERN_MEANINGS = {
         "self, root, further, up N (1 to 9), role NAME, or role NAME or up N"
     ),
 }
-"""What each pattern in the models of configuration files means, in words."""
+"""The meaning of each pattern in the models of configuration files, in words."""
 
 
 def usage_problem(error: ValidationError, document: Document) -> UsageProblem:

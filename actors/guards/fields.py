@@ -1,4 +1,4 @@
-"""What the guards of analysis, recon, strategy and critique share: checks of fields, and their verdict."""
+"""The common part of the guards of analysis, recon, strategy and critique: checks of fields, and their verdict."""
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""What the three plan guards share: their settings, the order of their findings, and their verdict."""
+"""The common part of the three plan guards: their settings, the order of their findings, and their verdict."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a guard is, how it is made from its settings, and what the rest of the program must know about it.
+"""The guard port: the type of a guard, its factory, and the facts about it that the rest of the program needs.
 
 A guard is a pure total function: for any artifact and any context it returns, in bounded time, a verdict with all
 findings. The verdict does not depend on the order of a plan's steps or on the spelling of tokens. A guard that needs

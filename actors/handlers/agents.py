@@ -34,12 +34,12 @@ Tools = Callable[[Resources], Sequence[Tool]]
 
 @dataclass(frozen=True)
 class AgentTask:
-    """What a user wants of a small agent: the input of its kind's `prepare`."""
+    """A user's wish for a small agent: the input of its kind's `prepare`."""
 
     task: str
     """The task, as the agent reads it: text or JSON."""
     limits: Limits = field(default_factory=Limits)
-    """What the run may use."""
+    """The limits of the run."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class PreparedAgent:
     kind: str
     """The name of its kind."""
     task: AgentTask
-    """What the user wants."""
+    """The user's input."""
     settings: AgentSettings
-    """What the run is pinned to."""
+    """The configuration of the run."""
     notices: tuple[str, ...] = ()
-    """What the user should know before it starts."""
+    """Notices for the user before the run starts."""
 
     @property
     def title(self) -> str:

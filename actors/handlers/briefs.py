@@ -7,12 +7,12 @@ from actors.values.artifacts import Artifact, Context
 
 
 class CallOptions(NamedTuple):
-    """What a generator needs to know of its request."""
+    """The part of a request that a generator reads."""
 
     request_id: str
-    """The request's name."""
+    """The id of the request."""
     purpose: str
-    """What it is for: a step, or the name of a purpose of its own."""
+    """The purpose of the call: a step, or a name of its own."""
     timeout_seconds: float
     """How long a try may take."""
     output_tokens_max: int
@@ -20,7 +20,7 @@ class CallOptions(NamedTuple):
 
 
 class GenerationBrief(NamedTuple):
-    """What a generator gets."""
+    """The input of a generator."""
 
     run: str
     """The run's id."""
@@ -37,7 +37,7 @@ class JudgementRequest(Protocol):
 
     @property
     def request_id(self) -> str:
-        """The request's name."""
+        """The id of the request."""
         ...
 
     @property
@@ -47,11 +47,11 @@ class JudgementRequest(Protocol):
 
 
 class JudgementBrief(NamedTuple):
-    """What a guard gets."""
+    """The input of a guard."""
 
     request: JudgementRequest
     """The request."""
     artifact: Artifact
-    """What is judged."""
+    """The artifact that is judged."""
     context: Context
     """All that the guard may see beside it."""

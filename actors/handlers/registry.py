@@ -10,6 +10,7 @@ from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS, Workflow
 from actors.guards.built_in import BUILT_IN
 from actors.guards.port import GuardFactory
 from actors.handlers.generators import Generator
+from actors.values.plugin_marks import PlugInFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,9 @@ class Registry:
     templates: Path | None = None
     """The folder of the plan templates; None for no template selector."""
 
+    sources: Mapping[str, PlugInFile] = field(default_factory=dict)
+    """The files that plug-ins come from, by kind and name, such as `guard 'small'`; one that is installed has none."""
+
     @property
     def generator_names(self) -> frozenset[str]:
         """All generators that a workflow may name."""
@@ -31,12 +35,21 @@ class Registry:
 
     def missing(self, workflow: Workflow) -> tuple[str, ...]:
         """Return the plug-ins that a workflow needs and this lacks, such as `guard 'mine'`, each once."""
-        needed = dict.fromkeys(
-            (kind, name)
-            for step, pair in workflow.action_pairs.items()
-            for kind, names in (("generator", (pair.generator,)), ("guard", guards_of(workflow, step)))
-            for name in names
-            if not name.startswith(CHILD)
-        )
         known = {"generator": self.generator_names, "guard": self.guards}
-        return tuple(f"{kind} {name!r}" for kind, name in needed if name not in known[kind])
+        return tuple(f"{kind} {name!r}" for kind, name in _needed(workflow) if name not in known[kind])
+
+    def files_of(self, workflow: Workflow) -> tuple[PlugInFile, ...]:
+        """Return the plug-ins of files that a workflow uses, each once."""
+        keys = (f"{kind} {name!r}" for kind, name in _needed(workflow))
+        return tuple(self.sources[key] for key in keys if key in self.sources)
+
+
+def _needed(workflow: Workflow) -> dict[tuple[str, str], None]:
+    """Return the kind and the name of every generator and guard that a workflow names, each once, in its order."""
+    return dict.fromkeys(
+        (kind, name)
+        for step, pair in workflow.action_pairs.items()
+        for kind, names in (("generator", (pair.generator,)), ("guard", guards_of(workflow, step)))
+        for name in names
+        if not name.startswith(CHILD)
+    )

@@ -29,14 +29,14 @@ TOOLS_SIDE_BY_SIDE = 16
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a call brought."""
+    """The result of a call."""
 
     outcome: ToolOutcome
-    """How it ended."""
+    """The outcome."""
     output: str = ""
-    """What it brought."""
+    """The output."""
     reason: str = ""
-    """Why it did not succeed, one line."""
+    """The reason of a failure, in one line."""
 
 
 class PreparedCall(Protocol):
@@ -173,7 +173,7 @@ class _FunctionCall:
     function: Callable[[Mapping[str, Any]], str | Awaitable[str]]
     """The function."""
     arguments: Mapping[str, Any]
-    """What it is called with."""
+    """The arguments of the call."""
 
     @property
     def process(self) -> str:

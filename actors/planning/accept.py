@@ -1,6 +1,6 @@
 """`accept`: replies from the world become facts, or are refused, or are duplicates. Pure."""
 
-from actors.planning.call_events import ArtifactProduced, ClassificationRequested, FailureClassified
+from actors.planning.call_events import ArtifactProduced, FailureClassified, GenerationRequested
 from actors.planning.events import PlanningEvent, RunFinished, RunStarted, VerdictReached
 from actors.planning.messages import Begin, PlanningMessage
 from actors.planning.state import PlanningState, State
@@ -43,6 +43,7 @@ def _begin(message: Begin) -> RunStarted:
         child=message.child,
         source=storable(message.source),
         given=message.given,
+        plugins=message.plugins,
     )
 
 
@@ -51,9 +52,9 @@ def _generated(state: State, message: Generated) -> PlanningEvent | None:
     if not isinstance(received, Received):
         return received
     request, fields = received
-    if isinstance(request, ClassificationRequested):
-        return FailureClassified(**fields, cause=read_cause(fields["content"]))
-    return ArtifactProduced(**fields, repeats=_earlier(state, request.node, request.step, fields["content"]))
+    if isinstance(request, GenerationRequested):
+        return ArtifactProduced(**fields, repeats=_earlier(state, request.node, request.step, fields["content"]))
+    return FailureClassified(**fields, cause=read_cause(fields["content"]))
 
 
 def _earlier(state: State, node: str, step: str, content: str) -> str | None:

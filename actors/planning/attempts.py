@@ -36,13 +36,13 @@ class Attempt:
     why: str = ""
     """The reason of the rule that decided about its rejection."""
     wasted: Amount = ZERO
-    """What the attempts that its rejection made void have cost, itself included."""
+    """The cost of the attempts that its rejection made void, itself included."""
     cost_known: bool = False
     """Whether the model's price is known."""
     late: Amount = ZERO
-    """What replies have cost that came after their request was withdrawn."""
+    """The cost of replies that came after their request was withdrawn."""
     unknown: Amount = ZERO
-    """What is charged for tries whose bill is not known."""
+    """The charge for tries whose bill is not known."""
     reviewed: bool = False
     """Whether a person is to judge it."""
     over: bool = False
@@ -54,7 +54,7 @@ class Attempt:
 
     @property
     def used(self) -> Amount:
-        """What its replies have cost, late ones included."""
+        """The cost of its replies, late ones included."""
         return self.node.used + self.late
 
     @property

@@ -88,7 +88,7 @@ def _number(state: State, event: PlanningEvent) -> int | None:
 
 
 def stood(before: State, event: PlanningEvent, after: State) -> State:
-    """Return the state after an event with where its branches stand, for a search that has a strategy."""
+    """Return the state after an event with where its branches stand, for a strategy that compares them."""
     if isinstance(event, Revised) and event.new_round:
         return placed(after)
     branch = after.latest
@@ -99,8 +99,8 @@ def stood(before: State, event: PlanningEvent, after: State) -> State:
 
 
 def placed(state: State) -> State:
-    """Return the state with the standing of every branch as it is now, for a search that has a strategy."""
-    if state.config.strategy is None:
+    """Return the state with the standing of every branch as it is now, for a strategy that compares them."""
+    if not state.config.strategy.compares:
         return state
     branches = [changed(branch, standing=standing_of(state, branch)) for branch in state.branches]
     return changed(state, branches=tuple(branches))
@@ -151,7 +151,7 @@ def opened(state: State, branch: Branch, event: BranchOpened) -> State:
 
 def _on(progress: Progress, kept: Collection[str]) -> Progress:
     """Return the slots of a branch that stands on the accepted artifacts of some steps; the counts are inherited."""
-    return {step: slot if step in kept else _unset(slot) for step, slot in progress.items()}
+    return Progress({step: slot if step in kept else _unset(slot) for step, slot in progress.items()})
 
 
 def _unset(slot: Slot) -> Slot:

@@ -35,7 +35,7 @@ class ClassificationRequested(CallRequested):
 
     @property
     def call(self) -> str:
-        """What this is a try of."""
+        """The call that this request is a try of."""
         return classification_id(self.node)
 
 

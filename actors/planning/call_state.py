@@ -1,9 +1,8 @@
-"""What calls do to nodes and branches: the part of `evolve` that is about them, beside `actors.run.calls`. Pure."""
+"""The part of `evolve` that changes nodes and branches by events of calls, beside `actors.run.calls`. Pure."""
 
 from actors.guards import review
 from actors.planning.call_events import (
     ArtifactProduced,
-    ClassificationRequested,
     FailureClassified,
     GenerationRequested,
     PlanningCall,
@@ -22,15 +21,16 @@ from runtime.core.copies import changed
 Common = RunState[PlanningCall]
 """The common part of a run; functions take it at the time of the event, beside the state before the event."""
 _NO_NODE = Node(node="", step="", visit=0, attempt=0, round=0, revision=0)
-"""What new nodes are changed from: to set all fields of so large a value one by one takes five times as long."""
+"""The template of new nodes: to set all fields of so large a value one by one takes five times as long."""
 
 
 def requested(state: State, run: Common, branch: Branch, event: PlanningCall) -> State:
     """Return the state after a call was asked for: with a node of its own if it is an attempt's first try."""
     run, taken = _shown(state, evolve_run(run, event), event), branch.calls + event.calls
-    if event.call in run.calls.tries:  # A further try of the same call.
+    tries = run.calls.tries
+    if tries and event.call in tries:  # A further try of the same call.
         return changed(state, run=run, branches=with_branch(state.branches, changed(branch, calls=taken)))
-    if isinstance(event, ClassificationRequested):
+    if not isinstance(event, GenerationRequested):
         branches = with_branch(state.branches, changed(branch, calls=taken))
         return changed(state, run=run, branches=branches, classifications=state.classifications + 1)
     step, (visit, attempt) = event.step, place_of(event.node)

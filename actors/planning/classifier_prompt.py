@@ -1,4 +1,4 @@
-"""What a classifier gets to see: a rejection, what the step built on, and how its earlier rejections were met. Pure."""
+"""The context of a classifier: a rejection, the inputs of the step, and earlier decisions about it. Pure."""
 
 from itertools import islice
 
@@ -30,8 +30,7 @@ def failure_context(state: State, branch: Branch, node: str) -> Context:
 
 def rendered_failure(state: State, branch: Branch, node: str, context: Context | None = None) -> Rendered:
     """Return the prompt of a classification; `context` is what it may see, where the caller has it already."""
-    prompts = state.config.prompts
-    return render(prompts.entries[CLASSIFIER], prompts, context or failure_context(state, branch, node), headed=False)
+    return render(state.config.classifier, context or failure_context(state, branch, node), headed=False)
 
 
 def _told(node: Node) -> str:

@@ -1,27 +1,49 @@
-"""What a run is pinned to: the resolved workflow, policy, prompts, model and price, stored by content at the start.
+"""The configuration of a run: the resolved workflow, policy, prompts, model and price, stored by content at the start.
 
 Decisions not yet taken use these, so that a new release or an edited file never strands a parked run.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import Field
 
+from actors.config.step_prompts import entry_for
 from actors.config.workflow import Workflow
 from actors.guards.review import reviewed
+from actors.policy.cause import CLASSIFIER
 from actors.policy.decide import Escalation
 from actors.policy.table import Policy
 from actors.prompting.book import PromptBook
+from actors.prompting.render import Template
 from actors.run.settings import SettingsChanged
 from actors.search.cost import happy_calls, worst_case_calls
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Search
-from actors.search.strategies.notation import moves_of, read_search, strategy_of
+from actors.search.strategies.notation import read_search, strategy_of
 from actors.search.strategies.tree import Strategy
 from runtime.core.cost import Price
 from runtime.core.events import Value, text_hash
+
+
+class StepConfig(NamedTuple):
+    """The configuration of one step, which is looked up several times in every attempt."""
+
+    role: str
+    """Its role."""
+    guard: str
+    """The name of the guard that judges it; of a composite its kind."""
+    prompt: Template | None
+    """Its prompt; None where it calls no model."""
+    child: "RunConfig | None"
+    """The configuration of its own run, if it has one."""
+    requires: tuple[str, ...]
+    """The steps that it requires, in the order in which prompts show their artifacts."""
+    timeout_seconds: float
+    """The time limit of one call."""
+    output_tokens_max: int
+    """The token limit of one reply."""
 
 
 class RunConfig(Value):
@@ -39,8 +61,7 @@ class RunConfig(Value):
 
     def child_of(self, step: str) -> "RunConfig | None":
         """Return what a step's own run is pinned to, if it is one."""
-        name = self.workflow.action_pairs[step].child
-        return None if name is None else self.children[name]
+        return self.steps[step].child
 
     @property
     def all(self) -> "Iterator[RunConfig]":
@@ -78,12 +99,12 @@ class RunConfig(Value):
 
     @cached_property
     def search(self) -> Search:
-        """What the search does inside a branch."""
-        return moves_of(read_search(self.workflow.search), self.strategy)
+        """The strategy inside a branch."""
+        return self.strategy.moves
 
     @cached_property
-    def strategy(self) -> Strategy | None:
-        """What the search does among branches; None where there is only one."""
+    def strategy(self) -> Strategy:
+        """The strategy among branches."""
         return strategy_of(read_search(self.workflow.search), self.graph)
 
     @cached_property
@@ -97,21 +118,41 @@ class RunConfig(Value):
         return {step: self.workflow.role(step) for step in self.workflow.action_pairs}
 
     @cached_property
+    def classifier(self) -> Template:
+        """The prompt of a classification."""
+        return Template(self.prompts.entries[CLASSIFIER], self.prompts)
+
+    @cached_property
     def reviewed(self) -> frozenset[str]:
         """The steps whose artifacts a person judges, alone or among other guards."""
         return frozenset(step for step in self.workflow.action_pairs if reviewed(self.workflow.effective_guard(step)))
 
     @cached_property
-    def ordered_requires(self) -> dict[str, tuple[str, ...]]:
-        """The steps that each step requires, in the order in which prompts show what they made."""
-        order, pairs = self.workflow.order(), self.workflow.action_pairs
-        return {step: tuple(upper for upper in order if upper in pair.requires) for step, pair in pairs.items()}
+    def steps(self) -> dict[str, StepConfig]:
+        """The configuration of each step."""
+        order = self.workflow.order()
+        return {step: self._step(step, order) for step in self.workflow.action_pairs}
+
+    def _step(self, step: str, order: Sequence[str]) -> StepConfig:
+        workflow, pair = self.workflow, self.workflow.action_pairs[step]
+        guard = workflow.effective_guard(step)
+        return StepConfig(
+            role=self.roles[step],
+            guard=guard if isinstance(guard, str) else guard.kind,
+            prompt=None
+            if workflow.is_deterministic(step)
+            else Template(entry_for(self.prompts, workflow, step), self.prompts),
+            child=None if pair.child is None else self.children[pair.child],
+            requires=tuple(upper for upper in order if upper in pair.requires),
+            timeout_seconds=workflow.timeout_seconds_of(step),
+            output_tokens_max=workflow.output_tokens_max_of(step),
+        )
 
     def settings(self, step: str) -> dict[str, Any]:
         """Return what a step's generator and guard are told of the configuration, as values that nobody else holds."""
         workflow = self.workflow
         return {
-            "role": self.roles[step],
+            "role": self.steps[step].role,
             "roles": dict(self.roles),
             "target_guard_level": workflow.target_guard_level,
             "assurance": workflow.assurance,

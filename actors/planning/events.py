@@ -36,6 +36,7 @@ from actors.run.settings import SettingsChanged
 from actors.run.waits import WaitEnded, WaitRequested
 from actors.search.strategies.tree import PruneCause
 from actors.values.findings import ReasonTag, Verdict
+from actors.values.plugin_marks import PlugInFile
 from runtime.core.events import Event, Seconds
 from runtime.core.ledger import Limits
 
@@ -63,13 +64,15 @@ class RunStarted(TimedEvent):
     pinned: str
     """The JSON of everything that later decisions use (`actors.planning.config`)."""
     limits: Limits
-    """What the run may use."""
+    """The limits of the run."""
     child: bool = False
     """Whether it is a step of another run, whose ledger reserves and settles what it takes."""
     source: str = ""
     """Where the workflow was found, to report later differences: a shipped name or a file's path; empty if nowhere."""
     given: tuple[str, ...] = ()
     """The workflow's keys that were given another value than the file's."""
+    plugins: tuple[PlugInFile, ...] = ()
+    """The plug-ins that come from files of the user's own, each with the hash of its file. Their code is not pinned."""
 
     @field_serializer("limits")
     def _all_limits(self, limits: Limits) -> dict[str, Any]:
@@ -160,7 +163,7 @@ class BranchPruned(Event):
     branch: int
     """The branch that ended."""
     cause: PruneCause
-    """Why it ended."""
+    """The reason of the end."""
     why: str
     """The same in one line for people."""
 
@@ -169,7 +172,7 @@ class RunFinished(ending.RunFinished):
     """A planning run ended."""
 
     outcome: Outcome
-    """How it ended."""
+    """The outcome."""
     branch: int = 0
     """The branch that brought the plan, or that got on best."""
 

@@ -67,12 +67,12 @@ def evolve(state: PlanningState, event: PlanningEvent) -> State:
     after = _evolve(state, run, branch, event)
     if branch.number != after.branch and not isinstance(event, BranchOpened):
         after = changed(after, branch=branch.number)
-    return after if after.config.strategy is None else stood(state, event, after)
+    return stood(state, event, after) if after.config.strategy.compares else after
 
 
 def _evolve(state: State, run: Common, branch: Branch, event: PlanningEvent) -> State:
     match event:  # What happens at every step comes first.
-        case GenerationRequested() | ClassificationRequested():
+        case GenerationRequested():
             return call_state.requested(state, run, branch, event)
         case ArtifactProduced():
             return call_state.produced(state, run, branch, event)
@@ -86,6 +86,8 @@ def _evolve(state: State, run: Common, branch: Branch, event: PlanningEvent) -> 
             return _judged(state, run, branch, event)
         case Decided():
             return _decided(state, branch, event)
+        case ClassificationRequested():
+            return call_state.requested(state, run, branch, event)
         case Revised():
             return _revised(state, branch, event)
         case RunStarted():
@@ -128,6 +130,7 @@ def _started(event: RunStarted) -> State:
         run=RunState(run_id=event.run, child=event.child, now=event.at, wall=event.at, ledger=Ledger(event.limits)),
         config=config,
         specification=event.specification,
+        plugins=event.plugins,
         branches=(Branch(progress=start(config.graph)),),
     )
 

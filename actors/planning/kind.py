@@ -13,7 +13,7 @@ from actors.planning.machine import PlanningMachine
 from actors.planning.prepare import prepare_planning
 from actors.planning.state import PlanningState, State
 from actors.planning.views import VIEWS
-from actors.planning.workflow_drift import edited
+from actors.planning.workflow_drift import changed_plugins, edited
 from actors.policy.cause import CLASSIFIER
 from actors.run.calls import Replied
 from actors.run.ids import child_run, step_of
@@ -48,13 +48,17 @@ def _purpose(reply: Replied) -> str:
 def _missing(state: PlanningState, registry: Registry) -> Sequence[str]:
     if not isinstance(state, State):
         return ()
-    return tuple(dict.fromkeys(name for each in state.config.all for name in registry.missing(each.workflow)))
+    files = {each.plugin: f" of {each.file}" for each in state.plugins}
+    names = dict.fromkeys(name for each in state.config.all for name in registry.missing(each.workflow))
+    return tuple(f"{name}{files.get(name, '')}" for name in names)
 
 
 def _drift(started: PlanningEvent, state: PlanningState, resources: Resources) -> str:
     if not (isinstance(started, RunStarted) and isinstance(state, State)):
         return ""
-    return edited(started, read_config(started.pinned), resources.registry, resources.root)
+    changed = changed_plugins(started, resources.registry)
+    differs = edited(started, read_config(started.pinned), resources.registry, resources.root)
+    return "; ".join(filter(None, (differs, changed)))
 
 
 PLANNING: Kind[PlanningState, PlanningEvent] = Kind(

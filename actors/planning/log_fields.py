@@ -1,4 +1,4 @@
-"""What an event is about: the step, the node and the branch that logs and actors are bound to."""
+"""The subject of an event: the step, the node and the branch that logs and actors are bound to."""
 
 from collections.abc import Mapping
 

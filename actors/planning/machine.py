@@ -28,7 +28,7 @@ from runtime.core.machine import Refused, Summary, Work
 
 @dataclass(frozen=True, slots=True)
 class ChildBrief:
-    """What a step that is a run of its own gets: the run's id, its problem, what it is pinned to, and its limits."""
+    """The input of a step that is a run of its own: the run's id, its problem, its configuration, and its limits."""
 
     run: str
     request_id: str
@@ -87,23 +87,23 @@ class PlanningMachine:
         assert isinstance(state, State)
         request: PlanningCall | JudgementRequested | WaitRequested | ClarificationRequested = work.request
         match request:
-            case GenerationRequested() if state.is_child(request):
-                return child_brief(state, state.branch_of(request.node), request)
             case GenerationRequested():
                 branch, step = state.branch_of(request.node), request.step
+                if state.config.child_of(step) is not None:
+                    return child_brief(state, branch, request)
                 context = context_for(state, branch, step)
                 prompt = rendered(state, branch, step, context)
-                return GenerationBrief(state.run.run_id, _options(state, request), prompt, context)
-            case ClassificationRequested():
-                branch = state.branch_of(request.node)
-                context = failure_context(state, branch, request.node)
-                prompt = rendered_failure(state, branch, request.node, context)
                 return GenerationBrief(state.run.run_id, _options(state, request), prompt, context)
             case JudgementRequested():
                 artifact = state.nodes[request.node].artifact
                 assert artifact is not None
                 context = context_for(state, state.branch_of(request.node), request.step)
                 return JudgementBrief(request, artifact, context)
+            case ClassificationRequested():
+                branch = state.branch_of(request.node)
+                context = failure_context(state, branch, request.node)
+                prompt = rendered_failure(state, branch, request.node, context)
+                return GenerationBrief(state.run.run_id, _options(state, request), prompt, context)
             case WaitRequested() | ClarificationRequested():
                 return request
             case _:
@@ -159,16 +159,15 @@ def child_brief(state: State, branch: Branch, request: GenerationRequested) -> C
 
 
 def _address(request: PlanningCall) -> str:
-    return CLASSIFIER if isinstance(request, ClassificationRequested) else f"step:{request.step}"
+    return f"step:{request.step}" if isinstance(request, GenerationRequested) else CLASSIFIER
 
 
 def _options(state: State, request: PlanningCall) -> CallOptions:
-    step, workflow = request.step, state.config.workflow
-    generates = isinstance(request, GenerationRequested)
-    limit = workflow.timeout_seconds_of(step) if generates else workflow.model_timeout_seconds
-    return CallOptions(
-        request_id=request.request_id,
-        purpose=step if generates else CLASSIFIER,
-        timeout_seconds=request.timeout_seconds or limit,
-        output_tokens_max=workflow.output_tokens_max_of(step) if generates else workflow.output_tokens_max,
-    )
+    if isinstance(request, GenerationRequested):
+        purpose = request.step
+        step = state.config.steps[purpose]
+        timeout_seconds, output_tokens_max = step.timeout_seconds, step.output_tokens_max
+    else:
+        purpose, workflow = CLASSIFIER, state.config.workflow
+        timeout_seconds, output_tokens_max = workflow.model_timeout_seconds, workflow.output_tokens_max
+    return CallOptions(request.request_id, purpose, request.timeout_seconds or timeout_seconds, output_tokens_max)

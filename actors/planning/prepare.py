@@ -7,16 +7,18 @@ from typing import Any
 
 from actors.config.loader import LoadedWorkflow
 from actors.config.model_spec import ModelSpec, Scripted, parse_model_spec
-from actors.config.step_guards import guard_for
+from actors.config.step_guards import GuardRefused, guard_for
 from actors.config.workflow import Workflow
 from actors.config.workflow_check import check_workflow
 from actors.files.suggestions import nearest
+from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig
 from actors.planning.messages import Begin
 from actors.policy.cause import CLASSIFIER
 from actors.policy.table import Policy
 from actors.run.kind import Setup
 from actors.values.format import title_of
+from actors.values.plugin_marks import PlugInFile
 from runtime.core.cost import Price, micro_limit
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Limits
@@ -68,23 +70,34 @@ class RunRequest:
     limits: Limits
     """The run's limits."""
     notices: tuple[str, ...] = ()
-    """What the user should know about the workflow."""
+    """Notices for the user about the workflow."""
     source: str = ""
     """Where the workflow was found, as in `RunStarted`."""
     given: tuple[str, ...] = ()
     """The keys of the workflow that options have changed, as in `RunStarted`."""
     kind: str = "planning"
     """The kind of the run."""
+    plugins: tuple[PlugInFile, ...] = ()
+    """The plug-ins that come from files of the user's own."""
 
     def first(self, run: str, at: float) -> Begin:
         """Return the message that starts it, at a time in UTC seconds since 1970."""
         pinned = self.pinned.model_dump_json()
-        return Begin(at, run, self.problem, pinned, self.limits, source=self.source, given=self.given)
+        return Begin(
+            at,
+            run,
+            self.problem,
+            pinned,
+            self.limits,
+            source=self.source,
+            given=self.given,
+            plugins=self.plugins,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class PlanningInput:
-    """What a user plans, and how."""
+    """The user's problem, and the choices about planning it."""
 
     problem: str
     """The problem's text."""
@@ -107,14 +120,14 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     workflow, keys = loaded.workflow, _overrides(options)
     if keys:
         workflow = _changed(workflow, keys)
-    for each in (workflow, *(child.workflow for child in _below(loaded))):
-        for step, pair in each.action_pairs.items():  # What cannot be made fails before anything is written.
-            guard_for(each, step, registry.guards)
-            registry.generators.get(pair.generator)
-    _check_script(parse_model_spec(setup.model), set(_asked_steps(replace(loaded, workflow=workflow))))
+    loaded = replace(loaded, workflow=workflow)
+    everything = (loaded, *_below(loaded))
+    for each in everything:
+        _check_made(each, registry)  # What cannot be made fails before anything is written.
+    _check_script(parse_model_spec(setup.model), set(_asked_steps(loaded)))
     price = setup.price
     setup.check_price(limited=options.max_cost_usd is not None)
-    pinned = pin(replace(loaded, workflow=workflow), policy, setup.model, price)
+    pinned = pin(loaded, policy, setup.model, price)
     limits = Limits(
         calls=workflow.max_total_calls,
         tokens=options.max_tokens,
@@ -124,7 +137,24 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
         patience_seconds=options.patience_seconds,
     )
     source = _source(Path(loaded.source), setup.root)
-    return RunRequest(problem, title_of(problem), pinned, limits, loaded.notices, source, tuple(keys))
+    files = tuple(dict.fromkeys(file for each in everything for file in registry.files_of(each.workflow)))
+    title = title_of(problem)
+    return RunRequest(problem, title, pinned, limits, loaded.notices, source, tuple(keys), plugins=files)
+
+
+def _check_made(loaded: LoadedWorkflow, registry: Registry) -> None:
+    """Make every guard and generator of a workflow. Raises `UsageProblem` with file, line, step and guard."""
+    for step, pair in loaded.workflow.action_pairs.items():
+        try:
+            guard_for(loaded.workflow, step, registry.guards)
+        except GuardRefused as refused:
+            problem = refused.problem
+            path = ("action_pairs", step, "guard_config", *refused.path)
+            place, hint = f"{loaded.document.place(path)}, guard {refused.guard!r} of step {step!r}", problem.hint
+            if not problem.place.startswith("guard_config"):  # It is wrong where it comes from.
+                place, hint = problem.place, "; ".join(filter(None, (hint, f"it is named at {place}")))
+            raise UsageProblem(problem.cause, place=place, hint=hint) from problem
+        registry.generators.get(pair.generator)
 
 
 def _source(path: Path, root: Path) -> str:

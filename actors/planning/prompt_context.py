@@ -1,4 +1,4 @@
-"""What generators and guards get to see: contexts, with both kinds of feedback as projections of the state. Pure.
+"""The contexts that generators and guards get, with both kinds of feedback as projections of the state. Pure.
 
 Retry feedback: "your output for this step was rejected because …". Escalation feedback: "a later step failed because of
 what this step produced". Neither is stored; both are read off the nodes, so no new visit, actor or process loses them.
@@ -10,7 +10,6 @@ from collections.abc import Container, Sequence
 from functools import lru_cache
 from typing import Any
 
-from actors.config.step_prompts import entry_for
 from actors.planning.state import Branch, Node, State
 from actors.prompting.render import Rendered, render
 from actors.values.artifacts import Context, Feedback
@@ -22,30 +21,31 @@ PREVIEW_MAX = 200
 
 def context_for(state: State, branch: Branch, step: str) -> Context:
     """Return all that the step's generator and guard may see now."""
-    workflow = state.config.workflow
-    accepted = {
-        parent: artifact
-        for parent in state.config.ordered_requires[step]
-        if (artifact := _artifact(state, branch.progress[parent].accepted)) is not None
-    }
-    window = workflow.feedback_window
-    answered = _questioned(state)
+    config, run, progress = state.config, state.run, branch.progress
+    workflow, dependencies = config.workflow, {}
+    for parent in config.steps[step].requires:
+        artifact = _artifact(state, progress[parent].accepted)
+        if artifact is not None:
+            dependencies[parent] = artifact
+    window, answered = workflow.feedback_window, _questioned(state)
     retry = retry_feedback(state, branch, step, answered, window)
     causes = escalations(state, branch, step)
+    settings = config.settings(step)
+    settings["escalations"] = len(causes)
     return Context(
         specification=state.specification,
         constraints=workflow.constraints,
-        requirements=state.run.told("requirement"),
-        dependencies=accepted,
+        requirements=run.told("requirement"),
+        dependencies=dependencies,
         retry=retry,
         escalation=(
             escalation_feedback(state, causes, answered.union(feedback.node for feedback in retry), window)
             if causes
             else ()
         ),
-        clarifications=state.run.clarifications,
-        notes=state.run.told("note"),
-        settings={**state.config.settings(step), "escalations": len(causes)},
+        clarifications=run.clarifications,
+        notes=run.told("note"),
+        settings=settings,
     )
 
 
@@ -67,11 +67,10 @@ def _questioned(state: State) -> frozenset[str]:
 
 def rendered(state: State, branch: Branch, step: str, context: Context | None = None) -> Rendered:
     """Return the prompt for the step's next attempt; `context` is what it may see, where the caller has it already."""
-    config = state.config
-    if config.graph.budgets[step].deterministic:  # A generator that calls no model needs no prompt.
+    prompt = state.config.steps[step].prompt
+    if prompt is None:  # A generator that calls no model needs no prompt.
         return Rendered("", "")
-    entry = entry_for(config.prompts, config.workflow, step)
-    return render(entry, config.prompts, context or context_for(state, branch, step))
+    return render(prompt, context or context_for(state, branch, step))
 
 
 def retry_feedback(
@@ -81,6 +80,8 @@ def retry_feedback(
 
     Oldest first.
     """
+    if step not in branch.attempts:
+        return ()
     told: list[Feedback] = []
     for node in state.attempts_at(branch, step):
         if node.told and node.node not in answered:

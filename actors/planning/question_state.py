@@ -1,4 +1,4 @@
-"""What questions and the user's messages do to a search: a part of `evolve`, beside `actors.run.questions`. Pure."""
+"""The part of `evolve` for questions and the user's messages, beside `actors.run.questions`. Pure."""
 
 from actors.planning.call_state import Common
 from actors.planning.state import Branch, PlannedQuestion, Revision, State, with_branch

@@ -32,11 +32,11 @@ def next_try(state: State, request: PlanningCall) -> PlanningCall:
 def request_for(state: State, branch: Branch, node: str, try_number: int) -> GenerationRequested:
     """Return the request for a try of an attempt, with the prompt, limits and reservation as they are now."""
     config, step = state.config, step_of(node)
-    prompt, reserve = rendered(state, branch, step), ZERO
-    if config.child_of(step) is not None:
+    step_config, prompt, reserve = config.steps[step], rendered(state, branch, step), ZERO
+    if step_config.child is not None:
         reserve = _share(state, config.graph.budgets[step].calls)
     elif not config.graph.budgets[step].deterministic:
-        reserve = _reserve(config, prompt, config.roles[step], config.workflow.output_tokens_max_of(step))
+        reserve = _reserve(config, prompt, step_config.role, step_config.output_tokens_max)
     return GenerationRequested(
         node=node,
         try_number=try_number,
@@ -44,7 +44,7 @@ def request_for(state: State, branch: Branch, node: str, try_number: int) -> Gen
         calls=reserve.calls,
         tokens_max=reserve.tokens,
         micro_usd_max=reserve.micro_usd,
-        timeout_seconds=_shorter(state, config.workflow.timeout_seconds_of(step)),
+        timeout_seconds=_shorter(state, step_config.timeout_seconds),
     )
 
 

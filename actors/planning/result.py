@@ -1,4 +1,4 @@
-"""What a planning run came to: its plan, the accepted path and the findings. Pure."""
+"""The result of a planning run: its plan, the accepted path and the findings. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ class PathStep:
 
 @dataclass(frozen=True, kw_only=True)
 class Result(RunResult):
-    """What a planning run came to."""
+    """The result of a planning run."""
 
     revision: int
     """How often the search went back over steps."""
@@ -45,7 +45,7 @@ class Result(RunResult):
     goes_back: bool = True
     """Whether the search may go back to an earlier step."""
     proof: Mapping[str, Any] = field(default_factory=dict)
-    """What the guard measured on the plan: its `level`, `assurance` and `escalations`."""
+    """The guard's measurements of the plan: its `level`, `assurance` and `escalations`."""
 
     @property
     def succeeded(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a planning run came to, for people: the proved plan, or why there is none, and what to do next. Pure."""
+"""The result of a planning run for people: the proved plan, or why there is none, and the next step. Pure."""
 
 from actors.planning.result import Result
 from actors.planning.search_tree import finding_line

@@ -8,15 +8,15 @@ from actors.planning.events import JudgementRequested, Outcome, Revised, RunFini
 from actors.planning.ids import branch_of, classification_id, node_id
 from actors.planning.requests import classification_of, next_try, request_for
 from actors.planning.state import Branch, Node, State
-from actors.planning.strategy_view import chosen, won
+from actors.planning.strategy_view import chosen, tree_of, won
 from actors.policy.classification import worth_classifying
 from actors.policy.decide import Failure, Situation, decide, summary
 from actors.run import ending
 from actors.run.ending import exhausted
 from actors.run.ids import step_of
 from actors.run.waits import WaitRequested
-from actors.search.progress import GOAL, Phase, cleared, first, next_attempt, phases_of, ready
-from actors.search.strategies.tree import Tree
+from actors.search.progress import GOAL, Phase, cleared, first, next_attempt
+from actors.search.strategies.tree import Standing, Tree
 from runtime.core.ledger import Limit
 
 _FAILED, _STUCK = Phase.FAILED, Phase.STUCK  # Before Python 3.12 an enum is slow to look into.
@@ -27,9 +27,7 @@ def judge(state: State) -> JudgementRequested | None:
     if not state.unjudged:
         return None
     node = state.nodes[state.unjudged[0]]
-    guard = state.config.workflow.effective_guard(node.step)
-    name = guard if isinstance(guard, str) else guard.kind
-    return JudgementRequested(node=node.node, guard=name)
+    return JudgementRequested(node=node.node, guard=state.config.steps[node.step].guard)
 
 
 def begin_round(state: State, branch: Branch) -> Revised | None:
@@ -55,7 +53,7 @@ def revise(state: State, branch: Branch) -> Revised | None:
 
 def settle_failure(state: State, branch: Branch) -> Decided | ClassificationRequested | None:
     """Decide about a rejected artifact, or have a classifier say first what its failure means."""
-    if _FAILED not in phases_of(branch.progress):
+    if branch.pruned or _FAILED not in branch.progress.phases:
         return None
     for step, slot in branch.progress.items():
         if slot.phase is _FAILED:
@@ -96,14 +94,11 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
 
 def end(state: State, tree: Tree | None) -> RunFinished | None:
     """End the run with the best plan, or for the branches that are stuck, unless an answer may free them."""
-    if tree is None:
-        [branch] = state.branches
-        phases = phases_of(branch.progress)
-        if _STUCK in phases:
-            return _give_up(state, branch)
-        return RunFinished(outcome=Outcome.SUCCESS, why="every guard passed") if phases == GOAL else None
+    phases = [branch.progress.phases for branch in state.branches if not branch.pruned]
+    if GOAL not in phases and not all(_STUCK in present for present in phases):
+        return None
     strategy = state.config.strategy
-    assert strategy is not None
+    tree = tree or tree_of(state, strategy)
     best = chosen(strategy, tree)
     if best is not None:
         return won(best)
@@ -156,39 +151,35 @@ def request(state: State, tree: Tree | None) -> PlanningCall | ending.RunFinishe
     run = state.run
     if run.saving:
         return None
-    if tree is not None:
-        return _request_of_any(state, tree)
-    [branch] = state.branches
-    if run.questions and run.open_questions and first(branch.progress, Phase.STUCK) is not None:
-        return None  # While a stuck run waits for an answer, nothing more is spent.
-    steps = _rested(state, branch, ready(state.config.graph, branch.progress))
-    if not steps and not run.calls.tries:
-        return None
-    result = _affordable(state, branch, steps)
-    return _out_of(result, state) if result is None or isinstance(result, Limit) else result
-
-
-def _request_of_any(state: State, tree: Tree) -> PlanningCall | ending.RunFinished | None:
-    """Ask for what the strategy lets a branch ask for."""
-    strategy, graph, short = state.config.strategy, state.config.graph, None
-    assert strategy is not None
-    for standing in tree.live:
-        if standing.halted or not (standing.ready or state.run.calls.tries):
+    graph, tries, short = state.config.graph, run.calls.tries, None
+    for branch in state.branches:
+        progress = branch.progress
+        if branch.pruned or _STUCK in progress.phases:
+            continue  # While a stuck branch waits for an answer, nothing more is spent on it.
+        ready = progress.ready(graph)
+        if not (ready or tries):
             continue
-        branch = state.branches[standing.branch]
-        steps = _rested(state, branch, standing.ready)
-        if standing.spent and steps:  # What costs nothing needs no slice.
-            free = [step for step in steps if graph.budgets[step].deterministic]
-            if len(free) < len(steps) and not state.run.open_questions:
-                short = short or Limit.CALLS
-            steps = free
-        steps = [step for step in steps if strategy.may_ask(tree, standing, graph.layer_of[step])]
+        steps = _rested(state, branch, ready)
+        if tree is not None:
+            steps, limit = _allowed(state, tree, tree.branches[branch.number], steps)
+            short = short or limit
         result = _affordable(state, branch, steps)
         if isinstance(result, Limit):
             short = result
         elif result is not None:
             return result
     return _out_of(short, state)
+
+
+def _allowed(state: State, tree: Tree, standing: Standing, steps: Sequence[str]) -> tuple[Sequence[str], Limit | None]:
+    """Return the steps that the strategy lets a branch ask for, and the limit that its slice of the calls reaches."""
+    strategy, graph, short = state.config.strategy, state.config.graph, None
+    if standing.spent and steps:  # What costs nothing needs no slice.
+        free = [step for step in steps if graph.budgets[step].deterministic]
+        if len(free) < len(steps) and not state.run.open_questions:
+            short = Limit.CALLS
+        steps = free
+    return [step for step in steps if strategy.may_ask(tree, standing, graph.layer_of[step])], short
 
 
 def _rested(state: State, branch: Branch, steps: Sequence[str]) -> Sequence[str]:

@@ -17,6 +17,7 @@ from actors.search.progress import Progress
 from actors.search.strategies.tree import Standing
 from actors.values.artifacts import Artifact
 from actors.values.findings import ReasonTag, Verdict
+from actors.values.plugin_marks import PlugInFile
 from runtime.core.copies import changed
 from runtime.core.ledger import ZERO, Amount
 
@@ -50,23 +51,23 @@ class Node:
     status: NodeStatus = "pending"
     """Its artifact's status."""
     artifact: Artifact | None = None
-    """What the generator made."""
+    """The generator's artifact."""
     repeats: str | None = None
     """The earlier attempt that brought the same content."""
     verdict: Verdict | None = None
     """The guard's answer."""
     told: str = ""
-    """What prompts tell of its rejection."""
+    """The part of its rejection that prompts contain."""
     classification: FailureClassified | None = None
-    """What a classifier said of its rejection."""
+    """The classifier's answer about its rejection."""
     decision: Decision | None = None
-    """What the policy decided about its rejection."""
+    """The policy's decision about its rejection."""
     cleared: tuple[str, ...] = ()
     """The steps that its rejection sent the search back over."""
     cycle: tuple[str, ...] = ()
     """The rejections of the visit that it ended so, itself included, oldest first."""
     used: Amount = ZERO
-    """What its tries, and a classification of its rejection, cost together."""
+    """The cost of its tries and of a classification of its rejection together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ class Branch:
 
     number: int = 0
     """Its place in the order in which branches were opened, from 0."""
-    progress: Progress = field(default_factory=dict)
+    progress: Progress = field(default_factory=lambda: Progress({}))
     """Where each step stands."""
     attempts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The nodes of each step that it knows of, oldest first."""
@@ -131,7 +132,7 @@ class Branch:
     pruned: str = ""
     """Why it was pruned; empty while it lives."""
     standing: Standing | None = None
-    """What the strategy sees of it; None in a search that has one branch only."""
+    """The strategy's view of it; None where the strategy compares no branches."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ class State:
     """A planning run between two events."""
 
     run: RunState[PlanningCall]
-    """What every run has."""
+    """The state that every run has."""
     config: RunConfig
     """The configuration that the run is pinned to."""
     specification: str
@@ -168,6 +169,8 @@ class State:
     """Whether a changed requirement has not sent the search back yet."""
     resting: Mapping[str, float] = field(default_factory=dict)
     """Seconds that a rejected node waits before its step is retried, by node."""
+    plugins: tuple[PlugInFile, ...] = ()
+    """The plug-ins that come from files of the user's own, as they were at the start."""
 
     @property
     def latest(self) -> Branch:

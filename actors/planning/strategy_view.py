@@ -7,14 +7,14 @@ from actors.planning.events import BranchOpened, BranchPruned, Outcome, RunFinis
 from actors.planning.ids import branch_of
 from actors.planning.state import Branch, Node, State
 from actors.search.graph import Graph
-from actors.search.progress import UNSET, Phase, Progress, can_retry, cleared, ready
+from actors.search.progress import GOAL, Phase, Progress, can_retry, cleared
 from actors.search.strategies.tree import Open, Prune, Standing, Strategy, Tree
 
 
 def tree_of(state: State, strategy: Strategy) -> Tree:
-    """Return the tree of a search that has a strategy."""
+    """Return the tree of the search."""
     limit = state.run.ledger.limits.calls
-    standings = tuple([branch.standing for branch in state.branches if branch.standing is not None])
+    standings = tuple([branch.standing or standing_of(state, branch) for branch in state.branches])
     tree = Tree(standings, limit, state.run.ledger.calls_left)
     share = strategy.slice_of(limit)
     if share is None or free_calls(tree, share) > 0:
@@ -39,10 +39,9 @@ def free_calls(tree: Tree, share: int) -> int:
 
 def change_of(state: State, tree: Tree | None) -> BranchOpened | BranchPruned | None:
     """Open or prune a branch, as the strategy says."""
-    strategy = state.config.strategy
-    if tree is None or strategy is None:
+    if tree is None:
         return None
-    change = strategy.change(tree)
+    change = state.config.strategy.change(tree)
     match change:
         case None:
             return None
@@ -98,11 +97,11 @@ def standing_of(state: State, branch: Branch) -> Standing:
     graph, wish, nodes, progress = state.config.graph, branch.to_revise, state.nodes, branch.progress
     # Only a wish that a rejection caused is a way back; a person's word sends all branches back alike.
     cause = None if wish is None or wish.node is None else nodes[wish.node]
-    scores, doubts, phases = [], [], set()
+    phases = progress.phases
+    scores, doubts = [], []
     rest, busy = 0, False
     for step, slot in progress.items():  # One pass: this is asked after every event.
         phase = slot.phase
-        phases.add(phase)
         if phase is Phase.ACCEPTED:
             scores.append(_score(nodes[slot.accepted or ""]))
             continue
@@ -119,12 +118,11 @@ def standing_of(state: State, branch: Branch) -> Standing:
     waiting = Phase.ASKED in phases or (
         bool(state.reviews) and any(branch_of(node) == branch.number for node in state.reviews)
     )
-    halted = Phase.STUCK in phases  # While such a branch waits for an answer, nothing more is spent on it.
     return Standing(
         branch=branch.number,
         parent=branch.parent,
-        done=phases == {Phase.ACCEPTED},
-        stuck=halted and not waiting,
+        done=phases == GOAL,
+        stuck=Phase.STUCK in phases and not waiting,
         back=cause is not None,
         waiting=waiting,
         busy=busy,
@@ -138,9 +136,6 @@ def standing_of(state: State, branch: Branch) -> Standing:
         score=sum(scores) / len(scores) if scores else 0.0,
         promise=min(doubts, default=1.0),
         made=() if begun else tuple(_text(state, branch, step) for above in graph.layers[:layer] for step in above),
-        failed=Phase.FAILED in phases,
-        halted=halted,
-        ready=() if phases.isdisjoint(UNSET) else tuple(ready(graph, progress)),
     )
 
 

@@ -40,6 +40,20 @@ def edited(begun: RunStarted, pinned: RunConfig, registry: Registry, root: Path)
     return text if names else ""
 
 
+def changed_plugins(begun: RunStarted, registry: Registry) -> str:
+    """Return a line about the files of plug-ins whose content differs now; empty where none does.
+
+    The code of a plug-in is not pinned: the run uses what the file has now.
+    """
+    now = registry.sources
+    changed = [each for each in begun.plugins if each.plugin in now and now[each.plugin].hash != each.hash]
+    if not changed:
+        return ""
+    files = dict.fromkeys(now[each.plugin].file for each in changed)
+    names = ", ".join(each.plugin for each in changed)
+    return f"{' and '.join(files)} has changed since the run began, and is used as it is now: {names}"
+
+
 def _differences(then: RunConfig, now: RunConfig) -> Iterator[str]:
     """Yield the keys and steps of the workflow that differ, then its policy, its prompts and the workflows below it."""
     for key in Workflow.model_fields:

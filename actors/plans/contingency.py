@@ -1,4 +1,4 @@
-"""Which steps are contingent (run only after a failure), and what failures can reach."""
+"""The steps that are contingent (run only after a failure), and the states that failures can reach."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping

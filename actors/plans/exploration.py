@@ -28,7 +28,7 @@ Edge = tuple[int, int, str]
 """The number of a visited configuration (source or target, depending on the list), the step's index, its outcome."""
 
 Assurance = Literal["none", "weak", "strong_cyclic", "strong"]
-"""What the traces that do not escalate guarantee, from weakest to strongest (Cimatti et al. 2003)."""
+"""The guarantees for traces that do not escalate, from weakest to strongest (Cimatti et al. 2003)."""
 
 DEAD_ENDS_MAX = 100
 """The most dead ends whose trace is kept."""

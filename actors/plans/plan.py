@@ -38,9 +38,9 @@ class Step(NamedTuple):
     name: str = ""
     """A title for people."""
     description: str = ""
-    """What the step does, for people and models."""
+    """The step's effect in words, for people and models."""
     generator: str = ""
-    """What executes the step."""
+    """The name of the generator that executes the step."""
     guard: str = ""
     """The name of the guard that checks its result."""
     retry_budget: int = RETRY_BUDGET_DEFAULT

@@ -22,7 +22,7 @@ Signature = frozenset[tuple[str, str]]
 
 
 class Decision(Value):
-    """What the search does after a failure. `summary` describes the failure in one line."""
+    """The decision of the search after a failure. `summary` describes the failure in one line."""
 
     step: str
     """The failed step."""
@@ -135,7 +135,7 @@ def decide(failure: Failure, situation: Situation, cause: Cause | None = None) -
 
 @dataclass(frozen=True, slots=True)
 class _Proposal:
-    """What the table proposes, before the budgets are checked."""
+    """The table's proposal, before the budgets are checked."""
 
     level: BacktrackLevel
     """How far back the search should go."""

@@ -9,7 +9,7 @@ not occur in it, so that it cannot be mistaken for an instruction. Slots in inse
 import hashlib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from actors.prompting.book import PromptBook, PromptEntry, Sections
 from actors.values.artifacts import Clarified, Context, Feedback
@@ -29,8 +29,6 @@ REF_LENGTH = 32
 """Hexadecimal digits of a prompt's hash."""
 MARK_LENGTH = 8
 """Hexadecimal digits of a delimiter's mark; more if the text contains these."""
-
-T = TypeVar("T")
 
 
 class Rendered(NamedTuple):
@@ -56,7 +54,16 @@ class Rendered(NamedTuple):
         return _system_hash(self.system)[1] + len(self.user.encode())
 
 
-def render(entry: PromptEntry, book: PromptBook, context: Context, *, headed: bool = True) -> Rendered:
+class Template:
+    """A prompt entry with its book, to be rendered often. It equals itself alone: its texts are slow to compare."""
+
+    __slots__ = ("book", "entry")
+
+    def __init__(self, entry: PromptEntry, book: PromptBook) -> None:
+        self.entry, self.book = entry, book
+
+
+def render(template: Template, context: Context, *, headed: bool = True) -> Rendered:
     """Return the prompt for one call. Without `headed`, rejections have their wrappers but no headings.
 
     Dependencies are rendered in the order of the mapping; the caller passes them in the workflow's order. Of the
@@ -73,11 +80,11 @@ def render(entry: PromptEntry, book: PromptBook, context: Context, *, headed: bo
         context.clarifications,
         context.notes,
     )
-    return _rendered(_Same(entry), _Same(book), shown, headed)
+    return _rendered(template, shown, headed)
 
 
 class _Shown(NamedTuple):
-    """What a prompt shows of a context, as values that can be compared at once."""
+    """The part of a context that a prompt shows, as values that can be compared at once."""
 
     specification: str
     constraints: str
@@ -90,24 +97,9 @@ class _Shown(NamedTuple):
     notes: tuple[str, ...]
 
 
-class _Same(Generic[T]):
-    """A value that equals itself alone: large, immutable, and slow to compare by its content."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: T) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.value is other.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-
 @lru_cache(maxsize=16)  # A prompt is rendered when a call is requested, and again soon after when the call is made.
-def _rendered(entry_of: _Same[PromptEntry], book_of: _Same[PromptBook], shown: _Shown, headed: bool) -> Rendered:
-    entry, book = entry_of.value, book_of.value
+def _rendered(template: Template, shown: _Shown, headed: bool) -> Rendered:
+    entry, book = template.entry, template.book
     writer = _SectionWriter(book.sections)
     sections = (*writer.sections(shown), *writer.rejections(entry, shown, headed=headed))
     user = "\n\n".join((*sections, f"{book.sections.task}\n\n{entry.task}"))

@@ -1,4 +1,4 @@
-"""What an agent brings to `actors.run.machine.AgentMachine`: a few pure functions over data of its own. Pure.
+"""The functions that an agent gives to `actors.run.machine.AgentMachine`, over data of its own. Pure.
 
 Such an agent has no events of its own. What happens to it are the events below and those that every kind has; from them
 it works out its data (`apply`), and from its data what it wants now (`decide`).
@@ -35,7 +35,7 @@ from runtime.core.messages import Control
 
 
 class AgentSettings(Value):
-    """What a run of such an agent is pinned to."""
+    """The configuration of a run of such an agent."""
 
     model: str = ""
     """The model's name."""
@@ -57,11 +57,11 @@ class AgentStarted(TimedEvent):
     run: str
     """The run's id."""
     task: str
-    """What the user wants, as the agent reads it: text or JSON."""
+    """The user's input, as the agent reads it: text or JSON."""
     limits: Limits
-    """What the run may use."""
+    """The limits of the run."""
     settings: AgentSettings
-    """What it is pinned to."""
+    """The configuration."""
     child: bool = False
     """Whether it is a step of another run."""
 
@@ -149,11 +149,11 @@ class StartAgent:
     run: str
     """The run's id."""
     task: str
-    """What the user wants."""
+    """The user's input."""
     limits: Limits
-    """What the run may use."""
+    """The limits of the run."""
     settings: AgentSettings = field(default_factory=AgentSettings)
-    """What it is pinned to."""
+    """The configuration."""
     child: bool = False
     """Whether it is a step of another run."""
 
@@ -166,7 +166,7 @@ class Call:
     """The agent wants a reply of the model. `Agent.prompt` says what is asked."""
 
     step: str
-    """What the call is about: `[a-z][a-z0-9_]*`."""
+    """The subject of the call: `[a-z][a-z0-9_]*`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ class Ask:
     """The agent wants an answer of a person."""
 
     step: str
-    """What the question is about."""
+    """The subject of the question."""
     text: str
     """The question."""
     schema: Mapping[str, Any] = field(default_factory=lambda: TEXT)
@@ -186,7 +186,7 @@ class UseTool:
     """The agent wants a tool to be called."""
 
     step: str
-    """What the call is for."""
+    """The purpose of the call."""
     tool: str
     """The tool's name."""
     arguments: str = "{}"
@@ -212,7 +212,7 @@ Wish = Call | Ask | UseTool | End
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a call says to the model."""
+    """The messages of a call to the model."""
 
     user: str
     """The user's part."""
@@ -230,7 +230,7 @@ class AgentState(Generic[D]):
     """The state of a run of such an agent."""
 
     run: RunState[AgentCallRequested]
-    """What every run has."""
+    """The state that every run has."""
     start: AgentStarted
     """The run's first event: the task and the settings."""
     data: D

@@ -31,9 +31,9 @@ class CallRequested(Event):
     """
 
     node: str
-    """What the call is about."""
+    """The subject of the call."""
     try_number: int = 1
-    """Which try of the call this is, from 1."""
+    """The number of this try, from 1."""
     prompt_hash: str
     """The first 128 bits of the hash of the rendered prompt, in hex."""
     calls: int = 1
@@ -47,12 +47,12 @@ class CallRequested(Event):
 
     @property
     def call(self) -> str:
-        """What this is a try of."""
+        """The call that this request is a try of: its node."""
         return self.node
 
     @property
     def request_id(self) -> str:
-        """The request's name."""
+        """The id of the request: its call and the number of the try."""
         return try_id(self.call, self.try_number)
 
     @property
@@ -77,7 +77,7 @@ class Replied(TimedEvent):
     content: str
     """The reply's text."""
     usage: Usage | None = None
-    """What the provider reported, if it did."""
+    """The provider's report, if it made one."""
     calls: int = 1
     """Calls that are charged."""
     tokens: int | None = None
@@ -93,12 +93,12 @@ class Replied(TimedEvent):
 
     @property
     def node(self) -> str:
-        """What the call is about."""
+        """The subject of the call."""
         return node_of(self.request_id)
 
     @property
     def used(self) -> Amount:
-        """What it is charged."""
+        """The amount that is charged."""
         reported = 0 if self.usage is None else self.usage.tokens
         return Amount(
             calls=self.calls, tokens=reported if self.tokens is None else self.tokens, micro_usd=self.micro_usd
@@ -115,9 +115,9 @@ class CallFailed(TimedEvent):
     elapsed: Seconds
     """How long it took."""
     fault: Fault
-    """What happened."""
+    """The fault."""
     used: Amount | None = None
-    """What a child run had used when it gave its provider up, in runs of earlier releases."""
+    """The usage of a child run until it gave its provider up, in runs of earlier releases."""
     unpaid: bool = False
     """Whether the status says that nothing was charged, where the kind of the fault does not."""
 
@@ -128,12 +128,12 @@ class CallFailed(TimedEvent):
 
     @property
     def call(self) -> str:
-        """What it was a try of."""
+        """The call that the failed request was a try of."""
         return call_of(self.request_id)
 
     @property
     def node(self) -> str:
-        """What the call is about."""
+        """The subject of the call."""
         return node_of(self.request_id)
 
 
@@ -153,7 +153,7 @@ class Settled(TimedEvent):
     request_id: str
     """The withdrawn request."""
     used: Amount
-    """What it cost."""
+    """The cost."""
 
 
 C = TypeVar("C", bound=CallRequested, covariant=True)
@@ -164,7 +164,7 @@ class OpenCall(NamedTuple, Generic[C]):
     """A call that is asked for and not yet answered."""
 
     request: C
-    """What was asked for."""
+    """The request."""
     epoch: int
     """The epoch of the driver that asked."""
 
@@ -182,7 +182,7 @@ class Tries(Generic[C]):
     request: C
     """The latest request."""
     phase: Literal["failed", "waiting", "rested", "open"] = "failed"
-    """What comes next: a decision about the latest fault, the end of a wait, the next request, or its reply."""
+    """The next event: a decision about the latest fault, the end of a wait, the next request, or its reply."""
 
 
 @dataclass(frozen=True)
@@ -201,11 +201,10 @@ CallsAndLedger = tuple[Calls[Any], Ledger]
 
 def requested(calls: Calls[R], ledger: Ledger, request: R, epoch: int) -> CallsAndLedger:
     """Return calls and ledger after a call was asked for: it is reserved."""
-    name, call = request.request_id, request.call
-    opened: dict[str, Any] = {"open": {**calls.open, name: OpenCall(request, epoch)}}
-    if call in calls.tries:  # A further try of the same call.
-        opened["tries"] = {**calls.tries, call: replace(calls.tries[call], request=request, phase="open")}
-    return changed(calls, **opened), ledger.reserve(name, request.reserve)
+    name, tries = request.request_id, calls.tries
+    if tries and request.call in tries:  # A further try of the same call.
+        tries = {**tries, request.call: replace(tries[request.call], request=request, phase="open")}
+    return Calls({**calls.open, name: OpenCall(request, epoch)}, tries), ledger.reserve(name, request.reserve)
 
 
 def reissued(calls: Calls[C], ledger: Ledger, event: CallReissued, epoch: int) -> CallsAndLedger:
@@ -217,9 +216,10 @@ def reissued(calls: Calls[C], ledger: Ledger, event: CallReissued, epoch: int) -
 
 def answered(calls: Calls[C], ledger: Ledger, event: Replied) -> CallsAndLedger:
     """Return calls and ledger after a reply: its call is over, and settled at what it used."""
-    name, call = event.request_id, call_of(event.request_id)
-    tries = without(calls.tries, (call,)) if call in calls.tries else calls.tries
-    return changed(calls, open=without(calls.open, (name,)), tries=tries), ledger.settle(name, event.used)
+    name, tries = event.request_id, calls.tries
+    if tries:
+        tries = without(tries, (call_of(name),))
+    return Calls(without(calls.open, (name,)), tries), ledger.settle(name, event.used)
 
 
 def failed(calls: Calls[C], ledger: Ledger, event: CallFailed, *, parked: bool) -> CallsAndLedger:

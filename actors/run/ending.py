@@ -7,7 +7,7 @@ from runtime.core.events import Event, Seconds
 from runtime.core.ledger import Limit
 
 Cause = Literal["", "provider", "bug", "home_budget"]
-"""What ended a run from outside: its model's provider, a bug of ours, or the daily budget; empty for a decision."""
+"""The cause of an end from outside: the model's provider, a bug of ours, or the daily budget; empty for a decision."""
 
 
 ReopenedBy = Literal["nothing", "resume", "limits", "requirement"]
@@ -36,7 +36,7 @@ class RunFinished(Event):
     why: str
     """One line for people."""
     cause: Cause = ""
-    """What failed, or that the daily budget ended the run."""
+    """The cause from outside; empty after a decision of the machine."""
     at: Seconds | None = None
     """When the world ended the run; None after a decision of the machine."""
 

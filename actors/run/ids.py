@@ -8,7 +8,7 @@ The first call about a node has its name; a second one has `/c` after it.
 from runtime.core.events import text_hash
 
 SECOND_CALL = "/c"
-"""What stands after a node in the name of a second call about it, which classifies what the first has brought."""
+"""The suffix of a node in the name of a second call about it, which classifies the result of the first."""
 
 
 def try_id(call: str, try_number: int) -> str:

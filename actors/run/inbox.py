@@ -1,4 +1,4 @@
-"""What people post to a run, and what of it can be taken. Pure; whoever posts asks the same questions before.
+"""The messages that people post to a run, and the check of what it takes. Pure; the poster makes the same check.
 
 A message is JSON: `{"kind": "answer", "question", "answer"}`, `{"kind": "decline", "question"}`, `{"kind": "cancel"}`,
 `{"kind": "change", ...}` (`actors.run.settings`), or `{"kind": "note", "text"}` and the same for a requirement. A
@@ -26,7 +26,7 @@ MESSAGES_MAX = 100
 
 MessageKind = Literal["note", "requirement"]
 KINDS: tuple[MessageKind, ...] = ("note", "requirement")
-"""What the user may tell a run of their own accord."""
+"""The kinds of messages that a user may send without being asked."""
 
 
 class NoteTold(TimedEvent):
@@ -35,7 +35,7 @@ class NoteTold(TimedEvent):
     texts: ClassVar[tuple[str, ...]] = ("text",)
     kind: Literal["note_told"] = "note_told"
     text: str
-    """What they said."""
+    """The text."""
 
 
 class RequirementTold(TimedEvent):
@@ -44,7 +44,7 @@ class RequirementTold(TimedEvent):
     texts: ClassVar[tuple[str, ...]] = ("text",)
     kind: Literal["requirement_told"] = "requirement_told"
     text: str
-    """What they said."""
+    """The text."""
 
 
 class MailRefused(TimedEvent):
@@ -70,12 +70,12 @@ InboxEvent = (
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """What the user told the run of their own accord."""
+    """The kind of message."""
 
     kind: MessageKind
     """Whether it changes what is asked for."""
     text: str
-    """What they said."""
+    """The text."""
     at: float
     """When, in UTC seconds since 1970."""
     seen: bool = False
@@ -83,7 +83,7 @@ class UserMessage:
 
 
 Messages = tuple[UserMessage, ...]
-"""What the user told a run of their own accord, oldest first."""
+"""The messages that the user sent without being asked, oldest first."""
 
 
 def told(messages: Messages, event: NoteTold | RequirementTold) -> Messages:

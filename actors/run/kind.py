@@ -37,7 +37,7 @@ class ChildRun:
     kind: str
     """The name of its kind."""
     title: str
-    """What lists call it."""
+    """The title of the run in lists."""
     first: Callable[[float], Any]
     """Returns the message that starts it, from the time in UTC seconds since 1970."""
     change: Mapping[str, Any] = field(default_factory=dict)
@@ -62,7 +62,7 @@ async def _no_child(child: ChildRun) -> Any:
 
 @dataclass(frozen=True)
 class Resources:
-    """What the process that drives a run gives its actors."""
+    """The resources that the process that drives a run gives its actors."""
 
     model: Any
     """The model that `Kind.model` names, opened (`runtime.models.port.Model`); None where it names none."""
@@ -94,12 +94,12 @@ class PreparedRun(Protocol):
 
     @property
     def title(self) -> str:
-        """What lists call it."""
+        """The title of the run in lists."""
         ...
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What the user should know before it starts."""
+        """Notices for the user before the run starts."""
         ...
 
     def first(self, run: str, at: float) -> Any:
@@ -112,7 +112,7 @@ class PreparedRun(Protocol):
 
 @dataclass(frozen=True)
 class Setup:
-    """What a run is prepared with, beside the user's input."""
+    """The resources that a run is prepared with, beside the user's input."""
 
     model: str
     """The model, as after `--model`."""

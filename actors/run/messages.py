@@ -1,4 +1,4 @@
-"""What became of a call or a judgement, as the actor that carried it out reports it to the machine."""
+"""The results of calls and judgements, as the actors that carried them out report them to the machine."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ class Generated:
     reply: Reply
     """The reply."""
     cost: Amount | None = None
-    """What it took, where the reply's usage does not say so."""
+    """The usage, where the reply does not report it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class Faulted:
     elapsed: float
     """How long it took, in seconds."""
     fault: Fault
-    """What happened."""
+    """The fault that the model's client reports."""
     cost: Amount | None = None
-    """What a child run had used when it gave its provider up, in runs of earlier releases."""
+    """The usage of a child run until it gave its provider up, in runs of earlier releases."""
     until: float | None = None
     """When a child run tries again that waits for its provider: it has not ended, and its call stays open."""
 

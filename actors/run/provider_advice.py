@@ -1,4 +1,4 @@
-"""What to do about a provider that has failed: the next step for each kind of fault. Pure."""
+"""The next step after a provider has failed, for each kind of fault. Pure."""
 
 from typing import assert_never
 

@@ -47,7 +47,7 @@ class PureRun(Generic[D]):
 
     @property
     def prompt(self) -> Prompt:
-        """What the open call says to the model."""
+        """The messages of the open call to the model."""
         return self.machine.agent.prompt(self.state, self._only(MODEL).request.step)
 
     @property

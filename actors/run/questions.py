@@ -31,11 +31,11 @@ class ClarificationRequested(Event):
     question_id: str
     """A name of its own within the run."""
     node: str
-    """What the question is about, as the kind of agent names it."""
+    """The subject of the question, as the kind of agent names it."""
     text: str
     """The question."""
     why: str
-    """What asks, and the rule that had it ask."""
+    """The guard or step that asks, and the rule by which it asks."""
     blocks: tuple[str, ...]
     """The parts of the run that wait for the answer."""
     answer_schema: Mapping[str, Any] = Field(default_factory=lambda: dict(TEXT))
@@ -116,7 +116,7 @@ class Question:
     """A question that was asked."""
 
     request: ClarificationRequested
-    """What was asked."""
+    """The request."""
     at: float
     """When, in UTC seconds since 1970."""
     status: Status = Status.ASKED

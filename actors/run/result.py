@@ -1,4 +1,4 @@
-"""What a run came to, whatever its kind: the object that `--json` prints, and lines for people. Pure."""
+"""The result of a run of any kind: the object that `--json` prints, and lines for a terminal. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,22 +19,22 @@ from runtime.models.port import Fault
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
-    """A run as its user sees it. A kind that has more to show has a subclass."""
+    """A run as its user sees it. A kind that shows more than this defines a subclass."""
 
     run_id: str
     """The run's id."""
     status: str
     """`running`, `waiting`, `parked` or `finished`."""
     outcome: str
-    """How it ended; empty until it has finished."""
+    """The outcome; empty until the run has finished."""
     why: str
-    """Why it ended so, or why it was parked or cannot be driven where no person wished that; else empty."""
+    """The reason of the outcome, or of parking that no user asked for, or why no host can drive the run; else empty."""
     calls: int
     """Calls that are charged."""
     tokens: int
     """Tokens that are charged."""
     cost_usd: float | None
-    """What is charged, in dollars; None where the price is unknown."""
+    """The charge in dollars; None where the price is unknown."""
     unknown: Amount = ZERO
     """The part of calls, tokens and cost that is charged for calls whose bill is not known."""
     question: dict[str, Any] | None = None
@@ -42,9 +42,9 @@ class RunResult:
     open_questions: tuple[str, ...] = ()
     """The ids of all open questions, as people answer them (`RUN/ID`)."""
     messages: Messages = ()
-    """What the user told the run of their own accord, oldest first."""
+    """The messages that the user sent without being asked, oldest first."""
     cause: str = ""
-    """What ended or holds it from outside: `provider`, `plugin`, `bug` or `home_budget`; else empty."""
+    """The cause outside of the run that ended or holds it: `provider`, `plugin`, `bug` or `home_budget`; else empty."""
     fault: Fault | None = None
     """The provider's last fault, where that holds the run."""
     next_try: float | None = None
@@ -85,16 +85,16 @@ class RunResult:
 
 @dataclass(frozen=True)
 class RunView:
-    """What a view of a run is made from."""
+    """The data that views of a run are made from."""
 
     run_id: str
     """The run's id."""
     status: str
-    """Its status for people."""
+    """The status as users see it, as in `RunResult.status`."""
     state: Any
-    """Its state after the last record."""
+    """The state after the last record, as its kind has it."""
     with_inbox: Any
-    """Its state with the posted messages that no record has consumed yet."""
+    """The state as it will be once the messages in the inbox are recorded."""
     program: str = "replan"
     """How the user calls this program, for hints."""
 
@@ -141,7 +141,7 @@ def _cause(run: RunState[Any], finished: RunFinished | None, reason: str) -> str
 
 
 def question_name(run: str, question: Question) -> str:
-    """Return the id that people answer a question by."""
+    """Return `RUN/QUESTION`, the id that `answer` and `questions` use."""
     return f"{run}/{question.request.question_id}"
 
 
@@ -161,9 +161,8 @@ def question_json(run: str, question: Question) -> dict[str, Any]:
 
 
 def common_lines(result: RunResult, program: str) -> list[Line]:
-    """Return what any run came to, a line at a time."""
-    shown = [*heading(result, "Finished"), *question_lines(result, program), *message_lines(result)]
-    return [*shown, BLANK, used(result)]
+    """Return the lines that show the result of a run of any kind."""
+    return [*heading(result, "Finished"), *question_lines(result, program), *message_lines(result), BLANK, used(result)]
 
 
 def heading(result: RunResult, finished: str) -> Iterator[Line]:
@@ -176,7 +175,7 @@ def heading(result: RunResult, finished: str) -> Iterator[Line]:
 
 
 def question_lines(result: RunResult, program: str) -> Iterator[Line]:
-    """Yield the first open question, what its answer should be, and how many others there are."""
+    """Yield the first open question, the form of its answer, and the number of further questions."""
     if result.question is None:
         return
     yield from (indented(part, "bold") for part in str(result.question["text"]).split("\n"))
@@ -188,7 +187,7 @@ def question_lines(result: RunResult, program: str) -> Iterator[Line]:
 
 
 def message_lines(result: RunResult) -> list[Line]:
-    """Return what the user told the run, and which of it no prompt has shown yet."""
+    """Return the user's messages, with a mark on each that no prompt has contained yet."""
     if not result.messages:
         return []
     texts = (f"{each.kind}: {each.text}{'' if each.seen else '  (not yet seen)'}" for each in result.messages)

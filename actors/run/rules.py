@@ -21,13 +21,12 @@ from actors.run.waits import WaitRequested
 
 
 class Scope(StrEnum):
-    """What a rule's function takes."""
+    """The arguments of a rule's function."""
 
     COMMON = "common run"  # the common part of the state
     RUN = "run"  # the whole state
     BRANCH = "each branch"  # the state and a branch, for each in turn
-    LIVE = "each live branch"  # likewise, without the pruned ones
-    SEARCH = "all branches"  # the state and the tree that the strategy sees; None where there is one branch only
+    SEARCH = "all branches"  # the state and the tree that the strategy sees; None where it compares no branches
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class Rule:
     name: str
     """Its name in the documentation."""
     scope: Scope
-    """What its function takes."""
+    """The arguments of its function."""
     function: Callable[..., Any]
     """Returns the event of the decision, or None; its docstring's first line says what it decides."""
 

@@ -21,7 +21,7 @@ from runtime.core.ledger import Ledger, Limits
 
 @dataclass(frozen=True)
 class RunState(Generic[C]):
-    """What every run has. `C` is the union of the kind's requests for calls."""
+    """The state that every run has. `C` is the union of the kind's requests for calls."""
 
     run_id: str = ""
     """The run's id."""
@@ -30,7 +30,7 @@ class RunState(Generic[C]):
     now: float = 0.0
     """The latest time that the run was told, in UTC seconds; it never goes back, whatever the clock does."""
     wall: float = 0.0
-    """What the clock last said, in UTC seconds: waits end by it, so they are counted from it."""
+    """The latest time of the clock, in UTC seconds: waits end by it, so they are counted from it."""
     epoch: int = 0
     """The epoch of the driver that has the run."""
     parked: bool = False
@@ -52,7 +52,7 @@ class RunState(Generic[C]):
     questions: Questions = field(default_factory=dict)
     """All questions by id, closed ones too."""
     messages: Messages = ()
-    """What the user told the run of their own accord."""
+    """The messages that the user sent without being asked."""
     finished: RunFinished | None = None
     """The run's end, once it has one; it may be undone."""
     changes: Mapping[str, Any] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class RunState(Generic[C]):
 
     @property
     def parked_reason(self) -> str:
-        """Why the run is parked, as it was last said; empty where a person wished it, or where it is not parked."""
+        """The latest reason of parking; empty where a person wished it, or where the run is not parked."""
         return self.parked_reasons[-1] if self.parked_reasons else ""
 
     @property

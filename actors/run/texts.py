@@ -1,4 +1,4 @@
-"""What texts from outside become before they are stored."""
+"""The cleaning of texts from outside before they are stored."""
 
 
 def storable(text: str) -> str:

@@ -26,7 +26,7 @@ SUCCEEDED = "it ran and succeeded"
 FAILED = "it ran and failed"
 NOT_RUN = "it did not run"
 OUTCOME_SCHEMA = choice([SUCCEEDED, FAILED, NOT_RUN])
-"""What a person may answer about a call whose outcome is unknown."""
+"""The answers that a person may give about a call whose outcome is unknown."""
 
 
 class ToolRequested(Event):
@@ -35,7 +35,7 @@ class ToolRequested(Event):
     texts: ClassVar[tuple[str, ...]] = ("arguments",)
     kind: Literal["tool_requested"] = "tool_requested"
     node: str
-    """What the call is for, as the kind of agent names it."""
+    """The purpose of the call, as the kind of agent names it."""
     tool: str
     """The tool's name."""
     arguments: str
@@ -83,11 +83,11 @@ class ToolFinished(TimedEvent):
     elapsed: Seconds = 0.0
     """How long it took, in seconds; 0 where a person reports it."""
     outcome: ToolOutcome
-    """How it ended."""
+    """The outcome."""
     output: str = ""
-    """What it brought, at most `runtime.process.group.OUTPUT_BYTES_MAX` bytes."""
+    """The output, at most `runtime.process.group.OUTPUT_BYTES_MAX` bytes."""
     reason: str = ""
-    """Why it did not succeed, one line."""
+    """The reason of a failure, in one line."""
     question_id: str | None = None
     """The question by which a person reported the outcome; None for the tool's own report."""
 
@@ -136,7 +136,7 @@ TOOL_EVENTS: tuple[type[Event], ...] = (
     ToolProcessEnded,
     ToolReissued,
 )
-"""The events of tools, for the codec of a kind that calls some."""
+"""The event types that a kind adds to its codec if its runs call tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,16 +162,16 @@ class Ended:
     elapsed: float
     """How long it took, in seconds."""
     outcome: ToolOutcome
-    """How it ended."""
+    """The outcome."""
     output: str = ""
-    """What it brought."""
+    """The output."""
     reason: str = ""
-    """Why it did not succeed."""
+    """The reason of a failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The actor's message about the process of an earlier driver's call."""
+    """The actor's message that the process of an earlier driver's call was looked for."""
 
     request_id: str
     """The check."""

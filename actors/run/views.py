@@ -22,12 +22,12 @@ E = TypeVar("E")
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """What a run did, as a tree."""
+    """The actions of a run, as a tree."""
 
     tree: LineTree
     """The tree for people."""
     lines: tuple[Line, ...] = ()
-    """What people read after it."""
+    """The lines below the tree."""
     json: Mapping[str, Any] = field(default_factory=dict)
     """The same as plain data: the keys of the object that `show --tree --json` prints beside `run_id`."""
 
@@ -88,13 +88,13 @@ class Views(Generic[S, E]):
     """The views of a kind. A default serves every kind; a kind replaces those that should show more."""
 
     result: Callable[[RunView], RunResult] = _result
-    """What a run came to; its `to_json` is what `show --json` prints."""
+    """The result of a run; its `to_json` is what `show --json` prints."""
     result_lines: Callable[[Any, str], list[Line]] = _lines
     """The same for people, from the result and the name that the user calls this program by."""
     question: Callable[[str, S, Question], dict[str, Any]] = _question
     """An open question as plain data, from the run's id and its state."""
     tree: Callable[..., Tree] = _tree
-    """What the run did: `tree(title, state, records, interrupted=…, brief=…)`.
+    """The actions of the run: `tree(title, state, records, interrupted=…, brief=…)`.
 
     `interrupted`: nobody drives the run now; `brief`: for a live view, which has little room.
     """

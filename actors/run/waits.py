@@ -33,19 +33,19 @@ class WaitRequested(Event):
     later: ClassVar[tuple[str, ...]] = ("fault",)
     kind: Literal["wait_requested"] = "wait_requested"
     request_id: str
-    """What is delayed, after a prefix and a colon; or the name of a wait of the run's own."""
+    """The delayed call or node, after a prefix and a colon; or the name of a wait of the run's own."""
     until: Seconds
     """UTC seconds since 1970."""
     why: str
-    """What is waited for, in a few words."""
+    """The awaited event, in a few words."""
     node: str | None = None
-    """What goes on after a back-off; None for a wait of the run's own, which keeps no process."""
+    """The work that follows a back-off; None for a wait of the run's own, which keeps no process."""
     fault: Fault | None = None
     """The provider's latest fault, where it is waited for."""
 
     @property
     def call(self) -> str:
-        """What is delayed: the call whose next try waits, or the node whose step is to be retried."""
+        """The delayed call, whose next try waits, or the node whose step is to be retried."""
         return call_of(self.request_id.partition(":")[2])
 
     @property

@@ -55,38 +55,35 @@ class Slot:
     """The id of the accepted artifact."""
 
 
-Progress = Mapping[str, Slot]
-"""The state of a branch: the slot of each step, in file order."""
-
-
-def start(graph: Graph) -> Progress:
-    """Return the initial state: every step unset."""
-    return dict.fromkeys(graph.steps, Slot())
-
-
 _PHASE_OF = attrgetter("phase")
 
 
-def phases_of(progress: Progress) -> set[Phase]:
-    """Return the phases that occur."""
-    return set(map(_PHASE_OF, progress.values()))
+class Progress(dict[str, Slot]):
+    """The state of a branch: the slot of each step, in file order. Never changed once it is made.
+
+    What is asked of it after every event is computed once.
+    """
+
+    __slots__ = ("_ready", "phases")
+
+    def __init__(self, slots: Mapping[str, Slot]) -> None:
+        super().__init__(slots)
+        self.phases = frozenset(map(_PHASE_OF, slots.values()))
+        """The phases that occur."""
+        self._ready: tuple[str, ...] | None = None
+
+    def ready(self, graph: Graph) -> tuple[str, ...]:
+        """Return the steps at which an attempt can begin, in file order (S3)."""
+        if self._ready is None:
+            self._ready = () if self.phases.isdisjoint(UNSET) else tuple(_ready(graph, self))
+        return self._ready
 
 
-def first(progress: Progress, phase: Phase) -> str | None:
-    """Return the first step in a phase, in file order."""
-    # A plain loop, here and below: both functions are called after every event, and a generator would be slower.
-    for step, slot in progress.items():
-        if slot.phase is phase:
-            return step
-    return None
-
-
-def ready(graph: Graph, progress: Progress) -> list[str]:
-    """Return the steps at which an attempt can begin, in file order (S3)."""
+def _ready(graph: Graph, progress: Progress) -> list[str]:
     result, requires = [], graph.requires
     # Read once, because reading an enum member is slow before Python 3.12.
     accepted, idle, again = Phase.ACCEPTED, Phase.IDLE, Phase.AGAIN
-    for step, slot in progress.items():
+    for step, slot in progress.items():  # A plain loop: a generator would be slower.
         phase = slot.phase
         if phase is idle or phase is again:
             for parent in requires[step]:
@@ -95,6 +92,16 @@ def ready(graph: Graph, progress: Progress) -> list[str]:
             else:
                 result.append(step)
     return result
+
+
+def start(graph: Graph) -> Progress:
+    """Return the initial state: every step unset."""
+    return Progress(dict.fromkeys(graph.steps, Slot()))
+
+
+def first(progress: Progress, phase: Phase) -> str | None:
+    """Return the first step in a phase, in file order."""
+    return next((step for step, slot in progress.items() if slot.phase is phase), None)
 
 
 def next_attempt(graph: Graph, progress: Progress, step: str) -> Slot:
@@ -116,23 +123,23 @@ def next_attempt(graph: Graph, progress: Progress, step: str) -> Slot:
 
 def begin(graph: Graph, progress: Progress, step: str) -> Progress:
     """Return the progress after the next attempt at a ready step has begun."""
-    return {**progress, step: next_attempt(graph, progress, step)}
+    return Progress({**progress, step: next_attempt(graph, progress, step)})
 
 
 def accept(progress: Progress, step: str, artifact: str) -> Progress:
     """Return the progress with the step's artifact accepted."""
-    return {**progress, step: changed(progress[step], phase=Phase.ACCEPTED, accepted=artifact)}
+    return Progress({**progress, step: changed(progress[step], phase=Phase.ACCEPTED, accepted=artifact)})
 
 
 def mark(progress: Progress, step: str, phase: Phase) -> Progress:
     """Return the progress with the step in another phase and its counts unchanged."""
-    return {**progress, step: changed(progress[step], phase=phase)}
+    return Progress({**progress, step: changed(progress[step], phase=phase)})
 
 
 def redo(graph: Graph, progress: Progress, targets: Iterable[str]) -> Progress:
     """Return the progress after backtracking: the targets and everything that requires them are unset (S5)."""
     unset = {step: changed(progress[step], phase=Phase.IDLE, accepted=None) for step in cleared(graph, targets)}
-    return {**progress, **unset}
+    return Progress({**progress, **unset})
 
 
 def cleared(graph: Graph, targets: Iterable[str]) -> tuple[str, ...]:
@@ -151,16 +158,18 @@ def new_round(progress: Progress) -> Progress:
     can backtrack to the step `backtrack_budget` times, as in any round. A stuck step can be tried again.
     """
     in_visit = (Phase.BUSY, Phase.FAILED, Phase.AGAIN, Phase.ASKED)
-    return {
-        step: changed(
-            slot,
-            phase=Phase.IDLE if slot.phase is Phase.STUCK else slot.phase,
-            visits=1 if slot.phase in (*in_visit, Phase.ACCEPTED) else 0,
-            attempt=slot.attempt if slot.phase in in_visit else 0,
-            parents=slot.parents if slot.phase in (*in_visit, Phase.ACCEPTED) else None,
-        )
-        for step, slot in progress.items()
-    }
+    return Progress(
+        {
+            step: changed(
+                slot,
+                phase=Phase.IDLE if slot.phase is Phase.STUCK else slot.phase,
+                visits=1 if slot.phase in (*in_visit, Phase.ACCEPTED) else 0,
+                attempt=slot.attempt if slot.phase in in_visit else 0,
+                parents=slot.parents if slot.phase in (*in_visit, Phase.ACCEPTED) else None,
+            )
+            for step, slot in progress.items()
+        }
+    )
 
 
 def can_retry(graph: Graph, progress: Progress, step: str) -> bool:

@@ -27,7 +27,7 @@ _PLAN_GUARDS = ("plan_minimal", "plan_medium", "plan_expansive")
 
 @dataclass(frozen=True)
 class VerdictFilter:
-    """A change of the verdicts of plan guards."""
+    """Changes the verdicts of plan guards as an experiment says: feedback withheld, verdicts inverted by chance."""
 
     profile: Profile
     """The profile whose shares of causes and defects false rejections are drawn from."""

@@ -36,6 +36,12 @@ class Artifact:
         """The JSON value in the content, or why there is none; parsed once."""
         return read_reply(self.content)
 
+    @property
+    def parsed(self) -> Any:
+        """The JSON value in the content, such as a plan as a dictionary; None where there is none."""
+        value = self.value
+        return value.value if isinstance(value, Parsed) else None
+
     @cached_property
     def shown(self) -> str:
         """The text that prompts show: the JSON value without the text around it, or else the whole content."""

@@ -22,6 +22,8 @@ VERDICT_BYTES_MAX = 4 * 1024 * 1024
 
 def bounded(verdict: Verdict) -> Verdict:
     """Return the verdict, cut to the limits. One that is still too large becomes a rejection, `verdict.too_large`."""
+    if not (verdict.findings or verdict.parts or verdict.facts) and len(verdict.guard) <= TEXT_MAX:
+        return verdict  # Most verdicts are like this, and measuring one takes longer than all the rest of recording it.
     shorter = _shortened(verdict)
     try:
         size = len(shorter.model_dump_json())

@@ -49,7 +49,7 @@ MEMORY = Memory.MEMORY
 """A home that is gone when the call returns: nothing is written, and nothing can be resumed."""
 
 Generate = TextMaker
-"""What a plug-in generator is: a function from a context to text, async or not."""
+"""A plug-in generator: a function from a context to text, async or not."""
 Ask = Callable[[Mapping[str, Any]], str | Awaitable[str | None] | None]
 """Answers a question: gets its `id`, `text` and `why`, and returns the answer; None or an empty text leaves it open."""
 

@@ -1,5 +1,8 @@
 """The command line, `replan`. What it prints and how it exits is a contract: docs/reference/cli.md."""
 
+import os
+import signal
+import threading
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -8,8 +11,19 @@ __all__ = ["main"]
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command and exit; `arguments` are the process's own unless given."""
+    previous = signal.getsignal(signal.SIGINT)
+    if previous is signal.default_int_handler and threading.current_thread() is threading.main_thread():
+        # An exception in the middle of an import may be lost, or be shown as a traceback. Nothing is to be saved yet.
+        signal.signal(signal.SIGINT, _leave)
     # Imported here, so that importing the package for one of its parts costs nothing.
     from replan.cli.app import app
 
+    if signal.getsignal(signal.SIGINT) is _leave:
+        signal.signal(signal.SIGINT, previous)
     app.main(args=arguments, prog_name="replan")
     raise AssertionError("the application always exits")
+
+
+def _leave(*_: object) -> NoReturn:
+    os.write(2, b"replan: interrupted\n")
+    os._exit(130)

@@ -16,9 +16,10 @@ import click
 
 from replan.cli.exits import MEANING, Exit, exit_of_error
 from replan.cli.options import Invocation, common
+from replan.cli.usage import meant_as_problem, misplaced_option
 from replan.setup.version import release
-from replan.views.errors import error_object, line_of_crash, line_of_error
-from runtime.core.errors import ReplanError, root_cause
+from replan.views.errors import error_object, line_of_crash, line_of_error, shortened
+from runtime.core.errors import ReplanError, UsageProblem, root_cause
 
 _COMMANDS = {
     "run": "Plan a problem.",
@@ -35,6 +36,7 @@ _COMMANDS = {
     "experiment": "Compare ways to plan, with their uncertainty.",
     "workflow": "Look at workflows and what they can cost.",
     "doctor": "Say what this installation uses, and what is wrong with it.",
+    "version": "Print the version.",
 }
 """The commands, each with its line in `replan --help`.
 
@@ -77,10 +79,13 @@ class App(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is named first. Raises `NoSuchCommand`, which suggests the nearest name."""
+        """Return the command that is named first. Raises `UsageError`, which suggests what was meant."""
         try:
             return super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand:
+            meant = meant_as_problem(args)
+            if meant:
+                raise click.UsageError(f"{args[0]!r} is no command; did you mean {meant}?", ctx=ctx) from None
             raise click.exceptions.NoSuchCommand(args[0], possibilities=_COMMANDS, ctx=ctx) from None
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
@@ -153,6 +158,10 @@ def _failed(error: BaseException, invocation: Invocation) -> int:
                 _print_error(error_object(error, exit_of_error(error)))
             _say(line_of_error(error))
             return exit_of_error(error)
+        case UnicodeEncodeError() if error.reason == "surrogates not allowed":
+            # Bytes of the command line or the environment that are no text; elsewhere they are refused where they are.
+            problem = UsageProblem("a name or a value holds bytes that are not UTF-8", hint="check names and variables")
+            return _failed(problem, invocation)
         case _:
             return _crashed(error, invocation)
 
@@ -193,7 +202,10 @@ def _misused(error: click.UsageError, invocation: Invocation) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return Exit.USAGE
-    text = f"{' '.join(error.format_message().split()).rstrip('.')} (`{command} --help` explains)"
+    told = shortened(" ".join(error.format_message().split()).rstrip("."))
+    if isinstance(error, click.exceptions.NoSuchOption) and error.ctx is not None and error.ctx.parent is None:
+        told = misplaced_option(error.option_name, command) or told
+    text = f"{told} (`{command} --help` explains)"
     if invocation.json:
         shown = {"exit_code": int(Exit.USAGE), "kind": "UsageProblem", "message": text}
         _print_error({"error": shown})

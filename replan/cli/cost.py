@@ -15,7 +15,7 @@ from actors.prompting.render import (
     SPECIFICATION_BYTES_MAX,
 )
 from actors.prompting.reply_schemas import schema_bytes
-from actors.search.cost import happy_calls, linear_calls, worst_case_calls
+from actors.search.cost import happy_calls, worst_case_calls
 from actors.search.moves import Search
 from actors.values.format import counted, money
 from actors.values.lines import columns, line
@@ -54,7 +54,7 @@ def cost_of(pinned: RunConfig, problem_bytes: int = SPECIFICATION_BYTES_MAX) -> 
         "workflow_ref": pinned.workflow_ref,
         "search": str(workflow.search),
         "model": pinned.model,
-        "branches_max": 1 if pinned.strategy is None else pinned.strategy.branches_max,
+        "branches_max": pinned.strategy.branches_max,
         "steps": list(workflow.order()),
         "calls_happy": happy_calls(pinned.graph),
         "calls_worst": worst,
@@ -70,10 +70,8 @@ def worst_calls(pinned: RunConfig) -> int:
     A linear search makes no second visit, and only a search that decides by findings has rejections classified.
     """
     classified = pinned.workflow.classifications_max if pinned.search is Search.DEPTH_FIRST else 0
-    if pinned.strategy is not None:
+    if pinned.strategy.compares or pinned.search is Search.LINEAR:
         return pinned.strategy.calls_worst + classified
-    if pinned.search is Search.LINEAR:
-        return linear_calls(pinned.graph)
     return worst_case_calls(pinned.graph, classified)
 
 

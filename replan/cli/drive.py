@@ -35,7 +35,7 @@ class Foreground:
     """How a run is driven in the foreground."""
 
     invocation: Invocation
-    """What holds for the whole command."""
+    """The options of the whole command."""
     no_input: bool
     """Whether the user is never asked."""
     as_json: bool
@@ -60,7 +60,7 @@ async def drive_in_foreground(
                     notifier.take(record.event)
                 shown.on_record(record, state)
 
-            session = RunSession(engine, run, on_record, shown.note, notifier.tell)
+            session = RunSession(engine, run, on_record, shown.note, notifier.tell, heard=shown.heard)
             nursery.start_soon(signals.watch, shown.note, lambda: session.following)
             nursery.start_soon(_tick, shown)
             result = await start(session, signals.stop)

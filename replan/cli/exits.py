@@ -7,6 +7,7 @@ from runtime.core.errors import (
     Fenced,
     Held,
     JournalDamaged,
+    JournalMoved,
     JournalNewer,
     JournalUnreadable,
     KindUnknown,
@@ -47,7 +48,7 @@ MEANING = {
     Exit.WAITING: "the run waits for an answer of the user",
     Exit.CANCELLED: "the run was cancelled",
     Exit.NOT_FOUND: "no such run, or another process drives it",
-    Exit.JOURNAL: "the journal cannot be read, is damaged, or is written by a newer release",
+    Exit.JOURNAL: "the journal cannot be read, is damaged, was moved while open, or is written by a newer release",
     Exit.INTERRUPTED: "interrupted by Ctrl-C; the run is parked and can be resumed",
     Exit.UNREAD: "the reader of the output closed it before its end",
     Exit.TERMINATED: "ended by SIGTERM; the run is parked and can be resumed",
@@ -74,7 +75,7 @@ def exit_of_error(error: BaseException) -> Exit:
             return Exit.USAGE
         case RunNotFound() | Held() | Fenced():
             return Exit.NOT_FOUND
-        case JournalDamaged() | JournalNewer() | JournalUnreadable():
+        case JournalDamaged() | JournalNewer() | JournalMoved() | JournalUnreadable():
             return Exit.JOURNAL
         case KeyboardInterrupt():
             return Exit.INTERRUPTED

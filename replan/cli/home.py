@@ -1,4 +1,4 @@
-"""What most commands begin with: the open home with its log, and the run that an argument names."""
+"""The first lines of most commands: open the home with its log, and find the run that an argument names."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
@@ -7,9 +7,10 @@ from actors.run.ending import Outcome
 from actors.run.ids import is_child
 from replan.cli.logfile import logging_to
 from replan.cli.options import Invocation
+from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import notice
 from replan.runs.engine import Engine
-from replan.runs.home import open_home
+from replan.runs.home import is_writable, open_home
 from replan.runs.run_ids import find_run
 from replan.setup.command_name import program
 from replan.setup.home_folder import locate_home
@@ -23,26 +24,37 @@ ALL = RunFilter(limit=1_000_000)
 
 @asynccontextmanager
 async def opened(
-    invocation: Invocation, config: UserConfig | None = None, *, make: bool = False
+    invocation: Invocation,
+    config: UserConfig | None = None,
+    *,
+    make: bool = False,
+    inspect: bool = False,
+    drives: bool = False,
 ) -> AsyncIterator[Engine]:
     """Open the home and its log, and yield the engine; `config` and `make` as `open_home` takes them.
 
+    With `inspect`, a home that cannot be written is read as it is. Only a command that `drives` runs loads plug-ins of
+    files.
+
     Only a command that starts something creates what is missing. The others find no runs then, and create no file.
     """
-    async with open_home(config=config, make=make) as engine:
-        with logging_to(invocation) if locate_home().journal.exists() else nullcontext():
+    plugins = registry_of(invocation) if drives else None
+    async with open_home(registry=plugins, config=config, make=make, inspect=inspect) as engine:
+        home = locate_home()
+        with logging_to(invocation) if home.journal.exists() and is_writable(home) else nullcontext():
             yield engine
 
 
 @asynccontextmanager
 async def opened_to_read(invocation: Invocation) -> AsyncIterator[Engine]:
     """Do the same for a command that only reads: it needs no settings, so that wrong ones are only a warning."""
+    path = locate_home().config
     try:
-        config = read_user_config(locate_home().config)
+        config = read_user_config(path)
     except UsageProblem as problem:
         notice(f"warning: {problem}")
         config = UserConfig()
-    async with opened(invocation, config) as engine:
+    async with opened(invocation, config, inspect=True) as engine:
         yield engine
 
 

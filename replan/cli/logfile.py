@@ -1,5 +1,7 @@
 """The log: on stderr with `-v` or `--log-json`, else in `$REPLAN_HOME/log.jsonl`, private and bounded."""
 
+import fcntl
+import io
 import logging
 import os
 import sys
@@ -11,12 +13,12 @@ from typing import TextIO, cast
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import Lossy
 from replan.setup.home_folder import locate_home
-from runtime.core.errors import ReplanError, UsageProblem
+from runtime.core.errors import UsageProblem
 from runtime.logs import log
 from runtime.logs.redact import Redactor, secrets_in
 
 LOG_BYTES_MAX = 5 * 1024 * 1024
-"""A larger log is renamed to `log.jsonl.1` when a command starts, which replaces the one before it."""
+"""A larger log is renamed to `log.jsonl.1` by the process that writes to it, which replaces the one before it."""
 
 
 def log_path() -> Path:
@@ -38,33 +40,81 @@ def logging_to(invocation: Invocation) -> Iterator[None]:
         finally:
             log.reset()
         return
-    with os.fdopen(_open(log_path()), "a", encoding="utf-8", buffering=1) as stream:
-        log.configure(stream=stream, json=True, level=logging.INFO, redactor=redactor)
+    with LogFile(log_path()) as stream:
+        log.configure(stream=cast("TextIO", stream), json=True, level=logging.INFO, redactor=redactor)
         try:
             yield
         finally:
             log.reset()
 
 
+class LogFile(io.TextIOBase):
+    """The log, open to append to. Each line goes to the file that is at the path by then, and never to a full one."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the log. Raises `UsageProblem`."""
+        super().__init__()
+        self._path, self._handle = path, -1
+        self._turn()
+
+    def write(self, text: str) -> int:
+        """Append a text. Another process may have renamed the file since the last write."""
+        if not self._current() or os.fstat(self._handle).st_size > LOG_BYTES_MAX:
+            self._turn()
+        os.write(self._handle, text.encode("utf-8", "backslashreplace"))
+        return len(text)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+        super().close()
+
+    def _turn(self) -> None:
+        """Open the file at the path, after renaming one that is too large."""
+        while True:
+            handle = _open(self._path)
+            if self._handle >= 0:
+                os.close(self._handle)
+            self._handle = handle
+            fcntl.flock(handle, fcntl.LOCK_EX)  # Two processes must not rename one after the other.
+            try:
+                if self._current():
+                    if os.fstat(handle).st_size <= LOG_BYTES_MAX:
+                        return
+                    self._path.replace(self._path.with_name(f"{self._path.name}.1"))
+            finally:
+                fcntl.flock(handle, fcntl.LOCK_UN)
+
+    def _current(self) -> bool:
+        try:
+            return os.path.samestat(os.lstat(self._path), os.fstat(self._handle))
+        except FileNotFoundError:
+            return False
+
+
 def write_traceback(error: BaseException) -> str:
     """Write an unexpected error into the log, and return where it is; empty when there is no home to write to."""
-    path = log_path()
-    if not path.parent.is_dir():
-        return ""
     try:
+        path = log_path()
+        if not path.parent.is_dir():
+            return ""
         with logging_to(Invocation()):
             log.get_logger("cli").error("command.failed", exc_info=error)
-    except (OSError, ReplanError):
+    except Exception:  # noqa: BLE001 -- whatever failed may fail here again; the line on stderr is left
         return ""
     return str(path)
 
 
 def _open(path: Path) -> int:
-    """Open the log to append to, after renaming one that is too large. Raises `UsageProblem`."""
+    """Open the log to append to. Raises `UsageProblem`."""
+    hint = "move it away, or log to stderr with -v"
     try:
-        if path.exists() and path.stat().st_size > LOG_BYTES_MAX:
-            path.replace(path.with_name(f"{path.name}.1"))
-        return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        hint = "move it away, or log to stderr with -v"
         raise UsageProblem((error.strerror or "cannot be opened").lower(), place=str(path), hint=hint) from None
+    if os.fstat(handle).st_uid != os.geteuid():
+        os.close(handle)
+        raise UsageProblem("this file belongs to another user", place=str(path), hint=hint)
+    return handle

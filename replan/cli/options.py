@@ -15,7 +15,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass
 class Invocation:
-    """What holds for one call of the program, whatever the command."""
+    """The settings of one call of the program, whatever the command."""
 
     verbose: int = 0
     """How often `-v` was given."""
@@ -27,6 +27,8 @@ class Invocation:
     """Whether stdout is for a program."""
     run: str = ""
     """The run whose result the command is about to print."""
+    plugins: tuple[str, ...] = ()
+    """The files of plug-ins that `--plugins` names."""
 
 
 OPTIONS = {
@@ -80,6 +82,18 @@ def common(function: F) -> F:
 def json_option(function: F) -> F:
     """Add `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(function)
+
+
+def plugins_option(function: F) -> F:
+    """Add `--plugins`."""
+    return click.option(
+        "--plugins",
+        multiple=True,
+        metavar="FILE.py",
+        expose_value=False,
+        callback=_store("plugins"),
+        help="Guards and generators of your own; may be given several times.",
+    )(function)
 
 
 def no_input_option(function: F) -> F:

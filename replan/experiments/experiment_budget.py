@@ -9,7 +9,7 @@ from runtime.core.cost import MICRO
 
 @dataclass
 class ExperimentBudget:
-    """What the trials so far have used of the budget.
+    """The part of the budget that the trials so far have used.
 
     Trials are counted in their order, not as they end, so an experiment always ends at the same trial.
     """

@@ -134,7 +134,7 @@ def _profile_ref(profile: Profile | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What an experiment depends on beside its file."""
+    """The inputs of an experiment beside its file."""
 
     registry: Registry
     """The known guards and generators."""

@@ -1,1 +1,1 @@
-"""What happens to runs: preparing, driving, following and answering them."""
+"""The life of runs: preparing, driving, following and answering them."""

@@ -40,6 +40,7 @@ from runtime.logs.redact import Redactor, secrets_in
 from runtime.models.limiter import CallLimiter
 from runtime.models.port import Fault
 from runtime.models.probe import Askable, Probes
+from runtime.models.watched import WatchedModel
 from runtime.process.identity import identity, is_dead
 
 WHY_MAX = 500
@@ -143,7 +144,9 @@ class Engine:
         options = replace(options, at_once=by_person)
         missing = kind.missing(state, self.registry)
         if missing:
-            hint = "install it, or pass it as the run's start did, and resume again; nothing is lost"
+            hint = (
+                "install it, or pass it as the run's start did (--plugins FILE.py), and resume again; nothing is lost"
+            )
             raise UsageProblem(f"this run needs the plug-in {' and '.join(missing)}", place=run, hint=hint)
         if options.differs is not None:
             text = kind.drift(loaded.records[0].event, state, self._resources(None, None, options))
@@ -321,7 +324,8 @@ class Engine:
     async def _drive(
         self, run: str, kind: AnyKind, state: Any, options: DriveOptions, *, model: Any, first: Any = None
     ) -> RunResult:
-        async with self.actors(kind, state, model, options) as actors:
+        watched = model if options.heard is None or model is None else WatchedModel(model, options.heard)
+        async with self.actors(kind, state, watched, options) as actors:
             supervisor = self.supervisor(run, kind, actors, options)
             ending = await supervisor.drive(first)
         await cancel_children(self, kind, run, supervisor.state)
@@ -344,10 +348,12 @@ class Engine:
             alike = DriveOptions(stop=options.stop, at_once=options.at_once)
             return await drive_child(self, child, (model_name, model), alike)
 
+        asked = model.model if isinstance(model, WatchedModel) else model
+
         async def probe(wait: WaitRequested) -> Fault | None:
             # Runs that nobody stays for are woken one after the other: they need not ask one after the other.
             fresh = FRESH_SECONDS if wait.node is None and not options.at_once else 0.0
-            return await self.probes.ask(f"{provider} {model_name}", model, wait.fault, fresh)
+            return await self.probes.ask(f"{provider} {model_name}", asked, wait.fault, fresh)
 
         provider = None if model_name is None else provider_of(model_name, self.environment)
         return Resources(
@@ -358,7 +364,7 @@ class Engine:
             root=self.root,
             environment=self.environment,
             threads=self.threads,
-            probe=probe if isinstance(model, Askable) else None,
+            probe=probe if isinstance(asked, Askable) else None,
             slot=nullcontext if provider is None else self.limiter.for_run(provider),
         )
 

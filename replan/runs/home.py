@@ -1,9 +1,11 @@
 """Opening a home: the folder of a user's runs and settings, with its journal, as an engine."""
 
 import os
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+import shutil
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from actors.handlers.registry import Registry
 from replan.runs.engine import Engine
@@ -15,6 +17,7 @@ from replan.setup.settings import UserConfig, read_user_config
 from runtime.core.clock import Clock, SystemClock
 from runtime.host.hook import Hook
 from runtime.host.wakeup import WakeSockets
+from runtime.journal.folder import explain
 from runtime.models.limiter import CallLimiter
 from runtime.open_journal import open_journal
 
@@ -29,40 +32,64 @@ async def open_home(
     environment: Mapping[str, str] = os.environ,
     config: UserConfig | None = None,
     make: bool = True,
+    inspect: bool = False,
 ) -> AsyncIterator[Engine]:
     """Open `$REPLAN_HOME` and yield the engine over its journal, with the user's limits; create what is missing.
 
     Without `make`, a home that has no journal is left as it is: the engine knows no runs. `registry` and `kinds` take
     the place of what is installed, `config` that of the home's config file, which is then not read.
 
+    With `inspect`, a home that cannot be written is read from a copy of its journal; the caller writes nothing.
+
     Raises `UsageProblem` for a folder that is not safe or cannot be written and for a config file that is wrong,
     `JournalDamaged`, `JournalNewer`, `JournalUnreadable`.
     """
-    home, exists = _prepared(environment, make=make)
+    inspect = inspect and not is_writable(locate_home(environment))
+    home, exists = _prepared(environment, make=make, write=not inspect)
     time, kinds = clock or SystemClock(), kinds or Kinds()
     config = read_user_config(home.config) if config is None else config
     limits = config.host
-    url = f"sqlite:{home.journal}" if exists else "memory:"
     budget = config.home_budget.budget
-    async with open_journal(url, kinds.codecs, time, budget=budget, use_another=USE_ANOTHER_HOME) as journal:
-        yield Engine(
-            journal=journal,
-            registry=registry or installed(),
-            clock=time,
-            root=root or data_root(),
-            environment=environment,
-            kinds=kinds,
-            limiter=CallLimiter(
-                limits.model_calls_max, limits.model_calls_max_by_provider, limits.model_calls_per_run_max
-            ),
-            wakeup=WakeSockets(home.hosts),
-            hook=Hook(config.notify),
-        )
+    with _copied(home.journal) if inspect and exists else nullcontext(home.journal) as path:
+        url = f"sqlite:{path}" if exists else "memory:"
+        async with open_journal(url, kinds.codecs, time, budget=budget, use_another=USE_ANOTHER_HOME) as journal:
+            yield Engine(
+                journal=journal,
+                registry=registry or installed(),
+                clock=time,
+                root=root or data_root(),
+                environment=environment,
+                kinds=kinds,
+                limiter=CallLimiter(
+                    limits.model_calls_max, limits.model_calls_max_by_provider, limits.model_calls_per_run_max
+                ),
+                wakeup=WakeSockets(home.hosts),
+                hook=Hook(config.notify),
+            )
 
 
-def _prepared(environment: Mapping[str, str], *, make: bool) -> tuple[Home, bool]:
+def is_writable(home: Home) -> bool:
+    """Tell whether the home can be written; one that is missing can be made."""
+    return not os.path.lexists(home.folder) or os.access(home.folder, os.W_OK | os.X_OK)
+
+
+@contextmanager
+def _copied(journal: Path) -> Iterator[Path]:
+    """Yield a copy of a journal with its write-ahead log: SQLite cannot read a log in a folder that it cannot write."""
+    with TemporaryDirectory(prefix="replan-") as folder:
+        copy = Path(folder) / journal.name
+        try:
+            for suffix in ("", "-wal"):
+                if suffix == "" or os.path.lexists(f"{journal}{suffix}"):
+                    shutil.copyfile(f"{journal}{suffix}", f"{copy}{suffix}")
+        except OSError as error:
+            raise explain(error, journal, USE_ANOTHER_HOME) from error
+        yield copy
+
+
+def _prepared(environment: Mapping[str, str], *, make: bool, write: bool) -> tuple[Home, bool]:
     """Return the home, checked as far as it exists, and whether it has a journal or is to get one."""
     home = locate_home(environment)
     if make or os.path.lexists(home.folder):
-        prepare_home(environment)
+        prepare_home(environment, write=write)
     return home, make or os.path.lexists(home.journal)

@@ -30,7 +30,7 @@ class Prepared:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What the user should know before the run starts."""
+        """Notices for the user before the run starts."""
         return tuple(filter(None, (self.choice.notice, *self.request.notices)))
 
     def check_model(self) -> None:

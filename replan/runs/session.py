@@ -10,7 +10,7 @@ from actors.run.parking import RunParked
 from actors.run.result import RunResult
 from replan.runs.engine import Engine
 from replan.runs.follow import Follower
-from replan.runs.options import DriveOptions, Notice, OnRecord, ignore
+from replan.runs.options import DriveOptions, Heard, Notice, OnRecord, ignore
 from replan.setup.command_name import program
 from runtime.core.errors import Held, root_cause
 from runtime.core.events import Record
@@ -33,10 +33,15 @@ class RunSession:
         on_record: OnRecord,
         note: Notice = ignore,
         rested: Callable[[RunResult], None] = ignore,
+        *,
+        heard: Heard | None = None,
     ) -> None:
-        """Take the run and three callbacks: for records, for notices, and for the result of driving it here."""
+        """Take the run and its callbacks.
+
+        They are for records, for notices, for the result of driving it here, and for replies that are streamed here.
+        """
         self._engine, self._run = engine, run
-        self._on_record, self._note, self._rested = on_record, note, rested
+        self._on_record, self._note, self._rested, self._heard = on_record, note, rested, heard
         self._follower = Follower(engine, run, self._report)
         self._reported: int | None = None
         self._insists = False
@@ -45,7 +50,8 @@ class RunSession:
 
     async def begin(self, prepared: PreparedRun, stop: Stop) -> RunResult:
         """Drive a new run here."""
-        result = await self._engine.begin(prepared, DriveOptions(stop, self._report, self._note), run=self._run)
+        options = DriveOptions(stop, self._report, self._note, heard=self._heard)
+        result = await self._engine.begin(prepared, options, run=self._run)
         self._rested(result)
         return result
 
@@ -78,7 +84,8 @@ class RunSession:
     async def _drive_here(self, stop: Stop, *, compare: bool) -> RunResult:
         await self._catch_up()
         self.following = False
-        options = DriveOptions(stop, self._report, self._note, differs=self._note if compare else None)
+        differs = self._note if compare else None
+        options = DriveOptions(stop, self._report, self._note, differs=differs, heard=self._heard)
         result = await self._engine.resume(self._run, options)
         await self._catch_up()
         self._rested(result)

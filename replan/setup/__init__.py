@@ -1,1 +1,1 @@
-"""What a process starts with: shipped data, settings, kinds of agents, plug-ins and the home folder."""
+"""The setup of a process: shipped data, settings, kinds of agents, plug-ins and the home folder."""

@@ -12,7 +12,7 @@ from runtime.core.errors import UsageProblem
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """What is installed under one name of a group: one entry point, or several of the same name, which is an error."""
+    """The installed entry points of one name in a group: one, or several, which is an error."""
 
     points: tuple[EntryPoint, ...]
     """The entry points of this name."""

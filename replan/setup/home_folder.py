@@ -18,6 +18,9 @@ NETWORK_FILESYSTEMS = frozenset(
 
 MOUNTS = Path("/proc/mounts")
 
+NAME_BYTES_MAX, PATH_BYTES_MAX = 255, 4000
+"""The longest name and path of a folder; what is put into it has short names."""
+
 
 @dataclass(frozen=True, slots=True)
 class Home:
@@ -42,23 +45,37 @@ class Home:
 
 
 USE_ANOTHER_HOME = "set REPLAN_HOME to another folder"
-"""What to do about a home that cannot be used."""
+"""The next step for a home that cannot be used."""
 
 
 def locate_home(environment: Mapping[str, str] = os.environ) -> Home:
-    """Return the home, without touching the disk: `$REPLAN_HOME`, or the platform's data folder if unset or empty."""
+    """Return the home, without touching the disk: `$REPLAN_HOME`, or the platform's data folder if unset or empty.
+
+    Raises `UsageProblem` for a path that no folder can have.
+    """
     configured = environment.get("REPLAN_HOME")
-    folder = Path(configured).expanduser() if configured else user_data_path("replan")
-    return Home(folder.absolute())
+    try:
+        folder = (Path(configured).expanduser() if configured else user_data_path("replan")).absolute()
+        longest = max(len(part.encode()) for part in folder.parts)
+        whole = len(str(folder).encode())
+    except UnicodeEncodeError:
+        raise UsageProblem("the path is not UTF-8 text", place="REPLAN_HOME", hint=USE_ANOTHER_HOME) from None
+    except (OSError, RuntimeError) as error:
+        raise UsageProblem(f"no such folder: {error}", place="REPLAN_HOME", hint=USE_ANOTHER_HOME) from None
+    if longest > NAME_BYTES_MAX or whole > PATH_BYTES_MAX:
+        raise UsageProblem("the path is too long", place="REPLAN_HOME", hint=USE_ANOTHER_HOME)
+    return Home(folder)
 
 
-def prepare_home(environment: Mapping[str, str] = os.environ, *, mounts: Path = MOUNTS) -> Home:
+def prepare_home(environment: Mapping[str, str] = os.environ, *, mounts: Path = MOUNTS, write: bool = True) -> Home:
     """Create the home if it is missing (0700), check it, and return it.
+
+    Without `write`, it must be there, and need not be writable.
 
     Raises `UsageProblem` if it cannot be written, is not safe from other users, or is on a network file system.
     """
     home = locate_home(environment)
-    prepare_folder(home.folder, USE_ANOTHER_HOME)
+    prepare_folder(home.folder, USE_ANOTHER_HOME, write=write)
     if mounts.exists():
         kind = filesystem_of(home.folder.resolve(), mounts.read_text(errors="surrogateescape"))
         if kind in NETWORK_FILESYSTEMS:

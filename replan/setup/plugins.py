@@ -1,12 +1,12 @@
-"""Plug-ins: guards and generators of other distributions, by entry points, and functions that a program passes in.
+"""Plug-ins: guards and generators of other distributions, by entry points, of files, and passed in by a program.
 
 An installed one is loaded when a workflow that names it is used, and not before: one that is broken harms no other run.
 """
 
-import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, cast
 
 from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS
@@ -16,6 +16,8 @@ from actors.handlers.generators import FunctionGenerator, Generator, TextMaker
 from actors.handlers.registry import Registry
 from replan.setup.data_files import data_root
 from replan.setup.entry_points import Installed, installed, reserved_name
+from replan.setup.plugin_files import load_plugin_files
+from replan.setup.signatures import takes
 from runtime.core.errors import UsageProblem
 
 GUARDS = "replan.guards"
@@ -29,27 +31,37 @@ _FACTORY = "make(config) returns guard(artifact, context)"
 
 
 def registry(
-    guards: Mapping[str, AnyGuard] | None = None, generators: Mapping[str, TextMaker] | None = None
+    guards: Mapping[str, AnyGuard] | None = None,
+    generators: Mapping[str, TextMaker] | None = None,
+    files: Sequence[str | Path] = (),
 ) -> Registry:
-    """Return the built-in guards, generators and templates with those installed, and those passed here, which win.
+    """Return the built-in guards, generators and templates with those installed, of `files`, and passed here.
+
+    One that is passed wins over one of a file, and that over an installed one.
 
     Making an installed guard, or looking up an installed generator, raises `UsageProblem` if it cannot be used.
 
     Raises:
-        UsageProblem: one that is passed takes a built-in name, so that a resume without it would silently do something
-            else.
+        UsageProblem: one that is passed or of a file takes a built-in name, so that a resume without it would silently
+            do something else; and as `load_plugin_files` does.
     """
-    for group, given in ((GUARDS, guards), (GENERATORS, generators)):
-        for name in given or {}:
+    own = load_plugin_files(files)
+    for group, given in (
+        (GUARDS, {**own.guards, **(guards or {})}),
+        (GENERATORS, {**own.generators, **(generators or {})}),
+    ):
+        for name in given:
             if name in _BUILT_IN[group]:
                 raise reserved_name(f"{group} {name}")
     known: dict[str, GuardFactory] = {
         **BUILT_IN,
         **{name: _Factory(point) for name, point in _installed(GUARDS).items()},
+        **own.guards,
     }
     known.update({name: _constant(guard) for name, guard in (guards or {}).items()})
-    functions = _Generators(_installed(GENERATORS), generators or {})
-    return Registry(guards=known, generators=functions, templates=data_root() / "configs" / "templates")
+    functions = _Generators(_installed(GENERATORS), {**own.generators, **(generators or {})})
+    templates = data_root() / "configs" / "templates"
+    return Registry(guards=known, generators=functions, templates=templates, sources=own.sources)
 
 
 def problems() -> list[str]:
@@ -74,8 +86,8 @@ class _Factory:
     def load(self) -> GuardFactory:
         """Return the factory itself. Raises `UsageProblem`, also for a guard in a factory's place."""
         make: GuardFactory = _load_function(self.installed)
-        if not _takes(make, 1):
-            cause = "is a guard, not a factory that makes one" if _takes(make, 2) else "does not take the settings"
+        if not takes(make, 1):
+            cause = "is a guard, not a factory that makes one" if takes(make, 2) else "does not take the settings"
             raise UsageProblem(cause, place=self.installed.place, hint=_FACTORY)
         return make
 
@@ -120,20 +132,9 @@ class _Generators(Mapping[str, Generator]):
 
 def _load_generator(point: Installed) -> TextMaker:
     make: TextMaker = _load_function(point)
-    if not _takes(make, 1):
+    if not takes(make, 1):
         raise UsageProblem("does not take a context", place=point.place, hint="async def make(context) -> str")
     return make
-
-
-def _takes(function: Callable[..., Any], count: int) -> bool:
-    """Tell whether a function can be called with so many values; one without a signature is taken to be right."""
-    try:
-        inspect.signature(function).bind(*[None] * count)
-    except TypeError:
-        return False
-    except ValueError:
-        return True
-    return True
 
 
 def _constant(guard: AnyGuard) -> GuardFactory:

@@ -3,6 +3,7 @@
 A flag wins over the environment (`REPLAN_MODEL`), and the environment over the config file.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +30,7 @@ class PriceEntry(Config):
 
 
 class HomeBudgetEntry(Config):
-    """What all runs of the home together may use in a UTC day."""
+    """The budget of all runs of the home together for a UTC day."""
 
     calls: int | None = Field(default=None, ge=1)
     """Model calls."""
@@ -79,6 +80,8 @@ class UserConfig(Config):
     """The limits of one process."""
     notify: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """A program with its arguments. It gets JSON on its standard input when a run waits for an answer."""
+    plugins: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    """Python files with guards and generators of the user's own; a relative path begins at the config file's folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +93,16 @@ class Choice:
     spec: ModelSpec
     """The same, parsed."""
     notice: str = ""
-    """What the user is told where nobody named a model."""
+    """The notice for the user where nobody named a model."""
 
 
 def read_user_config(path: Path) -> UserConfig:
     """Return the user's config; an empty one when there is no file. Raises `UsageProblem` with file and line."""
     if not path.exists():
         return UserConfig()
+    # Root may own it, as where a system's configuration provides it; another user would choose what is run.
+    if path.stat().st_uid not in {os.geteuid(), 0}:
+        raise UsageProblem("this file belongs to another user", place=str(path), hint="make it yours, or move it away")
     document = read_document(path)
     try:
         return UserConfig.model_validate(document.value)

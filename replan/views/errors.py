@@ -1,22 +1,38 @@
 """Errors for people and programs: the line on stderr, and the object that `--json` prints. Imports nothing heavy."""
 
 import os
+import re
 
 from replan.setup.command_name import program
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
+
+LINE_MAX = 1000
+"""The longest line about an error, in characters."""
+
+_QUOTE = re.compile(r"(['\"`])([^'\"`\n]{200})[^'\"`\n]+\1")
+"""A quoted input of more than 200 characters."""
 
 
 def line_of_error(error: ReplanError) -> str:
     """Return the one line about an error; for an unknown run it says how to list the runs."""
     hint = f" (`{program()} runs` lists them)" if isinstance(error, RunNotFound) and error.run else ""
-    return f"{error}{hint}"
+    return shortened(f"{error}{hint}")
 
 
 def line_of_crash(error: BaseException) -> str:
     """Return the line about an unexpected error, without secrets: a plug-in may have put a key into its message."""
     from runtime.logs.redact import Redactor, secrets_in  # noqa: PLC0415 - only crashes need it
 
-    return Redactor(secrets_in(os.environ)).text(f"{type(error).__name__}: {error}")
+    return shortened(Redactor(secrets_in(os.environ)).text(f"{type(error).__name__}: {error}"))
+
+
+def shortened(text: str) -> str:
+    """Return a line in which long quotes are cut, and whose middle is left out if it is still too long."""
+    text = _QUOTE.sub(r"\1\2…\1", text)
+    if len(text) <= LINE_MAX:
+        return text
+    tail = LINE_MAX // 3  # The next step is at the end.
+    return f"{text[: LINE_MAX - tail - 3]} … {text[-tail:]}"
 
 
 def error_object(error: BaseException, exit_code: int) -> dict[str, object]:

@@ -7,7 +7,7 @@ from actors.run.kind import Kind
 from actors.values.answers import TEXT, kind_of, options_of, wanted
 
 ARTIFACT_CHARACTERS_MAX = 20_000
-"""What a terminal shows of an artifact under review; `replan questions --json` has all of it."""
+"""The fields of an artifact under review that a terminal shows; `replan questions --json` has all of it."""
 
 
 def open_questions(kind: Kind[Any, Any], run: str, state: Any) -> list[dict[str, Any]]:

@@ -3,10 +3,15 @@
 from typing import Any
 
 from actors.values.format import ago, stamp
-from actors.values.lines import Line, columns, line
+from actors.values.lines import Line, Span, columns, line
 from runtime.core.owner import describe
 from runtime.journal.kinds import FIRST_KIND
 from runtime.journal.port import RunRow
+
+
+def head_line() -> Line:
+    """Return the heads of the columns of `row_line`."""
+    return Line((Span(f"{'RUN':<8}  {'STATUS':<17}  {'AGE':>4}  TITLE", "bold"),))
 
 
 def row_line(row: RunRow, status: str, now: float) -> Line:

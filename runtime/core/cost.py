@@ -14,7 +14,7 @@ MTOK = 1_000_000
 
 
 class Usage(Value):
-    """What a provider reports for one call."""
+    """The provider's report for one call."""
 
     input_tokens: int = 0
     output_tokens: int = 0

@@ -52,7 +52,7 @@ class HomeBudget:
 
 
 class Account(NamedTuple):
-    """What one run has committed."""
+    """The amount that one run has committed."""
 
     total: Amount = ZERO
     """Since it began."""

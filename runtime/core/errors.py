@@ -12,6 +12,7 @@ ReplanError                     one line: a cause, a place, a next step
 │   ├── JournalDamaged          a record does not verify (exit 9)
 │   ├── JournalNewer            written by a newer release (exit 9)
 │   ├── JournalUnreadable       the journal exists, but cannot be opened, read or written (exit 9)
+│   ├── JournalMoved            the open journal is not the file at its path any more (exit 9)
 │   ├── JournalBusy             other processes keep the journal busy; nothing of the append was written
 │   ├── StorageFull             the disk is full; nothing of the append was written
 │   └── HomeBudgetSpent         the daily budget does not allow it; nothing was written
@@ -60,7 +61,7 @@ class RunNotFound(JournalError):
 
 
 class RunExists(JournalError):
-    """The run id is taken."""
+    """A run with this id exists already."""
 
     passing = False
 
@@ -147,6 +148,19 @@ class JournalUnreadable(JournalError):
     def __init__(self, where: str, cause: str, hint: str) -> None:
         self.where, self.cause, self.hint = where, cause, hint
         super().__init__(f"{where}: {cause} ({hint})")
+
+
+class JournalMoved(JournalError):
+    """The file at the journal's path is not the one that is open: it was removed, renamed or replaced meanwhile."""
+
+    passing = False
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        super().__init__(
+            f"{where}: the journal was removed, renamed or replaced while it was open, and what was written since is "
+            "not in the file that is there now; move the journal only while no command uses it"
+        )
 
 
 class JournalBusy(JournalError):

@@ -1,4 +1,4 @@
-"""What a journal stores: events (facts), their codec, and records (facts with a place in a run).
+"""The contents of a journal: events (facts), their codec, and records (facts with a place in a run).
 
 An event is a frozen pydantic value with a literal `kind`. The class variable `texts` names its fields that may hold
 large texts; the journal stores each text once, by content hash, and keeps only the hash in the event. The codec is

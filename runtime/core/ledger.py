@@ -56,7 +56,7 @@ ZERO = Amount()
 
 
 class Limits(Value):
-    """What a run may use; None is no limit."""
+    """The limits of a run; None is no limit."""
 
     calls: int = Field(default=30, ge=1)
     """Model calls."""
@@ -82,14 +82,14 @@ class Limits(Value):
 
 @dataclass(frozen=True)
 class Ledger:
-    """What one run has reserved and spent, against its limits."""
+    """The reserved and spent amounts of one run, against its limits."""
 
     limits: Limits
     """The limits."""
     spent: Amount = ZERO
-    """What settled requests used."""
+    """The usage of settled requests."""
     unknown: Amount = ZERO
-    """What was charged without a report."""
+    """The charge for requests without a report."""
     reserved: Mapping[str, Amount] = field(default_factory=dict)
     """The reservations of open requests, by request id."""
     forfeited: Mapping[str, Amount] = field(default_factory=dict)

@@ -48,7 +48,7 @@ class Work(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a run's status row says about its state. Times are UTC seconds since 1970."""
+    """The status row's summary of a state. Times are UTC seconds since 1970."""
 
     status: str
     """`running`, `waiting` (for a person), `parked` or `finished`."""

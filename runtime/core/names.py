@@ -1,4 +1,4 @@
-"""What runs and kinds of runs may be called."""
+"""The names that runs and kinds of runs may have."""
 
 import re
 

@@ -25,7 +25,7 @@ class Envelope(Generic[B]):
     """One piece of work on its way to an actor."""
 
     work: Work
-    """What is to be done."""
+    """The work."""
     brief: B
     """All that the actor may see of the run (`Machine.brief`)."""
     trace: Mapping[str, str | int] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class Envelope(Generic[B]):
 
 
 class Delivery(NamedTuple, Generic[M]):
-    """What an actor hands back: the answer to a request, or None when the work was withdrawn."""
+    """The answer of an actor to a request, or None when the work was withdrawn."""
 
     request_id: str
     message: M | Crashed | None

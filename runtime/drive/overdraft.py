@@ -22,14 +22,14 @@ class Prefix(Generic[S, E]):
     events: Sequence[E]
     """The events."""
     next_reservation: Amount
-    """What the event that follows would reserve; zero where none follows."""
+    """The reservation of the event that follows; zero where none follows."""
 
 
 def prefixes(machine: Machine[S, E, Any], state: S, events: Sequence[E], facts: int = 1) -> list[Prefix[S, E]]:
     """Return the prefixes of a batch without its last reservation, without its last two, and so on, down to none.
 
-    The first `facts` events stand in all of them. Each prefix is a batch that the machine could have made: what
-    is left out, it decides again when the next message arrives.
+    The first `facts` events are part of every prefix. Each prefix is a batch that the machine could have made: it
+    decides again about the events that are left out when the next message arrives.
     """
     shorter: list[Prefix[S, E]] = []
     state = fold(machine, events[:facts], state)
@@ -55,7 +55,7 @@ class Pause(Generic[S, E]):
 
 
 def pause(machine: Machine[S, E, Any], free: Prefix[S, E], spent: HomeBudgetSpent, now: float) -> Pause[S, E]:
-    """Return what a machine does that hears that the budget is spent. Raises `spent` where it cannot pause."""
+    """Return how the machine pauses once it is told that the budget is spent. Raises `spent` if it cannot pause."""
     never = spent.budget.outsized(free.next_reservation)
     why = never or spent.why
     accepted = machine.accept(free.state, Overdrawn(now, spent.until, why, never=bool(never)))

@@ -16,7 +16,7 @@ from typing import Any
 import trio
 
 from runtime.logs import log
-from runtime.logs.redact import secrets_in
+from runtime.logs.redact import Redactor, secrets_in
 
 SECONDS_MAX = 5.0
 """How long one call may take."""
@@ -48,13 +48,18 @@ class Hook:
     async def _run(self, message: bytes) -> str:
         """Run the program; return its failure in words, or an empty text."""
         secrets = secrets_in(os.environ)
+        redactor = Redactor(secrets)
         process = await trio.lowlevel.open_process(
             self._arguments,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            env={name: value for name, value in os.environ.items() if value not in secrets},
+            env={
+                name: value
+                for name, value in os.environ.items()
+                if value not in secrets and redactor.text(value) == value
+            },
         )
         assert process.stdin is not None
         try:

@@ -43,17 +43,17 @@ RecordCrash = Callable[[str, Exception], Awaitable[object]]
 """Records that a bug of its driver ended a run."""
 
 POLL_SECONDS = 0.25
-"""The interval at which the host asks whether anything was committed, where no one wakes it."""
+"""The interval at which the host asks whether anything was committed; a wake-up makes it ask at once."""
 LOOK_SECONDS = 5.0
-"""The interval at which it asks what is due in any case: for drivers that have died, and for clocks that were set."""
+"""The longest time between two queries for due runs: it bounds how late a dead driver or a set clock is noticed."""
 SHORTEST_SECONDS = 0.005
-"""The shortest wait for a time: no run needs to be woken more exactly."""
+"""The shortest wait until a due time; no run needs a more exact wake-up."""
 PRESENCE_SECONDS = 30.0
-"""How long a host counts as present after it has announced itself, which it does after each third of it."""
+"""How long a host counts as present after it has announced itself. It does so three times in this period."""
 RETRY_SECONDS_MAX = 60.0
 """The pause before a run that cannot be driven is tried again."""
 RETRY_SECONDS_FIRST = 1.0
-"""The first pause where the journal could not be read or written, which may soon pass; each further one doubles."""
+"""The first pause after the journal could not be read or written; each further pause is twice as long."""
 
 
 class Host:
@@ -100,7 +100,7 @@ class Host:
         self._signal.wake()
 
     async def serve(self) -> None:
-        """Drive runs until a stop is requested and every run is parked. Raises what makes the journal unreadable."""
+        """Drive runs until a stop is requested and every run is parked. Raises `JournalDamaged`, `JournalNewer`."""
         await self._announce()
         try:
             self._report(Ready())

@@ -1,4 +1,4 @@
-"""What a host reports while it serves: a closed union of frozen values.
+"""The notices of a host while it serves: a closed union of frozen values.
 
 `event` is the name that machine-readable reports use; it never changes.
 """
@@ -93,7 +93,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What a run was configured with has changed since the run began."""
+    """A run's configuration on disk has changed since the run began."""
 
     event: ClassVar[str] = "edited"
     run: str

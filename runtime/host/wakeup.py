@@ -98,6 +98,8 @@ class WakeSockets:
 
     def _sockets(self) -> list[Path]:
         try:
+            if self.folder.stat().st_uid != os.geteuid():
+                return []  # Another user's: nothing in it is ours to write to, or to remove.
             return sorted(path for path in self.folder.iterdir() if path.suffix == ".sock")
         except OSError:
             return []

@@ -8,10 +8,11 @@ import errno
 import os
 import stat
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from runtime.core.errors import JournalError, JournalUnreadable, ReplanError, StorageFull, UsageProblem
+from runtime.core.errors import JournalError, JournalMoved, JournalUnreadable, ReplanError, StorageFull, UsageProblem
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
 
@@ -19,7 +20,7 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 """The system's errors for a full disk and for a full quota."""
 
 USE_ANOTHER = "use another folder"
-"""What to do about a folder that cannot be used; the caller knows how the folder is chosen, and can say it better."""
+"""The next step for a folder that cannot be used; the caller knows how the folder is chosen, and can be more exact."""
 
 
 def make_it_yours(use_another: str) -> str:
@@ -27,24 +28,28 @@ def make_it_yours(use_another: str) -> str:
     return f"make it and the files beside it yours to write, or {use_another}"
 
 
-def prepare_folder(folder: Path, use_another: str = USE_ANOTHER) -> None:
+def prepare_folder(folder: Path, use_another: str = USE_ANOTHER, *, write: bool = True) -> None:
     """Make the folder if it is missing, and check that it is safe and can be written. Raises `UsageProblem`.
 
-    `use_another` says how to choose another folder.
+    `use_another` says how to choose another folder. Without `write`, the folder is there and need not be writable.
     """
     try:
-        _make(folder)
-        mode = folder.lstat().st_mode
+        if write:
+            _make(folder)
+        status = folder.lstat()
     except OSError as error:
         raise explain(error, folder, use_another) from error
-    place = str(folder)
+    place, mode = str(folder), status.st_mode
     if stat.S_ISLNK(mode):
         raise UsageProblem("a symbolic link is not safe as a home", place=place, hint="name the folder it points to")
     if not stat.S_ISDIR(mode):
         raise UsageProblem("this is not a folder", place=place, hint=use_another)
+    if status.st_uid != os.geteuid():
+        # Its owner chooses what is run there, such as the notify program.
+        raise UsageProblem("this folder belongs to another user", place=place, hint=use_another)
     if mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise UsageProblem("other users may write in this folder", place=place, hint=f"chmod go-w {folder}")
-    if not os.access(folder, os.W_OK | os.X_OK):
+    if write and not os.access(folder, os.W_OK | os.X_OK):
         raise UsageProblem("this folder cannot be written", place=place, hint=use_another)
 
 
@@ -60,19 +65,40 @@ def prepare_file(path: Path, use_another: str = USE_ANOTHER) -> None:
     try:
         if not os.path.lexists(path):
             _make_file(path)
-        mode = path.lstat().st_mode
+        status = path.lstat()
     except OSError as error:
         raise explain(error, path, use_another) from error
+    mode = status.st_mode
     if stat.S_ISLNK(mode):
         raise JournalUnreadable(str(path), "a symbolic link is not safe as a journal", "put the file itself there")
     if not stat.S_ISREG(mode):
         raise JournalUnreadable(str(path), "this is not a file", "move it away")
+    if status.st_uid != os.geteuid():
+        raise JournalUnreadable(str(path), "it belongs to another user", make_it_yours(use_another))
     if stat.S_IMODE(mode) != FILE_MODE:
         try:
             path.chmod(FILE_MODE)
         except OSError as error:
             cause = f"it cannot be made private: {os.strerror(error.errno or 0).lower()}"
             raise JournalUnreadable(str(path), cause, make_it_yours(use_another)) from error
+
+
+def in_place(path: Path) -> Callable[[], None]:
+    """Return a check that the file that is now at a path is still there. The check raises `JournalMoved`.
+
+    SQLite goes on writing to a file that was renamed or removed, and reports success. The check takes microseconds.
+    """
+    status = path.stat()
+
+    def check() -> None:
+        try:
+            current = path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            raise JournalMoved(str(path)) from None
+        if not os.path.samestat(status, current):
+            raise JournalMoved(str(path))
+
+    return check
 
 
 def _make_file(path: Path) -> None:
@@ -106,7 +132,8 @@ def explain(error: OSError, path: Path, use_another: str = USE_ANOTHER) -> Repla
 
 
 def _make(folder: Path) -> None:
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    if not folder.parent.exists():
+        _make(folder.parent)  # As private as the folder: others could replace it through a parent that they may write.
     try:
         folder.mkdir(mode=FOLDER_MODE)
     except FileExistsError:

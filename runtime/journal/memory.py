@@ -77,14 +77,14 @@ class _Run:
 
 @dataclass
 class MemoryStore:
-    """What was committed."""
+    """The committed amount."""
 
     runs: dict[str, _Run] = field(default_factory=dict)
     """The runs by their ids, in the order of their admission."""
     texts: dict[str, bytes] = field(default_factory=dict)
     """Every text once, by its hash in hex."""
     days: dict[int, Amount] = field(default_factory=dict)
-    """What was committed on each UTC day, counted from 1970."""
+    """The amount that was committed on each UTC day, counted from 1970."""
     hosts: dict[str, HostRow] = field(default_factory=dict)
     """The hosts that have announced themselves and not departed."""
     version: int = 0

@@ -31,7 +31,7 @@ class RunRow:
     run: str
     """Its id."""
     title: str
-    """What lists of runs call it."""
+    """The title of the run in lists."""
     created: float
     """When it was admitted."""
     updated: float
@@ -39,9 +39,9 @@ class RunRow:
     last_seq: int
     """The place of its last record; 0 where it has none."""
     summary: Summary
-    """What its machine says about its state."""
+    """The summary of its state, as its machine gives it."""
     owner: str | None
-    """Who drives it; None when nobody holds a live lease."""
+    """The process that drives it; None when nobody holds a live lease."""
     epoch: int
     """How often it was claimed."""
     unread: bool = False
@@ -54,7 +54,7 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Which runs to list."""
+    """The conditions that listed runs meet."""
 
     status: str | None = None
     """Those with this status; None for all."""
@@ -78,7 +78,7 @@ class Posted:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """What a host has to do."""
+    """The work of a host."""
 
     runs: tuple[str, ...] = ()
     """Runs to drive now, in the order of their admission: they are due or have unread messages."""

@@ -8,6 +8,8 @@ from runtime.core.errors import UsageProblem
 OPENAI_URL = "https://api.openai.com/v1"
 """The base URL when none is set."""
 
+_HOST_MAX = 253
+
 
 def check_base_url(text: str, *, place: str = "OPENAI_BASE_URL") -> str:
     """Return the base URL without its trailing slash.
@@ -22,10 +24,14 @@ def check_base_url(text: str, *, place: str = "OPENAI_BASE_URL") -> str:
         parts = urlsplit(text.strip())
         host = parts.hostname or ""
         _ = parts.port
-    except ValueError as error:
-        raise UsageProblem(f"not a URL: {error}", place=place, hint=f"such as {OPENAI_URL}") from None
+    except ValueError:
+        raise UsageProblem(
+            "not a URL, or one whose host or port is not valid", place=place, hint=f"such as {OPENAI_URL}"
+        ) from None
     if parts.scheme not in {"http", "https"} or not host:
         raise UsageProblem("not an http or https URL", place=place, hint=f"such as {OPENAI_URL}")
+    if not is_name(host):
+        raise UsageProblem("the host's name is not valid", place=place, hint=f"such as {OPENAI_URL}")
     if "@" in parts.netloc:
         raise UsageProblem("holds a user name or password", place=place, hint="put the key into OPENAI_API_KEY")
     if parts.query or parts.fragment:
@@ -39,6 +45,14 @@ def check_base_url(text: str, *, place: str = "OPENAI_BASE_URL") -> str:
             hint="use https, localhost, or a private address in digits such as 192.168.1.5",
         )
     return _normal(parts)
+
+
+def is_name(host: str) -> bool:
+    """Tell whether a host's name can be looked up: no label is empty or too long (RFC 1035, 2.3.4)."""
+    try:
+        return bool(host.encode("idna")) and len(host) <= _HOST_MAX
+    except UnicodeError:
+        return False
 
 
 def is_loopback(host: str) -> bool:

@@ -57,14 +57,28 @@ def read_completion(body: bytes, *, asked: str, mode: str, secret: str = "") -> 
         text_of_body = provider_text(error_of(body)[0], secret) or "nothing"
         return Fault(kind=FaultKind.BAD_REPLY, message=f"not a chat completion: {text_of_body}", status=200)
     choice = completion.choices[0]
-    text = choice.message.content if choice.message.content is not None else choice.message.refusal
-    reason = choice.finish_reason or "stop"
+    return completed(
+        choice.message.content if choice.message.content is not None else choice.message.refusal,
+        reason=choice.finish_reason or "",
+        usage=completion.usage,
+        model=completion.model or "",
+        asked=asked,
+        mode=mode,
+        secret=secret,
+    )
+
+
+def completed(
+    text: str | None, *, reason: str, usage: Any, model: str, asked: str, mode: str, secret: str
+) -> Reply | Fault:
+    """Return the reply that a completion's parts are, as the server sent them; a fault where it has no text."""
+    reason = reason or "stop"
     if text is None and reason not in _ENDED_EARLY:
         return Fault(kind=FaultKind.BAD_REPLY, message="a chat completion without content", status=200)
     return Reply(
         text=without_key(text or "", secret if len(secret) >= PART_MIN else ""),
-        usage=_usage(completion.usage),
-        model=provider_text(completion.model or "", secret) or asked,
+        usage=_usage(usage),
+        model=provider_text(model, secret) or asked,
         finish_reason=provider_text(reason, secret),
         mode=mode,
     )

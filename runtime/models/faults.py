@@ -62,6 +62,21 @@ def status_fault(status: int, headers: Mapping[str, str], body: bytes, *, now: f
     )
 
 
+def stream_fault(error: Any, *, begun: bool, secret: str) -> Fault:
+    """Return the fault for an error in the event stream of a 200.
+
+    Before the model has written anything (`begun`), a code of it counts like a status; later, something was charged.
+    """
+    message, code = error_of(json.dumps({"error": error}).encode())
+    told = error.get("code") if isinstance(error, dict) else None
+    status = told if isinstance(told, int) and 400 <= told < 600 and not begun else None
+    return Fault(
+        kind=FaultKind.SERVER_ERROR if begun else _status_kind(status or 500, code),
+        message=f"the reply broke off: {provider_text(message, secret) or 'no text'}",
+        status=status or 200,
+    )
+
+
 def _status_kind(status: int, code: str) -> FaultKind:
     if status in {401, 402, 403} or code in _NO_CREDIT:
         return FaultKind.AUTH

@@ -1,11 +1,12 @@
 """The OpenAI client: sends one request to an OpenAI-compatible server, and returns a reply or a fault.
 
 It uses the official client without its retries: a try that was not reserved must not be sent. Redirects are not
-followed; compressed and oversized answers are not read. Importing this module loads the client (0.4 s); use
-`runtime.models.openai.open_openai`.
+followed; compressed and oversized answers are not read. Replies are streamed where the server can. Importing this
+module loads the client (0.4 s); use `runtime.models.openai.open_openai`.
 """
 
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Any, Literal
 
 import httpx2
@@ -14,19 +15,26 @@ import trio
 
 from runtime.core.clock import Clock
 from runtime.models.base_url import OPENAI_URL
-from runtime.models.completion import listed_models, read_completion
+from runtime.models.completion import listed_models
+from runtime.models.event_stream import STREAM_FACTOR, CompletionReader
 from runtime.models.faults import provider_text, status_fault, unresolved
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 from runtime.models.probe import PROBE_SECONDS, Listed
+from runtime.models.replies import BYTES_MAX
 
 Mode = Literal["json_schema", "json_object", "text"]
 
 CONNECT_SECONDS_MAX = 10.0
 """The longest that a server may take to accept a connection. Nothing is sent by then, so it counts as a refusal."""
 
+STALL_SECONDS = 60.0
+"""The longest silence in a stream, once the model has written something; before that, it may think."""
+
 _CLOSE_SECONDS_MAX = 2.0
 _NO_PATH = frozenset({404, 405})
+_AFTER_END_SECONDS_MAX = 0.25
 _MODES: tuple[Mode, ...] = ("json_schema", "json_object", "text")
+_REFUSALS_OF_STREAM = frozenset({400, 405, 415, 422, 501})
 _REFUSALS_OF_MODE = ("response_format", "json_schema", "json_object", "structured output", "grammar")
 
 
@@ -36,11 +44,27 @@ class OpenAIModel:
     The first request asks for `json_schema`. If the server refuses that (400 or 422, in words about the format), the
     same call asks again at once for `json_object`, then for plain text. A refusal costs nothing, so this is still one
     try; it happens at most twice, and this object remembers the mode that worked.
+
+    Replies are asked for as a stream, so that a dead connection is told from a slow model. A server that refuses that,
+    in words about streams, is asked at once without, and from then on; so is one whose stream reports no usage, since
+    a call without usage is charged at its reservation. A JSON answer to a request for a stream is taken as it is.
     """
 
-    def __init__(self, name: str, client: openai.AsyncOpenAI, *, base_url: str, secret: str, clock: Clock) -> None:
+    def __init__(
+        self,
+        name: str,
+        client: openai.AsyncOpenAI,
+        *,
+        base_url: str,
+        secret: str,
+        clock: Clock,
+        reply_bytes_max: int = BYTES_MAX,
+        stall_seconds: float = STALL_SECONDS,
+    ) -> None:
         self._name, self._client, self._secret, self._clock = name, client, secret, clock
+        self._reply_bytes_max, self._stall_seconds = reply_bytes_max, stall_seconds
         self._mode: Mode = "json_schema"
+        self._stream = True
         # OpenAI's newer models refuse the old name; most compatible servers know only the old one.
         self._limit = "max_completion_tokens" if base_url == OPENAI_URL else "max_tokens"
 
@@ -90,45 +114,83 @@ class OpenAIModel:
 
     async def _complete(self, request: ModelRequest) -> Reply | Fault:
         mode: Mode = self._mode if request.schema is not None else "text"
-        answer = await self._send(request, mode)
-        while mode != "text" and _refuses_mode(answer):
-            mode = _MODES[_MODES.index(mode) + 1]
-            answer = await self._send(request, mode)
-        if request.schema is not None and isinstance(answer, Reply):
-            self._mode = max(self._mode, mode, key=_MODES.index)  # another call may have fallen back further
+        stream = self._stream
+        answer = await self._send(request, mode, stream=stream)
+        while (no_stream := stream and _refuses_stream(answer)) or (mode != "text" and _refuses_mode(answer)):
+            stream, mode = (False, mode) if no_stream else (stream, _MODES[_MODES.index(mode) + 1])
+            answer = await self._send(request, mode, stream=stream)
+        if isinstance(answer, Reply):
+            self._stream = self._stream and stream
+            if request.schema is not None:
+                self._mode = max(self._mode, mode, key=_MODES.index)  # another call may have fallen back further
         return answer
 
-    async def _send(self, request: ModelRequest, mode: Mode) -> Reply | Fault:
+    async def _send(self, request: ModelRequest, mode: Mode, *, stream: bool) -> Reply | Fault:
         try:
-            response = await self._client.post(
+            opened = await self._client.post(
                 "/chat/completions",
-                cast_to=httpx2.Response,
-                body=self._body(request, mode),
+                cast_to=object,
+                body=self._body(request, mode, stream=stream),
                 options={
                     "headers": {"X-Client-Request-Id": request.client_request_id, "Accept-Encoding": "identity"},
                     "timeout": httpx2.Timeout(
                         request.timeout_seconds, connect=min(CONNECT_SECONDS_MAX, request.timeout_seconds)
                     ),
                 },
+                # The client leaves the body to `_read`, whether it turns out to be a stream or not.
+                stream=True,
+                stream_cls=openai.AsyncStream[object],
             )
+            async with opened:
+                return await self._read(opened.response, request, mode)
         except openai.APIStatusError as error:
             headers, body = error.response.headers, error.response.content
             return status_fault(error.status_code, headers, body, now=self._clock.now(), secret=self._secret)
         except openai.APIConnectionError as error:
             return _connection_fault(error.__cause__ or error, self._secret)
+        except httpx2.HTTPError as error:
+            return _connection_fault(error, self._secret)
         except _Rejected as rejected:
             return rejected.fault
         except UnicodeEncodeError:
             return Fault(kind=FaultKind.BAD_REQUEST, message="the prompt or a header holds text that cannot be sent")
-        return read_completion(response.content, asked=self._name, mode=mode, secret=self._secret)
 
-    def _body(self, request: ModelRequest, mode: Mode) -> dict[str, Any]:
+    async def _read(self, response: httpx2.Response, request: ModelRequest, mode: Mode) -> Reply | Fault:
+        """Read the body of a 200. A silence is a fault only after the model has written something."""
+        reader, ended = CompletionReader(bytes_max=self._reply_bytes_max), False
+        with trio.CancelScope() as silence:
+            async with aclosing(response.aiter_raw()) as pieces:
+                try:
+                    async for piece in pieces:
+                        before = reader.characters
+                        reader.feed(piece)
+                        if reader.characters > before and request.heard is not None:
+                            request.heard(reader.characters)
+                        if reader.done and not ended:
+                            # Only what is read to its end leaves a connection that can be used again.
+                            ended, silence.deadline = True, trio.current_time() + _AFTER_END_SECONDS_MAX
+                        elif reader.characters and not ended:
+                            silence.deadline = trio.current_time() + self._stall_seconds
+                except (httpx2.HTTPError, _Rejected):
+                    if not reader.done:
+                        raise
+        if silence.cancelled_caught and not reader.done:
+            text = f"nothing came for {self._stall_seconds:g} s after {reader.characters:,} characters"
+            return Fault(kind=FaultKind.TIMEOUT, message=text)
+        answer = reader.result(asked=self._name, mode=mode, secret=self._secret)
+        if reader.streamed and isinstance(answer, Reply) and answer.usage is None:
+            self._stream = False
+        return answer
+
+    def _body(self, request: ModelRequest, mode: Mode, *, stream: bool = True) -> dict[str, Any]:
         messages = [{"role": "system", "content": request.system}] if request.system else []
         body: dict[str, Any] = {
             "model": self._name,
             "messages": [*messages, {"role": "user", "content": request.user}],
             self._limit: request.output_tokens_max,
         }
+        if stream:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
         if mode == "json_schema":
             # Not strict: that refuses schemas with optional fields, and every reply is validated anyway.
             schema = {"name": request.schema_name, "schema": dict(request.schema or {}), "strict": False}
@@ -158,7 +220,9 @@ class CappedAnswers:
             # A few kilobytes can expand to gigabytes; plain text was asked for.
             raise _Rejected(FaultKind.BAD_REPLY, "the answer is compressed, unasked", response.status_code)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = _Capped(response.stream, self._bytes_max, response.status_code)
+        streamed = response.headers.get("content-type", "").lower().startswith("text/event-stream")
+        bytes_max = self._bytes_max * STREAM_FACTOR if streamed else self._bytes_max
+        response.stream = _Capped(response.stream, bytes_max, response.status_code)
 
 
 class _Capped(httpx2.AsyncByteStream):
@@ -170,12 +234,19 @@ class _Capped(httpx2.AsyncByteStream):
         async for chunk in self._inner:
             left -= len(chunk)
             if left < 0:
+                await self.aclose()  # An error's body is read by the client, which would leave it open.
                 text = f"the answer is larger than {self._bytes_max} bytes"
                 raise _Rejected(FaultKind.TOO_LARGE, text, self._status)
             yield chunk
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def _refuses_stream(answer: Reply | Fault) -> bool:
+    if not isinstance(answer, Fault) or answer.status not in _REFUSALS_OF_STREAM:
+        return False
+    return "stream" in answer.message.lower()
 
 
 def _refuses_mode(answer: Reply | Fault) -> bool:

@@ -4,7 +4,7 @@ A transport fault is a value too (`Fault`), because it crosses a mailbox. What i
 can have reached the provider.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -56,7 +56,7 @@ class Fault(Value):
     """A try without a reply."""
 
     kind: FaultKind
-    """What happened."""
+    """The class of the fault, which decides about a further try."""
     message: str
     """One line, for people only."""
     status: int | None = None
@@ -72,7 +72,7 @@ class ModelRequest:
     request_id: str
     """Its id within the run."""
     purpose: str
-    """What it is for: the step's id."""
+    """The purpose of the call: the step's id."""
     system: str
     """The system message of the rendered prompt; may be empty."""
     user: str
@@ -89,6 +89,8 @@ class ModelRequest:
     """The prompt's context in structured form, for models in this process; it is never sent."""
     run: str = ""
     """The id of the run; may be empty."""
+    heard: Callable[[int], None] | None = field(default=None, compare=False)
+    """Called with the number of characters that the model has written so far, where the reply is streamed."""
 
     @property
     def client_request_id(self) -> str:
@@ -101,7 +103,7 @@ class Reply:
     """A completion."""
 
     text: str
-    """What the model wrote, unchanged."""
+    """The model's text, unchanged."""
     usage: Usage | None
     """None where the provider reported none."""
     model: str

@@ -1,4 +1,4 @@
-"""Who drives a run: a process named so that another process of the same machine can tell whether it still lives.
+"""The identity of a driver: another process of the same machine can tell by it whether the driver still lives.
 
 A lease protects a run whose driver cannot be seen. Where the driver was killed, nobody has to wait for the lease to end
 if that is certain: where this process sees the numbers that the driver's was one of, under the same boot of the same

@@ -24,6 +24,7 @@ COMMANDS = [
     "experiment",
     "workflow",
     "doctor",
+    "version",
 ]
 
 

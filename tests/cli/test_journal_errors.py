@@ -3,6 +3,7 @@
 import json
 import os
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -19,11 +20,10 @@ def journal(replan, home, problem, scripted):
 
 def damage(path, statement):
     """Execute a statement on a journal directly, and return the file's bytes."""
-    connection = sqlite3.connect(path)
-    connection.execute(statement)
-    connection.commit()
-    connection.execute("pragma wal_checkpoint(truncate)")
-    connection.close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(statement)
+        connection.commit()
+        connection.execute("pragma wal_checkpoint(truncate)")
     return path.read_bytes()
 
 

@@ -104,12 +104,16 @@ def test_the_architecture_page_names_every_package():
 def test_every_requirement_is_there():
     """Each number has an entry with a text, and a test, what is done instead, or that it is not built yet."""
     entries = GENERATE.read("requirements.yaml")
-    assert [number for key in entries for number in GENERATE.numbers(key)] == [f"S{number}" for number in NUMBERS]
-    by_number = GENERATE.named_tests()
+    assert [number for key in entries for number in GENERATE.requirements.numbers(key)] == [
+        f"S{number}" for number in NUMBERS
+    ]
+    by_number = GENERATE.requirements.named_tests()
     for number, entry in entries.items():
         assert entry["says"].strip()
         assert "not_yet" in entry or entry.get("tests") or by_number.get(number), f"{number} has no test"
-    not_yet = [number for key, entry in entries.items() if "not_yet" in entry for number in GENERATE.numbers(key)]
+    not_yet = [
+        number for key, entry in entries.items() if "not_yet" in entry for number in GENERATE.requirements.numbers(key)
+    ]
     assert not_yet == [f"S{number}" for number in NOT_YET]
     assert {number for number, entry in entries.items() if "instead" in entry} >= {"S5", "S7", "S21", "S24", "S38"}
 
@@ -120,4 +124,4 @@ def test_every_test_that_a_requirement_names_exists():
         for name in entry.get("tests", ()):
             file, _, test = name.partition("::")
             assert (ROOT / file).is_file(), f"{number}: {file}"
-            assert test in {name for name, _ in GENERATE.tests_in(Path(ROOT / file))}, f"{number}: {name}"
+            assert test in {name for name, _ in GENERATE.requirements.tests_in(Path(ROOT / file))}, f"{number}: {name}"

@@ -1,18 +1,17 @@
 """Looking at, and changing, the file behind the journal's back."""
 
+from contextlib import closing
+
 import apsw
 
 
 def change(path, statement, *bindings):
     """Change the file behind the journal's back."""
-    connection = apsw.Connection(str(path))
-    connection.execute(statement, bindings)
-    connection.close()
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute(statement, bindings)
 
 
 def query(path, statement):
     """Return the rows that a statement gives."""
-    connection = apsw.Connection(str(path))
-    rows = list(connection.execute(statement))
-    connection.close()
-    return rows
+    with closing(apsw.Connection(str(path))) as connection:
+        return list(connection.execute(statement))

@@ -32,6 +32,7 @@ from actors.run.waits import DEADLINE, HOME_BUDGET
 from actors.search.strategies.notation import NUMBERS
 from actors.search.strategies.tree import PruneCause
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
+from actors.values.plugin_marks import PlugInFile
 from replan.runs.engine import Engine
 from replan.runs.prepare import prepare_run
 from replan.runs.status import STATUSES
@@ -56,6 +57,7 @@ VALUES = {
     Fault: "fault",
     Finding: "finding",
     Limits: "limits",
+    PlugInFile: "plug-in file",
     RunConfig: "pinned",
     Policy: "policy",
     Price: "price",

@@ -9,6 +9,7 @@ import apsw
 import pytest
 import trio
 
+from runtime.core.clock import SystemClock
 from runtime.core.errors import (
     JournalDamaged,
     JournalError,
@@ -204,3 +205,28 @@ async def test_an_opening_that_fails_leaves_nothing_open(written, open_journal, 
                 pass
     assert threading.enumerate() == threads
     assert open_files() == []
+
+
+@pytest.mark.parametrize("failing", ["foreign_keys", "query_only"])
+async def test_a_connection_whose_settings_fail_is_closed(path, monkeypatch, failing):
+    opened = []
+
+    class Failing(apsw.Connection):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            opened.append(self)
+
+        def pragma(self, name, *value):
+            if name == failing:
+                raise apsw.IOError("the disk is gone")
+            return super().pragma(name, *value)
+
+    monkeypatch.setattr(apsw, "Connection", Failing)
+    with pytest.raises(JournalUnreadable, match="the disk is gone"):
+        async with open_sqlite(path, CODEC, SystemClock()):
+            raise AssertionError("it did not open")
+    monkeypatch.undo()
+    assert opened
+    for connection in opened:
+        with pytest.raises(apsw.ConnectionClosedError):
+            connection.execute("SELECT 1")

@@ -1,7 +1,7 @@
 """The journal in SQLite on a disk that is small, full or failing."""
 
 import itertools
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import apsw
@@ -179,13 +179,11 @@ async def _work_until_it_fails(path, clock):
 
 async def test_a_journal_that_another_process_keeps_busy_says_so(path, clock):
     async with open_sqlite(path, CODEC, clock, busy_seconds=0.01) as journal:
-        other = apsw.Connection(str(path))
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(JournalError, match="another process"):
-            await journal.create("a", "")
-        assert await journal.runs(RunFilter()) == []
-        other.execute("ROLLBACK")
-        other.close()
+        with closing(apsw.Connection(str(path))) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(JournalError, match="another process"):
+                await journal.create("a", "")
+            assert await journal.runs(RunFilter()) == []
         await journal.create("a", "")
 
 

@@ -1,6 +1,7 @@
 """The writer commits in groups, keeps failures apart, and leaves nothing behind."""
 
 import threading
+from contextlib import closing
 from functools import partial
 
 import apsw
@@ -32,6 +33,13 @@ def opener(tmp_path):
     return partial(open_writer, "writer", partial(connect, tmp_path / "db"), explain, busy_seconds=5.0, group_max=100)
 
 
+@pytest.fixture
+def other(tmp_path):
+    """The connection of another process, as far as SQLite can tell."""
+    with closing(connect(tmp_path / "db")) as connection:
+        yield connection
+
+
 def insert(number, connection):
     connection.execute("INSERT INTO numbers VALUES (?)", (number,))
     return number
@@ -39,6 +47,12 @@ def insert(number, connection):
 
 def numbers(connection):
     return [number for (number,) in connection.execute("SELECT number FROM numbers ORDER BY number")]
+
+
+def numbers_in(path):
+    """Read them with a connection of its own."""
+    with closing(apsw.Connection(str(path))) as connection:
+        return numbers(connection)
 
 
 def count_commits(commits, connection):
@@ -87,7 +101,7 @@ def nothing(_connection):
 async def test_a_job_returns_its_result_once_it_is_committed(opener, tmp_path):
     async with opener() as writer:
         assert await writer.do(partial(insert, 7)) == 7
-        assert numbers(apsw.Connection(str(tmp_path / "db"))) == [7]
+        assert numbers_in(tmp_path / "db") == [7]
 
 
 async def test_jobs_that_wait_together_share_a_commit(opener):
@@ -217,7 +231,7 @@ async def test_what_was_handed_in_is_done_before_the_end(opener, tmp_path):
                     nursery.start_soon(writer.do, partial(insert, number))
                 await trio.testing.wait_all_tasks_blocked(0)
                 scope.cancel()
-    assert numbers(apsw.Connection(str(tmp_path / "db"))) == list(range(200))
+    assert numbers_in(tmp_path / "db") == list(range(200))
 
 
 async def test_a_job_that_waits_right_before_the_end_is_done(opener, tmp_path):
@@ -232,7 +246,7 @@ async def test_a_job_that_waits_right_before_the_end_is_done(opener, tmp_path):
         callers.start_soon(writer.do, partial(insert, 1))
         await trio.testing.wait_all_tasks_blocked()
         callers.start_soon(open_later, gate)
-    assert numbers(apsw.Connection(str(tmp_path / "db"))) == [1]
+    assert numbers_in(tmp_path / "db") == [1]
 
 
 async def test_after_the_end_a_job_is_refused_at_once(opener):
@@ -268,8 +282,7 @@ async def test_an_opening_that_fails_says_why_and_leaves_nothing():
     assert threading.enumerate() == before
 
 
-async def test_another_process_that_writes_is_waited_for_without_holding_up_this_one(opener, tmp_path):
-    other = apsw.Connection(str(tmp_path / "db"))
+async def test_another_process_that_writes_is_waited_for_without_holding_up_this_one(opener, other):
     async with opener() as writer, trio.open_nursery() as nursery:
         other.execute("BEGIN IMMEDIATE")
         nursery.start_soon(writer.do, partial(insert, 1))
@@ -280,8 +293,7 @@ async def test_another_process_that_writes_is_waited_for_without_holding_up_this
         assert await writer.do(numbers) == [1]
 
 
-async def test_another_process_that_never_ends_its_writing_is_told_of(tmp_path):
-    other = connect(tmp_path / "db")
+async def test_another_process_that_never_ends_its_writing_is_told_of(tmp_path, other):
     opened = open_writer("writer", partial(connect, tmp_path / "db"), explain, busy_seconds=0.05, group_max=10)
     async with opened as writer:
         other.execute("BEGIN IMMEDIATE")

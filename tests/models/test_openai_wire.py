@@ -34,6 +34,8 @@ async def test_what_goes_out():
             {"role": "user", "content": "The parser fails."},
         ],
         "max_tokens": 500,
+        "stream": True,
+        "stream_options": {"include_usage": True},
         "response_format": {
             "type": "json_schema",
             "json_schema": {"name": "analysis", "schema": {"type": "object"}, "strict": False},

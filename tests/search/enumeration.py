@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from actors.search.moves import Redo, Retry, choose
-from actors.search.progress import Phase, accept, begin, mark, ready, redo, start
+from actors.search.progress import Phase, Progress, accept, begin, mark, redo, start
 
 
 class Enumeration:
@@ -80,10 +80,10 @@ class Enumeration:
     def _begun(self, progress):
         """Begin an attempt at each ready step; return the number of model calls and the reduced state."""
         calls = 0
-        while steps := ready(self.graph, progress):
+        while steps := progress.ready(self.graph):
             progress = begin(self.graph, progress, steps[0])
             calls += not self.graph.budgets[steps[0]].deterministic
-        return calls, {step: self._reduced(progress, step) for step in progress}
+        return calls, Progress({step: self._reduced(progress, step) for step in progress})
 
     def _reduced(self, progress, step):
         slot = replace(progress[step], number=0)

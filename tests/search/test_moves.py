@@ -11,8 +11,6 @@ from actors.search.progress import (
     cleared,
     mark,
     new_round,
-    phases_of,
-    ready,
     redo,
     start,
 )
@@ -40,15 +38,15 @@ def failed(shape, step, *before):
 def test_nothing_is_accepted_at_first_and_everything_in_the_end():
     """S1, S2: the initial state and the goal."""
     assert {slot.accepted for slot in start(SEEDS).values()} == {None}
-    assert phases_of(run(SEEDS, "analysis", "recon", "strategy")) != GOAL
-    assert phases_of(run(SEEDS, "analysis", "recon", "strategy", "plan")) == GOAL
+    assert run(SEEDS, "analysis", "recon", "strategy").phases != GOAL
+    assert run(SEEDS, "analysis", "recon", "strategy", "plan").phases == GOAL
 
 
 def test_a_step_is_ready_once_all_that_it_requires_is_accepted():
     """S3."""
-    assert ready(SEEDS, start(SEEDS)) == ["analysis", "recon"]
-    assert ready(SEEDS, run(SEEDS, "analysis")) == ["recon"]
-    assert ready(SEEDS, run(SEEDS, "recon", "analysis")) == ["strategy"]
+    assert start(SEEDS).ready(SEEDS) == ("analysis", "recon")
+    assert run(SEEDS, "analysis").ready(SEEDS) == ("recon",)
+    assert run(SEEDS, "recon", "analysis").ready(SEEDS) == ("strategy",)
 
 
 def test_going_back_clears_the_target_and_all_below_it_and_only_that():

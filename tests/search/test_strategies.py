@@ -59,7 +59,7 @@ def test_no_search_takes_more_calls_or_branches_than_its_cost_says(search):
         world.limits = world.limits.model_copy(update={"calls": 1_000, "tokens": None})
         state = world.play()
         strategy = world.config.strategy
-        if strategy is not None and state.round == 1:  # An answer resets the counts.
+        if state.round == 1:  # An answer resets the counts.
             assert len(state.branches) <= strategy.branches_max
             assert state.run.ledger.committed.calls <= strategy.calls_worst
 

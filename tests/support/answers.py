@@ -3,25 +3,29 @@
 import json
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
 _ID = re.compile(r"(?P<run>[^/]*)/(?P<step>[^/]+)/v(?P<visit>\d+)\.a(?P<attempt>\d+)(?P<rest>.*)")
-_DESCRIBED = frozenset({"reply", "status", "hang", "cut", "huge", "html", "no_choices"})
+_DESCRIBED = frozenset({"reply", "stream", "status", "hang", "cut", "huge", "html", "no_choices"})
+USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
 
 
 @dataclass(frozen=True)
 class Answer:
     """The server's answer to one request. Created by the class methods; `slowly` adds a delay."""
 
-    kind: Literal["send", "hang", "cut", "huge"] = "send"
+    kind: Literal["send", "hang", "cut", "huge", "stream"] = "send"
     status: int = 200
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
     delay_seconds: float = 0.0
     cut: Literal["request", "headers", "body"] = "request"
     size: int = 0
+    pieces: tuple[bytes, ...] = ()
+    gap_seconds: float = 0.0
+    then: Literal["end", "hang", "cut"] = "end"
 
     @classmethod
     def say(
@@ -34,7 +38,7 @@ class Answer:
         **message: Any,
     ) -> Self:
         """Answer with a chat completion of 10 and 5 tokens; `message` adds fields such as `refusal`."""
-        reported = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15} if usage is None else usage
+        reported = USAGE if usage is None else usage
         choice = {
             "index": 0,
             "finish_reason": finish_reason,
@@ -50,6 +54,47 @@ class Answer:
                 "usage": reported,
             }
         )
+
+    @classmethod
+    def stream(
+        cls,
+        text: str,
+        *,
+        pieces: int = 3,
+        usage: Mapping[str, Any] | None = USAGE,
+        finish_reason: str | None = "stop",
+        done: bool = True,
+        gap_seconds: float = 0.0,
+        then: Literal["end", "hang", "cut"] = "end",
+        model: str = "test-model",
+    ) -> Self:
+        """Answer with the same completion as server-sent events, with a gap before each but the first.
+
+        Without a finish reason and the end mark the stream breaks off in mid-reply; `then` says what follows.
+        """
+        size = max(1, -(-len(text) // pieces))
+        parts = [text[at : at + size] for at in range(0, len(text), size)]
+        events = [chunk({"role": "assistant", "content": ""}, model=model)]
+        events += [chunk({"content": part}, model=model) for part in parts]
+        if finish_reason is not None:
+            events.append(chunk({}, finish_reason, model=model))
+        if usage is not None:
+            events.append({"object": "chat.completion.chunk", "model": model, "choices": [], "usage": usage})
+        return cls.events([*events, *(["[DONE]"] if done else [])], gap_seconds=gap_seconds, then=then)
+
+    @classmethod
+    def events(
+        cls, events: Sequence[Any], *, gap_seconds: float = 0.0, then: Literal["end", "hang", "cut"] = "end"
+    ) -> Self:
+        """Answer with any server-sent events: bytes and texts as they are, other values as JSON."""
+        lines = [
+            each
+            if isinstance(each, bytes)
+            else f"data: {each if isinstance(each, str) else json.dumps(each)}\n\n".encode()
+            for each in events
+        ]
+        headers = {"Content-Type": "text/event-stream; charset=utf-8"}
+        return cls(kind="stream", pieces=tuple(lines), gap_seconds=gap_seconds, then=then, headers=headers)
 
     @classmethod
     def value(cls, value: Any, **more: Any) -> Self:
@@ -107,6 +152,12 @@ class Answer:
         return replace(self, delay_seconds=seconds)
 
 
+def chunk(delta: Mapping[str, Any], finish_reason: str | None = None, *, model: str = "test-model") -> dict[str, Any]:
+    """Return an event of a streamed completion."""
+    choice = {"index": 0, "delta": dict(delta), "finish_reason": finish_reason}
+    return {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model, "choices": [choice]}
+
+
 Handler = Callable[[dict[str, Any], Mapping[str, str], int], Answer]
 """`(request body, request headers with lower-case names, number of the request from 1) -> Answer`."""
 
@@ -158,6 +209,8 @@ def as_answer(item: Any) -> Answer:
     match kind:
         case "reply":
             answer = Answer.say(value if isinstance(value, str) else json.dumps(value), **description)
+        case "stream":
+            answer = Answer.stream(value if isinstance(value, str) else json.dumps(value), **description)
         case "status":
             answer = Answer.fault(value, **description)
         case "cut":

@@ -19,11 +19,12 @@ For crash tests, as a separate process, which outlives the killed program::
 
     python -m tests.support.openai_server --script FILE --port-file FILE --log FILE
 
-The script is YAML or JSON of the same shape, where a mapping with one of the keys `reply`, `status`, `hang`, `cut`,
-`huge`, `html` or `no_choices` describes an answer (`{reply: {...}, delay_seconds: 0.5}`, `{cut: body}`,
-`{status: 429, headers: {...}}`). The port file appears, whole, once the server listens. The log has one JSON line per
-request received (`"event": "request"`) and one per answer that ended (`"event": "answer"`); its `outcome` is `finished`
-if the last byte was passed to the network, else `cut` or `gone`. A client may have a reply just before the log has it.
+The script is YAML or JSON of the same shape, where a mapping with one of the keys `reply`, `stream`, `status`, `hang`,
+`cut`, `huge`, `html` or `no_choices` describes an answer (`{reply: {...}, delay_seconds: 0.5}`, `{cut: body}`,
+`{stream: {...}, gap_seconds: 0.1}`, `{status: 429, headers: {...}}`). The port file appears, whole, once the server
+listens. The log has one JSON line per request received (`"event": "request"`) and one per answer that ended
+(`"event": "answer"`); its `outcome` is `finished` if the last byte was passed to the network, else `cut` or `gone`. A
+client may have a reply just before the log has it.
 """
 
 import argparse
@@ -254,7 +255,9 @@ class _Exchange(BaseHTTPRequestHandler):
         if answer.kind == "cut" and answer.cut == "request":
             return self._break_off("cut")
         if answer.kind == "huge":
-            return self._stream(answer.size, seen)
+            return self._give_much(answer.size, seen)
+        if answer.kind == "stream":
+            return self._stream(answer, seen)
         self._head(answer.status, {**answer.headers, "Content-Length": str(len(answer.body))})
         if answer.kind == "cut":
             self._write(answer.body[: len(answer.body) // 2 if answer.cut == "body" else 0], seen)
@@ -262,7 +265,22 @@ class _Exchange(BaseHTTPRequestHandler):
         self._write(answer.body, seen)
         return "finished"
 
-    def _stream(self, size: int, seen: Seen) -> Outcome:
+    def _stream(self, answer: Answer, seen: Seen) -> Outcome:
+        self._head(answer.status, {**answer.headers, "Transfer-Encoding": "chunked"})
+        for number, piece in enumerate(answer.pieces):
+            if number and answer.gap_seconds and not self._client_stays(answer.gap_seconds):
+                return self._break_off("gone")
+            self._write(b"%x\r\n%b\r\n" % (len(piece), piece), seen)
+        if answer.then == "hang":
+            while self._client_stays(3600):
+                pass
+            return self._break_off("gone")
+        if answer.then == "cut":
+            return self._break_off("cut")
+        self._write(b"0\r\n\r\n", seen)
+        return "finished"
+
+    def _give_much(self, size: int, seen: Seen) -> Outcome:
         self._head(200, {"Content-Type": "application/json", "Transfer-Encoding": "chunked"})
         start, end = b'{"choices":[{"message":{"content":"', b'"},"finish_reason":"stop"}]}'
         left = size - len(start) - len(end)

@@ -47,15 +47,19 @@ class Module:
     def functions(self):
         return [node for node in self.nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
 
-    def strings(self):
-        """Yield (line, text) of each string that is not a docstring; the parts of an f-string count together."""
-        skipped = {
-            item.value
-            for node in self.nodes
-            if isinstance(body := getattr(node, "body", None), list)
+    def bare_constants(self):
+        """Return the statements that are a constant alone: docstrings of modules, classes, functions and fields."""
+        bodies = [body for node in self.nodes if isinstance(body := getattr(node, "body", None), list)]
+        return [
+            item
+            for body in bodies
             for item in body
             if isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant)
-        }
+        ]
+
+    def strings(self):
+        """Yield (line, text) of each string that is not a docstring; the parts of an f-string count together."""
+        skipped = {item.value for item in self.bare_constants()}
         for node in self.nodes:
             if isinstance(node, ast.JoinedStr):
                 parts = [part for part in node.values if isinstance(part, ast.Constant)]

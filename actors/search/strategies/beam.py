@@ -30,6 +30,8 @@ class Beam:
     """As in `Strategy`."""
     calls_worst: int
     """As in `Strategy`."""
+    compares: bool = True
+    """As in `Strategy`."""
     picks_best: bool = True
     """As in `Strategy`."""
 

@@ -28,6 +28,8 @@ class BestFirst:
     """As in `Strategy`."""
     moves: Search = Search.DEPTH_FIRST
     """As in `Strategy`."""
+    compares: bool = True
+    """As in `Strategy`."""
     picks_best: bool = False
     """As in `Strategy`."""
 

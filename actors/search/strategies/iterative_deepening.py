@@ -21,6 +21,8 @@ class IterativeDeepening:
     """The worst case of an iteration without a cap, in calls."""
     moves: Search = Search.DEPTH_FIRST
     """As in `Strategy`."""
+    compares: bool = True
+    """As in `Strategy`."""
     picks_best: bool = False
     """As in `Strategy`."""
 

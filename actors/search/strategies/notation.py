@@ -15,6 +15,7 @@ from actors.search.moves import Search
 from actors.search.strategies.beam import Beam
 from actors.search.strategies.best_first import BestFirst
 from actors.search.strategies.iterative_deepening import IterativeDeepening
+from actors.search.strategies.one_branch import OneBranch
 from actors.search.strategies.sampling import BestOf, Restart
 from actors.search.strategies.tree import Strategy
 
@@ -111,13 +112,8 @@ def _forms(name: str) -> str:
     return f"write {' or '.join(forms)}" if forms else f"write {name} alone"
 
 
-def moves_of(choice: SearchChoice, strategy: Strategy | None) -> Search:
-    """Return how each branch of the search is searched."""
-    return Search(choice.name) if strategy is None else strategy.moves
-
-
-def strategy_of(choice: SearchChoice, graph: Graph) -> Strategy | None:
-    """Return the strategy of a search with several branches, or None for a search with only one."""
+def strategy_of(choice: SearchChoice, graph: Graph) -> Strategy:
+    """Return the strategy of a search."""
     first = choice.numbers[0] if choice.numbers else None
     linear, worst, layers = linear_calls(graph), worst_case_calls(graph), graph.layers
     match choice.name:
@@ -144,8 +140,9 @@ def strategy_of(choice: SearchChoice, graph: Graph) -> Strategy | None:
         case "best_of":
             assert first is not None
             return BestOf(first, linear)
-        case _:
-            return None
+        case name:
+            moves = Search(name)
+            return OneBranch(moves, linear if moves is Search.LINEAR else worst)
 
 
 def _visit_calls(graph: Graph, step: str) -> int:

@@ -12,13 +12,15 @@ from actors.search.strategies.tree import Change, Open, Prune, PruneCause, Stand
 
 @dataclass(frozen=True, slots=True)
 class _Samples:
-    """What both strategies share."""
+    """The common part of both strategies."""
 
     samples: int
     """The most samples."""
     linear_calls: int
     """The worst case of one sample, in calls."""
     moves: Search = Search.LINEAR
+    """As in `Strategy`."""
+    compares: bool = True
     """As in `Strategy`."""
 
     @property

@@ -24,7 +24,7 @@ class PruneCause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a strategy knows about one branch."""
+    """A strategy's view of one branch."""
 
     branch: int
     """The branch's number, in the order of opening."""
@@ -64,12 +64,6 @@ class Standing:
     """The lowest score of a rejection that is still to be repaired; 1 if there is none."""
     made: tuple[str, ...] = ()
     """The texts of the artifacts in the accepted layers; empty once the next layer has begun."""
-    failed: bool = False
-    """Whether a rejection awaits a decision."""
-    halted: bool = False
-    """Whether it makes no attempts because a step is stuck."""
-    ready: tuple[str, ...] = ()
-    """The steps at which an attempt can begin."""
 
     @property
     def rank(self) -> tuple[int, float, int]:
@@ -79,7 +73,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """What a strategy knows about the whole search."""
+    """A strategy's view of the whole search."""
 
     branches: tuple[Standing, ...]
     """All branches, in the order in which they were opened."""
@@ -132,6 +126,11 @@ class Strategy(Protocol):
     @property
     def moves(self) -> Search:
         """How each branch is searched."""
+        ...
+
+    @property
+    def compares(self) -> bool:
+        """Whether it compares branches. If not, there is only one, and no standings and no tree are made."""
         ...
 
     @property

@@ -1,1 +1,1 @@
-"""What each command does: `commands/NAME.py` is the body of the command NAME."""
+"""The body of each command: `commands/NAME.py` carries out the command NAME."""

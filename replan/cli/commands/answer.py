@@ -7,7 +7,7 @@ from replan.cli.hints import how_to_resume, more_questions
 from replan.cli.home import opened, run_named
 from replan.cli.inputs import ANSWER_BYTES_MAX, read_stdin
 from replan.cli.options import Invocation
-from replan.cli.terminal.console import notice
+from replan.cli.terminal.console import notice, print_json
 from replan.runs.inbox import split
 from replan.views.questions import open_questions
 from runtime.core.errors import UsageProblem
@@ -17,12 +17,12 @@ SHOWN_MAX = 200
 """Characters that are shown of an answer that was given before."""
 
 
-def answer_question(invocation: Invocation, question: str, text: str | None) -> int:
+def answer_question(invocation: Invocation, question: str, text: str | None, *, as_json: bool) -> int:
     """Post an answer; None declines the question. Return the exit code."""
-    return trio.run(_answer, invocation, question, read_stdin(ANSWER_BYTES_MAX) if text == "-" else text)
+    return trio.run(_answer, invocation, question, read_stdin(ANSWER_BYTES_MAX) if text == "-" else text, as_json)
 
 
-async def _answer(invocation: Invocation, question: str, text: str | None) -> int:
+async def _answer(invocation: Invocation, question: str, text: str | None, as_json: bool) -> int:
     async with opened(invocation) as engine:
         prefix, name = split(question)
         run = await run_named(engine, prefix)
@@ -38,6 +38,8 @@ async def _answer(invocation: Invocation, question: str, text: str | None) -> in
     participle = "declined" if text is None else "answered"
     posted = f"was {participle} so before" if receipt.result == "duplicate" else f"is {participle}"
     report_posted(f"{full} {posted}", row, hosted=hosted, open_count=open_count)
+    if as_json:
+        print_json({"question": full, "result": receipt.result, "answer": receipt.stands, "open_questions": open_count})
     return Exit.OK
 
 

@@ -5,7 +5,7 @@ import trio
 from replan.cli.exits import Exit
 from replan.cli.home import opened, run_named
 from replan.cli.options import Invocation
-from replan.cli.terminal.console import notice
+from replan.cli.terminal.console import notice, print_json
 from replan.runs.engine import Engine
 from replan.setup.command_name import program
 from runtime.core.errors import Held, UsageProblem
@@ -14,12 +14,12 @@ CANCEL_SECONDS = 5.0
 """How long `cancel` waits for the process that drives the run to take the message."""
 
 
-def cancel_run(invocation: Invocation, wanted: str) -> int:
+def cancel_run(invocation: Invocation, wanted: str, *, as_json: bool) -> int:
     """Cancel a run. Return the exit code."""
-    return trio.run(_cancel, invocation, wanted)
+    return trio.run(_cancel, invocation, wanted, as_json)
 
 
-async def _cancel(invocation: Invocation, wanted: str) -> int:
+async def _cancel(invocation: Invocation, wanted: str, as_json: bool) -> int:
     async with opened(invocation) as engine:
         run = await run_named(engine, wanted)
         row = await engine.journal.row(run)
@@ -30,6 +30,8 @@ async def _cancel(invocation: Invocation, wanted: str) -> int:
         finished = await _finished_soon(engine, run)
     outcome = "is cancelled" if finished else "will be cancelled by the process driving it"
     notice(f"run {run} {outcome}")
+    if as_json:
+        print_json({"run_id": run, "cancelled": finished})
     return Exit.OK
 
 

@@ -26,12 +26,12 @@ _UNREADABLE = frozenset(str(code) for code in ReplyCode)
 
 @dataclass(frozen=True, slots=True)
 class Standard:
-    """What every plan is checked against."""
+    """The settings that every plan is checked against."""
 
     level: str
     """`minimal`, `medium` or `expansive`."""
     assurance: str
-    """What `expansive` asks of the traces that do not escalate."""
+    """The guarantee that `expansive` demands of the traces that do not escalate."""
     r_max: int
     """The largest total budget."""
     guard_catalog: tuple[str, ...] = ()

@@ -20,12 +20,14 @@ from actors.guards.built_in import BUILT_IN
 from actors.values.format import counted, money
 from actors.values.lines import Line, Span, line
 from replan.cli.exits import Exit
+from replan.cli.options import Invocation
+from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import plain_terminal, print_json, show
 from replan.runs.models import check_model
 from replan.setup.data_files import data_root
 from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home, prepare_home
 from replan.setup.kinds import Kinds
-from replan.setup.plugins import problems, registry
+from replan.setup.plugins import problems
 from replan.setup.settings import choose_model, read_user_config
 from replan.setup.version import release
 from runtime.core.clock import SystemClock
@@ -49,9 +51,9 @@ class Check:
     """One thing that was checked."""
 
     name: str
-    """What was checked, in one word."""
+    """The subject of the check, in one word."""
     result: str
-    """What it is, or what is wrong with it."""
+    """The value that was found, or the problem with it."""
     ok: bool = True
     """Whether it is right."""
 
@@ -110,7 +112,7 @@ def _replan() -> str:
 
 
 def _plugins() -> str:
-    known, own = registry(), len(BUILT_IN)
+    known, own = registry_of(Invocation()), len(BUILT_IN)
     kinds, broken_kinds = Kinds().formats()
     if broken := [*problems(), *broken_kinds]:
         raise UsageProblem("; ".join(broken))

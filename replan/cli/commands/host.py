@@ -59,7 +59,7 @@ async def _serve(invocation: Invocation, as_json: bool) -> int:
         text = _as_json(notice, redactor) if as_json else _as_line(notice, redactor)
         click.echo(text, file=stdout)
 
-    async with opened(invocation, make=True) as engine:
+    async with opened(invocation, make=True, drives=True) as engine:
         runs_max = read_user_config(locate_home().config).host.runs_max
         async with trio.open_nursery() as nursery:
             await nursery.start(_watch_signals, stop, report)

@@ -27,7 +27,7 @@ def resume_run(
 
 
 async def _resume(options: Foreground, wanted: str | None, changes: Changes) -> int:
-    async with opened(options.invocation) as engine:
+    async with opened(options.invocation, drives=True) as engine:
         if wanted is None:
             run = await newest_to_resume(engine, raised=changes.raises_limits)
         else:

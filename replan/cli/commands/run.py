@@ -14,6 +14,7 @@ from replan.cli.hints import hosted_run
 from replan.cli.home import opened
 from replan.cli.inputs import place_of, read_problem
 from replan.cli.options import OPTIONS, Invocation
+from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_text
 from replan.runs.engine import Engine
 from replan.runs.prepare import Prepared, prepare
@@ -21,7 +22,6 @@ from replan.runs.run_ids import new_run_id
 from replan.runs.session import RunSession
 from replan.setup.command_name import program
 from replan.setup.gc_tuning import tune
-from replan.setup.plugins import registry
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 
@@ -41,7 +41,7 @@ def run_problem(
     """Plan a problem; everything is checked before anything is written. Return the exit code."""
     text = read_problem(problem)
     try:
-        prepared = prepare(text, options, model, registry=registry(), environment=os.environ)
+        prepared = prepare(text, options, model, registry=registry_of(invocation), environment=os.environ)
     except UsageProblem as wrong:
         places = OPTIONS | {"PROBLEM": place_of(problem)}
         raise UsageProblem(wrong.cause, place=places.get(wrong.place, wrong.place), hint=wrong.hint) from None
@@ -60,7 +60,7 @@ def run_problem(
 
 async def _run(options: Foreground, prepared: Prepared) -> int:
     run = new_run_id()
-    async with opened(options.invocation, make=_needs_home(prepared)) as engine:
+    async with opened(options.invocation, make=_needs_home(prepared), drives=True) as engine:
 
         async def start(session: RunSession, stop: Stop) -> RunResult:
             if not await engine.hosted():

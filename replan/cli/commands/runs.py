@@ -10,7 +10,7 @@ from replan.cli.home import ALL, opened_to_read
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import out, print_json, rich_text
 from replan.setup.command_name import program
-from replan.views.rows import row_line, row_to_json
+from replan.views.rows import head_line, row_line, row_to_json
 from runtime.journal.port import RunFilter
 
 
@@ -28,6 +28,8 @@ async def _list_runs(invocation: Invocation, waiting: bool, older_than: float | 
         print_json({"runs": [row_to_json(row, status) for row, status in rows]})
         return Exit.OK
     console, now = out(), time.time()
+    if rows:
+        console.print(rich_text(head_line()))
     for row, status in rows:
         console.print(rich_text(row_line(row, status, now)), no_wrap=True, overflow="ellipsis")
     if not rows:

@@ -7,18 +7,22 @@ from replan.cli.exits import Exit
 from replan.cli.home import opened, run_named
 from replan.cli.inputs import MESSAGE_BYTES_MAX, read_stdin
 from replan.cli.options import Invocation
+from replan.cli.terminal.plain import print_json
 
 
-def tell_run(invocation: Invocation, wanted: str, text: str, kind: str) -> int:
+def tell_run(invocation: Invocation, wanted: str, text: str, kind: str, *, as_json: bool) -> int:
     """Post a note or a requirement. Return the exit code."""
-    return trio.run(_tell, invocation, wanted, read_stdin(MESSAGE_BYTES_MAX) if text == "-" else text, kind)
+    body = read_stdin(MESSAGE_BYTES_MAX) if text == "-" else text
+    return trio.run(_tell, invocation, wanted, body, kind, as_json)
 
 
-async def _tell(invocation: Invocation, wanted: str, text: str, kind: str) -> int:
+async def _tell(invocation: Invocation, wanted: str, text: str, kind: str, as_json: bool) -> int:
     async with opened(invocation) as engine:
         run = await run_named(engine, wanted)
-        await engine.tell(run, text, kind)
+        posted = await engine.tell(run, text, kind)
         row, hosted = await engine.journal.row(run), await engine.hosted()
     effect = "the next prompt shows it" if kind == "note" else "the run goes back for it"
     report_posted(f"run {run} has the {kind}; {effect}", row, hosted=hosted)
+    if as_json:
+        print_json({"run_id": run, "kind": kind, "result": posted.result})
     return Exit.OK

@@ -19,11 +19,12 @@ from actors.prompting.book import PromptsFile
 from actors.values.lines import Line, Span, columns, line
 from replan.cli.cost import print_cost_of
 from replan.cli.exits import Exit
+from replan.cli.options import Invocation
+from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import notice, print_json, print_text, show
 from replan.runs.prepare import prepare
 from replan.setup.config_schemas import schema_text
 from replan.setup.data_files import data_root
-from replan.setup.plugins import registry
 from runtime.core.errors import UsageProblem
 from runtime.logs.terminal_text import clean
 
@@ -45,9 +46,9 @@ def list_workflows(*, as_json: bool) -> int:
     return Exit.OK
 
 
-def show_workflow(name: str, *, as_json: bool) -> int:
+def show_workflow(invocation: Invocation, name: str, *, as_json: bool) -> int:
     """Print a workflow, resolved."""
-    known = registry()
+    known = registry_of(invocation)
     with _naming_argument():
         loaded, _ = check_workflow(name, data_root(), frozenset(known.guards), known.generator_names, to_run=False)
     for text in loaded.notices:
@@ -61,14 +62,18 @@ def show_workflow(name: str, *, as_json: bool) -> int:
     return Exit.OK
 
 
-def draw_workflow(name: str, form: str, *, as_plan: bool) -> int:
+def draw_workflow(invocation: Invocation, name: str, form: str, *, as_plan: bool, as_json: bool) -> int:
     """Print a workflow as a diagram, or as an equivalent plan."""
     if as_plan:
-        print_json(plan_of(_pinned(name, None)))
+        print_json(plan_of(_pinned(invocation, name, None)))
     else:
         with _naming_argument():
             drawn, _, _ = read_workflow(name, data_root())
-        print_text((mermaid if form == "mermaid" else dot)(drawn))
+        text = (mermaid if form == "mermaid" else dot)(drawn)
+        if as_json:
+            print_json({"workflow": drawn.name, "format": form, "text": text})
+        else:
+            print_text(text)
     return Exit.OK
 
 
@@ -78,16 +83,17 @@ def print_schema(kind: str) -> int:
     return Exit.OK
 
 
-def print_cost(name: str, model: str | None, *, as_json: bool) -> int:
+def print_cost(invocation: Invocation, name: str, model: str | None, *, as_json: bool) -> int:
     """Print what a run of the workflow can cost, for any problem."""
-    print_cost_of(_pinned(name, model), as_json=as_json)
+    print_cost_of(_pinned(invocation, name, model), as_json=as_json)
     return Exit.OK
 
 
-def _pinned(name: str, model: str | None) -> RunConfig:
+def _pinned(invocation: Invocation, name: str, model: str | None) -> RunConfig:
     """Return what a run of the workflow would be pinned to, whatever its problem."""
     with _naming_argument():
-        prepared = prepare("any problem", RunOptions(workflow=name), model, registry=registry(), environment=os.environ)
+        known = registry_of(invocation)
+        prepared = prepare("any problem", RunOptions(workflow=name), model, registry=known, environment=os.environ)
     return prepared.request.pinned
 
 

@@ -1,1 +1,1 @@
-"""What each command takes: `declarations/NAME.py` has its options and help, and imports the command when called."""
+"""The declaration of each command: `declarations/NAME.py` has options and help, and imports the command when called."""

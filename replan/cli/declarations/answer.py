@@ -1,8 +1,8 @@
-"""`answer`: what it takes."""
+"""The options, arguments and help of `answer`."""
 
 import click
 
-from replan.cli.options import Invocation, common, examples
+from replan.cli.options import Invocation, common, examples, json_option
 from runtime.core.errors import UsageProblem
 
 _ANSWER = examples(
@@ -17,9 +17,10 @@ _ANSWER = examples(
 @click.argument("question")
 @click.argument("text", required=False)
 @click.option("--decline", is_flag=True, help="Give no answer: the step that asked goes on without.")
+@json_option
 @common
 @click.pass_obj
-def answer(invocation: Invocation, question: str, text: str | None, *, decline: bool) -> int:
+def answer(invocation: Invocation, question: str, text: str | None, *, decline: bool, as_json: bool) -> int:
     """Answer a QUESTION (RUN/ID) with TEXT, or with standard input for -.
 
     Works whether or not a process drives the run, and is durable when it returns. The first answer counts.
@@ -29,4 +30,4 @@ def answer(invocation: Invocation, question: str, text: str | None, *, decline: 
         raise UsageProblem(cause, place="TEXT", hint="`replan answer QUESTION TEXT`, or --decline for none")
     from replan.cli.commands.answer import answer_question
 
-    return answer_question(invocation, question, text)
+    return answer_question(invocation, question, text, as_json=as_json)

@@ -1,4 +1,4 @@
-"""`check`: what it takes."""
+"""The options, arguments and help of `check`."""
 
 import click
 

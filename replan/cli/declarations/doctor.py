@@ -1,4 +1,4 @@
-"""`doctor`: what it takes."""
+"""The options, arguments and help of `doctor`."""
 
 import click
 

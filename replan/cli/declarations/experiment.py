@@ -1,4 +1,4 @@
-"""`experiment`: what it takes."""
+"""The options, arguments and help of `experiment`."""
 
 from pathlib import Path
 

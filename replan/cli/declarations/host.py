@@ -1,12 +1,13 @@
-"""`host`: what it takes."""
+"""The options, arguments and help of `host`."""
 
 import click
 
-from replan.cli.options import Invocation, common, examples
+from replan.cli.options import Invocation, common, examples, plugins_option
 
 
 @click.command(epilog=examples("replan host", "replan host --json | jq -r 'select(.event == \"waiting\").question'"))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@plugins_option
 @common
 @click.pass_obj
 def host(invocation: Invocation, *, as_json: bool) -> int:

@@ -1,4 +1,4 @@
-"""`questions`: what it takes."""
+"""The options, arguments and help of `questions`."""
 
 import click
 

@@ -1,8 +1,17 @@
-"""`resume`: what it takes and promises."""
+"""The options, arguments and help of `resume`."""
 
 import click
 
-from replan.cli.options import Duration, Invocation, common, examples, json_option, no_input_option, require_one_run
+from replan.cli.options import (
+    Duration,
+    Invocation,
+    common,
+    examples,
+    json_option,
+    no_input_option,
+    plugins_option,
+    require_one_run,
+)
 
 _RESUME = examples(
     "replan resume --last",
@@ -24,6 +33,7 @@ _RESUME = examples(
 @click.option("--patience", type=Duration(), help="Stay so long for a provider that is down, such as 10m.")
 @click.option("--timeout", type=float, metavar="S", help="Seconds that a model call may take from now on.")
 @click.option("--grace", type=click.FloatRange(min=0), metavar="S", help="Ctrl-C waits so many seconds for replies.")
+@plugins_option
 @no_input_option
 @json_option
 @common

@@ -1,9 +1,9 @@
-"""`run`: what it takes and promises."""
+"""The options, arguments and help of `run`."""
 
 import click
 
 from actors.config.model_spec import GRAMMAR
-from replan.cli.options import Duration, Invocation, common, examples, json_option, no_input_option
+from replan.cli.options import Duration, Invocation, common, examples, json_option, no_input_option, plugins_option
 from runtime.core.errors import UsageProblem
 
 _RUN = examples(
@@ -28,6 +28,7 @@ _RUN = examples(
 @click.option("--grace", type=click.FloatRange(min=0), metavar="S", help="Ctrl-C waits so many seconds for replies.")
 @click.option("--dry-run", is_flag=True, help="Print the exact worst case, and call no model.")
 @click.option("--detach", is_flag=True, help="Let a host drive the run, and return at once.")
+@plugins_option
 @no_input_option
 @json_option
 @common

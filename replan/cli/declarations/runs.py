@@ -1,4 +1,4 @@
-"""`runs`: what it takes."""
+"""The options, arguments and help of `runs`."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`show`: what it takes."""
+"""The options, arguments and help of `show`."""
 
 import click
 

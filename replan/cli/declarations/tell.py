@@ -1,8 +1,8 @@
-"""`tell`: what it takes."""
+"""The options, arguments and help of `tell`."""
 
 import click
 
-from replan.cli.options import Invocation, common, examples
+from replan.cli.options import Invocation, common, examples, json_option
 
 _TELL = examples(
     "replan tell k7m2x9qa 'The nightly build is the slow one'",
@@ -21,13 +21,14 @@ _TELL = examples(
     show_default=True,
     help="A note stands in later prompts; a requirement changes what is asked for, and acts at once.",
 )
+@json_option
 @common
 @click.pass_obj
-def tell(invocation: Invocation, run_id: str, text: str, kind: str) -> int:
+def tell(invocation: Invocation, run_id: str, text: str, *, kind: str, as_json: bool) -> int:
     """Tell a RUN something of your own accord: TEXT, or standard input for -.
 
     Works at any time before the run ends, whether or not a process drives it, and is durable when it returns.
     """
     from replan.cli.commands.tell import tell_run
 
-    return tell_run(invocation, run_id, text, kind)
+    return tell_run(invocation, run_id, text, kind, as_json=as_json)

@@ -1,8 +1,8 @@
-"""`workflow`: what its commands take."""
+"""The options, arguments and help of the commands of `workflow`."""
 
 import click
 
-from replan.cli.options import common, examples, json_option
+from replan.cli.options import Invocation, common, examples, json_option, plugins_option
 from runtime.core.errors import UsageProblem
 
 _GRAPH = examples(
@@ -37,36 +37,43 @@ def list_command(*, as_json: bool) -> int:
 
 @workflow.command(epilog=examples("replan workflow show search", "replan workflow show my_workflow.yaml --json"))
 @click.argument("name")
+@plugins_option
 @json_option
 @common
-def show(name: str, *, as_json: bool) -> int:
+@click.pass_obj
+def show(invocation: Invocation, name: str, *, as_json: bool) -> int:
     """Show a workflow with every default in place."""
     from replan.cli.commands.workflow import show_workflow
 
-    return show_workflow(name, as_json=as_json)
+    return show_workflow(invocation, name, as_json=as_json)
 
 
 @workflow.command(short_help="Draw a workflow as text.", epilog=_GRAPH)
 @click.argument("name")
 @click.option("--format", "form", type=click.Choice(["mermaid", "dot"]), help="What to write; default: mermaid.")
 @click.option("--as-plan", is_flag=True, help="Print the workflow as a plan that `replan check` takes.")
+@plugins_option
+@json_option
 @common
-def graph(name: str, *, form: str | None, as_plan: bool) -> int:
+@click.pass_obj
+def graph(invocation: Invocation, name: str, *, form: str | None, as_plan: bool, as_json: bool) -> int:
     """Draw a workflow as text: steps, guards, budgets, and the ways back."""
     if as_plan and form is not None:
         raise UsageProblem("a plan is JSON, and no drawing", place="--as-plan and --format", hint="leave one out")
     from replan.cli.commands.workflow import draw_workflow
 
-    return draw_workflow(name, form or "mermaid", as_plan=as_plan)
+    return draw_workflow(invocation, name, form or "mermaid", as_plan=as_plan, as_json=as_json)
 
 
 @workflow.command(
     short_help="Print a JSON Schema, for editors.", epilog=examples("replan workflow schema > workflow.schema.json")
 )
 @click.argument("kind", type=click.Choice(["workflow", "prompts", "policy"]), default="workflow")
+@click.option("--json", "as_json", is_flag=True, help="The schema is JSON in any case.")
 @common
-def schema(kind: str) -> int:
+def schema(kind: str, *, as_json: bool) -> int:
     """Print the JSON Schema of a workflow, prompts or policy file, for editors."""
+    del as_json
     from replan.cli.commands.workflow import print_schema
 
     return print_schema(kind)
@@ -77,10 +84,12 @@ def schema(kind: str) -> int:
 )
 @click.argument("name")
 @click.option("-m", "--model", help="The model whose price counts; default: REPLAN_MODEL, else rules.")
+@plugins_option
 @json_option
 @common
-def cost(name: str, *, model: str | None, as_json: bool) -> int:
+@click.pass_obj
+def cost(invocation: Invocation, name: str, *, model: str | None, as_json: bool) -> int:
     """Print the exact worst case in calls, and a bound in money."""
     from replan.cli.commands.workflow import print_cost
 
-    return print_cost(name, model, as_json=as_json)
+    return print_cost(invocation, name, model, as_json=as_json)

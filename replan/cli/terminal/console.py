@@ -2,18 +2,18 @@
 
 import contextlib
 import io
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO, cast
+from typing import TextIO, cast
 
 from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
 from actors.values.lines import Line, LineTree, line
+from replan.cli.terminal.plain import print_json, print_text
 from replan.cli.terminal.width import width_of
 
 WIDE = 10_000
@@ -137,17 +137,6 @@ def show(lines: Iterable[Line]) -> None:
             folded = (head if number == 0 else Text(" " * each.hang)) + part
             folded.rstrip()
             console.print(folded)
-
-
-def print_text(text: str) -> None:
-    """Print text that is the result, as it is, on stdout."""
-    print(text, end="")  # noqa: T201 -- results go to stdout
-
-
-def print_json(value: Any, *, indent: int | None = 2) -> None:
-    """Print one JSON value on stdout, in characters that its encoding has."""
-    ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
-    print(json.dumps(value, ensure_ascii=ascii_only, indent=indent))  # noqa: T201 -- results go to stdout
 
 
 class _Piped(Console):

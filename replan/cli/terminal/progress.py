@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -10,16 +10,22 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.segment import Segment
 
+from actors.run.calls import Replied
 from actors.run.kind import Kind
 from actors.values.format import clock
 from actors.values.lines import line
 from replan.cli.terminal.console import err, notice, plain_terminal, rich_text, rich_tree
+from replan.cli.terminal.in_flight import CallsInFlight
 from runtime.core.events import Record
 
 __all__ = ["Lines", "LiveTree", "Progress", "Silence", "progress"]
 
 REST = 3
 """Rows of the screen that the live tree leaves to the summary and the cursor."""
+TOLD_SECONDS = 1.0
+"""The shortest call whose length a line about its reply tells."""
+IN_FLIGHT_MAX = 4
+"""Calls in flight that the live tree shows the age of."""
 
 
 class Progress(Protocol):
@@ -31,6 +37,10 @@ class Progress(Protocol):
 
     def note(self, text: str) -> None:
         """Show a notice."""
+        ...
+
+    def heard(self, request: str, characters: int) -> None:
+        """Take how many characters of a reply have come so far."""
         ...
 
     def tick(self) -> None:
@@ -56,6 +66,9 @@ class Silence:
         """Print the text."""
         notice(text)
 
+    def heard(self, request: str, characters: int) -> None:
+        """Show nothing."""
+
     def tick(self) -> None:
         """Show nothing."""
 
@@ -67,16 +80,33 @@ class Silence:
 
 
 class Lines(Silence):
-    """Prints a line for each event that is news."""
+    """Prints a line for each event that is news, and now and then for each call that takes long."""
 
-    def __init__(self, kind: Kind[Any, Any]) -> None:
+    def __init__(self, kind: Kind[Any, Any], in_flight: CallsInFlight | None = None) -> None:
         self._kind = kind
+        self._in_flight = in_flight or CallsInFlight()
+        self._took: dict[str, float] = {}
 
     def on_record(self, record: Record[Any], state: Any) -> None:
         """Print the event's line."""
-        text = self._kind.views.news_text(record.event, state)
+        self._in_flight.are(_open_calls(self._kind, state))
+        event = record.event
+        if isinstance(event, Replied) and event.elapsed >= TOLD_SECONDS:
+            self._took[event.node] = event.elapsed
+        text = self._kind.views.news_text(event, state)
         if text:
-            err().print(rich_text(line(f"{clock(record.at)} {text}")))
+            took = self._took.pop(getattr(event, "node", None) or "", None)
+            after = "" if took is None else f", after {took:.0f} s"
+            err().print(rich_text(line(f"{clock(record.at)} {text}{after}")))
+
+    def heard(self, request: str, characters: int) -> None:
+        """Keep the number for the next line about the call."""
+        self._in_flight.heard(request, characters)
+
+    def tick(self) -> None:
+        """Print a line for each call that has been under way for long."""
+        for text in self._in_flight.due():
+            err().print(rich_text(line(f"{clock(time.time())} {text}", "dim")))
 
 
 class LiveTree:
@@ -84,6 +114,7 @@ class LiveTree:
 
     def __init__(self, kind: Kind[Any, Any], title: str) -> None:
         self._kind, self._title = kind, title
+        self._in_flight = CallsInFlight()
         self._state: Any = None
         self._records: list[Record[Any]] = []
         self._console = err()
@@ -92,6 +123,7 @@ class LiveTree:
     def on_record(self, record: Record[Any], state: Any) -> None:
         """Redraw, also after a pause."""
         self._state = state
+        self._in_flight.are(_open_calls(self._kind, state))
         self._records.append(record)
         if not self._live.is_started:
             self._live = self._new()
@@ -101,6 +133,10 @@ class LiveTree:
     def note(self, text: str) -> None:
         """Print the text above the tree."""
         self._console.print(rich_text(line(f"replan: {text}")))
+
+    def heard(self, request: str, characters: int) -> None:
+        """Keep the number for the next drawing."""
+        self._in_flight.heard(request, characters)
 
     def tick(self) -> None:
         """Redraw, unless paused."""
@@ -114,6 +150,7 @@ class LiveTree:
 
     def close(self) -> None:
         """Leave the last tree on the screen."""
+        self._in_flight.are(())
         self._live.stop()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -124,9 +161,12 @@ class LiveTree:
         views = self._kind.views
         tree = views.tree(self._title, self._state, self._records, interrupted=False, brief=True)
         rows = console.render_lines(rich_tree(tree.tree), options.update(height=None), pad=False)
-        for row in rows[-max(3, console.height - REST) :]:
+        calls = self._in_flight.all()[:IN_FLIGHT_MAX]
+        for row in rows[-max(3, console.height - REST - len(calls)) :]:
             yield from row
             yield Segment.line()
+        for text in calls:
+            yield rich_text(line(text, "dim"))
         yield rich_text(views.progress(self._state, time.time()))
 
     def _new(self) -> Live:
@@ -138,6 +178,12 @@ class LiveTree:
             redirect_stderr=False,
             vertical_overflow="crop",
         )
+
+
+def _open_calls(kind: Kind[Any, Any], state: Any) -> Collection[str]:
+    """Return the ids of the calls that a run waits for."""
+    run = kind.run_state(state)
+    return () if run is None else run.calls.open
 
 
 @contextmanager

@@ -58,7 +58,8 @@ async def open_sqlite(
 ) -> AsyncIterator[Journal[E]]:
     """Open the journal in a file, and make both it (0600) and its folder (0700) if they are missing.
 
-    When the context ends, everything that was handed in is written, and no thread or file is left open.
+    When the context ends, everything that was handed in is written, and no thread or file is left open. A write raises
+    `JournalMoved` if the file at the path is not the open one any more.
 
     Args:
         path: the file.
@@ -75,12 +76,15 @@ async def open_sqlite(
     if vfs is None:
         folder.prepare_folder(path.parent, use_another)
         folder.prepare_file(path, use_another)
+    check = folder.in_place(path) if vfs is None else _unchecked
     explain = partial(statements.explain, path, use_another)
     writer = partial(schema.open_writer, path, vfs, busy_seconds)
     reader = partial(schema.open_reader, path, vfs, busy_seconds)
     watcher = partial(schema.open_reader, path, vfs, 0.0)
     async with (
-        open_writer("journal-writer", writer, explain, busy_seconds=busy_seconds, group_max=GROUP_MAX) as writing,
+        open_writer(
+            "journal-writer", writer, explain, busy_seconds=busy_seconds, group_max=GROUP_MAX, check=check
+        ) as writing,
         open_thread("journal-reader", reader, explain) as reading,
     ):
         # It is used on trio's thread, where it never waits, but opened on another, since opening may read the disk.
@@ -88,6 +92,10 @@ async def open_sqlite(
             allowed = budget or HomeBudget()
             known = codecs_by_kind(codecs)
             yield _SqliteJournal(known, clock, explain, allowed, writing=writing, reading=reading, watching=watching)
+
+
+def _unchecked() -> None:
+    """Check nothing: the path means nothing outside of a file system of tests."""
 
 
 class _SqliteJournal(Generic[E]):

@@ -12,7 +12,8 @@ writing.
 """
 
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -118,7 +119,7 @@ KINDS = (
 )
 
 CHANGES = (FIRST, HOST, PACKED, KINDS)
-"""What each version adds to the one before it. A new file gets all of them in turn."""
+"""The statements that each version adds to the one before it. A new file gets all of them in turn."""
 
 VERSION = len(CHANGES)
 
@@ -133,7 +134,7 @@ def open_writer(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connec
     if tuple(map(int, apsw.sqlite_lib_version().split("."))) < tuple(map(int, SQLITE_MIN.split("."))):
         raise UsageProblem(f"SQLite {apsw.sqlite_lib_version()} is too old", hint=f"{SQLITE_MIN} or later is needed")
     connection = _open(path, vfs, busy_seconds)
-    try:
+    with _closed_on_error(connection):
         version = _version(connection, path)
         _use_wal(connection, busy_seconds)
         connection.pragma("synchronous", "full")
@@ -142,27 +143,35 @@ def open_writer(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connec
         if version < VERSION:
             _upgrade(connection, path)
         _check_tables(connection, path)
-    except BaseException:
-        connection.close()
-        raise
     return connection
 
 
 def open_reader(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
     """Open a journal that a writer has open already; this connection never writes."""
     connection = _open(path, vfs, busy_seconds)
-    connection.pragma("query_only", 1)
+    with _closed_on_error(connection):
+        connection.pragma("query_only", 1)
     return connection
+
+
+@contextmanager
+def _closed_on_error(connection: apsw.Connection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _open(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
     connection = apsw.Connection(str(path), vfs=vfs)
-    connection.set_busy_timeout(int(busy_seconds * 1000))
-    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-    connection.pragma("cell_size_check", 1)
-    connection.pragma("foreign_keys", 1)
-    connection.pragma("mmap_size", 0)
+    with _closed_on_error(connection):
+        connection.set_busy_timeout(int(busy_seconds * 1000))
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        connection.pragma("cell_size_check", 1)
+        connection.pragma("foreign_keys", 1)
+        connection.pragma("mmap_size", 0)
     return connection
 
 

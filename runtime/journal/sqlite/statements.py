@@ -44,7 +44,7 @@ ROWS = (
 
 
 class RunLeaseRow(NamedTuple):
-    """What a run's row says about who drives it, where its records end and what it has committed."""
+    """The part of a run's row that says who drives it, where its records end and how much it has committed."""
 
     id: int
     """The run's number in this file."""

@@ -34,9 +34,17 @@ class Job(Generic[T]):
         self.error: Exception | None = None
 
     def outcome(self) -> T:
-        """Return the result, or raise the error."""
-        if self.error is not None:
-            raise self.error
+        """Return the result, or raise the error; once only, since it gives the error away.
+
+        An error holds the frames that it passed through. If one of these frames, or a job in it, held the error too,
+        all that the caller has open would wait for the garbage collector.
+        """
+        error, self.error = self.error, None
+        if error is not None:
+            try:
+                raise error
+            finally:
+                del error
         return cast("T", self.result)
 
 
@@ -50,21 +58,20 @@ async def open_thread(name: str, connect: Connect, explain: Explain) -> AsyncIte
     thread.start()
     try:
         await thread.ready.wait()
-        if thread.failure is not None:
-            raise thread.failure
+        thread.check()
         yield thread
     finally:
         with trio.CancelScope(shield=True):
             await thread.stop()
-    if thread.failure is not None:
-        raise thread.failure
+    thread.check()
 
 
 class ConnectionThread:
     """Takes jobs; made by `open_thread`."""
 
     def __init__(self, name: str, connect: Connect, explain: Explain) -> None:
-        self.ready, self.failure = trio.Event(), cast("Exception | None", None)
+        self.ready = trio.Event()
+        self._failure: Exception | None = None
         self._connect, self._explain = connect, explain
         # A daemon, so that an interpreter that exits without closing the journal does not hang.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -75,6 +82,15 @@ class ConnectionThread:
     def start(self) -> None:
         """Start the thread."""
         self._thread.start()
+
+    def check(self) -> None:
+        """Raise the error that opening or closing the connection ended with, once."""
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            try:
+                raise failure
+            finally:
+                del failure  # Like the error of a job.
 
     def post(self, job: Job[Any]) -> None:
         """Queue a job; its `then` is called on trio's thread when it is done."""
@@ -108,7 +124,7 @@ class ConnectionThread:
                 while self._do_next(connection):
                     pass
         except Exception as error:  # noqa: BLE001 -- opening or closing failed: `open_thread` raises it
-            self.failure = explained(self._explain, error)
+            self._failure = explained(self._explain, error)
         finally:
             self._call_soon(self.ready.set)
             self._call_soon(self._stopped.set)

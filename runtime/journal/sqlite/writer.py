@@ -38,16 +38,23 @@ repeatedly.
 
 @asynccontextmanager
 async def open_writer(
-    name: str, connect: Connect, explain: Explain, *, busy_seconds: float, group_max: int
+    name: str,
+    connect: Connect,
+    explain: Explain,
+    *,
+    busy_seconds: float,
+    group_max: int,
+    check: Callable[[], None] = lambda: None,
 ) -> AsyncIterator["Writer"]:
     """Open a connection for writing, with its thread; at the end finish all jobs and close both.
 
     `busy_seconds` is how long to wait for another process that is writing; at most `group_max` jobs share a commit.
+    `check` is called after each commit; the error that it raises is that of every job in the group.
     Raises whatever `connect` raises, explained.
     """
     async with open_thread(name, connect, explain) as thread:
         connection = await thread.do(lambda connection: connection)
-        writer = Writer(thread, connection, explain, busy_seconds=busy_seconds, group_max=group_max)
+        writer = Writer(thread, connection, explain, busy_seconds=busy_seconds, group_max=group_max, check=check)
         try:
             yield writer
         finally:
@@ -66,8 +73,9 @@ class Writer:
         *,
         busy_seconds: float,
         group_max: int,
+        check: Callable[[], None],
     ) -> None:
-        self._thread, self._connection, self._explain = thread, connection, explain
+        self._thread, self._connection, self._explain, self._check = thread, connection, explain, check
         self._busy_seconds, self._group_max = busy_seconds, group_max
         self._waiting: deque[Job[Any]] = deque()
         self._committing, self._due = False, False
@@ -126,7 +134,7 @@ class Writer:
         """Run the jobs of a group, then commit it, or roll it back if the storage failed."""
         for job in group:
             failure = failure or _failure_of(self._run, job)
-        self._thread.post(Job(partial(_end, failure), lambda job: self._finish(group, job.result)))
+        self._thread.post(Job(partial(_end, failure, self._check), lambda job: self._finish(group, job.result)))
 
     def _run(self, job: Job[Any]) -> None:
         connection = self._connection
@@ -166,9 +174,9 @@ def _to_the_end(_raise_cancel: object) -> trio.lowlevel.Abort:
     return trio.lowlevel.Abort.FAILED
 
 
-def _end(failure: Exception | None, connection: apsw.Connection) -> Exception | None:
+def _end(failure: Exception | None, check: Callable[[], None], connection: apsw.Connection) -> Exception | None:
     """Commit and return None, or roll back and return the failure of the disk, the lock or the file."""
-    failure = failure or _failure_of(connection.execute, "COMMIT")
+    failure = failure or _failure_of(connection.execute, "COMMIT") or _failure_of(lambda _: check(), None)
     if failure is not None and connection.in_transaction:
         _failure_of(connection.execute, "ROLLBACK")  # If that fails too, the next BEGIN fails.
     return failure

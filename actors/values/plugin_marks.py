@@ -1,0 +1,76 @@
+"""The decorators that mark plug-ins in a file of the user's own, and the record of their use by a run."""
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, TypeVar, overload
+
+from pydantic import BaseModel, ConfigDict
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_ATTRIBUTE = "__replan_plugin__"
+
+
+class PlugInMark(NamedTuple):
+    """What a decorated function is."""
+
+    kind: Literal["guard", "generator"]
+    """What it is used as."""
+    name: str
+    """The name that workflows use."""
+
+
+class PlugInFile(BaseModel):
+    """A plug-in that a run uses from a file of the user's own, as the run's start records it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    plugin: str
+    """The kind and the name, such as `guard 'small'`."""
+    file: str
+    """The file's absolute path."""
+    hash: str
+    """The first 128 bits of the hash of the file's content, in hex."""
+
+
+@overload
+def guard(function: F) -> F: ...
+
+
+@overload
+def guard(*, name: str) -> Callable[[F], F]: ...
+
+
+def guard(function: F | None = None, *, name: str = "") -> F | Callable[[F], F]:
+    """Mark a function as a guard: `guard(artifact, context) -> Verdict`, sync or async.
+
+    A function with one parameter is a factory: it gets the step's `guard_config` and returns the guard. The name is the
+    function's, unless another one is given. The function itself is returned unchanged.
+    """
+    return _marked(function, "guard", name)
+
+
+@overload
+def generator(function: F) -> F: ...
+
+
+@overload
+def generator(*, name: str) -> Callable[[F], F]: ...
+
+
+def generator(function: F | None = None, *, name: str = "") -> F | Callable[[F], F]:
+    """Mark a function as a generator: `async def make(context) -> str`. The name is as for a guard."""
+    return _marked(function, "generator", name)
+
+
+def mark_of(value: object) -> PlugInMark | None:
+    """Return what a module's value is marked as; None for one without a mark."""
+    mark = getattr(value, _ATTRIBUTE, None) if callable(value) else None
+    return mark if isinstance(mark, PlugInMark) else None
+
+
+def _marked(function: F | None, kind: Literal["guard", "generator"], name: str) -> F | Callable[[F], F]:
+    def mark(marked: F) -> F:
+        setattr(marked, _ATTRIBUTE, PlugInMark(kind, name or marked.__name__))
+        return marked
+
+    return mark if function is None else mark(function)

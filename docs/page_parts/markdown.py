@@ -1,0 +1,31 @@
+"""Tables and code in Markdown, and the data files of the reference."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parent.parent.parent
+DOCS = ROOT / "docs"
+
+
+def read(name: str) -> Any:
+    """Return a data file of the reference."""
+    return yaml.safe_load((DOCS / "reference" / name).read_text(encoding="utf-8"))
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Return a Markdown table; cells keep to one line."""
+    names = list(head)
+    lines = [names, ["---"] * len(names), *([_cell(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(value: object) -> str:
+    return " ".join(str(value).replace("|", "\\|").split())
+
+
+def code(values: Iterable[object]) -> str:
+    """Return values as inline code, separated by commas."""
+    return ", ".join(f"`{value}`" for value in values)

@@ -1,0 +1,22 @@
+"""Results that are printed as they are: text and JSON. Imports nothing heavy."""
+
+import json
+import re
+import sys
+from typing import Any
+
+_UNSHOWN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that JSON may hold as they are, but that a terminal obeys or a reader of lines takes for a line's end."""
+
+
+def print_text(text: str) -> None:
+    """Print text that is the result, as it is, on stdout."""
+    print(text, end="")  # noqa: T201 -- results go to stdout
+
+
+def print_json(value: Any, *, indent: int | None = 2) -> None:
+    """Print one JSON value on stdout, in characters that its encoding has and that no terminal obeys."""
+    ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
+    text = _UNSHOWN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    print(text)  # noqa: T201 -- results go to stdout

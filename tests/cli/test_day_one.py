@@ -1,0 +1,81 @@
+"""Small things of the first day: the version, what a wrong command line was meant as, `--json` on every command."""
+
+import json
+import platform
+
+import click
+import pytest
+
+from replan.cli.app import app
+from tests.cli.conftest import run_id
+from tests.cli.samples import ANALYSIS, ASKING, PLAN, RECON, STRATEGY
+from tests.cli.test_docs import commands
+
+ASKS = {"g_analysis": [ASKING, ANALYSIS], "g_recon": [RECON], "g_strategy": [STRATEGY], "g_plan": [PLAN]}
+
+
+def test_version_is_a_command_and_an_option(replan):
+    assert replan("version").stdout == replan("--version").stdout
+    shown = json.loads(replan("version", "--json").stdout)
+    assert shown["python"] == platform.python_version()
+    assert f"replan {shown['version']}\n" == replan("version").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["pay.md"], "did you mean `replan run pay.md`?"),
+        (["pay.md", "-m", "rules"], "did you mean `replan run pay.md -m rules`?"),
+        (["-"], "did you mean `replan run -`?"),
+        (["The login fails"], "did you mean `echo 'The login fails' | replan run -`?"),
+        (["rum"], "(Did you mean one of: 'resume', 'run'?)"),
+        (["--json", "runs"], "--json belongs to a command and stands after it, as in `replan COMMAND --json`"),
+        (["-m", "rules", "run"], "as in `replan COMMAND -m rules`"),
+    ],
+)
+def test_a_wrong_command_line_says_what_was_meant(replan, arguments, meant):
+    result = replan(*arguments)
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert meant in result.stderr
+
+
+def test_an_existing_file_is_taken_for_a_problem(replan, problem):
+    assert f"did you mean `replan run {problem}`?" in replan(problem).stderr
+
+
+def test_every_command_that_prints_something_has_json():
+    """Groups have none: their commands do."""
+    without = {"completion"}
+    for path, command in commands(app):
+        if not isinstance(command, click.Group) and path[0] not in without:
+            assert any("--json" in parameter.opts for parameter in command.params), path
+
+
+def test_the_list_of_runs_has_a_head(replan, problem, scripted):
+    assert not replan("runs").stdout.startswith("RUN")
+    replan("run", problem, "-m", scripted(ASKS), "--no-input")
+    head, row = replan("runs").stdout.splitlines()
+    assert head.split() == ["RUN", "STATUS", "AGE", "TITLE"]
+    assert [head.index(word) for word in ("RUN", "STATUS", "TITLE")] == [
+        row.index(word) for word in (run_id(replan), "waiting", "Login fails")
+    ]
+
+
+def test_messages_are_acknowledged_as_json(replan, problem, scripted):
+    replan("run", problem, "-m", scripted(ASKS), "--no-input")
+    run = run_id(replan)
+    assert json.loads(replan("tell", run, "It is slow", "--json").stdout) == {
+        "run_id": run,
+        "kind": "note",
+        "result": "accepted",
+    }
+    answered = json.loads(replan("answer", f"{run}/q1", "3.11", "--json").stdout)
+    assert answered == {"question": f"{run}/q1", "result": "accepted", "answer": "3.11", "open_questions": 0}
+    assert json.loads(replan("answer", f"{run}/q1", "3.11", "--json").stdout)["result"] == "duplicate"
+    assert json.loads(replan("cancel", run, "--json").stdout) == {"run_id": run, "cancelled": True}
+
+
+def test_the_log_is_also_json_lines(replan, problem, scripted):
+    replan("run", problem, "-m", scripted(ASKS), "--no-input")
+    rows = [json.loads(line) for line in replan("log", "--last", "--json").stdout.splitlines()]
+    assert rows == json.loads(replan("show", "--last", "--events", "--json").stdout)["events"]

@@ -1,0 +1,203 @@
+"""Homes, variables and files that others have prepared: one line each, and nothing of them is run."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from replan.cli import app as application
+from replan.cli import logfile
+from replan.cli.logfile import LogFile
+from replan.cli.terminal.console import print_json
+from replan.runs import home as homes
+from runtime.core.errors import UsageProblem
+from runtime.host.hook import Hook
+from runtime.host.wakeup import WakeSockets
+from runtime.journal import folder as folders
+from runtime.models.base_url import check_base_url
+from runtime.models.openai import open_openai
+from tests.cli.conftest import ROOT
+
+STRANGER = 65534
+
+
+def give_away(path, monkeypatch):
+    """Make a file another user's; only root can, so for others it is this process that becomes another user's."""
+    if os.geteuid() == 0:
+        os.chown(path, STRANGER, STRANGER)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: STRANGER)
+
+
+@pytest.mark.parametrize("character", "\x7f\x85\x9b\u061c\u200e\u2028\u2029\u202e\u2066")
+def test_json_holds_no_character_that_a_terminal_obeys(capsys, character):
+    """It stays the same value."""
+    print_json({"text": character})
+    shown = capsys.readouterr().out
+    assert character not in shown
+    assert json.loads(shown) == {"text": character}
+
+
+@pytest.mark.parametrize("part", ["", "config.yaml", "log.jsonl", "journal.sqlite3"])
+def test_what_belongs_to_another_user_is_refused(replan, home, problem, part, monkeypatch):
+    """Its owner would choose the program that is run."""
+    assert replan("run", problem, "-m", "rules", "--no-input").exit_code in (0, 3, 6)
+    (home / part).touch()
+    give_away(home / part, monkeypatch)
+    result = replan("run", problem, "-m", "rules", "--no-input")
+    assert result.exit_code in (2, 9)
+    assert "belongs to another user" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_sockets_of_another_user_are_left_alone(tmp_path, monkeypatch):
+    """A dead socket would be removed."""
+    folder = tmp_path / "hosts"
+    folder.mkdir()
+    (folder / "1-a.sock").touch()
+    give_away(folder, monkeypatch)
+    assert WakeSockets(folder)._sockets() == []
+
+
+def test_parents_of_a_home_are_private_whatever_the_umask(tmp_path):
+    """Whoever may write in a parent can replace the home."""
+    before = os.umask(0)
+    try:
+        folders.prepare_folder(tmp_path / "a" / "b" / "home")
+    finally:
+        os.umask(before)
+    for path in (tmp_path / "a", tmp_path / "a" / "b", tmp_path / "a" / "b" / "home"):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize(
+    "value", ["~nobody-of-this-name/x", "/tmp/" + "x" * 300, "/tmp/" + "x/" * 2500, os.fsdecode(b"/tmp/\xff\xfe")]
+)
+@pytest.mark.parametrize("command", [("runs",), ("run", "-", "-m", "rules")])
+def test_a_home_that_no_folder_can_be_is_one_line(replan, monkeypatch, value, command):
+    """Not a traceback, and not "internal error"."""
+    monkeypatch.setenv("REPLAN_HOME", value)
+    result = replan(*command, input="Fix it.")
+    assert result.exit_code == 2, result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert "REPLAN_HOME" in result.stderr
+
+
+def test_bytes_that_are_no_text_are_one_line(replan, problem):
+    """They come from names of files and values of variables."""
+    result = replan("run", problem, "-m", os.fsdecode(b"gpt-\xff"), env={"OPENAI_BASE_URL": "http://localhost:1"})
+    assert result.exit_code == 2, result.stderr
+    assert "internal error" not in result.stderr
+
+
+@pytest.mark.parametrize("url", ["https://" + "x" * 64 + ".example/v1", "https://h:sk-secret-1/v1", "https://a..b/v1"])
+def test_a_base_url_that_cannot_be_looked_up_is_refused_unquoted(url):
+    """Each call would fail later."""
+    with pytest.raises(UsageProblem) as raised:
+        check_base_url(url)
+    assert "sk-secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("proxy", ["http://user:sk-secret/1@host:1", "http://" + "x" * 64 + ":1", "http://h:sk-secret"])
+async def test_a_proxy_that_cannot_be_used_is_refused_unquoted(monkeypatch, proxy):
+    """It may hold a password."""
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    with pytest.raises(UsageProblem) as raised:
+        async with open_openai("m", api_key="k", base_url="https://replan.invalid/v1"):
+            pytest.fail("opened")
+    assert "sk-secret" not in str(raised.value)
+
+
+async def test_the_notify_program_sees_no_secret_inside_a_value(monkeypatch, tmp_path):
+    """Addresses hold passwords, and a key may be part of a longer value."""
+    monkeypatch.setenv("SOME_API_KEY", "key-0123456789")
+    monkeypatch.setenv("SOME_ADDRESS", "https://user:hunter22@host/")
+    monkeypatch.setenv("SOME_OPTIONS", "--auth=key-0123456789")
+    monkeypatch.setenv("SOME_COLOUR", "blue")
+    await Hook(["/bin/sh", "-c", f"env > {tmp_path}/seen"]).call({})
+    seen = (tmp_path / "seen").read_text()
+    assert "SOME_COLOUR=blue" in seen
+    assert "hunter22" not in seen
+    assert "key-0123456789" not in seen
+
+
+def test_the_crash_handler_never_crashes(replan, monkeypatch):
+    """Whatever made the command crash is still wrong when its traceback is written."""
+
+    def fail(*_):
+        raise RuntimeError("again")
+
+    monkeypatch.setattr(logfile, "locate_home", fail)
+    assert application._crashed(ValueError("first"), application.Invocation()) == 1
+    assert logfile.write_traceback(ValueError("first")) == ""
+
+
+def test_a_long_input_is_cut_where_it_is_quoted(replan):
+    """The next step stays in sight."""
+    for arguments in (("runs", "x" * 20_000), ("show", "x" * 20_000), ("runs", "--" + "y" * 20_000), ("z" * 20_000,)):
+        result = replan(*arguments)
+        assert result.exit_code != 0
+        assert len(result.stderr) < 1200
+
+
+def test_a_home_that_cannot_be_written_can_be_inspected(replan, home, problem, monkeypatch):
+    """Such as that of a backup; nothing in it is touched."""
+    assert replan("run", problem, "-m", "rules", "--no-input").exit_code in (0, 3, 6)
+    monkeypatch.setattr(homes, "is_writable", lambda _: False)
+    monkeypatch.setattr("replan.cli.home.is_writable", lambda _: False)
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != home and access(path, mode))
+    before = {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in home.iterdir()}
+    for command in (("runs",), ("show", "--last"), ("log", "--last"), ("questions",)):
+        result = replan(*command)
+        assert result.exit_code == 0, (command, result.stderr)
+    assert json.loads(replan("runs", "--json").stdout)["runs"]
+    assert {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in home.iterdir()} == before
+    refused = replan("run", problem, "-m", "rules")
+    assert refused.exit_code == 2
+    assert "cannot be written" in refused.stderr
+
+
+def test_a_log_that_others_set_aside_is_followed(tmp_path):
+    """A host writes for months."""
+    path = tmp_path / "log.jsonl"
+    with LogFile(path) as stream:
+        stream.write("one\n")
+        path.rename(tmp_path / "log.jsonl.1")
+        stream.write("two\n")
+        (tmp_path / "log.jsonl.1").unlink()
+        path.rename(tmp_path / "log.jsonl.1")
+        stream.write("three\n")
+    assert path.read_text() == "three\n"
+
+
+def test_a_log_that_grows_is_set_aside_by_its_writer(tmp_path, monkeypatch):
+    """Not only when a command starts."""
+    monkeypatch.setattr(logfile, "LOG_BYTES_MAX", 100)
+    path = tmp_path / "log.jsonl"
+    with LogFile(path) as stream:
+        for _ in range(20):
+            stream.write("x" * 30 + "\n")
+    assert path.stat().st_size <= 150
+    assert (tmp_path / "log.jsonl.1").stat().st_size <= 150
+
+
+@pytest.mark.parametrize("delay", [0.06, 0.1, 0.14, 0.18, 0.22, 0.26])
+def test_ctrl_c_while_the_program_is_imported_is_no_traceback(home, delay):
+    """From the moment on that the program has the word: before, it is Python's."""
+    code = "import sys; from replan.cli import main; print('go', flush=True); main(['runs'])"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    process.stdout.readline()
+    time.sleep(delay - 0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert "Traceback" not in errors
+    assert process.returncode in (0, 130)

@@ -1,0 +1,76 @@
+"""Calls in flight, as progress shows them: their age, and the characters of a streamed reply."""
+
+import json
+import re
+
+import pytest
+
+from replan.cli.terminal import in_flight
+from replan.cli.terminal.in_flight import CallsInFlight
+from tests.cli.samples import PLAN
+from tests.cli.test_processes import Terminal
+from tests.support.openai_server import Answer, serve
+
+
+class Time:
+    """A clock that is set by hand."""
+
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """A server that streams a plan within a second and a half."""
+    with serve(lambda _b, _h, _n: Answer.stream(json.dumps(PLAN), pieces=15, gap_seconds=0.12)) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+        yield server
+
+
+def test_a_long_call_is_told_of_ever_less_often():
+    """After 10, 20, 40, 80 seconds, then each minute."""
+    time = Time()
+    flights = CallsInFlight(time)
+    flights.are(["g_plan/v1.a1"])
+    told = []
+    for time.now in range(300):
+        told += [(time.now, text) for text in flights.due()]
+    assert [second for second, _ in told] == [10, 20, 40, 80, 140, 200, 260]
+    assert told[0][1] == "g_plan/v1.a1 under way for 10 s"
+
+
+def test_characters_are_shown_of_open_calls_only():
+    time = Time()
+    flights = CallsInFlight(time)
+    flights.are(["a/v1.a1"])
+    flights.heard("a/v1.a1", 1234)
+    flights.heard("b/v1.a1", 99)
+    time.now = 3.0
+    flights.are(["a/v1.a1", "b/v1.a1"])
+    assert flights.all() == ["a/v1.a1 under way for 3 s, 1,234 characters so far", "b/v1.a1 under way for 0 s"]
+    flights.are([])
+    assert flights.all() == []
+
+
+def test_a_pipe_shows_that_a_long_call_lives_and_how_long_it_took(replan, problem, served, monkeypatch):
+    monkeypatch.setattr(in_flight, "FIRST_SECONDS", 0.5)
+    result = replan("run", problem, "-m", "gpt", "-w", "single")
+    assert result.exit_code == 0, result.stderr
+    assert re.search(r"g_plan/v1\.a1 under way for 1 s, \d+ characters so far", result.stderr)
+    assert re.search(r"g_plan/v1\.a1 accepted by plan_medium, after [1-9] s", result.stderr)
+
+
+def test_a_terminal_counts_the_characters(home, problem, served):
+    terminal = Terminal("run", problem, "-m", "gpt", "-w", "single", COLUMNS="100", NO_COLOR="1")
+    assert terminal.end() == 0
+    assert re.search(r"g_plan/v1\.a1 under way for \d s, \d+ characters so far", terminal.text)
+    last = terminal.text[terminal.text.rindex("Plan p1") :] if "Plan p1" in terminal.text else terminal.text
+    assert "under way" not in last
+
+
+def test_a_run_whose_result_is_json_shows_nothing(replan, problem, served):
+    result = replan("run", problem, "-m", "gpt", "-w", "single", "--json")
+    assert (result.exit_code, result.stderr) == (0, "")

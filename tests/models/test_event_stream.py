@@ -1,0 +1,217 @@
+"""The reader of a streamed completion, without a network: any split of the bytes, and any server's habits."""
+
+import json
+import time
+import tracemalloc
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.core.cost import Usage
+from runtime.models.event_stream import STREAM_FACTOR, CompletionReader
+from runtime.models.port import Fault, FaultKind, Reply
+from runtime.models.replies import BYTES_MAX
+from tests.support.answers import USAGE, Answer, chunk
+
+TEXT = '{"plan_id": "p1", "name": "naïve 😀"}'
+SECRET = "sk-secret-0123456789abcdef"
+
+
+def read(body, *, at=(), bytes_max=BYTES_MAX, secret=""):
+    """Return what a body leads to, cut at some places, and the reader."""
+    reader = CompletionReader(bytes_max=bytes_max)
+    places = [0, *sorted(at), len(body)]
+    for first, last in pairwise(places):
+        reader.feed(body[first:last])
+    return reader.result(asked="asked-model", mode="text", secret=secret), reader
+
+
+def stream(*events):
+    """Return the body of a stream of these events."""
+    return b"".join(Answer.events(events).pieces)
+
+
+GOOD = b"".join(Answer.stream(TEXT, pieces=7).pieces)
+DECLARED = Reply(TEXT, Usage(input_tokens=10, output_tokens=5), "test-model", "stop", "text")
+
+
+@given(st.lists(st.integers(0, len(GOOD))))
+def test_a_stream_reads_the_same_however_its_bytes_are_cut(places):
+    """The network cuts anywhere: in a line, in an escape, in a character."""
+    reply, reader = read(GOOD, at=places)
+    assert reply == DECLARED
+    assert (reader.streamed, reader.done, reader.characters) == (True, True, len(TEXT))
+
+
+@given(st.lists(st.integers(0, 400)))
+def test_a_completion_in_one_object_reads_as_before(places):
+    """A server that ignores the wish for a stream answers with JSON."""
+    body = Answer.say(TEXT).body
+    reply, reader = read(body, at=[place % len(body) for place in places])
+    assert reply == DECLARED
+    assert (reader.streamed, reader.characters) == (False, 0)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        GOOD.replace(b"\n", b"\r\n"),
+        GOOD.replace(b"data: ", b"data:"),
+        GOOD.replace(b"\n\n", b"\n"),
+        GOOD.replace(b"data: ", b": keep-alive\n\nevent: message\nid: 7\ndata: "),
+        b"\xef\xbb\xbf" + GOOD,
+        b"\n\n" + GOOD,
+        GOOD.removesuffix(b"\n\n"),
+        GOOD.removesuffix(b"data: [DONE]\n\n"),
+        GOOD + b"data: {broken\n\n",
+        stream({"type": "ping"}) + GOOD,
+        GOOD.replace(b"data: ", b"data:\n\ndata: "),
+        stream(json.loads(Answer.say(TEXT).body), "[DONE]"),
+        b'data: {"choices": [{"delta": {"content": "an other choice"}, "index": 1}]}\n\n' + GOOD,
+    ],
+    ids=range(13),
+)
+def test_the_habits_of_servers_make_no_difference(body):
+    """Line ends, comments, lost blank lines, no end mark, a message instead of deltas."""
+    assert read(body)[0] == DECLARED
+
+
+def test_an_event_may_have_several_lines_of_data():
+    """As the standard has it: they are joined before they are read."""
+    lines = json.dumps(chunk({"content": TEXT}, "stop"), indent=1).splitlines()
+    reply, _ = read("".join(f"data: {line}\n" for line in lines).encode() + b"\n")
+    assert isinstance(reply, Reply)
+    assert (reply.text, reply.usage) == (TEXT, None)
+
+
+def test_a_character_in_two_halves_is_joined():
+    """Some servers cut between the two escapes of a character; a half by itself becomes its escape."""
+    reply, _ = read(stream(chunk({"content": "a\ud83d"}), chunk({"content": "\ude00\ud800"}), chunk({}, "stop")))
+    assert isinstance(reply, Reply)
+    assert reply.text == "a😀\\ud800"
+
+
+def test_reasoning_is_life_but_no_reply():
+    """It is counted while it comes, and does not stand in the text."""
+    events = [chunk({"reasoning_content": "thinking"}), chunk({"content": "{}"}, "stop"), "[DONE]"]
+    reply, reader = read(stream(*events))
+    assert isinstance(reply, Reply)
+    assert (reply.text, reader.characters) == ("{}", 10)
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+def test_a_reply_that_was_cut_before_its_first_character_is_a_reply(reason):
+    """It was paid for, as without a stream."""
+    reply, _ = read(stream(chunk({"role": "assistant"}), chunk({}, reason), "[DONE]"))
+    assert isinstance(reply, Reply)
+    assert (reply.text, reply.finish_reason) == ("", reason)
+
+
+def test_a_refusal_is_the_reply():
+    """As without a stream, also where the content is there and empty."""
+    reply, _ = read(stream(chunk({"content": "", "refusal": "I will "}), chunk({"refusal": "not."}, "stop"), "[DONE]"))
+    assert isinstance(reply, Reply)
+    assert reply.text == "I will not."
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (stream(chunk({"content": "half"})), FaultKind.CUT),
+        (GOOD[:-200], FaultKind.CUT),
+        (stream("[DONE]"), FaultKind.BAD_REPLY),
+        (stream(chunk({"role": "assistant"}, "stop"), "[DONE]"), FaultKind.BAD_REPLY),
+        (stream("{broken", chunk({"content": "x"}, "stop")), FaultKind.BAD_REPLY),
+        (stream(chunk({"content": [7]}, "stop")), FaultKind.BAD_REPLY),
+        (stream("[" * 100_000), FaultKind.BAD_REPLY),
+        (b"data: \xff\xfe{\n\n", FaultKind.BAD_REPLY),
+        (b"event: ping\n\n", FaultKind.BAD_REPLY),
+        (b"error: no such model\n", FaultKind.BAD_REPLY),
+        (b"", FaultKind.BAD_REPLY),
+    ],
+    ids=range(11),
+)
+def test_what_is_no_whole_reply_is_a_fault(body, kind):
+    """A stream that breaks off is a cut connection: what came of it is not judged."""
+    fault, _ = read(body)
+    assert isinstance(fault, Fault), fault
+    assert fault.kind is kind
+    assert len(fault.message) < 400
+
+
+@pytest.mark.parametrize(
+    ("error", "begun", "kind"),
+    [
+        ({"message": "overloaded", "code": 503}, False, FaultKind.SERVER_ERROR),
+        ({"message": "overloaded"}, False, FaultKind.SERVER_ERROR),
+        ("overloaded", False, FaultKind.SERVER_ERROR),
+        ({"message": "slow down", "code": 429}, False, FaultKind.RATE_LIMITED),
+        ({"message": "slow down", "code": 429}, True, FaultKind.SERVER_ERROR),
+        ({"message": "no credit", "code": "insufficient_quota"}, False, FaultKind.AUTH),
+        ({"message": "response_format is not known", "code": 400}, False, FaultKind.BAD_REQUEST),
+        ({"message": "too odd", "code": 400}, True, FaultKind.SERVER_ERROR),
+    ],
+    ids=range(8),
+)
+def test_an_error_in_a_stream_is_a_fault(error, begun, kind):
+    """Before the first character its code counts like a status; later, the call was charged."""
+    fault, reader = read(stream(*([chunk({"content": "x"})] if begun else []), {"error": error}))
+    assert isinstance(fault, Fault)
+    assert fault.kind is kind
+    assert reader.done
+
+
+@pytest.mark.parametrize("place", range(1, len(SECRET), 5))
+def test_a_key_is_removed_also_where_it_is_cut(place):
+    """Between two events, in the text, in the model's name, in the reason, and in an error."""
+    events = [chunk({"content": f"the key {SECRET[:place]}"}), chunk({"content": SECRET[place:]}, SECRET, model=SECRET)]
+    reply, _ = read(stream(*events, "[DONE]"), secret=SECRET)
+    assert isinstance(reply, Reply)
+    assert reply.text == "the key [key]"
+    fault, _ = read(stream({"error": {"message": f"bad {SECRET}"}}), secret=SECRET)
+    shown = f"{reply!r} {fault!r} {read(SECRET.encode(), secret=SECRET)!r}"
+    assert SECRET[:12] not in shown
+    assert SECRET[-12:] not in shown
+
+
+def test_the_text_is_capped():
+    """What is too much is not kept, and the fault says so."""
+    body = stream(*[chunk({"content": "x" * 100})] * 11, chunk({}, "stop"), "[DONE]")
+    fault, _ = read(body, bytes_max=1000)
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.TOO_LARGE
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        stream(*[chunk({"content": "x"})] * (4 * 1024 * 1024 // 190)),
+        b"data: " + b"x" * (4 * 1024 * 1024),
+        b"data: x\n" * (4 * 1024 * 1024 // 8),
+        b"\n" * (4 * 1024 * 1024),
+        b":" * (4 * 1024 * 1024),
+        stream(chunk({"content": "é" * (4 * 1024 * 1024 // 2)}, "stop")),
+    ],
+    ids=range(6),
+)
+def test_four_megabytes_of_any_stream_cost_little(body):
+    """Two seconds of processor and 200 MB at most, however the pieces come."""
+    started = time.process_time()
+    read(body, at=range(0, len(body), 4096))
+    assert time.process_time() - started < 2
+    tracemalloc.start()
+    read(body, at=range(0, len(body), 65536))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200_000_000
+
+
+def test_usage_is_the_last_that_was_reported():
+    """Some servers report it with every event."""
+    events = [{**chunk({"content": "{}"}), "usage": {"prompt_tokens": 10, "completion_tokens": 1}}]
+    reply, _ = read(stream(*events, {**chunk({}, "stop"), "usage": USAGE}, "[DONE]"))
+    assert isinstance(reply, Reply)
+    assert reply.usage == Usage(input_tokens=10, output_tokens=5)
+    assert STREAM_FACTOR > 1

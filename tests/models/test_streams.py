@@ -1,0 +1,239 @@
+"""Streamed replies over a real socket: life, silence, fall-backs, caps, and connections that can be used again."""
+
+import json
+from functools import partial
+
+import pytest
+import trio
+
+from runtime.core.cost import Usage
+from runtime.models.port import Fault, FaultKind, Reply
+from tests.contracts.model import TEXT, request
+from tests.models.wired import KEY, fault_of, wired
+from tests.support.answers import chunk
+from tests.support.openai_server import Answer
+
+
+def asked_for_streams(server):
+    """Return of each request whether it asked for a stream."""
+    return [seen.body.get("stream", False) for seen in server.seen]
+
+
+async def test_a_streamed_reply_is_the_same_reply():
+    """Text, usage, model and reason; and the connection serves the next call."""
+    async with wired(Answer.stream(TEXT)) as (server, model):
+        replies = [await model.complete(request(f"g_plan/v{visit}.a1")) for visit in (1, 2, 3)]
+        assert server.connections == 1
+    assert replies == [Reply(TEXT, Usage(input_tokens=10, output_tokens=5), "test-model", "stop", "json_schema")] * 3
+    assert asked_for_streams(server) == [True] * 3
+
+
+async def test_the_characters_are_told_while_they_come():
+    """A growing count, before the reply is whole."""
+    counts = []
+    async with wired(Answer.stream("x" * 40, pieces=4, gap_seconds=0.05)) as (_, model):
+        await model.complete(request(heard=counts.append))
+    assert counts == sorted(set(counts))
+    assert counts[-1] == 40
+    assert len(counts) > 1
+
+
+async def test_a_stalled_stream_times_out():
+    """Long before the call's own limit; the server sees the client go."""
+    answer = Answer.stream(TEXT, finish_reason=None, usage=None, done=False, then="hang")
+    async with wired(answer, stall_seconds=0.2) as (server, model):
+        with trio.fail_after(3):
+            fault = await model.complete(request(timeout_seconds=60.0))
+        assert await trio.to_thread.run_sync(server.wait_for, lambda s: s.seen[0].outcome == "gone")
+    assert isinstance(fault, Fault)
+    assert (fault.kind, fault.kind.refunded) == (FaultKind.TIMEOUT, False)
+    assert f"after {len(TEXT)} characters" in fault.message
+
+
+async def test_a_slow_stream_is_waited_for():
+    """As long as something comes; and before the first character a model may think."""
+    async with wired(Answer.stream(TEXT, pieces=6, gap_seconds=0.1), stall_seconds=0.3) as (_, model):
+        assert isinstance(await model.complete(request()), Reply)
+    thinking = [chunk({"role": "assistant"}), chunk({"content": TEXT}, "stop"), "[DONE]"]
+    async with wired(Answer.events(thinking, gap_seconds=0.5), stall_seconds=0.6) as (_, model):
+        assert isinstance(await model.complete(request()), Reply)
+    async with wired(Answer.events(thinking[:2], gap_seconds=0.5), stall_seconds=0.2) as (_, model):
+        assert isinstance(await model.complete(request()), Reply)
+
+
+async def test_the_calls_own_limit_holds_for_a_stream_that_lives():
+    """A stream that never ends is left."""
+    answer = Answer.stream("x" * 100, pieces=100, gap_seconds=0.05)
+    async with wired(answer) as (_, model):
+        fault = await model.complete(request(timeout_seconds=0.4))
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.TIMEOUT
+
+
+async def test_a_server_that_leaves_the_connection_open_after_the_end_is_not_waited_for():
+    """The reply is whole."""
+    async with wired(Answer.stream(TEXT, then="hang")) as (_, model):
+        with trio.fail_after(3):
+            assert isinstance(await model.complete(request(timeout_seconds=60.0)), Reply)
+
+
+@pytest.mark.parametrize("done", [True, False])
+async def test_a_broken_stream_is_a_cut_connection_unless_the_reply_was_whole(done):
+    """What comes after the end mark has no effect."""
+    answer = Answer.stream(TEXT, done=done, finish_reason="stop" if done else None, then="cut")
+    async with wired(answer) as (_, model):
+        result = await model.complete(request())
+    if done:
+        assert isinstance(result, Reply)
+    else:
+        assert isinstance(result, Fault)
+        assert result.kind is FaultKind.CUT
+
+
+async def test_a_stream_that_ends_in_mid_reply_is_a_cut_connection():
+    """Also where the server ends it in good order."""
+    fault = await fault_of(Answer.stream(TEXT, finish_reason=None, usage=None, done=False))
+    assert fault.kind is FaultKind.CUT
+
+
+def refusing(words, status=400):
+    """Return a handler that refuses streams in these words."""
+
+    def handle(body, _headers, _n):
+        return Answer.fault(status, words) if words.split()[0] in body else Answer.say(TEXT)
+
+    return handle
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        ("stream is not supported by this model", 400),
+        ("stream_options : extra inputs are not permitted", 422),
+        ("stream = true is not implemented", 501),
+    ],
+)
+async def test_a_server_that_refuses_streams_is_asked_without_from_then_on(words, status):
+    """At once in the same call, and in all later ones."""
+    async with wired(refusing(words, status)) as (server, model):
+        assert isinstance(await model.complete(request()), Reply)
+        assert isinstance(await model.complete(request("g_plan/v1.a1")), Reply)
+    assert asked_for_streams(server) == [True, False, False]
+    assert "stream_options" not in server.seen[1].body
+    assert [seen.body["response_format"]["type"] for seen in server.seen] == ["json_schema"] * 3
+
+
+async def test_both_fall_backs_together():
+    """A server may refuse streams and the schema; each is remembered."""
+
+    def handle(body, _headers, _n):
+        if "stream" in body:
+            return Answer.fault(400, "unknown field: stream")
+        weak = body.get("response_format", {}).get("type") == "json_object"
+        return Answer.say(TEXT) if weak else Answer.fault(400, "json_schema is not known")
+
+    async with wired(handle) as (server, model):
+        for visit in (1, 2):
+            assert isinstance(await model.complete(request(f"g_plan/v{visit}.a1")), Reply)
+    assert asked_for_streams(server) == [True, False, False, False]
+
+
+async def test_a_refusal_that_holds_without_a_stream_too_is_not_remembered():
+    """The server's trouble was another."""
+    async with wired(Answer.fault(400, "upstream failed")) as (server, model):
+        assert isinstance(await model.complete(request()), Fault)
+        assert isinstance(await model.complete(request()), Fault)
+    assert asked_for_streams(server) == [True, False, True, False]
+
+
+async def test_a_server_whose_streams_report_no_usage_is_asked_without_from_then_on():
+    """A call without usage is charged at its reservation: one is enough."""
+
+    def handle(body, _headers, _n):
+        return Answer.stream(TEXT, usage=None) if body.get("stream") else Answer.say(TEXT)
+
+    async with wired(handle) as (server, model):
+        first = await model.complete(request())
+        second = await model.complete(request("g_plan/v1.a1"))
+    assert isinstance(first, Reply)
+    assert isinstance(second, Reply)
+    assert (first.text, first.usage) == (TEXT, None)
+    assert second.usage == Usage(input_tokens=10, output_tokens=5)
+    assert asked_for_streams(server) == [True, False]
+
+
+async def test_a_json_answer_without_usage_changes_nothing():
+    """It was not the stream that lost it."""
+    async with wired(Answer.say(TEXT, usage={})) as (server, model):
+        for visit in (1, 2):
+            await model.complete(request(f"g_plan/v{visit}.a1"))
+    assert asked_for_streams(server) == [True, True]
+
+
+async def test_an_error_in_a_stream_shows_its_words_without_the_key():
+    """One request, one fault."""
+    fault = await fault_of(Answer.events([{"error": {"message": f"{KEY} is\nwrong", "code": 401}}]))
+    assert (fault.kind, fault.status) == (FaultKind.AUTH, 401)
+    assert "[key] is wrong" in fault.message
+
+
+async def test_a_key_that_is_echoed_in_pieces_does_not_get_through():
+    """Each event holds a part of it that is too short to be found."""
+    async with wired(Answer.stream(f"the key: {KEY}", pieces=8)) as (_, model):
+        reply = await model.complete(request())
+    assert isinstance(reply, Reply)
+    assert reply.text == "the key: [key]"
+
+
+async def test_an_endless_stream_is_left_at_the_cap():
+    """The bytes of the stream are capped, its comments and its reasoning included."""
+    for event in (
+        b": " + b"x" * 1000 + b"\n\n",
+        chunk({"reasoning_content": "x" * 1000}),
+        chunk({"content": "x" * 1000}),
+    ):
+        async with wired(Answer.events([event] * 1000), reply_bytes_max=10_000) as (server, model):
+            fault = await model.complete(request())
+            assert await trio.to_thread.run_sync(server.wait_for, lambda s: s.seen[0].outcome != "open")
+        assert isinstance(fault, Fault)
+        assert fault.kind is FaultKind.TOO_LARGE
+
+
+async def test_a_stream_may_be_larger_than_its_reply():
+    """Each event repeats the frame around a few characters."""
+    text = json.dumps({"text": "x" * 3000})
+    async with wired(Answer.stream(text, pieces=100), reply_bytes_max=4000) as (_, model):
+        reply = await model.complete(request())
+    assert isinstance(reply, Reply)
+    assert reply.text == text
+
+
+async def test_an_error_page_at_the_cap_leaves_no_connection_open():
+    """The body of an error is not streamed, and is left as well."""
+    async with wired(Answer(status=500, body=b"x" * 5_000_000), reply_bytes_max=1_000) as (server, model):
+        fault = await model.complete(request())
+        assert isinstance(fault, Fault)
+        assert fault.kind is FaultKind.TOO_LARGE
+        assert await trio.to_thread.run_sync(server.wait_for, lambda s: s.connections == 0)
+
+
+async def test_streams_that_are_cancelled_leave_nothing_behind():
+    """Fifty at once, in mid-stream; the model works on."""
+    living = Answer.stream("x" * 1000, pieces=1000, gap_seconds=0.05)
+    async with wired(
+        lambda _body, headers, _n: living if ".b" in headers["x-client-request-id"] else Answer.say(TEXT)
+    ) as (
+        server,
+        model,
+    ):
+        heard = trio.Event()
+        async with trio.open_nursery() as nursery:
+            for branch in range(50):
+                ask = partial(model.complete, request(f"g_plan/v1.a1.b{branch}", heard=lambda _: heard.set()))
+                nursery.start_soon(ask)
+            await heard.wait()
+            nursery.cancel_scope.cancel()
+        gone = await trio.to_thread.run_sync(server.wait_for, lambda s: all(seen.outcome == "gone" for seen in s.seen))
+        assert gone
+        assert isinstance(await model.complete(request()), Reply)
+        assert server.connections == 1
