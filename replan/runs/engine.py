@@ -72,12 +72,12 @@ class Engine:
     """Whether slow guards run in threads; not in simulations."""
     limiter: CallLimiter = field(default_factory=CallLimiter)
     """Limits the calls in flight to each provider and for each run."""
-    probes: Probes = field(default_factory=Probes)
-    """Asks providers that are waited for whether they are up."""
     wakeup: WakeUp = field(default_factory=NoWakeUp)
     """Wakes the hosts of the home."""
     hook: Hook = field(default_factory=Hook)
     """The user's program that is told that a run waits."""
+    probes: Probes = field(default_factory=Probes)
+    """Asks providers that are waited for whether they are up."""
     models: Shared | None = None
     """The models that runs share; None opens one for each run."""
 
@@ -348,12 +348,12 @@ class Engine:
             alike = DriveOptions(stop=options.stop, at_once=options.at_once)
             return await drive_child(self, child, (model_name, model), alike)
 
-        asked = model.model if isinstance(model, WatchedModel) else model
+        asked: Any = model.model if isinstance(model, WatchedModel) else model
 
         async def probe(wait: WaitRequested) -> Fault | None:
             # Runs that nobody stays for are woken one after the other: they need not ask one after the other.
             fresh = FRESH_SECONDS if wait.node is None and not options.at_once else 0.0
-            return await self.probes.ask(f"{provider} {model_name}", asked, wait.fault, fresh)
+            return await self.probes.ask(f"{provider} {model_name}", asked, wait.fault, fresh=fresh, clock=self.clock)
 
         provider = None if model_name is None else provider_of(model_name, self.environment)
         return Resources(

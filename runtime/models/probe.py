@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 
 import trio
 
+from runtime.core.clock import Clock
 from runtime.models.port import Fault, FaultKind
 
 PROBE_SECONDS = 10.0
@@ -40,25 +41,29 @@ class Probes:
         self.count = 0
         """How often a provider was asked."""
 
-    async def ask(self, provider: str, model: Askable, fault: Fault | None, fresh: float) -> Fault | None:
+    async def ask(
+        self, provider: str, model: Askable, fault: Fault | None, *, fresh: float, clock: Clock
+    ) -> Fault | None:
         """Return None if a provider is up, else why it is not.
 
         `fault` is why it is waited for: where it lacks a model, it is up once it lists it. A refusal that is not older
-        than `fresh` seconds is taken as the answer.
+        than `fresh` seconds by the clock is taken as the answer.
         """
-        return _meaning(await self._ask(provider, model.listed, fresh), model.name, fault)
+        return _meaning(await self._ask(provider, model.listed, fresh, clock.now), model.name, fault)
 
-    async def _ask(self, provider: str, listed: Callable[[], Awaitable[Listed]], fresh: float) -> Listed:
-        asked = trio.current_time()
+    async def _ask(
+        self, provider: str, listed: Callable[[], Awaitable[Listed]], fresh: float, now: Callable[[], float]
+    ) -> Listed:
+        asked = now()
         async with self._locks.setdefault(provider, trio.Lock()):
             known = self._answers.get(provider)
             if known is not None:
                 at, answer = known
-                if at >= asked or (isinstance(answer, Fault) and trio.current_time() - at <= fresh):
+                if at >= asked or (isinstance(answer, Fault) and 0.0 <= asked - at <= fresh):
                     return answer
             self.count += 1
             answer = await listed()
-            self._answers[provider] = trio.current_time(), answer
+            self._answers[provider] = now(), answer
             return answer
 
 

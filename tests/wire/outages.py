@@ -66,7 +66,8 @@ class Provider:
             if fault is not None:
                 return fault
             self.answered.append(name)
-        return Answer.value(self._answers[name.partition("/")[0]])
+        step = name.partition("/")[0]
+        return Answer.value(self._answers[step])
 
     def models(self, headers: Mapping[str, str]) -> Answer:
         """Answer `GET /models`."""
