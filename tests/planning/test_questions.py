@@ -26,7 +26,7 @@ def test_the_simulation_makes_every_move_of_the_table_and_no_other():
     made = set()
     for seed in range(SEEDS):
         run = Run(seed)
-        run.weather = replace(run.weather, disturbance=0.4, passes=0.3, fatal=0.5, cancel=0.01)
+        run.weather = replace(run.weather, disturbance=0.4, passes=0.3, fatal=0.5, cancel=0.05)
         run.config = pinned(SEEDS_STEPS, question_expires_seconds=1_000.0)
         run.invariants = Invariants(run.config, run.limits)
         run.simulate()
