@@ -5,7 +5,7 @@ given values, and `model`, `price` and `timeout_seconds`. It is valid until the 
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, ValidationError, field_serializer
 
@@ -26,6 +26,7 @@ _OWN = frozenset({"kind", "model", "price", "timeout_seconds"})
 class SettingsChanged(TimedEvent):
     """A person changed limits, the model, or the time limit of calls."""
 
+    first: ClassVar[bool] = True
     kind: Literal["settings_changed"] = "settings_changed"
     limits: Limits | None = None
     """All limits from now on; None where they stay as they are."""
