@@ -189,7 +189,9 @@ class Supervisor(Generic[S, E, M]):
             facts.append((accepted, message.inbox if isinstance(message, Mailed) else None))
             if self._finished() or message is resumed or getattr(accepted, "first", False):
                 count, taken = place, len(facts)
-        if taken:
+        if taken == 1 and messages[count - 1] is resumed:
+            await self._step(resumed)
+        elif taken:
             await self._write_taken(facts[:taken])
         left = [message for message in messages[count:] if isinstance(message, Mailed)]
         self._inbox_seen = max([self._inbox_seen, *(each.inbox for each in self._early if each not in left)])
