@@ -8,7 +8,6 @@ relative path to prompts counts from the workflow's own folder. A `.json` workfl
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -50,18 +49,6 @@ class LoadedWorkflow:
     """The workflows that steps run (`generator: workflow:NAME`), by name; filled by `check_workflow`."""
     missing: tuple[str, ...] = ()
     """The parts that a file of AtomicGuard lacks before it can run: one phrase for each missing prompt entry."""
-
-    def resolved(self, policy: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the content that a run pins, as plain data for `content_ref`; steps are a list, as their order counts.
-
-        `policy` is the policy as plain data.
-        """
-        return {
-            "workflow": self.workflow.model_dump(mode="json"),
-            "steps": list(self.workflow.action_pairs),
-            "prompts": self.prompts.model_dump(mode="json"),
-            "policy": policy,
-        }
 
 
 def shipped_workflows(root: Path) -> tuple[str, ...]:

@@ -56,13 +56,14 @@ Assurance = Literal["none", "weak", "strong_cyclic", "strong"]
 Search = Annotated[str, BeforeValidator(canonical_search), WithJsonSchema(SEARCH_SCHEMA)]
 
 _LEVELS: tuple[GuardLevel, ...] = ("minimal", "medium", "expansive")
-_PLAN_GUARDS = {f"plan_{level}": level for level in _LEVELS}
+PLAN_GUARDS = {f"plan_{level}": level for level in _LEVELS}
+"""The level of each guard that judges plans."""
 _ROLES = {
     "analysis_valid": "analysis",
     "recon_valid": "recon",
     "strategy_valid": "strategy",
     "critique_valid": "critique",
-    **dict.fromkeys(_PLAN_GUARDS, "plan"),
+    **dict.fromkeys(PLAN_GUARDS, "plan"),
 }
 
 
@@ -81,7 +82,7 @@ class Workflow(Config):
     search: Search = "depth_first"
     """The search strategy: a name, with its number if it takes one (`beam:4`), or a mapping of both."""
     target_guard_level: GuardLevel = "medium"
-    """The goal test: the level of the plan guards of all leaves. The default is the strictest level among them."""
+    """The level at which all leaves check plans. The default is the strictest level that a guard of a leaf names."""
     assurance: Assurance = "strong_cyclic"
     """The guarantee that an expansive plan guard demands of the traces that do not escalate."""
     rmax: Positive = 3
@@ -121,7 +122,7 @@ class Workflow(Config):
 
     @model_validator(mode="after")
     def _check_edges(self) -> "Workflow":
-        """Check the edges between steps. Missing steps go first: a misspelt name may cause a cycle too."""
+        """Check the edges between steps. Missing steps are reported first: a misspelt name may also cause a cycle."""
         pairs = self.action_pairs
         if not 1 <= len(pairs) <= STEPS_MAX:
             hint = (
@@ -155,10 +156,10 @@ class Workflow(Config):
         """Set `target_guard_level` to the strictest level of the leaves if the file has no such key."""
         if "target_guard_level" not in self.model_fields_set:
             levels = [
-                _LEVELS.index(_PLAN_GUARDS[guard])
+                _LEVELS.index(PLAN_GUARDS[guard])
                 for step in self.leaves()
                 for guard in self.action_pairs[step].guards
-                if guard in _PLAN_GUARDS
+                if guard in PLAN_GUARDS
             ]
             if levels:
                 # Frozen, but still under construction.
@@ -225,7 +226,7 @@ class Workflow(Config):
 
     def at_target_level(self, step: str, guard: str) -> str:
         """Return the name of a guard; for a plan guard of a leaf, the plan guard of the target level."""
-        return f"plan_{self.target_guard_level}" if guard in _PLAN_GUARDS and step in self.leaves() else guard
+        return f"plan_{self.target_guard_level}" if guard in PLAN_GUARDS and step in self.leaves() else guard
 
     def escalate_by_guard_of(self, step: str) -> Mapping[str, tuple[str, ...]]:
         """Return the escalation targets for the failures of each guard, by the guard's name in verdicts.
@@ -254,6 +255,24 @@ class Workflow(Config):
     def timeout_seconds_of(self, step: str) -> float:
         """Return the time limit of one model call."""
         return self.action_pairs[step].timeout_seconds or self.model_timeout_seconds
+
+    def with_output_tokens(self, tokens: int) -> "Workflow":
+        """Return the workflow with one token limit for the replies of all steps.
+
+        Raises:
+            UsageProblem: the limit is invalid; its place is `output_tokens_max`.
+        """
+        pairs = {step: pair.model_dump() | {"output_tokens_max": None} for step, pair in self.action_pairs.items()}
+        return self.changed(output_tokens_max=tokens, action_pairs=pairs)
+
+    def with_timeout(self, seconds: float) -> "Workflow":
+        """Return the workflow with one time limit for the model calls of all steps.
+
+        Raises:
+            UsageProblem: the limit is invalid; its place is `model_timeout_seconds`.
+        """
+        pairs = {step: pair.model_dump() | {"timeout_seconds": None} for step, pair in self.action_pairs.items()}
+        return self.changed(model_timeout_seconds=seconds, action_pairs=pairs)
 
     def output_tokens_max_of(self, step: str) -> int:
         """Return the token limit of one reply."""

@@ -127,12 +127,17 @@ def parse_document(text: str, source: str) -> Document:
 
 
 class _Loader(yaml.BaseLoader):
-    """PyYAML's composer with a limit of its recursion."""
+    """PyYAML's composer with limits of its recursion and of the values, counted before they are built."""
 
     depth = 0
+    count = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         self.depth += 1
+        self.count += 1
+        if self.count > 2 * NODES_MAX:  # A key is a node too.
+            mark = parent.start_mark if parent else None
+            raise yaml.composer.ComposerError(None, None, f"more than {NODES_MAX:,} values", mark)
         if self.depth > DEPTH_MAX:
             mark = parent.start_mark if parent else None
             raise yaml.composer.ComposerError(None, None, f"nested over {DEPTH_MAX} levels", mark)

@@ -5,6 +5,7 @@ reaches the bound is not verified, and a plan that is not verified is rejected.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from actors.guards.plan_medium import Soundness, check_soundness
@@ -18,10 +19,10 @@ from actors.guards.plan_settings import (
     sort_findings,
 )
 from actors.guards.port import Guard, GuardDefinition
-from actors.plans.exploration import DeadEnd, Exploration, explore
+from actors.plans.exploration import BrokenInvariant, DeadEnd, Exploration, explore_plan
 from actors.plans.formatting import ITEMS_MAX, printable, quoted_list
 from actors.plans.plan import Invariant, Plan
-from actors.plans.semantics import compile_plan, replay
+from actors.plans.semantics import replay
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
 
@@ -41,7 +42,7 @@ def make(config: Mapping[str, Any]) -> Guard:
         soundness = check_soundness(structure, plan, order, settings, whole=True)
         exploration = soundness.exploration
         if exploration is None and soundness.sound:
-            exploration = explore(compile_plan(plan, order), settings.max_explorations)
+            exploration = explore_plan(plan, order, settings.max_explorations)
         if exploration is None:
             return plan_verdict("plan_expansive", soundness.findings, soundness.score, soundness.facts)
         trace_findings = _check_traces(plan, exploration, settings, soundness)
@@ -67,8 +68,8 @@ def _check_traces(plan: Plan, exploration: Exploration, settings: Settings, soun
     dead_ends = list(_dead_ends(plan, exploration))
     for finding in dead_ends:
         yield finding if rejects else finding.model_copy(update={"severity": "warning"})
-    for index, trace in sorted(exploration.broken.items()):
-        yield _broken(plan.invariants[index], index, trace, plan)
+    for index, broken in sorted(exploration.broken.items(), key=itemgetter(0)):
+        yield _broken(plan.invariants[index], index, broken)
     if not exploration.complete:
         if not any(finding.code == Code.TOO_COMPLEX for finding in soundness.findings):
             text = (
@@ -120,28 +121,29 @@ def _advice(step_id: str, trace: Sequence[str]) -> str:
 
 def _waiting(plan: Plan, trace: Sequence[str]) -> str:
     """Return the part of the message that names the steps which lack only tokens at the end of the trace."""
+    if plan.is_policy:
+        return ""
     end = replay(plan, trace)
     waiting = [
         f"{printable(step.step_id)} waits for {quoted_list(step.preconditions - end.tokens)}"
         for step in sorted(plan.steps, key=lambda step: step.step_id)
-        if not plan.is_policy and step.step_id not in end.settled and step.dependencies <= end.settled
+        if step.step_id not in end.settled and step.dependencies <= end.settled
     ]
     return f" There {'; '.join(waiting[:ITEMS_MAX])}." if waiting else ""
 
 
-def _broken(invariant: Invariant, index: int, trace: tuple[str, ...], plan: Plan) -> Finding:
+def _broken(invariant: Invariant, index: int, broken: BrokenInvariant) -> Finding:
     """Return the error that a trace breaks an invariant."""
-    tokens_at_end = replay(plan, trace).tokens
-    missing, wrong = invariant.must - tokens_at_end, invariant.must_not & tokens_at_end
-    parts = [f"{quoted_list(missing)} must hold and does not"] if missing else []
-    parts += [f"{quoted_list(wrong)} must not hold and does"] if wrong else []
+    trace = broken.trace
+    parts = [f"{quoted_list(broken.missing)} must hold and does not"] if broken.missing else []
+    parts += [f"{quoted_list(broken.wrong)} must not hold and does"] if broken.wrong else []
     when = f" while {quoted_list(invariant.when)} holds" if invariant.when else ""
     text = (
         f"invariants[{index}] is broken {f'after {_path(trace)}' if trace else 'at the start'}: "
         f"{' and '.join(parts)}{when}. Change the order or the effects of these steps."
     )
     where = trace[-1].rpartition(":")[0] if trace else f"invariants[{index}]"
-    tokens = tuple(sorted(missing | wrong))
+    tokens = tuple(sorted({*broken.missing, *broken.wrong}))
     return Finding(code=Code.INVARIANT_BROKEN, where=where, message=text, tokens=tokens, trace=trace)
 
 

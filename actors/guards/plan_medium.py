@@ -6,21 +6,22 @@ whose exploration is bounded by `max_explorations`.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, assert_never
 
 from actors.guards.plan_minimal import SCORE_MAX, Structure, check_structure
 from actors.guards.plan_settings import WORKFLOW_SETTINGS, Settings, plan_verdict, read_settings, sort_findings
 from actors.guards.port import Guard, GuardDefinition
 from actors.plans.contingency import contingent_steps, reachable_by_failure
-from actors.plans.exploration import Exploration, explore
+from actors.plans.exploration import Exploration, explore_plan
 from actors.plans.formatting import ITEMS_MAX, id_list, printable, quoted_list
 from actors.plans.graph import Order
 from actors.plans.nominal import Cause, NominalRun, Unmet
 from actors.plans.plan import Plan, Step
 from actors.plans.relevance import orphans
-from actors.plans.semantics import compile_plan
+from actors.plans.work import OutOfWork
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
+from actors.values.verdict_limits import FINDINGS_MAX
 
 _CODES = {
     Cause.NOT_PRODUCED: Code.PRECONDITION_UNSATISFIED,
@@ -117,7 +118,20 @@ def _over_budget(plan: Plan, settings: Settings) -> Iterator[Finding]:
 
 
 def _check_nominal(result: Soundness, plan: Plan, order: Order) -> None:
-    """Check the nominal run, and that some failure leads to each contingent step."""
+    """Check the nominal run, and that some failure leads to each contingent step, within the limit of its work."""
+    try:
+        _check_run(result, plan, order)
+    except OutOfWork:
+        text = (
+            "Not verified: too many steps delete tokens and too many others make them again. "
+            "Order these steps one after the other, or split the plan."
+        )
+        result.findings.append(Finding(code=Code.TOO_COMPLEX, message=text, where="steps"))
+        result.sound, result.score = False, SCORE_MAX
+
+
+def _check_run(result: Soundness, plan: Plan, order: Order) -> None:
+    """Check the nominal run, and that some failure leads to each contingent step. Raises `OutOfWork`."""
     contingent = contingent_steps(plan)
     run = NominalRun(plan, order, contingent)
     findings = result.findings
@@ -125,9 +139,11 @@ def _check_nominal(result: Soundness, plan: Plan, order: Order) -> None:
     redundant: list[Step] = []
     for index in run.indices:
         step = order.steps[index]
-        if unmet := run.unmet_before(index):
+        # Steps come in the order in which a verdict lists its errors, and it keeps only so many of these.
+        in_full = len(failing) < FINDINGS_MAX
+        if unmet := run.unmet_before(index, named=in_full):
             failing[index] = [condition.token for condition in unmet]
-            findings.extend(_preconditions(step, unmet, order))
+            findings.extend(_preconditions(step, unmet, order, in_full=in_full))
         elif run.is_redundant(index):
             redundant.append(step)
         if contingent and not contingent.isdisjoint(step.dependencies):
@@ -149,8 +165,14 @@ def _check_nominal(result: Soundness, plan: Plan, order: Order) -> None:
         result.score = 0.8
 
 
-def _preconditions(step: Step, unmet: list[Unmet], order: Order) -> Iterator[Finding]:
-    """Yield one error for each cause why preconditions of the step are not necessarily true."""
+def _preconditions(step: Step, unmet: list[Unmet], order: Order, *, in_full: bool) -> Iterator[Finding]:
+    """Yield one error for each cause why preconditions of the step are not necessarily true, or one to be counted."""
+    if not in_full:
+        for cause in {condition.cause for condition in unmet}:
+            yield Finding(
+                code=_CODES[cause], where=step.step_id, message=f"step {printable(step.step_id)} cannot start."
+            )
+        return
     after = order.descendants[order.index[step.step_id]]
     late = frozenset(name for condition in unmet for name in condition.steps if after >> order.index[name] & 1)
     for cause in Cause:
@@ -161,27 +183,34 @@ def _preconditions(step: Step, unmet: list[Unmet], order: Order) -> Iterator[Fin
 def _precondition(step: Step, cause: Cause, unmet: list[Unmet], late: frozenset[str] = frozenset()) -> Finding:
     """Return the error about preconditions that are unmet for one cause; `late` are the steps that depend on `step`."""
     name, tokens = printable(step.step_id), quoted_list(condition.token for condition in unmet)
-    each = "; ".join(f"'{printable(condition.token)}' by {id_list(condition.steps)}" for condition in unmet[:ITEMS_MAX])
-    producers = dict.fromkeys(step_id for condition in unmet for step_id in condition.steps)
-    early = [step_id for step_id in producers if step_id not in late]
-    text = {
-        Cause.NOT_PRODUCED: (
-            f"step {name} needs {tokens}, which no other step makes and initial_state does not hold. "
-            f"Add a step that has it in effects and make {name} depend on that step, or remove the precondition."
-        ),
-        Cause.NOT_ORDERED: f"step {name} needs tokens that may be made too late: {each}. "
-        + (
-            f"Add {id_list(early)} to the dependencies of {name}."
-            if early
-            else f"These steps wait for {name} themselves; let an earlier step make the tokens."
-        ),
-        Cause.DELETED: (
-            f"step {name} needs tokens that may be deleted in between: {each}. Let the deleting step depend on {name}, "
-            f"or add a step between the two that makes the token again."
-        ),
-    }[cause]
+    match cause:
+        case Cause.NOT_PRODUCED:
+            text = (
+                f"step {name} needs {tokens}, which no other step makes and initial_state does not hold. "
+                f"Add a step that has it in effects and make {name} depend on that step, or remove the precondition."
+            )
+        case Cause.NOT_ORDERED:
+            producers = dict.fromkeys(step_id for condition in unmet for step_id in condition.steps)
+            early = [step_id for step_id in producers if step_id not in late]
+            text = f"step {name} needs tokens that may be made too late: {_each(unmet)}. " + (
+                f"Add {id_list(early)} to the dependencies of {name}."
+                if early
+                else f"These steps wait for {name} themselves; let an earlier step make the tokens."
+            )
+        case Cause.DELETED:
+            text = (
+                f"step {name} needs tokens that may be deleted in between: {_each(unmet)}. Let the deleting step "
+                f"depend on {name}, or add a step between the two that makes the token again."
+            )
+        case _:
+            assert_never(cause)
     lost = tuple(sorted(condition.token for condition in unmet))
     return Finding(code=_CODES[cause], where=step.step_id, message=text, tokens=lost)
+
+
+def _each(unmet: list[Unmet]) -> str:
+    """Return the first tokens with the steps that make or delete them."""
+    return "; ".join(f"'{printable(condition.token)}' by {id_list(condition.steps)}" for condition in unmet[:ITEMS_MAX])
 
 
 def _not_produced(step: Step, tokens: list[str]) -> Finding:
@@ -200,24 +229,46 @@ def _blocked(step: Step, contingent: frozenset[str]) -> Finding:
 
 
 def _unreachable(findings: list[Finding], plan: Plan, order: Order, contingent: frozenset[str]) -> dict[int, list[str]]:
-    """Report the contingent steps that no failure leads to; return their missing tokens by step index."""
+    """Report the contingent steps that no failure leads to; return their missing tokens by step index.
+
+    Only the first `FINDINGS_MAX` errors name the steps whose failure makes the tokens, since a verdict has no more.
+    """
     reached, tokens = reachable_by_failure(plan)
     produced = {token for step in plan.steps for token in step.effects | step.failure_effects}
+    ids = sorted(step.step_id for step in plan.steps)
+    makers = _failure_makers(plan, {step_id: rank for rank, step_id in enumerate(ids)})
     failing: dict[int, list[str]] = {}
-    for step_id in sorted(contingent - reached):
-        step = order.steps[order.index[step_id]]
+    reported = 0
+    for index in sorted(order.index[step_id] for step_id in contingent - reached):
+        step = order.steps[index]
         missing = step.preconditions - tokens
         if never_produced := sorted(missing - produced):
             findings.append(_not_produced(step, never_produced))
         if lost := sorted(missing & produced):
-            makers = sorted(step.step_id for step in plan.steps if not step.failure_effects.isdisjoint(lost))
-            text = f"step {printable(step_id)} waits for {quoted_list(lost)}, but no failure can bring that about" + (
-                f": set on_failure of {id_list(makers)} to continue, or remove {printable(step_id)}." if makers else "."
-            )
-            findings.append(Finding(code=Code.FAILURE_UNREACHABLE, where=step_id, message=text, tokens=tuple(lost)))
+            reported += 1
+            ranks = set().union(*(makers.get(token, ()) for token in lost)) if reported <= FINDINGS_MAX else ()
+            findings.append(_failure_unreachable(step, lost, [ids[rank] for rank in sorted(ranks)]))
         if missing:
-            failing[order.index[step_id]] = sorted(missing)
+            failing[index] = sorted(missing)
     return failing
+
+
+def _failure_makers(plan: Plan, ranks: Mapping[str, int]) -> dict[str, list[int]]:
+    """Return for each token the ranks of the steps whose failure makes it."""
+    makers: dict[str, list[int]] = {}
+    for step in plan.steps:
+        for token in step.failure_effects:
+            makers.setdefault(token, []).append(ranks[step.step_id])
+    return makers
+
+
+def _failure_unreachable(step: Step, lost: list[str], makers: list[str]) -> Finding:
+    """Return the error that a step waits for tokens which no failure makes; `makers` are the steps that might."""
+    name = printable(step.step_id)
+    text = f"step {name} waits for {quoted_list(lost)}, but no failure can bring that about" + (
+        f": set on_failure of {id_list(makers)} to continue, or remove {name}." if makers else "."
+    )
+    return Finding(code=Code.FAILURE_UNREACHABLE, where=step.step_id, message=text, tokens=tuple(lost))
 
 
 def _goals(at_end: list[Unmet], plan: Plan) -> Iterator[Finding]:
@@ -279,7 +330,7 @@ def _check_policy(result: Soundness, plan: Plan, order: Order, settings: Setting
     for step in order.steps:
         if lost := sorted(step.preconditions - produced):
             result.findings.append(_not_produced(step, lost).model_copy(update={"severity": "warning"}))
-    exploration = explore(compile_plan(plan, order), settings.max_explorations, until_success=not whole)
+    exploration = explore_plan(plan, order, settings.max_explorations, until_success=not whole)
     result.exploration = exploration
     if exploration.succeeds:
         return

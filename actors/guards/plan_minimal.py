@@ -22,7 +22,11 @@ BUDGET_MAX = 1_000_000
 """The largest budget that is valid at this level, far above any `r_max`."""
 
 NEAR_MAX = 200
-"""In plans of more steps, no similar id is suggested for a misspelt dependency, because the search is slow."""
+"""The most step ids that are searched for one similar to a misspelt dependency; a larger search would be slow."""
+NEAR_LENGTH_MAX = 40
+"""The largest length of a misspelt id and of a suggested id, in characters."""
+NEAR_STEPS_MAX = 10
+"""The most steps of a plan for which an id is suggested, so that all searches take at most half a second."""
 
 SCORE_MAX = 0.2
 """The highest score of a plan that fails at this level; the levels above use the rest of the range."""
@@ -91,11 +95,14 @@ def _check_steps(plan: Plan, settings: Settings) -> Iterator[Finding]:
                     step_id, Code.DUPLICATE_ID, f"{count} steps have this step_id; give each step its own."
                 )
     repeatable = sum(step.repeatable for step in plan.steps)
+    similar = sorted(name for name in known if len(name) <= NEAR_LENGTH_MAX) if len(known) <= NEAR_MAX else []
+    searched = 0
     for step in sorted(plan.steps, key=attrgetter("step_id")):
         if step.step_id in RESERVED_IDS:
             yield _step_error(step.step_id, Code.RESERVED_ID, "this is a word of on_failure; choose another step_id.")
         if not known.issuperset(step.dependencies):
-            yield _unknown_dependencies(step, known)
+            yield _unknown_dependencies(step, known, similar if searched < NEAR_STEPS_MAX else [])
+            searched += 1
         if step.guard not in settings.guard_catalog:
             yield _unknown_guard(step, settings)
         if step.on_failure not in RESERVED_IDS and step.on_failure not in known:
@@ -129,10 +136,10 @@ def _bad_budget(where: str, name: str, value: int) -> Finding:
     return Finding(code=Code.BAD_BUDGET, where=where, message=text)
 
 
-def _unknown_dependencies(step: Step, known: set[str]) -> Finding:
-    """Return the error that some dependencies name no step."""
+def _unknown_dependencies(step: Step, known: set[str], similar: list[str]) -> Finding:
+    """Return the error that some dependencies name no step; `similar` are the ids that may be suggested."""
     unknown = sorted(step.dependencies - known)
-    near = get_close_matches(unknown[0], sorted(known), n=1) if len(known) <= NEAR_MAX else []
+    near = get_close_matches(unknown[0], similar, n=1) if len(unknown[0]) <= NEAR_LENGTH_MAX else []
     hint = f"did you mean '{printable(near[0])}'?" if near else "name existing step_ids or add the steps."
     return _step_error(
         step.step_id, Code.UNKNOWN_DEPENDENCY, f"dependencies name no step of this plan: {quoted_list(unknown)}; {hint}"

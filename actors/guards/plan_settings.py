@@ -50,7 +50,7 @@ class Settings:
     assurance: str = "strong_cyclic"
     """The weakest assurance that passes."""
     max_explorations: int = 100_000
-    """The most configurations that an exploration visits."""
+    """The most configurations that an exploration visits; above the default it scales the limit of its work too."""
 
 
 def read_settings(config: Mapping[str, Any]) -> Settings:

@@ -16,9 +16,9 @@ from actors.values.findings import Code, Finding, Verdict
 NAME = "human_review"
 
 APPROVE = "approve"
-"""The answer that passes."""
+"""The answer that accepts the artifact."""
 REJECT = "reject:"
-"""How an answer that rejects begins; the reason follows."""
+"""The beginning of an answer that rejects the artifact; the reason follows."""
 SCHEMA: dict[str, Any] = {
     "type": "string",
     "pattern": r"^approve$|^reject: *\S",
@@ -32,45 +32,45 @@ def make(config: Mapping[str, Any]) -> Guard:
     check_settings(NAME, config, ())
 
     def guard(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001 - a guard's signature
-        return unanswered("there is nobody to ask")
+        return verdict_without_answer("there is nobody to ask")
 
     return guard
 
 
-def reviewed(guard: str | Composite) -> bool:
+def includes_review(guard: str | Composite) -> bool:
     """Return whether the guard of a step includes a person's review."""
     return guard == NAME or (isinstance(guard, Composite) and NAME in guard.members)
 
 
-def needed(guard: str | Composite, verdict: Verdict | None) -> bool:
+def is_needed(guard: str | Composite, verdict: Verdict | None) -> bool:
     """Return whether a person must still be asked; `verdict` combines the other members, None if there are none."""
     if verdict is None or not isinstance(guard, Composite):
-        return reviewed(guard)
+        return includes_review(guard)
     if guard.kind != "majority":
         return verdict.passed
     passes = sum(1 for part in verdict.parts if part.passed)
     return not verdict.passed and not verdict.fatal and 2 * (passes + 1) > len(set(guard.members))
 
 
-def left_open(guard: str | Composite, verdict: Verdict) -> bool:
+def is_open(guard: str | Composite, verdict: Verdict) -> bool:
     """Return whether a verdict lacks the person's part, so that the review is still open."""
     has_review = verdict.guard == NAME or any(part.guard == NAME for part in verdict.parts)
-    return reviewed(guard) and not has_review and needed(guard, verdict)
+    return includes_review(guard) and not has_review and is_needed(guard, verdict)
 
 
-def answered(answer: str) -> Verdict:
+def verdict_of(answer: str) -> Verdict:
     """Return the verdict of a person's answer: `approve` passes, and any other text is the reason of a rejection."""
     if answer == APPROVE:
         return Verdict(guard=NAME, passed=True, score=1.0)
     return _rejected(Code.REVIEW_REJECTED, answer.removeprefix(REJECT).strip())
 
 
-def unanswered(why: str) -> Verdict:
+def verdict_without_answer(why: str) -> Verdict:
     """Return the verdict of a review that was declined or has expired: a rejection, with `why` as its message."""
     return _rejected(Code.REVIEW_UNANSWERED, why)
 
 
-def together(guard: str | Composite, others: Verdict | None, person: Verdict) -> Verdict:
+def combined_verdict(guard: str | Composite, others: Verdict | None, person: Verdict) -> Verdict:
     """Return the step's verdict: the person's verdict combined with the `others`, None if there are none."""
     if others is None or not isinstance(guard, Composite):
         return person

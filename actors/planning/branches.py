@@ -1,7 +1,7 @@
-"""Branches in the state: which one an event is about, how one opens on another's artifacts, and how one ends. Pure.
+"""Branches in the state: which branch an event is about, and how a branch is opened and ended. Pure.
 
-What the branches share (ledger, nodes, open requests, questions) is by node or request id, and every id says its
-branch; everything else is in the `Branch`, which functions take beside the state.
+The branches share the ledger, the nodes, the open requests and the questions. These are keyed by node or request id,
+and each id names its branch. Everything else is in the `Branch`, which functions take beside the state.
 """
 
 from collections.abc import Collection
@@ -27,7 +27,7 @@ from actors.planning.events import (
 )
 from actors.planning.ids import branch_of
 from actors.planning.state import Branch, State, with_branch
-from actors.planning.strategy_view import standing_of
+from actors.planning.strategy_view import view_of
 from actors.run import calls, waits
 from actors.run.calls import CallFailed, Settled
 from actors.run.inbox import MailRefused, NoteTold, RequirementTold
@@ -46,7 +46,7 @@ from runtime.core.copies import changed, without
 
 
 def branch_about(state: State, event: PlanningEvent) -> Branch:
-    """Return the branch that an event is about; of one about the whole run, the one that the event before was about."""
+    """Return the branch that an event is about; for an event about the whole run, the branch of the previous event."""
     branches = state.branches
     if len(branches) == 1:
         return branches[0]
@@ -87,27 +87,27 @@ def _number(state: State, event: PlanningEvent) -> int | None:
             assert_never(event)
 
 
-def stood(before: State, event: PlanningEvent, after: State) -> State:
-    """Return the state after an event with where its branches stand, for a strategy that compares them."""
+def with_view(before: State, event: PlanningEvent, after: State) -> State:
+    """Return the state after an event with the views of its branches, for a strategy that compares them."""
     if isinstance(event, Revised) and event.new_round:
-        return placed(after)
+        return with_views(after)
     branch = after.latest
-    if branch.number < len(before.branches) and _stands_still(before, after, branch):
+    if branch.number < len(before.branches) and _same_view(before, after, branch):
         return after
-    standing = standing_of(after, branch)
-    return changed(after, branches=with_branch(after.branches, changed(branch, standing=standing)))
+    view = view_of(after, branch)
+    return changed(after, branches=with_branch(after.branches, changed(branch, view=view)))
 
 
-def placed(state: State) -> State:
-    """Return the state with the standing of every branch as it is now, for a strategy that compares them."""
+def with_views(state: State) -> State:
+    """Return the state with the view of every branch as it is now, for a strategy that compares them."""
     if not state.config.strategy.compares:
         return state
-    branches = [changed(branch, standing=standing_of(state, branch)) for branch in state.branches]
+    branches = [changed(branch, view=view_of(state, branch)) for branch in state.branches]
     return changed(state, branches=tuple(branches))
 
 
-def _stands_still(before: State, after: State, branch: Branch) -> bool:
-    """Tell whether an event has left alone all that the standing of a branch follows from."""
+def _same_view(before: State, after: State, branch: Branch) -> bool:
+    """Return whether an event has changed nothing that the view of a branch depends on."""
     earlier = before.branches[branch.number]
     return (
         branch.progress is earlier.progress
@@ -119,10 +119,10 @@ def _stands_still(before: State, after: State, branch: Branch) -> bool:
 
 
 def opened(state: State, branch: Branch, event: BranchOpened) -> State:
-    """Open a branch on what the parent, `branch`, has accepted, or on nothing.
+    """Return the state with a new branch, which starts from artifacts of its parent, `branch`, or from none.
 
-    If the parent was about to go back, the new branch has done that instead: it knows why, and has all counts as they
-    are after it; the parent tries its failed step again.
+    If the parent was about to go back, the new branch goes back instead: the reason and the counts after that step are
+    recorded in the new branch, and the parent tries its failed step again.
     """
     graph = state.config.graph
     fresh = Branch(number=event.branch, progress=start(graph))
@@ -138,19 +138,19 @@ def opened(state: State, branch: Branch, event: BranchOpened) -> State:
         )
         if event.anew:
             fresh = begun_anew(fresh)
-    wish = branch.to_revise
-    if event.parent is not None and wish is not None and wish.node is not None and not branch.pruned:
-        node = state.sent_back(branch, wish.node, cleared(graph, wish.targets))
-        fresh = changed(fresh, replans=(*fresh.replans, wish.node))
+    revision = branch.to_revise
+    if event.parent is not None and revision is not None and revision.node is not None and not branch.pruned:
+        node = state.sent_back(branch, revision.node, cleared(graph, revision.targets))
+        fresh = changed(fresh, replans=(*fresh.replans, revision.node))
         branch = changed(branch, to_revise=None, progress=mark(branch.progress, node.step, Phase.AGAIN))
-        state = changed(state, nodes={**state.nodes, wish.node: node}, branches=with_branch(state.branches, branch))
-        branch = changed(branch, standing=standing_of(state, branch))
+        state = changed(state, nodes={**state.nodes, revision.node: node}, branches=with_branch(state.branches, branch))
+        branch = changed(branch, view=view_of(state, branch))
         state = changed(state, branches=with_branch(state.branches, branch))
     return changed(state, branches=with_branch(state.branches, fresh), branch=event.branch)
 
 
 def _on(progress: Progress, kept: Collection[str]) -> Progress:
-    """Return the slots of a branch that stands on the accepted artifacts of some steps; the counts are inherited."""
+    """Return the slots with the accepted artifacts of the `kept` steps only; the counts are kept for all steps."""
     return Progress({step: slot if step in kept else _unset(slot) for step, slot in progress.items()})
 
 
@@ -159,27 +159,27 @@ def _unset(slot: Slot) -> Slot:
 
 
 def pruned(state: State, branch: Branch, event: BranchPruned) -> State:
-    """End a branch, and withdraw its work."""
+    """Return the state with a branch ended and its work withdrawn."""
     nodes = {name for name, node in state.nodes.items() if node.branch == branch.number}
     undecided = [name for name in nodes if state.nodes[name].status == "pending"]
-    left = {name: changed(state.nodes[name], status="superseded") for name in undecided}
+    superseded = {name: changed(state.nodes[name], status="superseded") for name in undecided}
     ended = changed(branch, pruned=event.why, to_revise=None, to_ask=())
     return changed(
         drop_work(state, nodes),
         branches=with_branch(state.branches, ended),
-        nodes={**state.nodes, **left} if left else state.nodes,
+        nodes={**state.nodes, **superseded} if superseded else state.nodes,
     )
 
 
 def begun_anew(branch: Branch) -> Branch:
-    """Return a branch with all counts given back."""
+    """Return a branch at the start of a round: its counts are reset, and its history is empty."""
     return changed(branch, progress=new_round(branch.progress), history=())
 
 
 def in_new_round(state: State, branch: Branch, event: Revised) -> tuple[Branch, ...]:
-    """Return the branches at the start of a new round, which is one of all; `branch` is as the event has left it.
+    """Return all branches at the start of a new round. `branch` has been changed by the event already.
 
-    After a changed requirement each of the others has gone back as far.
+    If a requirement has changed, the other branches go back to the same steps.
     """
     others = [other if event.branch is not None else _sent_back(state, other, event) for other in state.branches]
     return tuple([branch if other.number == branch.number else begun_anew(other) for other in others])
@@ -197,14 +197,14 @@ def _sent_back(state: State, branch: Branch, event: Revised) -> Branch:
 
 
 def used_elsewhere(state: State, branch: Branch) -> frozenset[str]:
-    """Return the nodes that the branches beside one stand on."""
+    """Return the nodes that the other branches have accepted."""
     others = (other for other in state.branches if other.number != branch.number and not other.pruned)
     slots = (slot for other in others for slot in other.progress.values())
     return frozenset(slot.accepted for slot in slots if slot.accepted is not None)
 
 
 def drop_work(state: State, dead: Collection[str]) -> State:
-    """Return the state without any open work on these nodes; what that had reserved is unknown from now on."""
+    """Return the state without any open work on these nodes; its reservations are charged as unknown."""
     run = state.run
     open_calls, ledger = calls.withdrawn(run.calls, run.ledger, dead)
     return changed(

@@ -80,6 +80,7 @@ def produced(state: State, run: Common, branch: Branch, event: ArtifactProduced)
         previous_attempt_id=node.previous,
         parents=node.parents,
         usage=event.usage,
+        finish_reason=event.finish_reason,
     )
     attempt = changed(node, artifact=artifact, repeats=event.repeats, used=node.used + used)
     config = state.config

@@ -12,18 +12,17 @@ def failure_context(state: State, branch: Branch, node: str) -> Context:
     """Return the rejection as the one entry of `retry`, and the step's earlier ones as `escalation`, oldest first."""
     workflow, failed = state.config.workflow, state.nodes[node]
     built_on = ((state.nodes[parent].step, state.nodes[parent].artifact) for parent in failed.parents)
-    earlier = (other for other in state.attempts_at(branch, failed.step) if other.decision is not None)
+    earlier = (attempt for attempt in state.attempts_at(branch, failed.step) if attempt.decision is not None)
+    shown = islice(earlier, workflow.feedback_window)
     return Context(
         specification=state.specification,
         constraints=workflow.constraints,
-        requirements=state.run.told("requirement"),
+        requirements=state.run.texts_of("requirement"),
         dependencies={step: artifact for step, artifact in built_on if artifact is not None},
-        retry=(Feedback(node, _told(failed), failed.repeats),),
-        escalation=tuple(Feedback(other.node, _met(other)) for other in islice(earlier, workflow.feedback_window))[
-            ::-1
-        ],
+        retry=(Feedback(node, _rejection(failed), failed.repeats),),
+        escalation=tuple(Feedback(attempt.node, _earlier_rejection(attempt)) for attempt in shown)[::-1],
         clarifications=state.run.clarifications,
-        notes=state.run.told("note"),
+        notes=state.run.texts_of("note"),
         settings={"role": CLASSIFIER},
     )
 
@@ -33,22 +32,22 @@ def rendered_failure(state: State, branch: Branch, node: str, context: Context |
     return render(state.config.classifier, context or failure_context(state, branch, node), headed=False)
 
 
-def _told(node: Node) -> str:
-    """Return what was rejected, and why: the findings first, since a long artifact is cut."""
+def _rejection(node: Node) -> str:
+    """Return a rejection with its artifact: the findings first, since a long artifact is cut."""
     assert node.verdict is not None
     shown = "" if node.artifact is None else f"\n\n{node.artifact.shown}"
-    return f"{node.node} ({node.verdict.guard}):\n{_coded(node)}{shown}"
+    return f"{node.node} ({node.verdict.guard}):\n{_text_with_codes(node)}{shown}"
 
 
-def _met(node: Node) -> str:
-    """Return an earlier rejection, and what was done about it."""
+def _earlier_rejection(node: Node) -> str:
+    """Return an earlier rejection with the decision about it."""
     assert node.verdict is not None
     assert node.decision is not None
-    met = " ".join((node.decision.level, *node.decision.targets))
-    return f"{node.node} ({node.verdict.guard}):\n{node.told}\n=> {met}"
+    decision = " ".join((node.decision.level, *node.decision.targets))
+    return f"{node.node} ({node.verdict.guard}):\n{node.rejection_text}\n=> {decision}"
 
 
-def _coded(node: Node) -> str:
+def _text_with_codes(node: Node) -> str:
     assert node.verdict is not None
     codes = ", ".join(dict.fromkeys(finding.code for finding in node.verdict.errors))
-    return f"{node.told}\n[{codes}]" if codes else node.told
+    return f"{node.rejection_text}\n[{codes}]" if codes else node.rejection_text

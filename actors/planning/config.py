@@ -11,9 +11,9 @@ from pydantic import Field
 
 from actors.config.step_prompts import entry_for
 from actors.config.workflow import Workflow
-from actors.guards.review import reviewed
+from actors.guards import review
 from actors.policy.cause import CLASSIFIER
-from actors.policy.decide import Escalation
+from actors.policy.decision import Escalation
 from actors.policy.table import Policy
 from actors.prompting.book import PromptBook
 from actors.prompting.render import Template
@@ -125,7 +125,8 @@ class RunConfig(Value):
     @cached_property
     def reviewed(self) -> frozenset[str]:
         """The steps whose artifacts a person judges, alone or among other guards."""
-        return frozenset(step for step in self.workflow.action_pairs if reviewed(self.workflow.effective_guard(step)))
+        guards = {step: self.workflow.effective_guard(step) for step in self.workflow.action_pairs}
+        return frozenset(step for step, guard in guards.items() if review.includes_review(guard))
 
     @cached_property
     def steps(self) -> dict[str, StepConfig]:

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import model_validator
 
 from actors.policy.cause import Cause
-from actors.policy.decide import Decision
+from actors.policy.decision import Decision
 from actors.policy.table import REPLANS, BacktrackLevel
 from actors.run.ids import step_of
 from runtime.core.events import Event

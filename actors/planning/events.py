@@ -72,7 +72,7 @@ class RunStarted(TimedEvent):
     """Where the workflow was found, to report later differences: a shipped name or a file's path; empty if nowhere."""
     given: tuple[str, ...] = ()
     """The workflow's keys that were given another value than the file's."""
-    plugins: tuple[PlugInFile, ...] = ()
+    plugins: tuple[PlugInFile, ...] = Field(default=(), exclude_if=lambda plugins: not plugins)
     """The plug-ins that come from files of the user's own, each with the hash of its file. Their code is not pinned."""
 
     @field_serializer("limits")
@@ -92,7 +92,7 @@ class JudgementRequested(Event):
 
     @property
     def request_id(self) -> str:
-        """The request's name."""
+        """The id of the request."""
         return judgement_id(self.node)
 
     @property

@@ -9,10 +9,10 @@ from actors.planning.branches import (
     drop_work,
     in_new_round,
     opened,
-    placed,
     pruned,
-    stood,
     used_elsewhere,
+    with_view,
+    with_views,
 )
 from actors.planning.call_events import (
     ArtifactProduced,
@@ -36,7 +36,7 @@ from actors.planning.events import (
 )
 from actors.planning.prompt_context import explain
 from actors.planning.state import Branch, Node, PlanningState, Revision, State, with_branch
-from actors.policy.decide import Decision, Past, places_up, signature
+from actors.policy.decision import Decision, Past, places_up, signature
 from actors.policy.table import BacktrackLevel
 from actors.run.calls import CallFailed, Settled
 from actors.run.evolve import TIMED, evolve_run, timed
@@ -61,13 +61,13 @@ def evolve(state: PlanningState, event: PlanningEvent) -> State:
     """Return the state after the event, with the time and the active time kept."""
     if isinstance(state, NotStarted):
         assert isinstance(event, RunStarted), "a run begins with its start"
-        return placed(_started(event))
+        return with_views(_started(event))
     branch = branch_about(state, event)
     run = timed(state.run, event, working=state.working) if isinstance(event, TIMED) else state.run
     after = _evolve(state, run, branch, event)
     if branch.number != after.branch and not isinstance(event, BranchOpened):
         after = changed(after, branch=branch.number)
-    return stood(state, event, after) if after.config.strategy.compares else after
+    return with_view(state, event, after) if after.config.strategy.compares else after
 
 
 def _evolve(state: State, run: Common, branch: Branch, event: PlanningEvent) -> State:
@@ -107,7 +107,7 @@ def _evolve(state: State, run: Common, branch: Branch, event: PlanningEvent) -> 
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
             return question_state.closed(state, run, branch, event)
         case NoteTold() | RequirementTold():
-            return question_state.told(state, run, event)
+            return question_state.with_message(state, run, event)
         case WaitEnded():
             return _rested(state, run, event)
         case Settled():
@@ -140,18 +140,23 @@ def _judged(state: State, run: Common, branch: Branch, event: VerdictReached) ->
     judgements = without(state.judgements, (event.request_id,))
     if event.node not in state.reviews and node.step in state.config.reviewed:
         guard = state.config.workflow.effective_guard(node.step)
-        if review.needed(guard, event.verdict):
+        if review.is_needed(guard, event.verdict):
             return changed(state, run=run, judgements=judgements, reviews={**state.reviews, event.node: event.verdict})
     if passed:
         progress = accept(branch.progress, node.step, node.node)
     else:
         progress = mark(branch.progress, node.step, Phase.FAILED)
-    told = "" if passed else explain(event.verdict)
-    judged = changed(node, verdict=event.verdict, told=told, status="accepted" if passed else "rejected")
+    judged = changed(
+        node,
+        verdict=event.verdict,
+        rejection_text="" if passed else explain(event.verdict),
+        status="accepted" if passed else "rejected",
+    )
     return changed(
         state,
         run=run,
         judgements=judgements,
+        unjudged=tuple(name for name in state.unjudged if name != event.node) if state.unjudged else (),
         reviews=without(state.reviews, (event.node,)) if event.node in state.reviews else state.reviews,
         branches=with_branch(state.branches, changed(branch, progress=progress)),
         nodes={**state.nodes, node.node: judged},

@@ -138,9 +138,9 @@ def child_brief(state: State, branch: Branch, request: GenerationRequested) -> C
     pinned = state.config.child_of(request.step)
     assert pinned is not None
     context = context_for(state, branch, request.step)
-    more = (context.dependencies, context.retry, context.escalation, context.said[1:], context.clarifications)
+    more = (context.dependencies, context.retry, context.escalation, context.user_texts[1:], context.clarifications)
     problem = rendered(state, branch, request.step, context).user if any(more) else state.specification
-    limits, reserve, left = state.run.ledger.limits, request.reserve, state.run.ledger.active_left
+    limits, reserve, seconds_left = state.run.ledger.limits, request.reserve, state.run.ledger.active_left
     return ChildBrief(
         run=child_run(state.run.run_id, request.node),
         request_id=request.request_id,
@@ -150,7 +150,7 @@ def child_brief(state: State, branch: Branch, request: GenerationRequested) -> C
             calls=reserve.calls,
             tokens=reserve.tokens or None,
             micro_usd=reserve.micro_usd or None,
-            active_seconds=None if left is None else max(0.001, left),
+            active_seconds=None if seconds_left is None else max(0.001, seconds_left),
             deadline=limits.deadline,
             patience_seconds=limits.patience_seconds,
         ),

@@ -1,9 +1,9 @@
 """The contexts that generators and guards get, with both kinds of feedback as projections of the state. Pure.
 
 Retry feedback: "your output for this step was rejected because …". Escalation feedback: "a later step failed because of
-what this step produced". Neither is stored; both are read off the nodes, so no new visit, actor or process loses them.
-Each rejection stands once in a prompt: a step that failed itself reads of it in its retry history, not again in the
-escalation history; and one that became a question stands with its answer among the clarifications, and nowhere else.
+what this step produced". Both are computed from the nodes and not stored, so they survive a new visit and a restart.
+Each rejection is in a prompt once. A rejection of the step itself is in the retry history and not in the escalation
+history. A rejection that became a question is among the clarifications only, with the answer.
 """
 
 from collections.abc import Container, Sequence
@@ -20,7 +20,7 @@ PREVIEW_MAX = 200
 
 
 def context_for(state: State, branch: Branch, step: str) -> Context:
-    """Return all that the step's generator and guard may see now."""
+    """Return the context of the step's generator and guard in this state."""
     config, run, progress = state.config, state.run, branch.progress
     workflow, dependencies = config.workflow, {}
     for parent in config.steps[step].requires:
@@ -35,7 +35,7 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
     return Context(
         specification=state.specification,
         constraints=workflow.constraints,
-        requirements=run.told("requirement"),
+        requirements=run.texts_of("requirement"),
         dependencies=dependencies,
         retry=retry,
         escalation=(
@@ -44,13 +44,13 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
             else ()
         ),
         clarifications=run.clarifications,
-        notes=run.told("note"),
+        notes=run.texts_of("note"),
         settings=settings,
     )
 
 
 def _questioned(state: State) -> frozenset[str]:
-    """Return the rejections all of whose errors were questions that have been answered."""
+    """Return the rejections whose errors were all asked as questions and have been answered."""
     if not state.run.questions:
         return frozenset()
     texts: dict[str, str] = {}
@@ -66,7 +66,7 @@ def _questioned(state: State) -> frozenset[str]:
 
 
 def rendered(state: State, branch: Branch, step: str, context: Context | None = None) -> Rendered:
-    """Return the prompt for the step's next attempt; `context` is what it may see, where the caller has it already."""
+    """Return the prompt for the step's next attempt; `context` is its context, if the caller has computed it."""
     prompt = state.config.steps[step].prompt
     if prompt is None:  # A generator that calls no model needs no prompt.
         return Rendered("", "")
@@ -82,13 +82,13 @@ def retry_feedback(
     """
     if step not in branch.attempts:
         return ()
-    told: list[Feedback] = []
+    feedback: list[Feedback] = []
     for node in state.attempts_at(branch, step):
-        if node.told and node.node not in answered:
-            told.append(Feedback(node.node, node.told, node.repeats))
-            if len(told) == window:
+        if node.rejection_text and node.node not in answered:
+            feedback.append(Feedback(node.node, node.rejection_text, node.repeats))
+            if len(feedback) == window:
                 break
-    return tuple(told[::-1])
+    return tuple(feedback[::-1])
 
 
 def escalation_feedback(
@@ -96,16 +96,16 @@ def escalation_feedback(
 ) -> tuple[Feedback, ...]:
     """Return one entry per cycle that sent the search back over a step, without nodes in `shown`.
 
-    `causes` are what ended the cycles; of these, the newest `window`, oldest first.
+    `causes` are the rejections that ended the cycles. The newest `window` entries are returned, oldest first.
     """
-    told: list[Feedback] = []
+    feedback: list[Feedback] = []
     for last in reversed(causes):
         cycle = [name for name in last.cycle if name not in shown]
         if cycle:
-            told.append(Feedback(last.node, _story(state, last, cycle)))
-            if len(told) == window:
+            feedback.append(Feedback(last.node, _story(state, last, cycle)))
+            if len(feedback) == window:
                 break
-    return tuple(told[::-1])
+    return tuple(feedback[::-1])
 
 
 def explain(verdict: Verdict) -> str:
@@ -115,9 +115,9 @@ def explain(verdict: Verdict) -> str:
 
 
 def escalations(state: State, branch: Branch, step: str) -> list[Node]:
-    """Return the rejections that sent the search back over this step, in the order in which they did.
+    """Return the rejections of later steps for which the search went back over this step, oldest first.
 
-    What a step above did wrong is no later failure.
+    Rejections of a step that this step depends on are left out.
     """
     if not branch.replans:
         return []
@@ -127,12 +127,12 @@ def escalations(state: State, branch: Branch, step: str) -> list[Node]:
 
 
 def _story(state: State, last: Node, cycle: Sequence[str]) -> str:
-    """Tell what failed, why, and on which path, with previews."""
+    """Return a text of what failed, why, and on which path, with previews of the artifacts."""
     lines = []
     for name in cycle:
         cause = state.nodes[name]
         assert cause.verdict is not None
-        lines += [f"{name} ({cause.verdict.guard}):", cause.told]
+        lines += [f"{name} ({cause.verdict.guard}):", cause.rejection_text]
     for parent in last.parents:
         artifact = _artifact(state, parent)
         if artifact is not None:
@@ -140,7 +140,7 @@ def _story(state: State, last: Node, cycle: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-@lru_cache(maxsize=256)  # The same path stands in many prompts.
+@lru_cache(maxsize=256)  # Many prompts show the same path.
 def _preview(content: str) -> str:
     line = " ".join(content.split())
     return line if len(line) <= PREVIEW_MAX else f"{line[:PREVIEW_MAX]}..."

@@ -5,10 +5,11 @@ of their own accord.
 """
 
 from actors.guards import review
+from actors.planning.cut_rules import reject_cut
 from actors.planning.events import Revised, VerdictReached
 from actors.planning.ids import branch_of
 from actors.planning.state import Branch, State
-from actors.policy.decide import after_change
+from actors.policy.targets import after_change
 from actors.run import questions
 from actors.run.ids import step_of
 from actors.run.questions import (
@@ -53,7 +54,7 @@ def withdraw(state: State, branch: Branch) -> ClarificationWithdrawn | None:
 
 
 def expire(state: State) -> ClarificationExpired | WaitRequested | None:
-    """Close a question that nobody has answered in time; until then have the clock wait for that."""
+    """Close a question that nobody has answered in time, or request a wait until its time is over."""
     run = state.run
     if not run.questions:
         return None
@@ -83,6 +84,8 @@ def look(state: State) -> ClarificationRequested | VerdictReached | None:
         return None
     for node, others in state.reviews.items():
         step, question = step_of(node), _review_of(state, node)
+        if question is None and (cut := reject_cut(state, node)) is not None:
+            return cut
         if question is None and step not in state.silenced:
             return ClarificationRequested(
                 question_id=questions.new_id(state.run.questions),
@@ -94,21 +97,24 @@ def look(state: State) -> ClarificationRequested | VerdictReached | None:
                 review=True,
             )
         if question is None or not question.open:
-            verdict = review.together(state.config.workflow.effective_guard(step), others, _person_verdict(question))
+            guard = state.config.workflow.effective_guard(step)
+            verdict = review.combined_verdict(guard, others, _person_verdict(question))
             return VerdictReached(node=node, at=state.run.now, elapsed=0.0, verdict=verdict)
     return None
 
 
 def _person_verdict(question: Question | None) -> Verdict:
     if question is not None and question.status is Status.ANSWERED:
-        return review.answered(question.answer)
+        return review.verdict_of(question.answer)
     status = "not asked for, since an earlier one was not given" if question is None else question.status
-    return review.unanswered(f"the review was {status}")
+    return review.verdict_without_answer(f"the review was {status}")
 
 
 def _review_of(state: State, node: str) -> Question | None:
-    reviews = (asked for asked in state.run.questions.values() if asked.request.review and asked.request.node == node)
-    return next(reviews, None)
+    for question in state.run.questions.values():
+        if question.request.review and question.request.node == node:
+            return question
+    return None
 
 
 def _blocks(state: State, step: str) -> tuple[str, ...]:

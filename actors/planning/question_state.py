@@ -2,7 +2,7 @@
 
 from actors.planning.call_state import Common
 from actors.planning.state import Branch, PlannedQuestion, Revision, State, with_branch
-from actors.policy.decide import Decision, summary
+from actors.policy.decision import Decision, summary
 from actors.policy.table import BacktrackLevel
 from actors.run.evolve import evolve_run
 from actors.run.inbox import NoteTold, RequirementTold
@@ -14,7 +14,7 @@ from actors.run.questions import (
     Status,
 )
 from actors.search.progress import Phase, mark
-from actors.values.answers import TEXT, sound
+from actors.values.answers import TEXT, is_answer_schema
 from actors.values.findings import Finding
 from runtime.core.copies import changed
 
@@ -28,10 +28,12 @@ def planned(state: State, decision: Decision) -> tuple[PlannedQuestion, ...]:
     verdict = state.nodes[decision.node].verdict
     assert verdict is not None
     errors = verdict.errors
-    typed = [finding for finding in errors if finding.answer_schema is not None and sound(finding.answer_schema)]
+    typed = [
+        finding for finding in errors if finding.answer_schema is not None and is_answer_schema(finding.answer_schema)
+    ]
     plain = [finding for finding in errors if finding not in typed and (not typed or _about_requirements(finding))]
-    left = state.config.workflow.questions_max - state.run.questions_used
-    if len(typed) + bool(plain) > left:
+    questions_left = state.config.workflow.questions_max - state.run.questions_used
+    if len(typed) + bool(plain) > questions_left:
         plain, typed = [*plain, *typed], []
     together = "\n".join(finding.message for finding in plain) or ("" if typed else summary(decision, verdict))
     texts = [(together, TEXT)] if together else []
@@ -82,7 +84,7 @@ def _to_revise(state: State, branch: Branch, targets: tuple[str, ...]) -> State:
     return changed(state, branches=with_branch(state.branches, changed(branch, to_revise=revision)))
 
 
-def told(state: State, run: Common, event: NoteTold | RequirementTold) -> State:
-    """Return the state after the user told the run something of their own accord."""
+def with_message(state: State, run: Common, event: NoteTold | RequirementTold) -> State:
+    """Return the state after the user sent a note or a requirement."""
     to_replan = state.to_replan or isinstance(event, RequirementTold)
     return changed(state, run=evolve_run(run, event), to_replan=to_replan)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from actors.guards.review import left_open
+from actors.guards import review
 from actors.planning.call_events import ArtifactProduced, ClassificationRequested, FailureClassified
 from actors.planning.decision_event import Decided
 from actors.planning.events import (
@@ -73,7 +73,7 @@ def record_fields(event: PlanningEvent) -> Mapping[str, Any]:
 
 def _verdict(event: VerdictReached, state: PlanningState) -> str:
     verdict, step = event.verdict, step_of(event.node)
-    if isinstance(state, State) and left_open(state.config.workflow.effective_guard(step), verdict):
+    if isinstance(state, State) and review.is_open(state.config.workflow.effective_guard(step), verdict):
         return f"{event.node} left to a person's review"
     if verdict.passed:
         return f"{event.node} accepted by {verdict.guard}"

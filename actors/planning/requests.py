@@ -71,20 +71,20 @@ def _reserve(config: RunConfig, prompt: Rendered, role: str, output: int) -> Amo
     return Amount(calls=1, tokens=sent + output, micro_usd=price)
 
 
-def _share(state: State, wanted: int) -> Amount:
+def _share(state: State, calls_max: int) -> Amount:
     """Return what a run of its own may take: its calls, or those that are left, and that share of tokens and money.
 
     One call at least, so that a run without any left is short of calls.
     """
     limits, committed = state.run.ledger.limits, state.run.ledger.committed
-    left = limits.calls - committed.calls
-    calls = max(1, min(wanted, left))
-    tokens = 0 if limits.tokens is None else (limits.tokens - committed.tokens) * calls // max(1, left)
-    money = 0 if limits.micro_usd is None else (limits.micro_usd - committed.micro_usd) * calls // max(1, left)
+    calls_left = limits.calls - committed.calls
+    calls = max(1, min(calls_max, calls_left))
+    tokens = 0 if limits.tokens is None else (limits.tokens - committed.tokens) * calls // max(1, calls_left)
+    money = 0 if limits.micro_usd is None else (limits.micro_usd - committed.micro_usd) * calls // max(1, calls_left)
     return Amount(calls, max(1, tokens) if limits.tokens else 0, max(1, money) if limits.micro_usd else 0)
 
 
 def _shorter(state: State, limit: float) -> float | None:
     """Return the active time that is left where that is less than a time limit."""
-    left = state.run.ledger.active_left
-    return None if left is None or left >= limit else max(0.001, left)
+    seconds_left = state.run.ledger.active_left
+    return None if seconds_left is None or seconds_left >= limit else max(0.001, seconds_left)

@@ -1,11 +1,12 @@
 """The result of a planning run for people: the proved plan, or why there is none, and the next step. Pure."""
 
+from actors.planning.advice import advice_for
 from actors.planning.result import Result
 from actors.planning.search_tree import finding_line
 from actors.plans.plan_lines import plan_lines, value_lines
+from actors.plans.plan_summary import plan_summary
 from actors.run.advice import advice
 from actors.run.result import heading, message_lines, question_lines, used
-from actors.values.findings import Code
 from actors.values.lines import BLANK, Line, Span, indented, line
 
 FINDINGS_MAX = 5
@@ -19,12 +20,22 @@ _NEXT = {
 _PER_CALL = ("no tokens left", "no money left")
 
 
-def outcome_lines(result: Result, program: str = "replan") -> list[Line]:
-    """Return the whole report; `program` is how the user calls this program."""
-    if result.succeeded and result.plan is None:
+def brief_lines(result: Result, program: str = "replan") -> list[Line]:
+    """Return the report with a plan in short, and the commands that show and write all of it."""
+    if not result.succeeded or result.plan_json is None:
+        return outcome_lines(result, program)
+    run = result.run_id
+    more = f"All of it: {program} show {run} --full; as a checklist: {program} export {run} -o plan.md"
+    return [*outcome_lines(result, program, full=False), line(more, "dim")]
+
+
+def outcome_lines(result: Result, program: str = "replan", *, full: bool = True) -> list[Line]:
+    """Return the whole report; `program` is how the user calls this program. Without `full`, the plan is shortened."""
+    if result.succeeded and result.plan_json is None:
         return [*_artifacts(result), *_warnings(result), used(result)]
     if result.succeeded:
-        return [*plan_lines(result.plan), BLANK, *_warnings(result), _proof(result), used(result)]
+        plan = plan_lines(result.plan_json) if full else plan_summary(result.plan_json)
+        return [*plan, BLANK, *_warnings(result), _proof(result), used(result)]
     rows = list(heading(result, "No plan"))
     if any(finding.message[:100] in result.why for finding in result.findings):
         rows = rows[:1]  # The findings below say the reason in full.
@@ -44,14 +55,21 @@ def _advice(result: Result, program: str) -> str:
     if common and result.outcome != "budget_exhausted":
         return common
     tree = f"`{program} show {result.run_id} --tree` explains every attempt"
-    if result.outcome == "backtrack_ceiling" and not result.goes_back:
+    by_finding = advice_for(result.findings, result.output_tokens)
+    if result.outcome == "backtrack_ceiling" and not result.goes_back and not _unreadable(result):
         return f"use a search that goes back, such as depth_first, or another model; {tree}"
     if result.outcome == "budget_exhausted":
         alone = "the first call alone may take more; " if not result.calls and result.why in _PER_CALL else ""
-        return f"{alone}{common}; {tree}"
-    if any(finding.code == Code.REVIEW_UNANSWERED for finding in result.findings):
-        return f"run it again, and approve the artifact or say what is wrong with it; {tree}"
-    return f"{_NEXT[result.outcome]}; {tree}"
+        first = f"{by_finding}; " if _unreadable(result) else ""
+        return f"{alone}{first}{common}; {tree}"
+    if result.outcome == "cancelled":
+        return f"{_NEXT[result.outcome]}; {tree}"
+    return f"{by_finding or _NEXT[result.outcome]}; {tree}"
+
+
+def _unreadable(result: Result) -> bool:
+    """Tell whether the last rejected reply could not be read: more calls of the same kind do not help."""
+    return any(finding.code.startswith("reply.") for finding in result.findings)
 
 
 def _warnings(result: Result) -> list[Line]:
@@ -79,7 +97,7 @@ def _proof(result: Result) -> Line:
     """Return what the plan guard proved."""
     facts = result.proof
     if "level" not in facts:  # A guard of the user's own measures something else.
-        guards = [step.guard for step in result.path if step.value == result.plan]
+        guards = [step.guard for step in result.path if step.value == result.plan_json]
         return line(f"Accepted by {guards[-1] if guards else 'its guard'}.", "green")
     text = f"Proved at level {facts['level']}"
     if facts.get("assurance") is not None:

@@ -3,31 +3,32 @@
 from collections.abc import Iterable, Sequence
 
 from actors.planning.call_events import ClassificationRequested, PlanningCall, RequestReissued
+from actors.planning.cut_rules import reject_cut
 from actors.planning.decision_event import Decided
-from actors.planning.events import JudgementRequested, Outcome, Revised, RunFinished
+from actors.planning.events import JudgementRequested, Outcome, Revised, RunFinished, VerdictReached
 from actors.planning.ids import branch_of, classification_id, node_id
 from actors.planning.requests import classification_of, next_try, request_for
 from actors.planning.state import Branch, Node, State
 from actors.planning.strategy_view import chosen, tree_of, won
 from actors.policy.classification import worth_classifying
-from actors.policy.decide import Failure, Situation, decide, summary
+from actors.policy.decision import Failure, Situation, decide, summary
 from actors.run import ending
 from actors.run.ending import exhausted
 from actors.run.ids import step_of
 from actors.run.waits import WaitRequested
 from actors.search.progress import GOAL, Phase, cleared, first, next_attempt
-from actors.search.strategies.tree import Standing, Tree
+from actors.search.strategies.tree import BranchView, Tree
 from runtime.core.ledger import Limit
 
 _FAILED, _STUCK = Phase.FAILED, Phase.STUCK  # Before Python 3.12 an enum is slow to look into.
 
 
-def judge(state: State) -> JudgementRequested | None:
-    """Ask the guard of the oldest artifact that nobody has judged."""
+def judge(state: State) -> JudgementRequested | VerdictReached | None:
+    """Ask the guard of the oldest artifact that nobody has judged, or reject a reply whose end is missing."""
     if not state.unjudged:
         return None
     node = state.nodes[state.unjudged[0]]
-    return JudgementRequested(node=node.node, guard=state.config.steps[node.step].guard)
+    return reject_cut(state, node.node) or JudgementRequested(node=node.node, guard=state.config.steps[node.step].guard)
 
 
 def begin_round(state: State, branch: Branch) -> Revised | None:
@@ -82,8 +83,8 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
         questions_left=0 if node.step in state.silenced else config.workflow.questions_max - run.questions_used,
     )
     decision = decide(failure, situation, None if classified is None else classified.cause)
-    left = config.workflow.classifications_max - state.classifications
-    if classified is None and left > 0 and worth_classifying(failure, situation, decision):
+    classifications_left = config.workflow.classifications_max - state.classifications
+    if classified is None and classifications_left > 0 and worth_classifying(failure, situation, decision):
         if run.saving:
             return None  # It is asked when somebody drives the run again, or the next day has come.
         request = classification_of(state, branch, node.node, decision.rule, 1)
@@ -102,10 +103,10 @@ def end(state: State, tree: Tree | None) -> RunFinished | None:
     best = chosen(strategy, tree)
     if best is not None:
         return won(best)
-    for standing in tree.live:
-        if not standing.stuck:
+    for view in tree.live:
+        if not view.stuck:
             return None
-    best = max(tree.live, key=lambda standing: standing.rank)
+    best = max(tree.live, key=lambda view: view.rank)
     return _give_up(state, state.branches[best.branch])
 
 
@@ -171,15 +172,15 @@ def request(state: State, tree: Tree | None) -> PlanningCall | ending.RunFinishe
     return _out_of(short, state)
 
 
-def _allowed(state: State, tree: Tree, standing: Standing, steps: Sequence[str]) -> tuple[Sequence[str], Limit | None]:
+def _allowed(state: State, tree: Tree, view: BranchView, steps: Sequence[str]) -> tuple[Sequence[str], Limit | None]:
     """Return the steps that the strategy lets a branch ask for, and the limit that its slice of the calls reaches."""
     strategy, graph, short = state.config.strategy, state.config.graph, None
-    if standing.spent and steps:  # What costs nothing needs no slice.
+    if view.spent and steps:  # What costs nothing needs no slice.
         free = [step for step in steps if graph.budgets[step].deterministic]
         if len(free) < len(steps) and not state.run.open_questions:
             short = Limit.CALLS
         steps = free
-    return [step for step in steps if strategy.may_ask(tree, standing, graph.layer_of[step])], short
+    return [step for step in steps if strategy.may_ask(tree, view, graph.layer_of[step])], short
 
 
 def _rested(state: State, branch: Branch, steps: Sequence[str]) -> Sequence[str]:

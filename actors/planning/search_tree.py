@@ -5,7 +5,7 @@ from typing import Any
 
 from actors.planning.attempts import Attempt, roots
 from actors.planning.call_events import FailureClassified
-from actors.policy.decide import Decision
+from actors.policy.decision import Decision
 from actors.values.findings import Finding
 from actors.values.format import counted, spent
 from actors.values.lines import Line, LineTree, Span, Style, line

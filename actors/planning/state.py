@@ -9,12 +9,12 @@ from actors.planning.call_events import ClassificationRequested, FailureClassifi
 from actors.planning.config import RunConfig
 from actors.planning.events import JudgementRequested, RunFinished
 from actors.planning.ids import branch_of
-from actors.policy.decide import Decision, Past
+from actors.policy.decision import Decision, Past
 from actors.policy.table import BacktrackLevel
 from actors.run.calls import OpenCall, Tries
 from actors.run.state import NotStarted, RunState
 from actors.search.progress import Progress
-from actors.search.strategies.tree import Standing
+from actors.search.strategies.tree import BranchView
 from actors.values.artifacts import Artifact
 from actors.values.findings import ReasonTag, Verdict
 from actors.values.plugin_marks import PlugInFile
@@ -56,7 +56,7 @@ class Node:
     """The earlier attempt that brought the same content."""
     verdict: Verdict | None = None
     """The guard's answer."""
-    told: str = ""
+    rejection_text: str = ""
     """The part of its rejection that prompts contain."""
     classification: FailureClassified | None = None
     """The classifier's answer about its rejection."""
@@ -131,7 +131,7 @@ class Branch:
     """The calls behind the artifacts that it was opened on."""
     pruned: str = ""
     """Why it was pruned; empty while it lives."""
-    standing: Standing | None = None
+    view: BranchView | None = None
     """The strategy's view of it; None where the strategy compares no branches."""
 
 
@@ -214,7 +214,7 @@ class State:
         """Return a rejected node as the one that sent a branch back over some steps."""
         node = self.nodes[name]
         visit = takewhile(lambda attempt: attempt.visit >= node.visit, self.attempts_at(branch, node.step))
-        cycle = [attempt.node for attempt in visit if attempt.visit == node.visit and attempt.told]
+        cycle = [attempt.node for attempt in visit if attempt.visit == node.visit and attempt.rejection_text]
         return changed(node, cleared=cleared, cycle=tuple(cycle[::-1]))
 
 

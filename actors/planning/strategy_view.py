@@ -1,4 +1,4 @@
-"""Between the machine and a strategy: where the branches stand, what is opened or pruned, and which one wins. Pure."""
+"""Between machine and strategy: the strategy's view of the branches, its changes, and the branch that wins. Pure."""
 
 from dataclasses import replace
 from typing import assert_never
@@ -8,33 +8,27 @@ from actors.planning.ids import branch_of
 from actors.planning.state import Branch, Node, State
 from actors.search.graph import Graph
 from actors.search.progress import GOAL, Phase, Progress, can_retry, cleared
-from actors.search.strategies.tree import Open, Prune, Standing, Strategy, Tree
+from actors.search.strategies.tree import BranchView, Open, Prune, Strategy, Tree
 
 
 def tree_of(state: State, strategy: Strategy) -> Tree:
     """Return the tree of the search."""
     limit = state.run.ledger.limits.calls
-    standings = tuple([branch.standing or standing_of(state, branch) for branch in state.branches])
-    tree = Tree(standings, limit, state.run.ledger.calls_left)
+    views = tuple([branch.view or view_of(state, branch) for branch in state.branches])
+    tree = Tree(views, limit, state.run.ledger.calls_left)
     share = strategy.slice_of(limit)
     if share is None or free_calls(tree, share) > 0:
         return tree
-    spent = tuple(
-        replace(standing, spent=True) if standing.live and standing.calls >= share else standing
-        for standing in tree.branches
-    )
+    spent = tuple(replace(view, spent=True) if view.live and view.calls >= share else view for view in tree.branches)
     return Tree(spent, tree.calls, tree.left)
 
 
 def free_calls(tree: Tree, share: int) -> int:
     """Return the calls that are in nobody's slice: what a pruned branch has not reserved of its own is among them."""
-    taken = sum(
-        [
-            share if standing.live and not standing.done and standing.calls < share else standing.calls
-            for standing in tree.branches
-        ]
+    committed = sum(
+        [share if view.live and not view.done and view.calls < share else view.calls for view in tree.branches]
     )
-    return tree.calls - taken
+    return tree.calls - committed
 
 
 def change_of(state: State, tree: Tree | None) -> BranchOpened | BranchPruned | None:
@@ -57,20 +51,20 @@ def change_of(state: State, tree: Tree | None) -> BranchOpened | BranchPruned | 
 
 def _kept(state: State, parent: Branch) -> tuple[str, ...]:
     """Return the steps whose artifacts a branch that opens on another stands on: the accepted ones that stay so."""
-    wish = parent.to_revise
-    gone = () if wish is None else cleared(state.config.graph, wish.targets)
-    return tuple(step for step, slot in parent.progress.items() if slot.phase is Phase.ACCEPTED and step not in gone)
+    revision = parent.to_revise
+    unset = () if revision is None else cleared(state.config.graph, revision.targets)
+    return tuple(step for step, slot in parent.progress.items() if slot.phase is Phase.ACCEPTED and step not in unset)
 
 
-def chosen(strategy: Strategy, tree: Tree) -> Standing | None:
+def chosen(strategy: Strategy, tree: Tree) -> BranchView | None:
     """Return the branch whose plan wins, once no other can do better."""
     best = _best_plan(tree)
     if best is None or not strategy.picks_best or best.score >= 1.0:
         return best
-    return None if any(standing.busy or not (standing.stuck or standing.spent) for standing in tree.front) else best
+    return None if any(view.busy or not (view.stuck or view.spent) for view in tree.front) else best
 
 
-def won(best: Standing) -> RunFinished:
+def won(best: BranchView) -> RunFinished:
     """Return the successful end."""
     return RunFinished(outcome=Outcome.SUCCESS, why="every guard passed", branch=best.branch)
 
@@ -80,27 +74,25 @@ def ended(tree: Tree, event: RunFinished) -> RunFinished:
     best = _best_plan(tree)
     if best is not None:
         return won(best)
-    return event.model_copy(
-        update={"branch": max(tree.live or tree.branches, key=lambda standing: standing.rank).branch}
-    )
+    return event.model_copy(update={"branch": max(tree.live or tree.branches, key=lambda view: view.rank).branch})
 
 
-def _best_plan(tree: Tree) -> Standing | None:
-    done = [standing for standing in tree.live if standing.done]
-    return max(done, key=lambda standing: (standing.score, -standing.branch)) if done else None
+def _best_plan(tree: Tree) -> BranchView | None:
+    done = [view for view in tree.live if view.done]
+    return max(done, key=lambda view: (view.score, -view.branch)) if done else None
 
 
-def standing_of(state: State, branch: Branch) -> Standing:
-    """Return where a branch stands."""
+def view_of(state: State, branch: Branch) -> BranchView:
+    """Return the strategy's view of a branch."""
     if branch.pruned:
-        return Standing(branch.number, branch.parent, live=False, calls=branch.calls)
-    graph, wish, nodes, progress = state.config.graph, branch.to_revise, state.nodes, branch.progress
-    # Only a wish that a rejection caused is a way back; a person's word sends all branches back alike.
-    cause = None if wish is None or wish.node is None else nodes[wish.node]
+        return BranchView(branch.number, branch.parent, live=False, calls=branch.calls)
+    graph, revision, nodes, progress = state.config.graph, branch.to_revise, state.nodes, branch.progress
+    # Only a replan that a rejection caused counts: after an answer or a new requirement all branches go back alike.
+    cause = None if revision is None or revision.node is None else nodes[revision.node]
     phases = progress.phases
     scores, doubts = [], []
     rest, busy = 0, False
-    for step, slot in progress.items():  # One pass: this is asked after every event.
+    for step, slot in progress.items():  # One pass, because this is computed after every event.
         phase = slot.phase
         if phase is Phase.ACCEPTED:
             scores.append(_score(nodes[slot.accepted or ""]))
@@ -118,7 +110,7 @@ def standing_of(state: State, branch: Branch) -> Standing:
     waiting = Phase.ASKED in phases or (
         bool(state.reviews) and any(branch_of(node) == branch.number for node in state.reviews)
     )
-    return Standing(
+    return BranchView(
         branch=branch.number,
         parent=branch.parent,
         done=phases == GOAL,
@@ -128,14 +120,14 @@ def standing_of(state: State, branch: Branch) -> Standing:
         busy=busy,
         begun=begun,
         own=layer == 0 or any(_own(state, branch, step) for step in graph.layers[layer - 1]),
-        mendable=cause is not None and can_retry(graph, progress, cause.step),
+        retryable=cause is not None and can_retry(graph, progress, cause.step),
         calls=branch.calls,
         path_calls=branch.inherited + branch.calls,
         layer=layer,
         rest=rest,
         score=sum(scores) / len(scores) if scores else 0.0,
         promise=min(doubts, default=1.0),
-        made=() if begun else tuple(_text(state, branch, step) for above in graph.layers[:layer] for step in above),
+        texts=() if begun else tuple(_text(state, branch, step) for above in graph.layers[:layer] for step in above),
     )
 
 

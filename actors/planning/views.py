@@ -8,9 +8,11 @@ from actors.planning.branch_stories import branch_lines, branch_stories
 from actors.planning.events import PlanningEvent
 from actors.planning.record_text import news_text, record_fields, record_text
 from actors.planning.result import Result, question_of, result_of
-from actors.planning.result_lines import outcome_lines
+from actors.planning.result_lines import brief_lines, outcome_lines
 from actors.planning.search_tree import search_tree
+from actors.planning.sent_prompt import sent_prompt
 from actors.planning.state import PlanningState, State
+from actors.plans.markdown import plan_checklist, plan_markdown
 from actors.plans.mermaid import plan_mermaid
 from actors.plans.plan_lines import plan_lines
 from actors.run.questions import Question
@@ -22,7 +24,7 @@ from runtime.core.events import Record
 
 def _question(run: str, state: PlanningState, question: Question) -> dict[str, Any]:
     assert isinstance(state, State)
-    return question_of(run, state, question)
+    return {**question_of(run, state, question)}
 
 
 def _tree(
@@ -50,11 +52,25 @@ def _mermaid(state: PlanningState, result: Result, program: str) -> Document:
     return Document(text=plan_mermaid(_proved(state, result, "mermaid", program), program))
 
 
+def _markdown(state: PlanningState, result: Result, program: str) -> Document:
+    return Document(text=plan_markdown(_proved(state, result, "format markdown", program), _note(result)))
+
+
+def _checklist(state: PlanningState, result: Result, program: str) -> Document:
+    return Document(text=plan_checklist(_proved(state, result, "format github-checklist", program), _note(result)))
+
+
+def _note(result: Result) -> str:
+    """Return what was proved about the plan, and by which run, for a reader who has only the document."""
+    level = result.proof.get("level")
+    return f"{f'Proved at level {level}' if level else 'Accepted'} by run {result.run_id}."
+
+
 def _proved(state: PlanningState, result: Result, view: str, program: str) -> Any:
     """Return the proved plan. Raises `UsageProblem` that says why there is none."""
     run = result.run_id
-    if result.plan is not None:
-        return result.plan
+    if result.plan_json is not None:
+        return result.plan_json
     if isinstance(state, State) and "plan" not in state.config.roles.values():
         cause = f"the workflow {state.config.workflow.name} of run {run} makes no plan"
         raise UsageProblem(cause, place=f"--{view}", hint=f"`{program} show {run}` shows what it makes")
@@ -65,12 +81,14 @@ def _proved(state: PlanningState, result: Result, view: str, program: str) -> An
 VIEWS: Views[PlanningState, PlanningEvent] = Views(
     result=result_of,
     result_lines=outcome_lines,
+    brief_lines=brief_lines,
     question=_question,
     tree=_tree,
     record_text=record_text,
     news_text=news_text,
     record_fields=record_fields,
     progress=_progress,
-    documents={"plan": _plan, "mermaid": _mermaid},
+    prompt=sent_prompt,
+    documents={"plan": _plan, "mermaid": _mermaid, "markdown": _markdown, "github-checklist": _checklist},
 )
 """How planning runs are shown."""

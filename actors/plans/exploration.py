@@ -5,10 +5,13 @@ small: `actors.plans.state_reduction` merges configurations with equal futures, 
 out interleavings of independent steps.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
 from actors.plans.bitsets import bits
+from actors.plans.graph import Order
+from actors.plans.plan import Plan
 from actors.plans.semantics import (
     FAIL,
     OK,
@@ -17,12 +20,14 @@ from actors.plans.semantics import (
     after_failure,
     after_success,
     broken_invariants,
+    compile_plan,
     goal_holds,
     is_ready,
     trace_item,
 )
 from actors.plans.state_reduction import Reduced, Reducer
 from actors.plans.stubborn_sets import StubbornSets
+from actors.plans.work import PROGRAM_BITS_MAX, OutOfWork, Work
 
 Edge = tuple[int, int, str]
 """The number of a visited configuration (source or target, depending on the list), the step's index, its outcome."""
@@ -44,12 +49,26 @@ class DeadEnd:
     """The goal tokens that do not hold at its end, sorted."""
 
 
+@dataclass(frozen=True, slots=True)
+class BrokenInvariant:
+    """The first state in which an invariant does not hold."""
+
+    trace: tuple[str, ...]
+    """A trace to it."""
+    missing: tuple[str, ...]
+    """The tokens that must hold there and do not, sorted."""
+    wrong: tuple[str, ...]
+    """The tokens that must not hold there and do, sorted."""
+
+
 @dataclass
 class Exploration:
     """The result of an exploration."""
 
     explored: int = 0
     """The number of visited configurations."""
+    work: int = 0
+    """The units of work (`actors.plans.work`)."""
     complete: bool = False
     """Whether all were visited; False if the exploration stopped at its limit or at the first success."""
     succeeds: bool = False
@@ -62,8 +81,8 @@ class Exploration:
     """A trace to a configuration from which no trace ends or escalates, if there is one."""
     loop: tuple[str, ...] | None = None
     """A trace that ends with one iteration of a loop, if there is one."""
-    broken: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    """The first trace that breaks each broken invariant, by the invariant's position in the plan's list."""
+    broken: dict[int, BrokenInvariant] = field(default_factory=dict)
+    """What is known of each broken invariant, by its position in the plan's list."""
     escalations: tuple[str, ...] = ()
     """The ids of the steps at which a trace may escalate, sorted."""
 
@@ -74,8 +93,27 @@ class Exploration:
 
 
 def explore(program: Program, limit: int, *, until_success: bool = False) -> Exploration:
-    """Visit at most `limit` configurations; `until_success` stops at the first trace that ends with the goal."""
+    """Visit at most `limit` configurations; `until_success` stops at the first trace that ends with the goal.
+
+    The work is limited too, since a configuration may have many outcomes. It is counted, not timed, so that the result
+    is the same on every machine.
+    """
     return _Explorer(program).run(limit, until_success=until_success)
+
+
+def explore_plan(plan: Plan, order: Order, limit: int, *, until_success: bool = False) -> Exploration:
+    """Compile and explore a plan; one whose program is too large is not explored, and the result is not complete."""
+    named = set(plan.goal_state)
+    for invariant in plan.invariants:
+        named |= invariant.when | invariant.must | invariant.must_not
+    for step in plan.steps:
+        named |= step.preconditions | step.effects | step.delete_effects
+        named |= step.failure_effects | step.failure_delete_effects
+    returning = sum(step.goes_back_to is not None for step in plan.steps)
+    tokens, steps = len(named), len(plan.steps)
+    if tokens * (tokens + 6 * steps) + steps * (3 * steps + 4 * returning) > PROGRAM_BITS_MAX:
+        return Exploration()
+    return explore(compile_plan(plan, order), limit, until_success=until_success)
 
 
 class _Explorer:
@@ -95,8 +133,9 @@ class _Explorer:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._reducer = Reducer(program)
-        self._stubborn_sets = None if program.repeats else StubbornSets(program, self._reducer)
+        self._work = Work(len(program.steps), len(program.tokens), len(program.invariants))
+        self._reducer = Reducer(program, self._work)
+        self._stubborn_sets = None if program.repeats else StubbornSets(program, self._reducer, self._work)
         self._numbers: dict[Reduced, int] = {}
         self._reduced = []
         self._ready = []
@@ -104,17 +143,35 @@ class _Explorer:
         self._successors = []
         self._escalating_steps = 0
         self._escalating: list[int] = []
+        self._items: dict[tuple[int, str], str] = {}
         self._result = Exploration()
 
     def run(self, limit: int, *, until_success: bool) -> Exploration:
         """Explore, then compute the result."""
+        result = self._result
+        successes: list[int] = []
+        dead_ends: list[int] = []
+        self._work.limit(limit)
+        with suppress(OutOfWork):
+            result.complete = self._visit(limit, successes, dead_ends, until_success=until_success)
+        result.work = self._work.spent
+        result.succeeds = bool(successes)
+        result.escalations = tuple(sorted(self._program.steps[index].step_id for index in bits(self._escalating_steps)))
+        result.dead_ends = self._dead_end_traces(dead_ends)
+        if result.complete:
+            self._assess(successes, dead_ends)
+        return result
+
+    def _visit(self, limit: int, successes: list[int], dead_ends: list[int], *, until_success: bool) -> bool:
+        """Visit configurations and add their numbers to the two lists; return whether all were visited.
+
+        Raises `OutOfWork` when the limit of work is passed.
+        """
         program, result = self._program, self._result
         initial = self._reducer.initial()
         self._add(initial, initial.pending, None)
-        for position in broken_invariants(program, Configuration(initial.pending, initial.tokens)):
-            result.broken[position] = ()
-        successes: list[int] = []
-        dead_ends: list[int] = []
+        start = Configuration(initial.pending, initial.tokens)
+        self._break(broken_invariants(program, start), (), start.tokens)
         while result.explored < min(limit, len(self._reduced)):
             number = result.explored
             result.explored += 1
@@ -127,13 +184,7 @@ class _Explorer:
                     break
             else:
                 dead_ends.append(number)
-        result.succeeds = bool(successes)
-        result.complete = result.explored == len(self._reduced)
-        result.escalations = tuple(sorted(program.steps[index].step_id for index in bits(self._escalating_steps)))
-        result.dead_ends = self._dead_end_traces(dead_ends)
-        if result.complete:
-            self._assess(successes, dead_ends)
-        return result
+        return result.explored == len(self._reduced)
 
     def _expand(self, number: int, chosen: int) -> None:
         """Visit every outcome of the chosen steps."""
@@ -141,9 +192,11 @@ class _Explorer:
         now = Configuration(reduced.pending, reduced.tokens)
         escalates = False
         for index in bits(chosen):
+            self._work.spend(self._work.edge)
             self._connect(number, index, OK, after_success(program, now, index))
             if not program.can_fail[index]:
                 continue
+            self._work.spend(self._work.edge)
             after = after_failure(program, now, index)
             if program.may_escalate[index]:
                 self._escalating_steps |= 1 << index
@@ -169,6 +222,7 @@ class _Explorer:
 
     def _add(self, reduced: Reduced, candidates: int, predecessor: Edge | None) -> int:
         """Number a new configuration; `candidates` are the steps that may be ready in it."""
+        self._work.spend(self._work.stored + candidates.bit_count() * self._work.item)
         number = len(self._reduced)
         now = Configuration(reduced.pending, reduced.tokens)
         ready = 0
@@ -184,9 +238,18 @@ class _Explorer:
 
     def _check_invariants(self, number: int, index: int, outcome: str, after: Configuration) -> None:
         """Record the invariants that an outcome breaks for the first time."""
-        for position in broken_invariants(self._program, after):
-            if position not in self._result.broken:
-                self._result.broken[position] = (*self._trace(number), trace_item(self._program, index, outcome))
+        new = [position for position in broken_invariants(self._program, after) if position not in self._result.broken]
+        if new:
+            trace = (*self._trace(number), self._item(index, outcome))
+            self._work.spend(2 * len(trace))
+            self._break(new, trace, after.tokens)
+
+    def _break(self, positions: list[int], trace: tuple[str, ...], tokens: int) -> None:
+        """Record that the invariants at these positions do not hold with these tokens, after a trace."""
+        for position in positions:
+            _, must, must_not = self._program.invariants[position]
+            missing, wrong = self._program.names(must & ~tokens), self._program.names(must_not & tokens)
+            self._result.broken[position] = BrokenInvariant(trace, tuple(missing), tuple(wrong))
 
     def _trace(self, number: int) -> tuple[str, ...]:
         """Return the trace by which a configuration was discovered."""
@@ -194,23 +257,31 @@ class _Explorer:
         predecessor = self._predecessor[number]
         while predecessor is not None:
             number, index, outcome = predecessor
-            items.append(trace_item(self._program, index, outcome))
+            items.append(self._item(index, outcome))
             predecessor = self._predecessor[number]
         return tuple(reversed(items))
 
+    def _item(self, index: int, outcome: str) -> str:
+        """Return the item of a trace; many traces share it."""
+        item = self._items.get((index, outcome))
+        if item is None:
+            item = self._items[index, outcome] = trace_item(self._program, index, outcome)
+        return item
+
     def _dead_end_traces(self, dead_ends: list[int]) -> list[DeadEnd]:
         """Return one dead end for each outcome that leads to a configuration in `dead_ends`."""
-        missing = {
-            number: tuple(self._program.names(self._program.goal & ~self._reduced[number].tokens))
-            for number in dead_ends
-        }
-        result = [DeadEnd((), missing[0])] if 0 in missing else []
-        for number, edges in enumerate(self._successors if missing else ()):
+        numbers = set(dead_ends)
+        result = [DeadEnd((), self._missing(0))] if 0 in numbers else []
+        for number, edges in enumerate(self._successors if numbers else ()):
             for target, index, outcome in edges:
-                if target in missing and len(result) < DEAD_ENDS_MAX:
-                    trace = (*self._trace(number), trace_item(self._program, index, outcome))
-                    result.append(DeadEnd(trace, missing[target]))
+                if target in numbers and len(result) < DEAD_ENDS_MAX:
+                    trace = (*self._trace(number), self._item(index, outcome))
+                    result.append(DeadEnd(trace, self._missing(target)))
         return result
+
+    def _missing(self, number: int) -> tuple[str, ...]:
+        """Return the goal tokens that a configuration lacks, sorted."""
+        return tuple(self._program.names(self._program.goal & ~self._reduced[number].tokens))
 
     def _assess(self, successes: list[int], dead_ends: list[int]) -> None:
         """Compute what the complete graph of configurations guarantees."""
@@ -227,7 +298,7 @@ class _Explorer:
         loop = _find_loop(self._successors)
         if loop is not None:
             start, edges = loop
-            items = (trace_item(self._program, index, outcome) for _, index, outcome in edges)
+            items = (self._item(index, outcome) for _, index, outcome in edges)
             result.loop = self._trace(start) + tuple(items)
         if not successes:
             result.assurance = "none"

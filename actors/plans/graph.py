@@ -105,7 +105,8 @@ def cycles(plan: Plan) -> list[tuple[str, ...]]:
             cycle = list(reversed(error.args[1][1:]))
             start = cycle.index(min(cycle))
             found.append(tuple(cycle[start:] + cycle[:start]))
-            dependencies = {step_id: names for step_id, names in dependencies.items() if step_id not in cycle}
+            members = set(cycle)
+            dependencies = {step_id: names for step_id, names in dependencies.items() if step_id not in members}
         else:
             break
     return found

@@ -20,6 +20,7 @@ from functools import cached_property
 from actors.plans.bitsets import bits, mask_of
 from actors.plans.graph import Order
 from actors.plans.plan import Plan
+from actors.plans.work import OutOfWork
 
 
 class Cause(Enum):
@@ -44,10 +45,19 @@ class Unmet:
 
 STEPS_MAX = 4
 """The most steps that are named for one unmet token."""
+DELETERS_MAX = 600_000
+"""The most deletions, counted anew for each needed token, for which a white knight is searched: half a second."""
+
+
+KEPT_MIN = 8
+"""Bit sets of a token with more steps than these are kept; the others are fast to make, and a plan may have many."""
 
 
 class NominalRun:
-    """Evaluates the modal truth criterion on the nominal run of a plan without dependency cycles."""
+    """Evaluates the modal truth criterion on the nominal run of a plan without dependency cycles.
+
+    Its methods raise `OutOfWork` after `DELETERS_MAX` deletions.
+    """
 
     def __init__(self, plan: Plan, order: Order, contingent: frozenset[str]) -> None:
         self.order = order
@@ -64,9 +74,13 @@ class NominalRun:
                 self._deleters[token].append(index)
         self._deletable = frozenset(self._deleters)
         self._masks: dict[str, tuple[int, int]] = {}
+        self._searched = 0
 
-    def unmet_before(self, index: int) -> list[Unmet]:
-        """Return the preconditions of a step that are not necessarily true before it, sorted by token."""
+    def unmet_before(self, index: int, *, named: bool = True) -> list[Unmet]:
+        """Return the preconditions of a step that are not necessarily true before it, sorted by token.
+
+        `named` is whether they name the steps that produce or delete them, which takes most of the time.
+        """
         needed = self.order.steps[index].preconditions
         if needed.isdisjoint(self._deletable):
             # In most plans the initial state or a direct dependency provides every token: no reachability is needed.
@@ -74,7 +88,7 @@ class NominalRun:
             for dependency in self.order.dependencies[index] if needed else ():
                 if dependency in self._members:
                     needed -= self.order.steps[dependency].effects
-        return [unmet for token in sorted(needed) if (unmet := self._before(token, index))]
+        return [unmet for token in sorted(needed) if (unmet := self._before(token, index, named=named))]
 
     def unmet_at_end(self) -> list[Unmet]:
         """Return the goal tokens that are not necessarily true at the end, sorted by token."""
@@ -91,16 +105,21 @@ class NominalRun:
                 return False
         return all(self._before(token, index) is None for token in step.effects)
 
-    def _before(self, token: str, index: int) -> Unmet | None:
+    def _before(self, token: str, index: int, *, named: bool = True) -> Unmet | None:
         """Apply the criterion before a step, which need not be part of the nominal run."""
         if token in self._initial and token not in self._deleters:
             return None
+        if token not in self._initial and token not in self._adders:
+            return Unmet(token, Cause.NOT_PRODUCED, ())
         adders, deleters = self._mask(token)
         itself, ancestors = 1 << index, self.order.ancestors[index]
         if token not in self._initial and not adders & ancestors:
-            return self._not_produced(token, adders & ~itself)
+            adders &= ~itself
+            cause = Cause.NOT_ORDERED if adders else Cause.NOT_PRODUCED
+            return Unmet(token, cause, self._names(adders) if named else ())
         unordered = deleters & ~(ancestors | self.order.descendants[index] | itself)
-        return self._deleted(token, unordered or self._last_unrepaired(adders & ancestors, deleters & ancestors))
+        deleters = unordered or self._last_unrepaired(adders & ancestors, deleters & ancestors)
+        return self._deleted(token, deleters, named=named)
 
     def _at_end(self, token: str) -> Unmet | None:
         """Apply the criterion at the end of the plan."""
@@ -116,9 +135,12 @@ class NominalRun:
         """Return the last deleter that no white knight follows, as a bit set, or 0.
 
         The loop goes through the deleters from the last one back. A knight repairs the deletions of all its ancestors
-        at once, so that one or two iterations are enough for a sequential plan.
+        at once, so that one or two iterations are enough for a sequential plan. Raises `OutOfWork` at the limit.
         """
         while deleters:
+            self._searched += 1
+            if self._searched > DELETERS_MAX:
+                raise OutOfWork
             last = deleters.bit_length() - 1
             following = knights & self.order.descendants[last]
             if not following:
@@ -126,11 +148,8 @@ class NominalRun:
             deleters &= ~(self.order.ancestors[following.bit_length() - 1])
         return 0
 
-    def _not_produced(self, token: str, adders: int) -> Unmet:
-        return Unmet(token, Cause.NOT_ORDERED if adders else Cause.NOT_PRODUCED, self._names(adders))
-
-    def _deleted(self, token: str, deleters: int) -> Unmet | None:
-        return Unmet(token, Cause.DELETED, self._names(deleters)) if deleters else None
+    def _deleted(self, token: str, deleters: int, *, named: bool = True) -> Unmet | None:
+        return Unmet(token, Cause.DELETED, self._names(deleters) if named else ()) if deleters else None
 
     def _names(self, mask: int) -> tuple[str, ...]:
         indices = [index for index, _ in zip(bits(mask), range(STEPS_MAX), strict=False)]
@@ -145,6 +164,8 @@ class NominalRun:
         """Return the steps that add the token and those that delete it, as bit sets."""
         masks = self._masks.get(token)
         if masks is None:
-            masks = mask_of(self._adders.get(token, ())), mask_of(self._deleters.get(token, ()))
-            self._masks[token] = masks
+            adders, deleters = self._adders.get(token, ()), self._deleters.get(token, ())
+            masks = mask_of(adders), mask_of(deleters)
+            if len(adders) + len(deleters) > KEPT_MIN:
+                self._masks[token] = masks
         return masks

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from actors.plans.bitsets import bits, mask_of, transposed
 from actors.plans.contingency import reachable_by_failure
 from actors.plans.semantics import Configuration, Program
+from actors.plans.work import Work
 
 
 class Reduced(NamedTuple):
@@ -36,8 +37,9 @@ class Reducer:
     producers: list[int]
     """By token: the bit set of the steps that may add it without ending the trace."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, work: Work) -> None:
         self._program = program
+        self._work = work
         count = len(program.steps)
         self.observed = program.goal
         for when, must, must_not in program.invariants:
@@ -71,14 +73,18 @@ class Reducer:
             alive = self._survivors(before.alive, pending, after.tokens, before.tokens & ~after.tokens)
         pending &= alive
         candidates = after.tokens & ~before.tokens
-        for index in bits(before.alive & ~alive):
+        ended = before.alive & ~alive
+        self._work.spend(ended.bit_count() * self._work.item)
+        for index in bits(ended):
             candidates |= self._program.needs[index]
         return Reduced(alive, pending, self._relevant(after.tokens, candidates & after.tokens, alive))
 
     def may_be_ready(self, ready: int, index: int, before: Reduced, after: Reduced) -> int:
         """Return a superset of the steps ready in `after`; `ready` are those of `before`, the step at `index` ended."""
         candidates = ready | self._dependents[index] | after.pending & ~before.pending | 1 << index
-        for token in bits(after.tokens & ~before.tokens):
+        added = after.tokens & ~before.tokens
+        self._work.spend(added.bit_count() * self._work.item)
+        for token in bits(added):
             candidates |= self.users[token]
         return candidates & after.pending
 
@@ -94,11 +100,14 @@ class Reducer:
         while True:
             alive &= ~removed
             blocked = 0
+            self._work.spend(removed.bit_count() * self._work.item)
             for index in bits(removed):
                 lost |= self.produces[index]
                 if pending >> index & 1:
                     blocked |= self._dependents[index]
-            for token in bits(lost & ~tokens):
+            lost &= ~tokens
+            self._work.spend(lost.bit_count() * self._work.item)
+            for token in bits(lost):
                 if not self.producers[token] & alive:
                     blocked |= self.users[token]
             removed, lost = blocked & alive, 0
@@ -117,6 +126,7 @@ class Reducer:
         candidates, changed = pending, True
         while changed:
             changed = False
+            self._work.spend(candidates.bit_count() * self._work.item)
             for index in bits(candidates):
                 needs = program.needs[index]
                 if tokens & needs == needs and not program.dependencies[index] & pending & ~runnable:
@@ -129,7 +139,9 @@ class Reducer:
 
     def _relevant(self, tokens: int, candidates: int, alive: int) -> int:
         """Return the tokens without those candidates that nothing can read any more."""
-        for token in bits(candidates & ~self.observed):
+        candidates &= ~self.observed
+        self._work.spend(candidates.bit_count() * self._work.item)
+        for token in bits(candidates):
             if not self.users[token] & alive:
                 tokens &= ~(1 << token)
         return tokens

@@ -11,14 +11,16 @@ count as dependent on each other.
 from actors.plans.bitsets import bits, mask_of, transposed
 from actors.plans.semantics import Program
 from actors.plans.state_reduction import Reduced, Reducer
+from actors.plans.work import Work
 
 
 class StubbornSets:
     """Computes the stubborn sets of one program."""
 
-    def __init__(self, program: Program, reducer: Reducer) -> None:
+    def __init__(self, program: Program, reducer: Reducer, work: Work) -> None:
         self._program = program
         self._reducer = reducer
+        self._work = work
         indices = range(len(program.steps))
         self._deletes = [
             program.deletes[index] & ~program.adds[index]
@@ -30,7 +32,7 @@ class StubbornSets:
         for when, must, must_not in program.invariants:
             observed |= when | must | must_not
         self._visible = mask_of([index for index in indices if observed & self._touched(index)])
-        self._resetters = transposed(len(program.steps), program.reset)
+        self._resetters = _resetters(program)
         self._conflicts: dict[int, int] = {}
 
     def choose(self, reduced: Reduced, ready: int) -> int:
@@ -48,6 +50,7 @@ class StubbornSets:
         """Return the ready steps of the smallest closed set around the seed, or 0 if they are at least `size`."""
         closed, queue = 0, 1 << seed
         while queue:
+            self._work.spend(1 + self._work.item)
             low = queue & -queue
             closed |= low
             if (closed & ready).bit_count() >= size:
@@ -73,9 +76,12 @@ class StubbornSets:
         if conflicts is None:
             program = self._program
             conflicts = program.reset[index] | self._resetters[index]
+            read = program.needs[index] | self._reducer.produces[index]
+            items = self._deletes[index].bit_count() + read.bit_count()
+            self._work.spend(self._work.stored + items * self._work.item)
             for token in bits(self._deletes[index]):
                 conflicts |= self._reducer.users[token] | self._reducer.producers[token]
-            for token in bits(program.needs[index] | self._reducer.produces[index]):
+            for token in bits(read):
                 conflicts |= self._deleters[token]
             if self._visible >> index & 1:
                 conflicts |= self._visible
@@ -88,3 +94,18 @@ class StubbornSets:
         return (
             program.adds[index] | program.deletes[index] | program.failure_adds[index] | program.failure_deletes[index]
         )
+
+
+def _resetters(program: Program) -> list[int]:
+    """Return for each step the bit set of the steps whose failure makes it pending again.
+
+    A failure resets its target and all that depends on it, so a step inherits the resetters of its dependencies.
+    """
+    result = [0] * len(program.steps)
+    for index, step in enumerate(program.steps):
+        if step.goes_back_to is not None:
+            result[program.order.index[step.goes_back_to]] |= 1 << index
+    for index, dependencies in enumerate(program.order.dependencies):
+        for dependency in dependencies:
+            result[index] |= result[dependency]
+    return result

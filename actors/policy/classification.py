@@ -1,7 +1,7 @@
 """Decides whether a failure is worth a call of the classifier: only if it may avoid costly backtracking. Pure."""
 
 from actors.policy.cause import Cause
-from actors.policy.decide import Decision, Failure, Situation, decide
+from actors.policy.decision import Decision, Failure, Situation, decide
 from actors.policy.table import BacktrackLevel
 from actors.search.graph import Graph
 

@@ -14,7 +14,7 @@ from actors.run.ending import Outcome, RunFinished
 from actors.run.questions import ClarificationAnswered, ClarificationDeclined, Questions
 from actors.run.settings import SettingsChanged, change_of
 from actors.run.texts import storable
-from actors.values.answers import fitted
+from actors.values.answers import normal_answer
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Ledger
 from runtime.core.messages import Mailed
@@ -147,7 +147,7 @@ def fitting_answer(questions: Questions, name: str, answer: object) -> str:
     Raises `UsageProblem` with the reason for one that cannot be taken; the question stays as it is.
     """
     _check_open(questions, name, "clarification_answered")
-    return fitted(questions[name].request.answer_schema, answer)
+    return normal_answer(questions[name].request.answer_schema, answer)
 
 
 def check_decline(questions: Questions, name: str) -> None:

@@ -44,6 +44,22 @@ class Document:
     """The document as text in a format of its own, which has no other form."""
 
 
+@dataclass(frozen=True, slots=True)
+class SentPrompt:
+    """The messages that a call got, as they are rebuilt from the journal."""
+
+    request_id: str
+    """The request."""
+    prompt_hash: str
+    """The hash that the request has stored."""
+    verified: bool
+    """Whether the rebuilt messages have that hash."""
+    messages: tuple[tuple[str, str], ...]
+    """The role and the text of each message, in order."""
+    cut: tuple[str, ...] = ()
+    """The names of the texts that were cut to their limit."""
+
+
 def _result(view: RunView) -> RunResult:
     return RunResult(**result_fields(view, view.state.run, view.with_inbox.run))
 
@@ -54,7 +70,7 @@ def _lines(result: RunResult, program: str) -> list[Line]:
 
 
 def _question(run: str, _: Any, question: Question) -> dict[str, Any]:
-    return question_json(run, question)
+    return {**question_json(run, question)}
 
 
 def _tree(title: str, _: Any, written: Sequence[Record[Any]], *, interrupted: bool, brief: bool) -> Tree:
@@ -91,6 +107,8 @@ class Views(Generic[S, E]):
     """The result of a run; its `to_json` is what `show --json` prints."""
     result_lines: Callable[[Any, str], list[Line]] = _lines
     """The same for people, from the result and the name that the user calls this program by."""
+    brief_lines: Callable[[Any, str], list[Line]] | None = None
+    """The same in short, which is shown unless all is asked for; None where `result_lines` is short."""
     question: Callable[[str, S, Question], dict[str, Any]] = _question
     """An open question as plain data, from the run's id and its state."""
     tree: Callable[..., Tree] = _tree
@@ -111,6 +129,15 @@ class Views(Generic[S, E]):
 
     From the state, the result and the program's name. Raises `UsageProblem` where the run has none.
     """
+    prompt: Callable[[Sequence[Record[E]], str], SentPrompt] | None = None
+    """The messages that a call got, from the records and the name of its node or request; None for a kind without.
+
+    Raises `UsageProblem` for a call that was not made.
+    """
+
+    def lines(self, result: Any, program: str, *, full: bool) -> list[Line]:
+        """Return what a run came to, for people: in short, or in full."""
+        return (self.result_lines if full or self.brief_lines is None else self.brief_lines)(result, program)
 
 
-__all__ = ["Document", "Tree", "Views", "budget_line"]
+__all__ = ["Document", "SentPrompt", "Tree", "Views", "budget_line"]

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import orjson
 
+from actors.config.workflow import PLAN_GUARDS
 from actors.guards.plan_medium import make as plan_medium
 from actors.guards.port import Guard, GuardFactory, definition_of
 from actors.simulated.plans import DEFECT_STEPS, simulated_plan
@@ -21,8 +22,6 @@ from runtime.core.events import text_hash
 
 Feedback = Literal["full", "shuffled", "verdict_only"]
 """The findings of a rejection: its own, those of another problem's plan, or none but that it is a rejection."""
-
-_PLAN_GUARDS = ("plan_minimal", "plan_medium", "plan_expansive")
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class VerdictFilter:
         """Return the guard factories with filtered plan guards; unchanged if the filter changes nothing."""
         if self.feedback == "full" and not self.false_accept and not self.false_reject:
             return dict(guards)
-        return {name: self._filtered(make) if name in _PLAN_GUARDS else make for name, make in guards.items()}
+        return {name: self._filtered(make) if name in PLAN_GUARDS else make for name, make in guards.items()}
 
     def _filtered(self, make: GuardFactory) -> GuardFactory:
         def make_filtered(config: Mapping[str, Any]) -> Guard:

@@ -1,7 +1,7 @@
 """Answers to questions: the kinds of question by their JSON Schema, and the validation of a person's text. Pure.
 
 The schema of a question comes from guards and artifacts, so it is restricted: at most `SCHEMA_BYTES_MAX` as JSON, and
-no references. An answer is stored as text; `fitted` normalises it, so that equal answers are equal texts.
+no references. An answer is stored as text; `normal_answer` normalises it, so that equal answers are equal texts.
 """
 
 import json
@@ -30,7 +30,7 @@ SHOWN_MAX = 300
 _YES_NO_WORDS = {"yes": "yes", "y": "yes", "true": "yes", "no": "no", "n": "no", "false": "no"}
 
 
-class Misfit(UsageProblem):
+class InvalidAnswer(UsageProblem):
     """The answer does not fit the schema of its question; the cause says why."""
 
 
@@ -39,7 +39,7 @@ def choice(options: list[str]) -> dict[str, Any]:
     return {"type": "string", "enum": options}
 
 
-def sound(schema: Schema) -> bool:
+def is_answer_schema(schema: Schema) -> bool:
     """Return whether a schema can be used for answers: a valid JSON Schema, small enough, without references."""
     from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - slow to import, and rarely needed
 
@@ -71,7 +71,7 @@ def options_of(schema: Schema) -> list[str]:
     return [_text(option) for option in schema["enum"]]
 
 
-def wanted(schema: Schema) -> str:
+def expected_answer(schema: Schema) -> str:
     """Return a description of a valid answer, in a few words."""
     if "description" in schema:
         return str(schema["description"])
@@ -91,19 +91,19 @@ def wanted(schema: Schema) -> str:
             assert_never(kind)
 
 
-def fitted(schema: Schema, text: object) -> str:
+def normal_answer(schema: Schema, text: object) -> str:
     """Return an answer in its normal form. The function is idempotent.
 
     Raises:
-        Misfit: the answer is empty, is longer than `ANSWER_MAX` characters, or does not fit the schema.
+        InvalidAnswer: the answer is empty, is longer than `ANSWER_MAX` characters, or does not fit the schema.
     """
     if not isinstance(text, str):
-        raise Misfit("an answer is some text")
+        raise InvalidAnswer("an answer is some text")
     if len(text) > ANSWER_MAX:
-        raise Misfit(f"an answer has at most {ANSWER_MAX} characters, this one has {len(text)}")
+        raise InvalidAnswer(f"an answer has at most {ANSWER_MAX} characters, this one has {len(text)}")
     answer = text.encode("utf-8", "replace").decode().strip()  # A lone surrogate cannot be stored: it has no UTF-8.
     if not answer:
-        raise Misfit("an answer is some text")
+        raise InvalidAnswer("an answer is some text")
     value = _value(schema, answer)
     if schema != TEXT:
         _check(schema, value)
@@ -144,7 +144,7 @@ def _json(answer: str) -> Any:
     try:
         return json.loads(answer, parse_constant=_refuse)
     except (ValueError, RecursionError):
-        raise Misfit("the answer is not JSON") from None
+        raise InvalidAnswer("the answer is not JSON") from None
 
 
 def _refuse(name: str) -> None:
@@ -158,13 +158,13 @@ def _check(schema: Schema, value: Any) -> None:
     try:
         error = best_match(Draft202012Validator(schema).iter_errors(value))
     except RecursionError:
-        raise Misfit("the answer is nested too deeply") from None
+        raise InvalidAnswer("the answer is nested too deeply") from None
     if error is None:
         return
     if kind_of(schema) == "json":
         path = "".join(f"[{part!r}]" for part in error.absolute_path)
-        raise Misfit(f"the answer does not fit{f' at {path}' if path else ''}: {error.message[:SHOWN_MAX]}")
-    raise Misfit(f"the answer should be {wanted(schema)}, not {str(value)[:SHOWN_MAX]!r}")
+        raise InvalidAnswer(f"the answer does not fit{f' at {path}' if path else ''}: {error.message[:SHOWN_MAX]}")
+    raise InvalidAnswer(f"the answer should be {expected_answer(schema)}, not {str(value)[:SHOWN_MAX]!r}")
 
 
 def _text(value: Any) -> str:

@@ -9,7 +9,12 @@ from typing import Any
 import orjson
 
 from runtime.core.cost import Usage
-from runtime.models.replies import Parsed, Unreadable, read_reply
+from runtime.models.replies import Parsed, Unreadable, is_whole, read_reply
+
+LENGTH = "length"
+"""The finish reason of a reply that reached its token limit."""
+FILTERED = "content_filter"
+"""The finish reason of a reply that a content filter stopped."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,13 @@ class Artifact:
     """The ids of the artifacts that it was made from."""
     usage: Usage | None = None
     """The tokens that it cost, if known."""
+    finish_reason: str = "stop"
+    """Why the model stopped, in OpenAI's words."""
+
+    @cached_property
+    def ended_early(self) -> bool:
+        """Whether the end of the reply is missing: it reached its token limit, or a content filter stopped it."""
+        return self.finish_reason in (LENGTH, FILTERED) and not is_whole(self.content)
 
     @cached_property
     def value(self) -> Parsed | Unreadable:
@@ -105,7 +117,12 @@ class Context:
     """Facts about the workflow, such as `roles`: the role of each step."""
 
     @property
-    def said(self) -> tuple[str, ...]:
+    def user_texts(self) -> tuple[str, ...]:
         """All texts of the user, the specification first: the texts that an artifact may quote."""
         answers = (clarified.answer for clarified in self.clarifications if clarified.answer)
         return (self.specification, *self.requirements, *answers, *self.notes)
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """An earlier name of `user_texts`, which plug-ins may use."""
+        return self.user_texts

@@ -16,6 +16,9 @@ from runtime.core.events import Value
 class Code(StrEnum):
     """The finding codes of the built-in guards, in addition to `runtime.models.replies.ReplyCode`."""
 
+    # a reply whose end is missing; no guard sees it
+    CUT = "reply.cut"  # it reached its token limit
+    FILTERED = "reply.filtered"  # a content filter stopped it
     # any artifact: `where` is a JSON path such as `key_signals` or `steps[3].effects`
     NOT_OBJECT = "field.not_object"
     MISSING = "field.missing"

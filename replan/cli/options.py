@@ -27,6 +27,8 @@ class Invocation:
     """Whether stdout is for a program."""
     run: str = ""
     """The run whose result the command is about to print."""
+    full: bool = False
+    """Whether a result is shown in full."""
     plugins: tuple[str, ...] = ()
     """The files of plug-ins that `--plugins` names."""
 
@@ -41,6 +43,7 @@ OPTIONS = {
     "deadline_seconds": "--deadline",
     "active_seconds": "--active-time",
     "patience_seconds": "--patience",
+    "output_tokens": "--output-tokens",
     "timeout_seconds": "--timeout",
 }
 """The options of the command line by their names in Python, which the errors of preparing a run use."""
@@ -82,6 +85,17 @@ def common(function: F) -> F:
 def json_option(function: F) -> F:
     """Add `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(function)
+
+
+def full_option(function: F) -> F:
+    """Add `--full`."""
+    return click.option(
+        "--full",
+        is_flag=True,
+        expose_value=False,
+        callback=_store("full"),
+        help="Show what each step of the plan needs, makes and does when it fails.",
+    )(function)
 
 
 def plugins_option(function: F) -> F:

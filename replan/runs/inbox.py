@@ -13,7 +13,7 @@ from actors.run.inbox import KINDS, check_decline, check_message, fitting_answer
 from actors.run.questions import Status
 from actors.run.settings import change_of
 from actors.run.state import RunState
-from actors.values.answers import Misfit, fitted, wanted
+from actors.values.answers import InvalidAnswer, expected_answer, normal_answer
 from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import Journal, Posted
@@ -43,11 +43,11 @@ async def post_answer(journal: Journal[Any], common: Common, run: str, name: str
     question = None if common is None else common.questions.get(name)
     try:
         if question is not None and question.status in CLOSED_BY_PEOPLE:  # The inbox says whether it is the same.
-            answer = fitted(question.request.answer_schema, text)
+            answer = normal_answer(question.request.answer_schema, text)
         else:
             answer = fitting_answer(_unfinished(run, common).questions, name, text)
-    except Misfit as problem:
-        wish = "some text" if question is None else wanted(question.request.answer_schema)
+    except InvalidAnswer as problem:
+        wish = "some text" if question is None else expected_answer(question.request.answer_schema)
         more = "" if wish in problem.cause else f"; it wants {wish}"
         raise UsageProblem(problem.cause, place=place, hint=f"the question stays open{more}") from None
     except UsageProblem as problem:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.run.kind import Kind
-from actors.values.answers import TEXT, kind_of, options_of, wanted
+from actors.values.answers import TEXT, expected_answer, kind_of, options_of
 
 ARTIFACT_CHARACTERS_MAX = 20_000
 """The fields of an artifact under review that a terminal shows; `replan questions --json` has all of it."""
@@ -26,20 +26,20 @@ def question_rows(question: Mapping[str, Any]) -> list[str]:
     rows = [f"- {row}" for row in str(question["text"]).split("\n")]
     rows += [f"  | {row}" for row in artifact_rows(question)]
     schema = question["answer_schema"]
-    return rows if schema == TEXT else [*rows, f"  answer: {wanted(schema)}"]
+    return rows if schema == TEXT else [*rows, f"  answer: {expected_answer(schema)}"]
 
 
 def artifact_rows(question: Mapping[str, Any]) -> list[str]:
     """Return the lines of the artifact under review, as many as a terminal should show; none for other questions."""
-    shown = str(question.get("artifact", ""))
-    if not shown:
+    content = str(question.get("artifact", ""))
+    if not content:
         return []
     cut = (
         ""
-        if len(shown) <= ARTIFACT_CHARACTERS_MAX
-        else f"\n... and {len(shown) - ARTIFACT_CHARACTERS_MAX:,} characters"
+        if len(content) <= ARTIFACT_CHARACTERS_MAX
+        else f"\n... and {len(content) - ARTIFACT_CHARACTERS_MAX:,} characters"
     )
-    return f"{shown[:ARTIFACT_CHARACTERS_MAX]}{cut}".split("\n")
+    return f"{content[:ARTIFACT_CHARACTERS_MAX]}{cut}".split("\n")
 
 
 def choices(question: Mapping[str, Any]) -> list[str]:
@@ -59,7 +59,7 @@ def hint(question: Mapping[str, Any]) -> str:
         case "text" if schema == TEXT:
             return "One line, or several pasted"
         case _:
-            return wanted(schema)[:1].upper() + wanted(schema)[1:]
+            return expected_answer(schema)[:1].upper() + expected_answer(schema)[1:]
 
 
 def picked(question: Mapping[str, Any], typed: str) -> str:

@@ -107,6 +107,19 @@ def read_reply(text: str, *, bytes_max: int = BYTES_MAX, depth_max: int = DEPTH_
     return whole if isinstance(whole, Parsed) or error is None else error
 
 
+def is_whole(text: str) -> bool:
+    """Tell whether a reply is one JSON object or array with nothing around it but reasoning and a closed fence.
+
+    Such a reply has lost nothing, also where the server says that it was cut. A candidate of `read_reply` may be a part
+    of what was to come.
+    """
+    text = text.rpartition("</think>")[2].strip()
+    if text.startswith("```") and text.endswith("```"):
+        body = text[3:-3]
+        text = body[_end_of_info_string(body) :].strip()
+    return text.startswith(("{", "[")) and isinstance(_read_value(text, DEPTH_MAX), Parsed)
+
+
 def _candidates(text: str) -> Iterator[tuple[str, bool]]:
     """Yield the parts of a text that may be its JSON value, each with whether it is a fenced block."""
     # Reasoning models end their reasoning with this tag; braces before it are not part of the answer.

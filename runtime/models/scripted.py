@@ -31,6 +31,11 @@ from runtime.core.events import Value
 from runtime.core.pydantic_messages import describe
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
+FILE_BYTES_MAX = 4 * 1024 * 1024
+"""Bytes of a script."""
+NODES_MAX = 50_000
+"""Keys and values of a script after expansion of its aliases."""
+
 _TRY = re.compile(r"\.t\d+$")
 _ENTRY_KEYS = frozenset({"reply", "fault"})
 _NOTHING_USED = Usage()
@@ -88,14 +93,14 @@ class ScriptedModel:
         self._lists: dict[str, list[_Scripted]] = {}
         self._exact: dict[str, _Scripted] = {}
         self._lines = lines or {}
-        for key, given in script.items():
+        for key, value in script.items():
             where = self.place_of(key)
             if not isinstance(key, str):
                 raise UsageProblem("a key is not a text", place=where, hint="keys are step ids or request ids")
             if "/" in key:
-                self._exact[key] = _read_entry(given, where)
-            elif isinstance(given, list):
-                self._lists[key] = [_read_entry(entry, self.place_of(key, at)) for at, entry in enumerate(given)]
+                self._exact[key] = _read_entry(value, where)
+            elif isinstance(value, list):
+                self._lists[key] = [_read_entry(entry, self.place_of(key, at)) for at, entry in enumerate(value)]
             else:
                 raise UsageProblem("not a list of replies", place=where, hint="put a dash before each reply")
 
@@ -104,7 +109,11 @@ class ScriptedModel:
         """Read a YAML or JSON file. Raises `UsageProblem` with the place in it."""
         place = str(path)
         try:
-            script, lines = _parse(Path(path).read_text(encoding="utf-8"))
+            with Path(path).open("rb") as file:
+                data = file.read(FILE_BYTES_MAX + 1)
+            if len(data) > FILE_BYTES_MAX:
+                raise UsageProblem(f"the file is over {FILE_BYTES_MAX // 1024**2} MiB", place=place)
+            script, lines = _parse(data.decode("utf-8"))
         except OSError as error:
             cause = f"cannot be read: {(error.strerror or str(error)).lower()}"
             raise UsageProblem(cause, place=place, hint="name a script that is there: scripted:FILE") from None
@@ -158,9 +167,32 @@ class ScriptedModel:
         return entries[at]
 
 
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader with a limit of the nodes, each alias counted as all that it stands for."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._sizes: dict[int, int] = {}
+        self._nodes = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        self._nodes += 1
+        node = super().compose_node(parent, index)
+        if node is None:
+            return None
+        if id(node) not in self._sizes:
+            inner = node.value if isinstance(node, yaml.SequenceNode) else ()
+            if isinstance(node, yaml.MappingNode):
+                inner = [item for pair in node.value for item in pair]
+            self._sizes[id(node)] = 1 + sum(self._sizes.get(id(item), NODES_MAX) for item in inner)
+        if self._nodes > NODES_MAX or self._sizes[id(node)] > NODES_MAX:
+            raise yaml.composer.ComposerError(None, None, f"more than {NODES_MAX:,} values", node.start_mark)
+        return node
+
+
 def _parse(text: str) -> tuple[Any, dict[tuple[str | int, ...], int]]:
     """Return a YAML text's value, and the line of each key and of each entry of its list."""
-    loader = yaml.SafeLoader(text)
+    loader = _Loader(text)
     root = loader.get_single_node()
     if not isinstance(root, yaml.MappingNode):
         return None, {}
@@ -173,9 +205,9 @@ def _parse(text: str) -> tuple[Any, dict[tuple[str | int, ...], int]]:
     return script, lines
 
 
-def _read_entry(given: Any, where: str) -> _Scripted:
+def _read_entry(value: Any, where: str) -> _Scripted:
     """Return the answer that an entry describes: a text, a JSON value, or a mapping with `reply` or `fault`."""
-    described = given if isinstance(given, dict) and _ENTRY_KEYS & given.keys() else {"reply": given}
+    described = value if isinstance(value, dict) and _ENTRY_KEYS & value.keys() else {"reply": value}
     try:
         entry = _ENTRY.validate_python(described)
     except ValidationError as error:

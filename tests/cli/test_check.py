@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from replan.cli.commands import check
+from runtime.models.replies import BYTES_MAX
 from tests.cli.samples import LOST, PLAN
 from tests.cli.test_bad_input import assert_refused
 
@@ -169,3 +171,35 @@ def test_json_that_is_not_an_object_is_rejected(replan, tmp_path, value):
         result = replan("check", tmp_path / name, "--jsonl")
         shown = json.loads(result.stdout)
         assert (result.exit_code, [item["code"] for item in shown["findings"]]) == (3, ["field.not_object"])
+
+
+def test_a_plan_is_not_read_beyond_the_limit_of_a_reply(replan, tmp_path):
+    """A large file was read whole, however large a plan may be; and cutting it may cut a character."""
+    for name in ("giant.json", "giant.jsonl"):
+        for extra in range(3):
+            path = tmp_path / name
+            path.write_bytes(b" " * extra + "é".encode() * (BYTES_MAX // 2 + 2))
+            result = replan("check", path, "--jsonl")
+            shown = json.loads(result.stdout)
+            assert (result.exit_code, shown["findings"][0]["code"]) == (2, "reply.too_large")
+
+
+def test_a_line_that_is_too_long_does_not_hide_the_next_ones(replan, tmp_path):
+    path = tmp_path / "plans.jsonl"
+    path.write_bytes(b"x" * (3 * BYTES_MAX) + b"\n" + json.dumps(PLAN).encode() + b"\n")
+    rows = [json.loads(row) for row in replan("check", path, "--jsonl").stdout.splitlines()]
+    assert [(row["line"], row["valid"]) for row in rows] == [(1, False), (2, True)]
+
+
+def test_a_file_of_many_lines_has_a_limit(replan, tmp_path, monkeypatch):
+    monkeypatch.setattr(check, "FILE_BYTES_MAX", 10)
+    path = tmp_path / "plans.jsonl"
+    path.write_bytes(b"\n" * 11)
+    assert_refused(replan("check", path), str(path))
+
+
+def test_characters_of_a_plan_count_as_they_are_written(replan, tmp_path):
+    """A plan in Chinese was escaped before it was measured, to twice its size."""
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps({**PLAN, "goal": "计" * (BYTES_MAX // 4)}, ensure_ascii=False), encoding="utf-8")
+    assert replan("check", path).exit_code == 0

@@ -16,6 +16,7 @@ COMMANDS = [
     "resume",
     "runs",
     "show",
+    "export",
     "log",
     "questions",
     "answer",
@@ -23,7 +24,10 @@ COMMANDS = [
     "check",
     "experiment",
     "workflow",
+    "policy",
     "doctor",
+    "explain",
+    "completion",
     "version",
 ]
 

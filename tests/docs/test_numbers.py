@@ -3,10 +3,13 @@
 import pytest
 
 from actors.config.workflow import STEPS_MAX, Workflow
+from actors.guards import recon
 from actors.guards.plan_settings import Settings
 from actors.handlers.handlers import INLINE_BYTES_MAX
 from actors.planning.prompt_context import PREVIEW_MAX
+from actors.plans.nominal import DELETERS_MAX
 from actors.plans.plan import RETRY_BUDGET_DEFAULT, TOTAL_RETRY_BUDGET_DEFAULT
+from actors.plans.work import PROGRAM_BITS_MAX, WORK_CONFIGURATIONS_MIN, WORK_PER_CONFIGURATION
 from actors.prompting.render import (
     ANSWER_BYTES_MAX,
     DEPENDENCY_BYTES_MAX,
@@ -26,7 +29,7 @@ STATED = [
     ("explanation/endings.md", f"`--patience` ({PATIENCE_SECONDS / 60:g} minutes by default)"),
     ("explanation/endings.md", {3600: "a host wakes it after an hour"}[LEFT_SECONDS]),
     ("explanation/endings.md", f"after SIGTERM it is {TERMINATED_SECONDS:g} seconds"),
-    ("explanation/budgets.md", {1: "doubles from one second"}[BACKOFF_FIRST]),
+    ("explanation/budgets.md", {1: "starts at one second and doubles with each try"}[BACKOFF_FIRST]),
     ("how-to/use-a-model-server.md", f"{TRIES_MAX} tries in a row"),
     ("how-to/use-a-model-server.md", f"`output_tokens_max` ({DEFAULTS['output_tokens_max']})"),
     ("how-to/use-a-model-server.md", f"`model_timeout_seconds` ({DEFAULTS['model_timeout_seconds']:g})"),
@@ -37,6 +40,11 @@ STATED = [
     ("explanation/search.md", f"previews of {PREVIEW_MAX} characters"),
     ("explanation/guards.md", f"At {Settings().max_explorations:,} configurations"),
     ("reference/guards.md", f"`max_explorations` ({Settings().max_explorations:,})"),
+    ("reference/guards.md", f"{WORK_PER_CONFIGURATION} units per configuration of `max_explorations`"),
+    ("reference/guards.md", f"at least {WORK_CONFIGURATIONS_MIN * WORK_PER_CONFIGURATION:,}: about 2 s"),
+    ("reference/guards.md", f"steps that go back) ≤ {PROGRAM_BITS_MAX:,}"),
+    ("reference/guards.md", f"counted anew for each needed token | {DELETERS_MAX:,} |"),
+    ("reference/guards.md", f"{recon.ITEMS_MAX:,}; {recon.SEARCH_MAX:,}"),
     ("reference/files.md", f"passed {LOG_BYTES_MAX // 1024**2} MiB"),
     ("reference/guards.md", f"more than {BYTES_MAX // 1024**2} MiB"),
     ("reference/guards.md", f"deeper than {DEPTH_MAX} levels"),

@@ -231,6 +231,15 @@ def test_a_list_that_is_too_long_is_rejected_without_reading_it():
     assert findings_of(verdict) == [(Code.TYPE, "mentioned_files", "error")]
 
 
+def test_the_searches_of_recon_are_limited_together(monkeypatch):
+    """Thousands of long items in a long text took a quarter of a minute. Equal items are searched for once."""
+    monkeypatch.setattr(recon, "SEARCH_MAX", 2 * (len(TEXT) + 100))
+    value = {**GOOD["recon"], "mentioned_files": ["src/parser.py"] * 50, "test_references": ["tests/test_parser.py"]}
+    assert judge("recon", {**value, "apis_involved": []}).passed
+    (finding,) = judge("recon", {**value, "apis_involved": ["Parser.run()"]}).errors
+    assert (finding.code, finding.where) == (Code.TOO_LARGE, "test_references")
+
+
 def test_a_critique_must_say_something():
     without_remarks = {key: [] if isinstance(value, list) else value for key, value in GOOD["critique"].items()}
     assert findings_of(judge("critique", without_remarks)) == [(Code.EMPTY, "", "error")]

@@ -4,8 +4,7 @@ import re
 
 from actors.planning.prompt_context import rendered
 from actors.search.progress import Phase
-from actors.values.answers import TEXT
-from actors.values.answers import wanted as wanted_of
+from actors.values.answers import TEXT, expected_answer
 
 SHOWN = ("[requirements]", "[clarifications]", "[notes]", "[escalations]", "[retries]")
 DELIMITER = re.compile(r" ?<[0-9a-f]{8}$|^[0-9a-f]{8}>$")
@@ -89,7 +88,7 @@ class Transcript:
 
     def _clarification_requested(self, event):
         kind = "review   " if event.review else "question "
-        wanted = "" if event.answer_schema == TEXT or event.review else f", {wanted_of(event.answer_schema)}"
+        wanted = "" if event.answer_schema == TEXT or event.review else f", {expected_answer(event.answer_schema)}"
         blocks = " ".join(event.blocks)
         return f"{kind} {event.question_id} about {event.step}: {event.text!r}{wanted}, blocks {blocks}"
 

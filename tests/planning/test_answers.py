@@ -5,7 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.guards.review import SCHEMA as REVIEW
-from actors.values.answers import ANSWER_MAX, NUMBER, TEXT, YES_NO, Misfit, choice, fitted, kind_of, sound, wanted
+from actors.values.answers import (
+    ANSWER_MAX,
+    NUMBER,
+    TEXT,
+    YES_NO,
+    InvalidAnswer,
+    choice,
+    expected_answer,
+    is_answer_schema,
+    kind_of,
+    normal_answer,
+)
 
 COLOURS = choice(["red", "Blue", "blue"])
 LIST = {"type": "array", "items": {"type": "integer"}}
@@ -47,13 +58,13 @@ MISFITS = [
 
 @pytest.mark.parametrize(("schema", "text", "kept"), FITS)
 def test_an_answer_that_fits_is_kept_in_one_spelling(schema, text, kept):
-    assert fitted(schema, text) == kept
+    assert normal_answer(schema, text) == kept
 
 
 @pytest.mark.parametrize(("schema", "text", "why"), MISFITS)
 def test_an_answer_that_does_not_fit_is_refused_with_the_reason(schema, text, why):
-    with pytest.raises(Misfit) as refused:
-        fitted(schema, text)
+    with pytest.raises(InvalidAnswer) as refused:
+        normal_answer(schema, text)
     assert why in refused.value.cause
     assert len(refused.value.cause) < 1_000
 
@@ -63,15 +74,15 @@ def test_an_answer_that_does_not_fit_is_refused_with_the_reason(schema, text, wh
 def test_fitting_an_answer_again_changes_nothing(schema, text):
     """So the poster, the journal and the driver all see the same text, and a second sending is the same answer."""
     try:
-        kept = fitted(schema, text)
-    except Misfit:
+        kept = normal_answer(schema, text)
+    except InvalidAnswer:
         return
-    assert fitted(schema, kept) == kept
+    assert normal_answer(schema, kept) == kept
 
 
 def test_each_kind_of_question_is_told_apart_and_says_what_it_wants():
     assert [kind_of(schema) for schema in ALL.values()] == ["text", "choice", "yes_no", "number", "json", "text"]
-    assert all(wanted(schema) for schema in ALL.values())
+    assert all(expected_answer(schema) for schema in ALL.values())
 
 
 @pytest.mark.parametrize(
@@ -87,5 +98,5 @@ def test_each_kind_of_question_is_told_apart_and_says_what_it_wants():
 )
 def test_a_schema_that_cannot_be_trusted_is_not_sound(schema):
     """No reference is followed: it could be any address. The question is asked as text then."""
-    assert not sound(schema)
-    assert sound({"type": "string", "enum": ["a", "b"]})
+    assert not is_answer_schema(schema)
+    assert is_answer_schema({"type": "string", "enum": ["a", "b"]})

@@ -14,7 +14,7 @@ from actors.planning.decision_event import Decided
 from actors.planning.events import EVENTS, RunStarted
 from actors.planning.ids import classification_id, node_id, place_of
 from actors.planning.machine import PlanningMachine
-from actors.policy.decide import Decision, summary
+from actors.policy.decision import Decision, summary
 from actors.policy.table import BacktrackLevel
 from actors.prompting.reply_schemas import schema_bytes
 from actors.run.calls import Settled

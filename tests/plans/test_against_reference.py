@@ -75,8 +75,10 @@ def check_agreement(plan):
         result = replay(plan, end.trace)
         assert result.end == "dead_end"
         assert plan.goal_state - result.tokens == set(end.missing)
-    for index, trace in exploration.broken.items():
-        invariant, tokens = plan.invariants[index], replay(plan, trace).tokens
+    for index, broken in exploration.broken.items():
+        invariant, tokens = plan.invariants[index], replay(plan, broken.trace).tokens
+        assert set(broken.missing) == invariant.must - tokens
+        assert set(broken.wrong) == invariant.must_not & tokens
         assert invariant.when <= tokens
         assert not (invariant.must <= tokens and invariant.must_not.isdisjoint(tokens))
     for trace in (exploration.loop, exploration.trap):

@@ -1,6 +1,6 @@
 """Exploring all traces: what is merged, what is left out, and what must not be left out."""
 
-from actors.plans.exploration import explore
+from actors.plans.exploration import BrokenInvariant, explore
 from actors.plans.reader import read_plan
 from actors.plans.semantics import compile_plan
 from tests.plans.build import plan, step
@@ -92,7 +92,7 @@ def test_orders_that_an_invariant_can_tell_apart_are_all_tried():
             step(second, "start", "goal"),
             invariants=[{"when": ["opened"], "must": ["goal"], "must_not": []}],
         )
-        assert explore_json(value).broken == {0: (f"{first}:ok",)}
+        assert explore_json(value).broken == {0: BrokenInvariant((f"{first}:ok",), ("goal",), ())}
 
 
 def test_steps_that_are_redone_are_not_overlooked():

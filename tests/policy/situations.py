@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from actors.policy.decide import Escalation, Failure, Past, Situation, signature
+from actors.policy.decision import Escalation, Failure, Past, Situation, signature
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Search
 from actors.search.progress import Phase, Slot

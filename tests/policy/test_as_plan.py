@@ -9,7 +9,7 @@ from actors.config.policy_loader import load_policy
 from actors.guards import plan_expansive
 from actors.planning.config import RunConfig
 from actors.planning.policy_as_plan import as_plan
-from actors.policy.decide import decide
+from actors.policy.decision import decide
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code
 from replan.setup.data_files import data_root

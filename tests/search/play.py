@@ -11,7 +11,7 @@ from functools import cache
 from actors.planning.call_events import GenerationRequested
 from actors.planning.events import JudgementRequested
 from actors.planning.ids import branch_of
-from actors.planning.strategy_view import standing_of
+from actors.planning.strategy_view import view_of
 from actors.run.messages import Generated
 from actors.search.progress import Phase
 from runtime.core.cost import Usage
@@ -118,7 +118,7 @@ class Play(World):
         assert sum(branch.calls for branch in branches) == state.run.ledger.committed.calls
         for branch in branches:
             if self.config.strategy.compares and len(self.events) % 8 == 0:
-                assert branch.standing == standing_of(state, branch), "stored and computed view differ"
+                assert branch.view == view_of(state, branch), "stored and computed view differ"
             for step, slot in branch.progress.items():
                 budget, leaf = self.config.graph.budgets[step], step in self.config.graph.leaves
                 assert leaf or budget.deterministic or slot.visits <= 1 + budget.backtrack_budget

@@ -13,7 +13,7 @@ depth-first search.
 from dataclasses import dataclass
 
 from actors.search.moves import Search
-from actors.search.strategies.tree import Change, Open, Prune, PruneCause, Standing, Tree, prune_stuck
+from actors.search.strategies.tree import BranchView, Change, Open, Prune, PruneCause, Tree, prune_stuck
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Beam:
         pruning = prune_stuck(tree) or _prune_sent_back(front) or _prune_duplicate(tree.live)
         return pruning or self._at_barrier(tree, front) or _prune_spent(front)
 
-    def _at_barrier(self, tree: Tree, front: list[Standing]) -> Change | None:
+    def _at_barrier(self, tree: Tree, front: list[BranchView]) -> Change | None:
         """Return the next change at a barrier, or None if the branches have not reached one or nothing is to change."""
         if not front or any(branch.begun or branch.busy or branch.layer != front[0].layer for branch in front):
             return None
@@ -60,7 +60,7 @@ class Beam:
         best = min(parents, key=lambda parent: (children[parent.branch], *(-part for part in parent.rank)))
         return Open(best.branch, "one more way on from here")
 
-    def may_ask(self, tree: Tree, branch: Standing, layer: int) -> bool:
+    def may_ask(self, tree: Tree, branch: BranchView, layer: int) -> bool:
         """No branch begins a layer before all have finished the layer above."""
         if self.width == self.branching == 1:
             return True
@@ -72,7 +72,7 @@ class Beam:
         return None if self.width is None else calls // (self.width * self.branching)
 
 
-def _prune_sent_back(front: list[Standing]) -> Prune | None:
+def _prune_sent_back(front: list[BranchView]) -> Prune | None:
     """Prune the worst branch that would backtrack, unless it is the only one."""
     back = [branch for branch in front if branch.back]
     if not back or len(front) == 1:
@@ -81,7 +81,7 @@ def _prune_sent_back(front: list[Standing]) -> Prune | None:
     return Prune(worst.branch, PruneCause.BACK, "it would have to go back, and others have not")
 
 
-def _prune_spent(front: list[Standing]) -> Prune | None:
+def _prune_spent(front: list[BranchView]) -> Prune | None:
     """Prune the worst of the branches that have used up their slices of the calls while others wait for them."""
     lowest = min((branch.layer for branch in front), default=0)
     spent = [branch for branch in front if branch.spent and not branch.busy and branch.layer == lowest]
@@ -91,12 +91,12 @@ def _prune_spent(front: list[Standing]) -> Prune | None:
     return Prune(worst.branch, PruneCause.CALLS, "its slice of the calls is used up")
 
 
-def _prune_duplicate(live: list[Standing]) -> Prune | None:
+def _prune_duplicate(live: list[BranchView]) -> Prune | None:
     """Prune the newer of two branches with the same artifacts."""
     seen: dict[tuple[str, ...], int] = {}
     for branch in live:
-        if branch.layer and branch.own and not branch.begun and branch.made in seen:
-            older = seen[branch.made]
+        if branch.layer and branch.own and not branch.begun and branch.texts in seen:
+            older = seen[branch.texts]
             return Prune(branch.branch, PruneCause.DUPLICATE, f"branch {older} has the same artifacts")
-        seen.setdefault(branch.made, branch.branch)
+        seen.setdefault(branch.texts, branch.branch)
     return None

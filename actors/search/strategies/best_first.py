@@ -13,7 +13,7 @@ then, and the search makes exactly the attempts of depth-first search (S10).
 from dataclasses import dataclass
 
 from actors.search.moves import Search
-from actors.search.strategies.tree import Change, Open, Prune, PruneCause, Standing, Tree, prune_stuck
+from actors.search.strategies.tree import BranchView, Change, Open, Prune, PruneCause, Tree, prune_stuck
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class BestFirst:
         for branch in front:
             if branch.back and branch.branch in parents and len(front) > 1:
                 return Prune(branch.branch, PruneCause.BACK, "the way back from here is another branch's")
-            promising = branch.back and branch.mendable and branch.promise > 0 and not branch.busy
+            promising = branch.back and branch.retryable and branch.promise > 0 and not branch.busy
             if promising and len(tree.branches) < self.branches_max and tree.left > 0:
                 return Open(branch.branch, "the way that the policy wants; the end that it leaves stays open")
         kept_open = [branch for branch in front if branch.branch in parents and not branch.busy]
@@ -49,7 +49,7 @@ class BestFirst:
             return Prune(worst.branch, PruneCause.RANK, f"{self.width} other ends promise more")
         return prune_stuck(tree)
 
-    def may_ask(self, tree: Tree, branch: Standing, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
+    def may_ask(self, tree: Tree, branch: BranchView, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
         """The branch with the lowest estimate continues, once the last attempt has been judged."""
         if any(other.busy and other.branch != branch.branch for other in tree.front):
             return False
@@ -61,6 +61,6 @@ class BestFirst:
         return None
 
 
-def estimate(branch: Standing) -> float:
+def estimate(branch: BranchView) -> float:
     """Return f: the calls of the path, plus the fewest calls to the goal weighted by 1 - the lowest score."""
     return branch.path_calls + (1.0 - branch.promise) * branch.rest

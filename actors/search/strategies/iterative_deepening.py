@@ -8,7 +8,7 @@ large. The last iteration has no cap, so it is a complete depth-first search.
 from dataclasses import dataclass
 
 from actors.search.moves import Search
-from actors.search.strategies.tree import Change, Open, Prune, PruneCause, Standing, Tree
+from actors.search.strategies.tree import BranchView, Change, Open, Prune, PruneCause, Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class IterativeDeepening:
             return Prune(last.branch, PruneCause.STUCK, "nothing is left to try in it")
         return None
 
-    def may_ask(self, tree: Tree, branch: Standing, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
+    def may_ask(self, tree: Tree, branch: BranchView, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
         """An iteration makes attempts until its cap is used up."""
         caps = self._caps
         return branch.branch >= len(caps) or branch.calls < caps[branch.branch]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from actors.search.moves import Search
-from actors.search.strategies.tree import Change, Standing, Tree
+from actors.search.strategies.tree import BranchView, Change, Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class OneBranch:
         """Open and prune nothing."""
         return None
 
-    def may_ask(self, tree: Tree, branch: Standing, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
+    def may_ask(self, tree: Tree, branch: BranchView, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
         """The branch may make attempts at any time."""
         return True
 

@@ -7,7 +7,7 @@ samples differ only by the model's own randomness; a deterministic model produce
 from dataclasses import dataclass
 
 from actors.search.moves import Search
-from actors.search.strategies.tree import Change, Open, Prune, PruneCause, Standing, Tree, prune_stuck
+from actors.search.strategies.tree import BranchView, Change, Open, Prune, PruneCause, Tree, prune_stuck
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class _Samples:
         """The worst case of every sample."""
         return self.samples * self.linear_calls
 
-    def may_ask(self, tree: Tree, branch: Standing, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
+    def may_ask(self, tree: Tree, branch: BranchView, layer: int) -> bool:  # noqa: ARG002 - the protocol's signature
         """Every sample may make attempts at any time."""
         return True
 

@@ -23,7 +23,7 @@ class PruneCause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BranchView:
     """A strategy's view of one branch."""
 
     branch: int
@@ -48,7 +48,7 @@ class Standing:
     """Whether an attempt at the layer after the accepted ones has been made or is under way."""
     own: bool = True
     """Whether an artifact of the last accepted layer was made in this branch, not inherited."""
-    mendable: bool = False
+    retryable: bool = False
     """Whether the step whose rejection caused that decision has attempts left."""
     calls: int = 0
     """The calls that it has made itself, transport retries included."""
@@ -62,7 +62,7 @@ class Standing:
     """The mean score of the newest verdicts on the accepted and the rejected steps."""
     promise: float = 1.0
     """The lowest score of a rejection that is still to be repaired; 1 if there is none."""
-    made: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
     """The texts of the artifacts in the accepted layers; empty once the next layer has begun."""
 
     @property
@@ -75,15 +75,15 @@ class Standing:
 class Tree:
     """A strategy's view of the whole search."""
 
-    branches: tuple[Standing, ...]
+    branches: tuple[BranchView, ...]
     """All branches, in the order in which they were opened."""
     calls: int
     """The limit of calls of the run."""
     left: int
     """The calls that are neither made nor reserved."""
-    live: list[Standing] = field(init=False, compare=False)
+    live: list[BranchView] = field(init=False, compare=False)
     """The branches that are not pruned."""
-    front: list[Standing] = field(init=False, compare=False)
+    front: list[BranchView] = field(init=False, compare=False)
     """The live branches that can continue now: neither done nor waiting for a person."""
 
     def __post_init__(self) -> None:
@@ -130,7 +130,7 @@ class Strategy(Protocol):
 
     @property
     def compares(self) -> bool:
-        """Whether it compares branches. If not, there is only one, and no standings and no tree are made."""
+        """Whether it compares branches. If not, there is only one, and no views and no tree are made."""
         ...
 
     @property
@@ -152,7 +152,7 @@ class Strategy(Protocol):
         """Return the next branch to open or to prune, or None."""
         ...
 
-    def may_ask(self, tree: Tree, branch: Standing, layer: int) -> bool:
+    def may_ask(self, tree: Tree, branch: BranchView, layer: int) -> bool:
         """Return whether a branch may begin an attempt at a step of a layer now."""
         ...
 

@@ -3,12 +3,13 @@
 import json
 import sys
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 from actors.values.artifacts import Artifact
 from actors.values.findings import Finding, Verdict
-from replan.api.runs import check
+from replan.api.check import check
 from replan.cli.exits import Exit
 from replan.cli.inputs import as_text, file_named
 from replan.cli.options import Invocation
@@ -16,10 +17,10 @@ from replan.cli.terminal.console import notice, print_json, show
 from replan.setup.command_name import program
 from replan.views.check_report import report_lines
 from runtime.core.errors import UsageProblem
-from runtime.models.replies import Parsed, ReplyCode
+from runtime.models.replies import BYTES_MAX, Parsed, ReplyCode
 
 FILE_BYTES_MAX = 256 * 1024 * 1024
-"""The largest file that is read; it holds many thousands of plans."""
+"""The largest `.jsonl` file that is read, line by line; of any other file, only as much as a plan may have."""
 
 _UNREADABLE = frozenset(str(code) for code in ReplyCode)
 
@@ -76,30 +77,51 @@ def check_files(invocation: Invocation, files: tuple[str, ...], standard: Standa
 
 
 def _cases(name: str) -> Iterator[Case]:
-    text = _read(name)
-    if not name.endswith(".jsonl"):
-        yield Case(name, text)
-        return
-    rows = [(number, row) for number, row in enumerate(text.split("\n"), 1) if row.strip()]
-    if not rows:
-        raise UsageProblem("holds no plan", place=name, hint="a .jsonl file has one on each line")
-    for number, row in rows:
-        yield Case(name, row, number)
-
-
-def _read(name: str) -> str:
+    """Yield the plans of a file; of a `.jsonl` file, never more than one line is in memory."""
     try:
-        if name == "-":
-            data = sys.stdin.buffer.read(FILE_BYTES_MAX + 1)
-        else:
-            with file_named(name, "PLAN").open("rb") as file:
-                data = file.read(FILE_BYTES_MAX + 1)
+        with _opened(name) as file:
+            if not name.endswith(".jsonl"):
+                yield Case(name, _text(file.read(BYTES_MAX + 2), name))
+                return
+            found = False
+            for number, row in enumerate(_rows(file, name), 1):
+                if row.strip():
+                    found = True
+                    yield Case(name, _text(row, f"{name}:{number}"), number)
     except (OSError, ValueError) as error:
         cause = (getattr(error, "strerror", None) or "not a file's name").lower()
         raise UsageProblem(cause, place=name, hint="name a file with a plan in JSON, or -") from None
-    if len(data) > FILE_BYTES_MAX:
-        raise UsageProblem(f"more than {FILE_BYTES_MAX:,} bytes", place=name, hint="split the file")
-    return as_text(data, name)
+    if not found:
+        raise UsageProblem("holds no plan", place=name, hint="a .jsonl file has one on each line")
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[BinaryIO]:
+    """Open the file, or give standard input, which stays open."""
+    if name == "-":
+        yield sys.stdin.buffer
+        return
+    with file_named(name, "PLAN").open("rb") as file:
+        yield file
+
+
+def _rows(file: BinaryIO, name: str) -> Iterator[bytes]:
+    """Yield the lines of a `.jsonl` file; of one that is too long for a plan, only the beginning."""
+    total = 0
+    while row := file.readline(BYTES_MAX + 2):
+        total += len(row)
+        rest = row
+        while rest and not rest.endswith(b"\n") and total <= FILE_BYTES_MAX:
+            rest = file.readline(BYTES_MAX)
+            total += len(rest)
+        if total > FILE_BYTES_MAX:
+            raise UsageProblem(f"more than {FILE_BYTES_MAX:,} bytes", place=name, hint="split the file")
+        yield row
+
+
+def _text(data: bytes, place: str) -> str:
+    """Return the text; one that is too large for a plan may be cut in a character, and its verdict says that."""
+    return as_text(data, place) if len(data) <= BYTES_MAX + 1 else data.decode("utf-8", "replace")
 
 
 def _judged(case: Case, standard: Standard) -> tuple[Verdict, dict[str, Any], dict[str, str]]:
@@ -115,7 +137,7 @@ def _judged(case: Case, standard: Standard) -> tuple[Verdict, dict[str, Any], di
             )
         case_id, plan = plan.get("case_id"), plan["plan"]
     verdict = check(
-        json.dumps(plan) if isinstance(value, Parsed) else case.text,
+        json.dumps(plan, ensure_ascii=False) if isinstance(value, Parsed) else case.text,
         level=standard.level,
         assurance=standard.assurance,
         r_max=standard.r_max,
@@ -127,30 +149,30 @@ def _judged(case: Case, standard: Standard) -> tuple[Verdict, dict[str, Any], di
         for step in (steps if isinstance(steps, list) else ())
         if isinstance(step, dict) and isinstance(step.get("step_id"), str)
     }
-    shown: dict[str, Any] = {"file": case.file}
+    report: dict[str, Any] = {"file": case.file}
     if case.line is not None:
-        shown["line"] = case.line
+        report["line"] = case.line
     if case_id is not None:
-        shown["case_id"] = case_id
-    shown |= {
+        report["case_id"] = case_id
+    report |= {
         "level": standard.level,
         "valid": verdict.passed,
         "assurance": verdict.facts.get("assurance"),
         "escalations": list(verdict.facts.get("escalations", ())),
         "findings": [_finding(finding, guards) for finding in verdict.findings],
     }
-    return verdict, shown, guards
+    return verdict, report, guards
 
 
 def _finding(finding: Finding, ids: Collection[str]) -> dict[str, Any]:
-    shown: dict[str, Any] = {"code": finding.code, "severity": finding.severity, "message": finding.message}
+    fields: dict[str, Any] = {"code": finding.code, "severity": finding.severity, "message": finding.message}
     if finding.where:
-        shown["step_id" if finding.where in ids else "where"] = finding.where
+        fields["step_id" if finding.where in ids else "where"] = finding.where
     if finding.tokens:
-        shown["tokens"] = list(finding.tokens)
+        fields["tokens"] = list(finding.tokens)
     if finding.trace is not None:
-        shown["trace"] = list(finding.trace)
-    return shown
+        fields["trace"] = list(finding.trace)
+    return fields
 
 
 def _exit_of(verdict: Verdict) -> Exit:

@@ -18,17 +18,17 @@ from runtime.core.errors import UsageProblem
 from runtime.journal.port import RunRow
 
 
-def show_run(invocation: Invocation, wanted: str | None, view: str, *, as_json: bool) -> int:
+def show_run(invocation: Invocation, name: str | None, view: str, *, as_json: bool) -> int:
     """Print one view of a run, of the newest for None: `result`, `tree`, `events`, or a document such as `plan`.
 
     Return the exit code.
     """
-    return trio.run(_show_run, invocation, wanted, view, as_json)
+    return trio.run(_show_run, invocation, name, view, as_json)
 
 
-async def _show_run(invocation: Invocation, wanted: str | None, view: str, as_json: bool) -> int:
+async def _show_run(invocation: Invocation, name: str | None, view: str, as_json: bool) -> int:
     async with opened_to_read(invocation) as engine:
-        run = await named_or_newest(engine, wanted)
+        run = await named_or_newest(engine, name)
         loaded, row = await engine.read(run), await engine.journal.row(run)
         with_inbox, top = await engine.with_inbox(run, loaded), await top_of(engine, run)
         common = loaded.kind.run_state(with_inbox)
@@ -41,7 +41,7 @@ async def _show_run(invocation: Invocation, wanted: str | None, view: str, as_js
         case "events":
             _print_events(run, loaded, as_json=as_json)
         case "result":
-            _print_result(result, loaded, top, as_json=as_json)
+            _print_result(result, loaded, top, as_json=as_json, full=invocation.full)
         case _:
             _print_document(result, loaded, view, top, as_json=as_json)
     return Exit.OK
@@ -66,11 +66,11 @@ def _print_events(run: str, loaded: Loaded, *, as_json: bool) -> None:
         RecordPrinter(loaded.kind).print(loaded.records)
 
 
-def _print_result(result: RunResult, loaded: Loaded, top: str, *, as_json: bool) -> None:
+def _print_result(result: RunResult, loaded: Loaded, top: str, *, as_json: bool, full: bool) -> None:
     if as_json:
         print_json(result.to_json())
     else:
-        show(loaded.kind.views.result_lines(result, program()))
+        show(loaded.kind.views.lines(result, program(), full=full))
         _hint_next(result, top)
 
 

@@ -2,11 +2,13 @@
 
 import click
 
+from replan.cli.completing import complete_run
 from replan.cli.options import (
     Duration,
     Invocation,
     common,
     examples,
+    full_option,
     json_option,
     no_input_option,
     plugins_option,
@@ -22,7 +24,7 @@ _RESUME = examples(
 
 
 @click.command(epilog=_RESUME, short_help="Go on with a run, with other limits or another model.")
-@click.argument("run_id", metavar="RUN|--last", required=False)
+@click.argument("run_id", metavar="RUN|--last", shell_complete=complete_run, required=False)
 @click.option("--last", is_flag=True, help="The newest run that can be gone on with.")
 @click.option("-m", "--model", help="Another model from now on.")
 @click.option("--max-calls", type=int, metavar="N", help="Model calls at most, those already made included.")
@@ -35,6 +37,7 @@ _RESUME = examples(
 @click.option("--grace", type=click.FloatRange(min=0), metavar="S", help="Ctrl-C waits so many seconds for replies.")
 @plugins_option
 @no_input_option
+@full_option
 @json_option
 @common
 @click.pass_obj

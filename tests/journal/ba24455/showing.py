@@ -14,7 +14,7 @@ HERE = Path(__file__).resolve().parent
 ENVIRONMENT = {"COLUMNS": "100", "NO_COLOR": "1", "TZ": "UTC"}
 
 VIEWS = {
-    "show": [],
+    "show": ["--full"],
     "json": ["--json"],
     "tree": ["--tree"],
     "events": ["--events"],

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from actors.policy.cause import Cause, row_for
-from actors.policy.table import BACKOFF_MAX, REPLANS, BacktrackLevel, Policy, Row
+from actors.policy.table import BACKOFF_MAX, BacktrackLevel, Policy, Row
+from actors.policy.targets import resolved, root_above
 from actors.search.graph import Graph
 from actors.search.moves import Move, Redo, Retry, Search, Stuck, choose, forward_only, one_up, stay, stuck
 from actors.search.progress import Progress
-from actors.values.findings import Code, Finding, Verdict
+from actors.values.findings import Finding, Verdict
 from runtime.core.events import Value
 
 Signature = frozenset[tuple[str, str]]
@@ -203,7 +204,7 @@ def _decision(failure: Failure, graph: Graph, proposal: _Proposal, move: Move) -
             level, targets = BacktrackLevel.LOCAL_RETRY, (failure.step,)
         case Redo(targets=targets):
             as_proposed = set(targets) <= set(proposal.targets) and proposal.level is not BacktrackLevel.LOCAL_RETRY
-            root = set(targets) & set(_root(graph, failure.step))
+            root = set(targets) & set(root_above(graph, failure.step))
             replan = BacktrackLevel.FULL_REPLAN if root else BacktrackLevel.PARTIAL_REPLAN
             level = proposal.level if as_proposed else replan
         case Stuck():
@@ -261,73 +262,10 @@ def _streak(failure: Failure, situation: Situation) -> int:
     return count
 
 
-def wanted_targets(step: str, graph: Graph, roles: Mapping[str, str], policy: Policy) -> Mapping[str, tuple[str, ...]]:
-    """Return, for each target, the ids of the rows that send a failure of the step there.
-
-    A row with the target `further` can send it to every step above.
-    """
-    rules: dict[str, list[str]] = {}
-    for row in policy.rows:
-        upward = row.target == "further"
-        for target in graph.upward(step, 1) if upward else _resolve(row, step, graph, roles):
-            rules.setdefault(target, []).append(row.id)
-    return {target: tuple(ids) for target, ids in rules.items()}
-
-
-def after_change(graph: Graph, roles: Mapping[str, str], policy: Policy) -> tuple[BacktrackLevel, tuple[str, ...]]:
-    """Return how far back the search goes when a requirement changes: the level, and the steps to redo.
-
-    The row of `requirements.changed` decides. Since no step has failed, its target is resolved from every leaf, and
-    `root` stands for all roots. If the target is the step itself, or the row asks a question or gives up, the leaves
-    are redone, so that the change always has an effect.
-    """
-    changed = Finding(code=Code.CHANGED, message="")
-    row = next(row for row in policy.rows if row.matches(changed) or row.always)
-    level = row.level if row.level in REPLANS else BacktrackLevel.PARTIAL_REPLAN
-    if row.target == "root":
-        return level, tuple(step for step in graph.steps if not graph.requires[step])
-    redo_leaves = row.target in ("self", "further")
-    targets = {
-        target
-        for leaf in graph.leaves
-        for target in ((leaf,) if redo_leaves else _resolve(row, leaf, graph, roles) or (leaf,))
-    }
-    return level, tuple(step for step in graph.steps if step in targets)
-
-
 def _targets(row: Row, failure: Failure, situation: Situation) -> tuple[str, ...]:
     if row.target == "further":
         return _further(failure, situation)
-    return _resolve(row, failure.step, situation.graph, situation.roles)
-
-
-def _resolve(row: Row, step: str, graph: Graph, roles: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the target of a row, any but `further`, as steps of the graph."""
-    kind, _, detail = row.target.partition(" ")
-    match kind:
-        case "self":
-            return (step,)
-        case "root":
-            return _root(graph, step)
-        case "role":
-            return _by_role(detail, step, graph, roles)
-        case _:
-            return _at(graph, step, int(detail))
-
-
-def _root(graph: Graph, step: str) -> tuple[str, ...]:
-    """Return the first root above a step, in file order: the target of a full replan."""
-    return tuple(upper for upper in graph.above[step] if not graph.requires[upper])[:1]
-
-
-def _by_role(detail: str, step: str, graph: Graph, roles: Mapping[str, str]) -> tuple[str, ...]:
-    role, _, distance = detail.partition(" or up ")
-    if roles[step] == role:
-        return (step,)
-    nearest = next((upper for upper in graph.upward(step, 1) if roles[upper] == role), None)
-    if nearest is not None:
-        return (nearest,)
-    return _at(graph, step, int(distance)) if distance else ()
+    return resolved(row, failure.step, situation.graph, situation.roles)
 
 
 def _further(failure: Failure, situation: Situation) -> tuple[str, ...]:
@@ -339,12 +277,6 @@ def _further(failure: Failure, situation: Situation) -> tuple[str, ...]:
     upward = situation.graph.upward(failure.step, 1)
     last = next((past.up for past in reversed(situation.history) if past.step == failure.step), 0)
     return tuple(upward[last : last + 1] or upward[-1:])
-
-
-def _at(graph: Graph, step: str, distance: int) -> tuple[str, ...]:
-    """Return the ancestor at a distance, or the farthest one there is; of equal ones the last in the file."""
-    upward = graph.upward(step, distance) or graph.upward(step, 1)[-1:]
-    return tuple(upward[:1])
 
 
 def summary(decision: Decision, verdict: Verdict) -> str:

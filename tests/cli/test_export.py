@@ -1,0 +1,91 @@
+"""The plan in short, in full, and in files: `--full`, and `export` in every form."""
+
+import json
+
+import pytest
+
+from actors.plans.markdown import escaped, plan_checklist, plan_markdown
+from tests.cli.conftest import run_id
+from tests.cli.samples import ANALYSIS, LOST, PLAN, RECON, STRATEGY, distinct
+from tests.cli.test_bad_input import assert_refused
+
+SCRIPT = {"g_analysis": [ANALYSIS], "g_recon": [RECON], "g_strategy": [STRATEGY], "g_plan": [PLAN]}
+
+
+@pytest.fixture
+def planned(replan, problem, scripted):
+    """What `run` has printed about a run with a plan."""
+    return replan("run", problem, "-m", scripted(SCRIPT), "--no-input").stdout
+
+
+def test_a_plan_has_a_line_for_each_step(replan, planned):
+    assert planned.splitlines()[:4] == [
+        "Plan p1: The login works",
+        "1. find  Find the cause  [human]  if it fails: go on",
+        "2. ask  Ask somebody  [human]  (only after a failure)",
+        "3. fix  Fix it  [syntax]",
+    ]
+    run = run_id(replan)
+    assert planned.endswith(f"All of it: replan show {run} --full; as a checklist: replan export {run} -o plan.md\n")
+    assert replan("show", "--last").stdout == planned
+
+
+def test_full_shows_what_each_step_needs_and_makes(replan, planned, problem, scripted):
+    shown = replan("show", "--last", "--full").stdout
+    assert "   needs  bug\n   makes  known\n   guard  human, 2 attempts\n" in shown
+    ran = replan("run", problem, "-m", scripted(SCRIPT), "--no-input", "--full").stdout
+    assert ran.splitlines()[:-1] == shown.splitlines()[:-1]
+    assert shown.splitlines()[:20] == replan("show", "--last", "--plan").stdout.splitlines()[:20]
+
+
+def test_markdown_has_every_fact_of_the_plan(replan, planned):
+    text = replan("export", "--last").stdout
+    assert text.startswith(f"# The login works\n\nProved at level medium by run {run_id(replan)}.\n")
+    assert "## 2. Ask somebody (only after a failure)\n\n- Id: `ask`\n- After: `find`\n- Needs: `unknown`\n" in text
+    assert "- Guard: `human`, 2 attempts\n- If it fails: go on without it, leaving `unknown`\n" in text
+
+
+def test_a_checklist_separates_what_only_a_failure_needs(replan, planned):
+    text = replan("export", "--last", "--format", "github-checklist").stdout
+    tasks = [line for line in text.splitlines() if line.startswith(("- [ ]", "Only"))]
+    assert tasks == [
+        "- [ ] Find the cause (checked by `human`); if it fails: go on without it",
+        "- [ ] Fix it (checked by `syntax`)",
+        "Only after a failure:",
+        "- [ ] Ask somebody (checked by `human`)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "form"), [("plan.md", "markdown"), ("plan.json", "json"), ("plan.mmd", "mermaid"), ("plan", "markdown")]
+)
+def test_the_name_of_the_file_says_the_form(replan, planned, tmp_path, name, form):
+    path = tmp_path / name
+    done = replan("export", "--last", "-o", path)
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert f"is in {path}" in done.stderr
+    assert path.read_text() == replan("export", "--last", "--format", form).stdout
+    shown = json.loads(replan("export", "--last", "-o", path, "--json").stdout)
+    assert shown == {"run_id": run_id(replan), "format": form, "file": str(path), "bytes": path.stat().st_size}
+
+
+def test_json_is_the_plan_itself(replan, planned):
+    assert json.loads(replan("export", "--last", "--format", "json").stdout) == PLAN
+    shown = json.loads(replan("export", "--last", "--json").stdout)
+    assert (shown["format"], shown["text"]) == ("markdown", replan("export", "--last").stdout)
+
+
+def test_what_cannot_be_written_is_refused(replan, planned, problem, scripted, tmp_path):
+    assert_refused(replan("export", "--last", "-o", tmp_path), str(tmp_path), "is a directory")
+    replan("run", problem, "-w", "single", "-m", scripted({"g_plan": distinct(LOST, 3)}))
+    assert_refused(replan("export", "--last"), "no proved plan")
+
+
+def test_texts_of_models_are_shown_as_they_are():
+    """No heading, no list, no HTML, no link, and no mention of a person can come from a plan."""
+    assert escaped("# <b>_x_</b> [a](b)\n\x1b[31m") == "\\# \\<b\\>\\_x\\_\\</b\\> \\[a\\](b)"
+    assert escaped("1. first") == "1\\. first"
+    steps = [{**PLAN["steps"][0], "name": "Ask @octocat `now`", "on_failure": "escalate", "failure_effects": []}]
+    plan = {**PLAN, "goal_state": ["known"], "steps": steps}
+    assert "- [ ] Ask @<!-- -->octocat \\`now\\` (checked" in plan_checklist(plan)
+    assert "## 1. Ask @octocat \\`now\\`" in plan_markdown(plan)
