@@ -87,9 +87,11 @@ def follows(kind: FaultKind) -> str:
 
 def _wait(run: RunState[C], tries: Tries[C], fault: Fault, at: float) -> WaitRequested:
     """Return the wait for the provider from a time on: within the patience somebody stays, else nobody does."""
-    pause, left = _pause(tries, fault), patience_of(run) - tries.waited
-    if fault.retry_after is None and left >= 1.0:
-        pause = min(pause, STAYING_SECONDS, left)
+    left, pause = patience_of(run) - tries.waited, min(_doubled(tries), STAYING_SECONDS)
+    if fault.retry_after is not None:  # A server that asks for no pause at all must not be asked without end.
+        pause = max(pause, min(fault.retry_after, PAUSE_MAX))
+    elif left >= 1.0:
+        pause = min(pause, left)
     stays = fault.kind not in _DOWN and pause <= left
     return WaitRequested(
         request_id=PROVIDER,
@@ -106,11 +108,14 @@ def _over(run: RunState[C], tries: Tries[C]) -> bool:
     return over or tries.failed.fault.kind in _DOWN or tries.failed.used is not None
 
 
-def _pause(tries: Tries[Any], fault: Fault | None = None) -> float:
-    """Return the seconds before the next try: as the server asked, else doubling, with jitter by the request's id."""
-    asked = (fault or tries.failed.fault).retry_after
-    if asked is not None:
-        return min(max(0.0, asked), PAUSE_MAX)
+def _pause(tries: Tries[Any]) -> float:
+    """Return the seconds before the next try: as the server asked, else doubling."""
+    asked = tries.failed.fault.retry_after
+    return _doubled(tries) if asked is None else min(max(0.0, asked), PAUSE_MAX)
+
+
+def _doubled(tries: Tries[Any]) -> float:
+    """Return a pause in seconds that doubles with each try, with jitter by the request's id."""
     jitter = hashlib.sha256(tries.request.request_id.encode()).digest()[0] / 255
     doubled = BACKOFF_FIRST * 2.0 ** min(tries.count - 1, 12)
     return min(doubled * (0.5 + jitter), LEFT_SECONDS)

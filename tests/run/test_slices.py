@@ -117,6 +117,21 @@ def test_nobody_stays_for_a_server_that_asks_for_a_longer_pause():
     assert (event.request_id, event.node, event.until) == (PROVIDER, None, outage.LEFT_SECONDS)
 
 
+def test_a_server_that_asks_for_no_pause_is_not_asked_without_end():
+    run, number = after(asked(1)), 1
+    while True:
+        [name] = run.calls.open
+        run = after(failed(name, FaultKind.RATE_LIMITED, retry_after=0.0), run=run)
+        event = outage.after_fault(run)
+        run = after(event, WaitEnded(request_id=event.request_id, at=event.until), run=run)
+        number += 1
+        if event.request_id == PROVIDER and event.node is None:
+            break
+        run = after(asked(1, number), run=run)
+    assert number < 40
+    assert run.calls.tries["step/v1"].waited > outage.PATIENCE_SECONDS - 2 * outage.STAYING_SECONDS
+
+
 @pytest.mark.parametrize("kind", [FaultKind.AUTH, FaultKind.NOT_FOUND, FaultKind.UNRESOLVED_HOST])
 def test_nobody_stays_where_only_a_person_or_the_provider_can_help(kind):
     run = after(asked(1), failed("step/v1", kind))
