@@ -72,17 +72,16 @@ class RunConfig(Value):
 
     def with_settings(self, event: SettingsChanged) -> "RunConfig":
         """Return the configuration after a person has changed the model or the time limit, also of runs to come."""
-        if event.model is None and event.timeout_seconds is None:
+        if event.model is None and event.timeout_seconds is None and event.output_tokens is None:
             return self
-        workflow = self.workflow
+        workflow, own, shared = self.workflow, dict[str, Any](), dict[str, Any]()
         if event.timeout_seconds is not None:
-            steps = {
-                step: pair.model_copy(update={"timeout_seconds": event.timeout_seconds})
-                for step, pair in workflow.action_pairs.items()
-            }
-            workflow = workflow.model_copy(
-                update={"action_pairs": steps, "model_timeout_seconds": event.timeout_seconds}
-            )
+            own["timeout_seconds"] = shared["model_timeout_seconds"] = event.timeout_seconds
+        if event.output_tokens is not None:
+            own["output_tokens_max"] = shared["output_tokens_max"] = event.output_tokens
+        if own:
+            steps = {step: pair.model_copy(update=own) for step, pair in workflow.action_pairs.items()}
+            workflow = workflow.model_copy(update={"action_pairs": steps, **shared})
         return RunConfig(
             workflow=workflow,
             policy=self.policy,

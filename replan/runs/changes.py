@@ -33,6 +33,8 @@ class Changes:
     """Seconds of pauses in which a process stays for the provider."""
     timeout_seconds: float | None = None
     """The time limit of a call."""
+    output_tokens: int | None = None
+    """The most tokens of one reply."""
     model: str | None = None
     """The model, as after `--model`."""
 
@@ -73,6 +75,8 @@ def message_of(
         body["deadline"] = now + changes.deadline_seconds
     if changes.timeout_seconds is not None:
         body["timeout_seconds"] = changes.timeout_seconds
+    if changes.output_tokens is not None:
+        body["output_tokens"] = changes.output_tokens
     price_known = result.cost_usd is not None
     if changes.model is not None:
         config = read_user_config(locate_home(environment).config)

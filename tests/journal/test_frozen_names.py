@@ -92,6 +92,7 @@ CHANGE = {
     "patience_seconds": 60.0,
     "model": "rules",
     "timeout_seconds": 60.0,
+    "output_tokens": 5_000,
 }
 """Everything that a person can change of a run."""
 

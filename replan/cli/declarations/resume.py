@@ -34,6 +34,7 @@ _RESUME = examples(
 @click.option("--active-time", type=Duration(), help="Limit how long models and guards work, over the whole run.")
 @click.option("--patience", type=Duration(), help="Stay so long for a provider that is down, such as 10m.")
 @click.option("--timeout", type=float, metavar="S", help="Seconds that a model call may take from now on.")
+@click.option("--output-tokens", type=int, metavar="N", help="Tokens of one reply at most from now on.")
 @click.option("--grace", type=click.FloatRange(min=0), metavar="S", help="Ctrl-C waits so many seconds for replies.")
 @plugins_option
 @no_input_option
@@ -54,6 +55,7 @@ def resume(
     active_time: float | None,
     patience: float | None,
     timeout: float | None,
+    output_tokens: int | None,
     grace: float | None,
     no_input: bool,
     as_json: bool,
@@ -75,6 +77,7 @@ def resume(
         active_seconds=active_time,
         patience_seconds=patience,
         timeout_seconds=timeout,
+        output_tokens=output_tokens,
         model=model,
     )
     return resume_run(invocation, run_id, changes, grace=grace, no_input=no_input, as_json=as_json)
