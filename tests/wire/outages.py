@@ -2,14 +2,30 @@
 
 import socket
 import threading
-from collections.abc import Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Any
 
 import trio
 
+from actors.planning.kind import CODEC
+from actors.planning.prepare import RunOptions
+from actors.run.calls import CallFailed, Replied
+from actors.run.parking import RunResumed
+from actors.run.waits import WaitRequested
+from replan.runs.engine import Engine
+from replan.runs.hosting import host
+from replan.runs.prepare import prepare_run
+from replan.setup.plugins import registry
+from replan.setup.settings import UserConfig, choose_model
 from runtime.core.clock import SystemClock
+from runtime.core.events import Event
+from runtime.drive.options import Stop
+from runtime.host.notices import Notice
+from runtime.journal.memory import open_memory
 from tests.support.answers import Answer
+from tests.support.artifacts import PROBLEM
 from tests.support.openai_server import OpenAIServer
 
 SETTLED_SECONDS = 0.05
@@ -102,3 +118,98 @@ def free_port() -> int:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         return int(held.getsockname()[1])
+
+
+HOUR = 3600.0
+
+
+@asynccontextmanager
+async def home(clock: JumpingClock, url: str, key: str = "sk-right-000000000000") -> AsyncIterator[Engine]:
+    """Yield an engine over a journal in memory."""
+    environment = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": key}
+    async with open_memory(CODEC, clock) as journal:
+        yield Engine(journal, registry=registry(), clock=clock, environment=environment)
+
+
+def request(engine: Engine, model: str = "test-model", **options: Any) -> Any:
+    """Return a run that may begin."""
+    return prepare_run(
+        PROBLEM,
+        RunOptions(**options),
+        choose_model(model, engine.environment, UserConfig()),
+        config=UserConfig(),
+        registry=engine.registry,
+        root=engine.root,
+        environment=engine.environment,
+        now=engine.clock.now(),
+    )
+
+
+async def events_of(engine: Engine, run: str) -> list[Event]:
+    return [record.event for record in await engine.journal.read(run)]
+
+
+async def check_books(engine: Engine, run: str, provider: Provider) -> None:
+    """What was accepted was asked for once, and the books say what the provider has answered."""
+    events = await events_of(engine, run)
+    replies = [event.request_id for event in events if isinstance(event, Replied)]
+    assert sorted(replies) == sorted(provider.answered)
+    nodes = [event.node for event in events if isinstance(event, Replied)]
+    assert len(nodes) == len(set(nodes)), "an answered call was asked for again"
+    ledger = (await engine.load(run))[0].run.ledger
+    assert ledger.spent.calls == len(replies)
+    charged = sum(isinstance(event, CallFailed) and not event.refunded for event in events)
+    assert ledger.unknown.calls <= charged
+
+
+def waits(events: list[Event]) -> list[WaitRequested]:
+    return [event for event in events if isinstance(event, WaitRequested) and event.for_provider]
+
+
+def takeovers(events: list[Event]) -> int:
+    return sum(isinstance(event, RunResumed) for event in events)
+
+
+CHILD = """
+name: below
+action_pairs:
+  g_strategy: {generator: model, guard: strategy_valid, rmax: 1}
+  g_plan: {generator: model, guard: plan_medium, requires: [g_strategy], rmax: 1}
+"""
+PARENT = """
+name: above
+max_total_calls: 9
+action_pairs:
+  g_analysis: {generator: model, guard: analysis_valid}
+  g_below: {generator: "workflow:./below.yaml", role: plan, guard: plan_medium, requires: [g_analysis], rmax: 2}
+"""
+
+
+async def serve_until_finished(engine: Engine, clock: JumpingClock, run: str) -> list[Notice]:
+    """Host a run, and move the clock to each time that it waits for, until it has finished; return the notices."""
+    stop, notices = Stop(handover=True), list[Notice]()
+
+    async def move_the_clock() -> None:
+        while (row := await engine.journal.row(run)).summary.status != "finished":
+            if row.owner is None and (row.summary.next_wake or 0.0) > clock.time:
+                clock.time = row.summary.next_wake or 0.0
+            await trio.sleep(0.01)
+        stop.requested.set()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(move_the_clock)
+        with trio.fail_after(60):
+            await host(engine, runs_max=4, stop=stop, report=notices.append)
+    return notices
+
+
+async def until(condition: Callable[[], Awaitable[bool]]) -> None:
+    with trio.fail_after(30):
+        while not await condition():  # noqa: ASYNC110 - the host has no event for it
+            await trio.sleep(0.01)
+
+
+def write(folder: Path) -> str:
+    (folder / "below.yaml").write_text(CHILD)
+    (folder / "above.yaml").write_text(PARENT)
+    return str(folder / "above.yaml")

@@ -1,0 +1,161 @@
+"""Child runs, budgets and plug-ins: what stops a run, and how it goes on, against a real server."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+import runtime.host.host
+from actors.values.artifacts import Artifact, Context
+from actors.values.findings import Verdict
+from replan.cli.exits import Exit, exit_of_result
+from replan.setup.plugins import registry
+from runtime.core.errors import UsageProblem
+from runtime.journal.port import RunFilter
+from tests.support.answers import Answer
+from tests.support.artifacts import ANALYSIS, GOOD
+from tests.support.openai_server import serve
+from tests.wire.outages import (
+    CHILD,
+    HOUR,
+    JumpingClock,
+    Provider,
+    check_books,
+    events_of,
+    home,
+    request,
+    serve_until_finished,
+    takeovers,
+    write,
+)
+
+
+@pytest.mark.parametrize("hosted", [False, True])
+async def test_a_child_run_waits_and_its_parent_with_it(
+    hosted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime.host.host, "LOOK_SECONDS", 0.02)
+    clock = JumpingClock()
+    provider = Provider(clock, GOOD)
+    went_down: list[float] = []
+
+    def models(headers: Any) -> Answer:
+        return Answer.fault(503) if clock.time < provider.down_until else Provider.models(provider, headers)
+
+    def handle(body: Any, headers: Any, n: int) -> Answer:
+        if "g_strategy" in headers.get("x-client-request-id", "") and not went_down:
+            went_down.append(clock.time)
+            provider.down_until = clock.time + 24 * HOUR
+        return Provider.handle(provider, body, headers, n)
+
+    with serve(handle, models=models) as server:
+        async with home(clock, server.base_url) as engine:
+            prepared = request(engine, workflow=write(tmp_path))
+            if hosted:
+                run = await engine.admit(prepared)
+                notices = await serve_until_finished(engine, clock, run)
+                assert len(notices) < 200
+            else:
+                run = "run-1"
+                result = await engine.begin(prepared, run=run)
+                assert (result.status, result.cause) == ("parked", "provider")
+                assert "run run-1." in result.why
+                clock.time = provider.down_until
+                assert (await engine.resume(run)).succeeded
+            assert (await engine.result(run)).succeeded
+            events = await events_of(engine, run)
+            assert takeovers(events) <= 24 + 25
+            assert len(events) < 120, "no loop: a waiting child is not started again and again"
+            [child] = [row.run for row in await engine.journal.runs(RunFilter()) if row.run != run]
+            spent = (await engine.load(run))[0].run.ledger.spent.calls
+            assert spent == len(provider.answered) == 3
+            assert (await engine.load(child))[0].run.ledger.spent.calls == 2
+
+
+async def test_a_budget_is_raised_twice_with_a_child_run_and_an_open_question_in_between(tmp_path: Path) -> None:
+    clock = JumpingClock()
+    question = {**ANALYSIS, "open_questions": ["Which users?"]}
+    provider = Provider(clock, GOOD)
+    first = iter([question])
+
+    def handle(body: Any, headers: Any, n: int) -> Answer:
+        name = headers.get("x-client-request-id", "").partition("/")[2]
+        answer = Provider.handle(provider, body, headers, n)
+        return Answer.value(next(first, ANALYSIS)) if name.startswith("g_analysis") else answer
+
+    with serve(handle) as server:
+        async with home(clock, server.base_url) as engine:
+            result = await engine.begin(request(engine, workflow=write(tmp_path), max_calls=1), run="run-1")
+            assert result.status == "waiting", result
+            await engine.answer("run-1/q1", "new ones")
+            result = await engine.resume("run-1")
+            assert (result.outcome, result.reopened_by) == ("budget_exhausted", "limits")
+            assert (await engine.resume("run-1")).outcome == "budget_exhausted"
+            with pytest.raises(UsageProblem, match="reached already"):
+                await engine.change("run-1", {"calls": 1})
+            await engine.change("run-1", {"calls": 3})
+            result = await engine.resume("run-1")
+            assert result.outcome == "budget_exhausted", result
+            await engine.change("run-1", {"calls": 9})
+            result = await engine.resume("run-1")
+            assert result.succeeded, result
+            answered = [name for name in provider.answered if name.startswith("g_analysis")]
+            assert len(answered) == 2, "the accepted analysis is not asked for again"
+            ledger = (await engine.load("run-1"))[0].run.ledger
+            assert (ledger.spent.calls, ledger.unknown.calls) == (len(provider.answered), 0)
+
+
+async def test_a_plug_in_that_crashes_parks_the_run_and_is_asked_again_once_it_is_mended(tmp_path: Path) -> None:
+    clock = JumpingClock()
+    provider = Provider(clock, GOOD)
+    broken = [True]
+
+    def mine(_: Artifact, __: Context) -> Verdict:
+        if broken[0]:
+            raise RuntimeError("kaput")
+        return Verdict(guard="mine", passed=True, score=1.0)
+
+    workflow = tmp_path / "w.yaml"
+    workflow.write_text("name: w\naction_pairs:\n  g_plan: {generator: model, guard: mine, prompt: plan_direct}\n")
+    with provider.serving() as server:
+        async with home(clock, server.base_url) as engine:
+            mended = replace(engine, registry=registry({"mine": mine}))
+            result = await mended.begin(request(mended, workflow=str(workflow)), run="run-1")
+            assert (result.status, result.cause) == ("parked", "plugin")
+            assert "kaput" in result.why
+            assert exit_of_result(result) == Exit.INTERNAL
+            assert (await mended.journal.row("run-1")).summary.due is None, "no host tries it again and again"
+            assert (await mended.resume("run-1")).cause == "plugin"
+            broken[0] = False
+            assert (await mended.resume("run-1")).succeeded
+            await check_books(mended, "run-1", provider)
+
+
+async def test_a_plug_in_of_a_child_run_that_crashes_parks_its_parent_too(tmp_path: Path) -> None:
+    clock = JumpingClock()
+    provider = Provider(clock, GOOD)
+    broken, judged = [True], list[str]()
+
+    def mine(_: Artifact, __: Context) -> Verdict:
+        judged.append("mine")
+        if broken[0]:
+            raise RuntimeError("kaput")
+        return Verdict(guard="mine", passed=True, score=1.0)
+
+    workflow = write(tmp_path)
+    (tmp_path / "below.yaml").write_text(CHILD.replace("guard: strategy_valid", "guard: mine, role: strategy"))
+    with provider.serving() as server:
+        async with home(clock, server.base_url) as engine:
+            mended = replace(engine, registry=registry({"mine": mine}))
+            with trio.fail_after(30):
+                result = await mended.begin(request(mended, workflow=workflow), run="run-1")
+            assert (result.status, result.cause) == ("parked", "plugin")
+            assert "run run-1." in result.why
+            assert "kaput" in result.why
+            assert len(judged) <= 4, "no loop: it is not started again and again"
+            assert (await mended.resume("run-1")).cause == "plugin"
+            broken[0] = False
+            assert (await mended.resume("run-1")).succeeded
+            assert len(provider.answered) == 3
