@@ -33,7 +33,7 @@ PAUSE_MAX = 86_400.0
 
 _DOWN = frozenset({FaultKind.AUTH, FaultKind.NOT_FOUND, FaultKind.UNRESOLVED_HOST})
 """Nothing that the run does helps, and it may pass: the provider is waited for at once."""
-_WRONG = frozenset({FaultKind.BAD_REQUEST, FaultKind.CONTENT_REFUSED, FaultKind.TOO_LARGE})
+_WRONG = frozenset({FaultKind.BAD_REQUEST, FaultKind.CONTENT_REFUSED})
 """What is asked has to be changed by a person, so that nobody tries by himself."""
 
 
@@ -45,7 +45,7 @@ def after_fault(run: RunState[C]) -> WaitRequested | RunParked | None:
         if tries.phase != "failed":
             continue
         fault = tries.failed.fault
-        if fault.kind in _WRONG:
+        if fault.kind in _WRONG or (fault.kind is FaultKind.TOO_LARGE and tries.count >= TRIES_MAX):
             if run.calls.open:  # The replies in flight are worth to be judged first.
                 continue
             return RunParked(at=run.wall, why=_reason(fault), cause="provider")

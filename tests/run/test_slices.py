@@ -139,7 +139,7 @@ def test_nobody_stays_where_only_a_person_or_the_provider_can_help(kind):
     assert after(outage.after_fault(run), run=run).outage.fault.kind is kind
 
 
-@pytest.mark.parametrize("kind", [FaultKind.BAD_REQUEST, FaultKind.CONTENT_REFUSED, FaultKind.TOO_LARGE])
+@pytest.mark.parametrize("kind", [FaultKind.BAD_REQUEST, FaultKind.CONTENT_REFUSED])
 def test_what_a_provider_refuses_to_be_asked_parks(kind):
     run = after(asked(1), failed("step/v1", kind))
     event = outage.after_fault(run)
@@ -148,6 +148,17 @@ def test_what_a_provider_refuses_to_be_asked_parks(kind):
     assert outage.after_fault(parked) is None
     again = after(RunResumed(at=9.0, epoch=2, at_once=True), run=parked)
     assert again.calls.tries["step/v1"].phase == "rested"
+
+
+def test_replies_that_are_always_too_large_park():
+    run = after(asked(1))
+    for number in range(1, outage.TRIES_MAX):
+        [name] = run.calls.open
+        run = after(failed(name, FaultKind.TOO_LARGE), run=run)
+        event = outage.after_fault(run)
+        run = after(event, WaitEnded(request_id=event.request_id, at=event.until), asked(1, number + 1), run=run)
+    [name] = run.calls.open
+    assert outage.after_fault(after(failed(name, FaultKind.TOO_LARGE), run=run)).cause == "provider"
 
 
 @pytest.mark.parametrize(("status", "unpaid"), [(503, True), (529, True), (502, False), (500, False), (None, False)])
