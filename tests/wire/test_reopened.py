@@ -11,6 +11,7 @@ import runtime.host.host
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
 from replan.cli.exits import Exit, exit_of_result
+from replan.runs.options import DriveOptions
 from replan.setup.plugins import registry
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import RunFilter
@@ -159,3 +160,28 @@ async def test_a_plug_in_of_a_child_run_that_crashes_parks_its_parent_too(tmp_pa
             broken[0] = False
             assert (await mended.resume("run-1")).succeeded
             assert len(provider.answered) == 3
+
+
+async def test_a_deadline_that_has_passed_is_set_anew_also_for_a_child_run(tmp_path: Path) -> None:
+    clock = JumpingClock()
+    provider = Provider(clock, GOOD)
+    provider.slow = {"g_strategy": 0.5}  # Meanwhile nobody else works, so that the clock moves to the deadline.
+    with provider.serving() as server:
+        async with home(clock, server.base_url) as engine:
+            clock.busy = 1
+            prepared = request(engine, workflow=write(tmp_path), deadline_seconds=100.0)
+
+            def on_record(record: Any, _: Any) -> None:
+                clock.busy = int(getattr(record.event, "step", "") != "g_below")
+
+            result = await engine.begin(prepared, DriveOptions(on_record=on_record), run="run-1")
+            assert (result.outcome, result.why) == ("budget_exhausted", "the deadline has passed")
+            clock.busy, provider.slow = 1, {}
+            await engine.change("run-1", {"deadline": clock.time + 1000.0})
+            result = await engine.resume("run-1")
+            assert result.succeeded, result
+            [child] = [row.run for row in await engine.journal.runs(RunFilter()) if row.run != "run-1"]
+            assert (await engine.load(child))[0].run.ledger.limits.deadline > clock.time
+            assert [name for name in provider.answered if name.startswith("g_analysis")] == ["g_analysis/v1.a1"]
+            ledger = (await engine.load("run-1"))[0].run.ledger
+            assert ledger.spent.calls + ledger.unknown.calls <= len(provider.asked)
