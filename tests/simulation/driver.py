@@ -137,7 +137,7 @@ class Run:
     def go_on(self, *, patient):
         """Let one actor answer. Return whether anything could be done."""
         work = MACHINE.outstanding(self.state)
-        if self.state.run.parked:
+        if self.state.run.parked or (self.state.run.renewing and not work):
             return self.resume()
         doable = [item for item in work.values() if item.request_id != "deadline"]
         if not patient:
@@ -267,8 +267,17 @@ class Run:
             self.tell()
         elif 0.93 < chance < 0.95:
             self.now -= dice.choice((0.5, 5_000.0))  # Somebody sets the clock.
+        elif 0.95 < chance < 0.98:
+            self.change()
         elif chance > 0.995:
             self.send(Crashed("x", self.now, "a bug \ud800"))
+
+    def change(self):
+        """Let the user change a limit, or give the run another model of the same price."""
+        price = self.config.price
+        other = {"model": "other", "price": None if price is None else price.model_dump(mode="json")}
+        change = self.dice.choice((other, {"calls": self.state.run.ledger.limits.calls + 1}, {"deadline": 0.0}, {}))
+        self.mail(f"change:{self.count}", {"kind": "change", **change})
 
     def cancel(self):
         """Let the user cancel the run."""

@@ -297,7 +297,7 @@ class Invariants:
 
     def quiet(self, state, outstanding):
         """A settled machine is over, or has something to wait for, or was asked to do nothing."""
-        assert state.run.finished is not None or outstanding or state.run.parked
+        assert state.run.finished is not None or outstanding or state.run.parked or state.run.renewing
         assert not (state.run.finished and outstanding)
         assert state.run.finished or not self.changed, "a changed requirement did not lead to a revision"
         assert [said.seen for said in state.run.messages] == self.shown, (
