@@ -41,8 +41,8 @@ MEANING = {
     Exit.OK: "a plan was found; the command did what it says",
     Exit.INTERNAL: "internal error, a plug-in that failed (the run is parked), or no room left to write",
     Exit.USAGE: "bad input, option or configuration",
-    Exit.UNSOLVED: "no plan: all ways pruned, or nowhere left to go back to (check: a plan was rejected); "
-    "for other kinds of agents: not a success",
+    Exit.UNSOLVED: "no plan: all ways pruned, nowhere left to go back to, or not understood "
+    "(check: a plan was rejected); for other kinds of agents: not a success",
     Exit.PROVIDER: "the model's provider refused or could not be reached; the run is parked and can be resumed",
     Exit.BUDGET: "the budget is used up; the run can be resumed with more",
     Exit.WAITING: "the run waits for an answer of the user",
@@ -58,6 +58,7 @@ MEANING = {
 _OUTCOMES = {
     "success": Exit.OK,
     "all_pruned": Exit.UNSOLVED,
+    "not_understood": Exit.UNSOLVED,
     "backtrack_ceiling": Exit.UNSOLVED,
     "budget_exhausted": Exit.BUDGET,
     "cancelled": Exit.CANCELLED,

@@ -44,6 +44,8 @@ from runtime.models.probe import Probes
 from runtime.models.watched import WatchedModel
 from runtime.process.identity import identity, is_dead
 
+READ_TRIES = 10
+"""How often a run is read until its records and its row agree: more than the fastest driver needs."""
 WHY_MAX = 500
 """The longest reason, in characters, that is recorded for a run that cannot be driven."""
 
@@ -166,6 +168,18 @@ class Engine:
         records = await self.journal.read(run)
         return Loaded(kind, fold(kind.machine, (each.event for each in records)), records)
 
+    async def read_with_row(self, run: str) -> tuple[Loaded, RunRow]:
+        """Return a run as `read` does, and its status row after the same record. Raises as `read` does.
+
+        The journal is read again where a driver has appended in between, at most `READ_TRIES` times.
+        """
+        loaded, row = await self.read(run), await self.journal.row(run)
+        for _ in range(READ_TRIES - 1):
+            if row.last_seq == loaded.snapshot.seq:
+                break
+            loaded, row = await self.read(run), await self.journal.row(run)
+        return loaded, row
+
     async def load(self, run: str) -> tuple[Any, list[Record[Any]]]:
         """Return a run's state and its records. Raises as `read` does."""
         loaded = await self.read(run)
@@ -173,8 +187,8 @@ class Engine:
 
     async def result(self, run: str) -> RunResult:
         """Return what a run has come to so far. Raises as `read` does."""
-        loaded = await self.read(run)
-        with_inbox, row = await self.with_inbox(run, loaded), await self.journal.row(run)
+        loaded, row = await self.read_with_row(run)
+        with_inbox = await self.with_inbox(run, loaded)
         status = status_of(row, hosted=await self.hosted(), with_inbox=loaded.kind.run_state(with_inbox))
         return self.view(run, loaded.kind, loaded.state, status, with_inbox)
 

@@ -201,3 +201,21 @@ async def test_a_replay_of_an_interrupted_run_has_the_same_path(autojump_clock, 
         replayed = await planner.begin(run_request({"a": {}}, "replay:first"), run="second")
         assert original.succeeded
         assert replayed.path == original.path
+
+
+async def test_the_result_of_a_run_that_ends_while_it_is_read_is_whole():
+    """The records are read before the row; a driver that ends the run in between must not be seen by half."""
+    async with engine(toys(author=make)) as planner:
+        job = run_request({"only": {"generator": "author", "guard": "toy"}})
+        read = planner.journal.read
+        run = await planner.admit(job)
+
+        async def read_then_finish(name, after=0):
+            records = await read(name, after)
+            planner.journal.read = read
+            await planner.resume(name)
+            return records
+
+        planner.journal.read = read_then_finish
+        result = await planner.result(run)
+        assert (result.status, result.outcome) == ("finished", "success")

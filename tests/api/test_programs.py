@@ -12,9 +12,10 @@ from tests.cli.samples import PLAN, PROBLEM, delayed_reply
 
 ROOT = Path(__file__).resolve().parents[2]
 START = """
-import asyncio, os, sys, time
+import asyncio, os, signal, sys, time
 import replan
 problem, model, home = sys.argv[1:]
+signal.signal(signal.SIGINT, signal.default_int_handler)  # A process in the background is started to ignore it.
 
 async def solve():
     return await replan.asolve(problem, model=model, workflow="single", home=home)

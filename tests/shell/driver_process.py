@@ -14,7 +14,7 @@ from actors.planning.actors import actors_for
 from actors.run.ids import call_of
 from actors.run.kind import Resources
 from runtime.core.crash_points import LABELS
-from runtime.core.errors import Fenced, Held, JournalError, StorageFull
+from runtime.core.errors import Fenced, Held, HomeBudgetSpent, JournalError, StorageFull
 from runtime.core.ledger import Amount
 from runtime.core.machine import fold
 from runtime.drive.options import LeaseTerms, Stop
@@ -33,20 +33,28 @@ class ProcessKilled(BaseException):
 
 
 class SlowJournal:
-    """A journal whose operations take up to `seconds` before the commit, and up to `seconds` after it."""
+    """A journal whose operations take up to `seconds` before the commit, and up to `seconds` after it.
 
-    def __init__(self, journal, rng, seconds):
-        self._journal, self._dice, self._seconds = journal, rng, seconds
+    `on_refusal` is called with each append that the home's budget refuses: the driver appends less at once, and so
+    waits for the journal again.
+    """
+
+    def __init__(self, journal, rng, seconds, on_refusal):
+        self._journal, self._rng, self._seconds, self._on_refusal = journal, rng, seconds, on_refusal
 
     def __getattr__(self, name):
         operation = getattr(self._journal, name)
         return operation if name in ("version", "now") else partial(self._slowly, operation)
 
     async def _slowly(self, operation, *arguments, **named):
-        await trio.sleep(self._dice.random() * self._seconds)
-        result = await operation(*arguments, **named)
+        await trio.sleep(self._rng.random() * self._seconds)
+        try:
+            result = await operation(*arguments, **named)
+        except HomeBudgetSpent:
+            self._on_refusal()
+            raise
         with trio.CancelScope(shield=True):
-            await trio.sleep(self._dice.random() * self._seconds)
+            await trio.sleep(self._rng.random() * self._seconds)
         return result
 
 
@@ -98,7 +106,7 @@ class Process:
         self.dead, self.epoch, self.acked, self.acks = False, 0, 0, {}
         self.stop_requested_at, self.stop_forced_at, self.began, self.ended = None, None, trio.current_time(), None
         self.cancelled_before = False
-        self.commits, self.patience = 0, 0.0
+        self.commits, self.refused_since_stop, self.patience = 0, 0, 0.0
         fault_rates = world.fault_rates
         self.fault = None if calm or self.rng.random() >= fault_rates.journal else self._fault_plan()
         self.point = None if calm or self.rng.random() >= fault_rates.point else self._point_plan()
@@ -215,7 +223,11 @@ class Process:
     def over(self, journal):
         """Return the journal as this process sees it."""
         slow = self.world.fault_rates.slow
-        return SlowJournal(journal, self.rng, slow) if slow else journal
+        return SlowJournal(journal, self.rng, slow, self._note_refusal) if slow else journal
+
+    def _note_refusal(self):
+        """Count the appends that the home's budget has refused since the stop was requested."""
+        self.refused_since_stop += self.stop_requested_at is not None
 
     def _released(self, how):
         if how not in ("died", "held"):

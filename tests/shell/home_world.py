@@ -39,7 +39,7 @@ def world_of(seed, *, host=Host, **variant):
 class RunInHome(World):
     """The world of one run of a home: its own oracle, user and faults; the home's journal and clock."""
 
-    thinks = 120.0
+    answer_seconds = 120.0
 
     def __init__(self, home, run, **variant):
         super().__init__(f"{home.seed}:{run}", **variant)
@@ -69,8 +69,8 @@ class RunInHome(World):
         async with open_memory(self.codec, self.clock, store=self.store, fault=fault) as journal:
             yield journal
 
-    async def _write(self, after, key, body):
-        posted = await super()._write(after, key, body)
+    async def _post(self, after, key, body):
+        posted = await super()._post(after, key, body)
         self.home.wake_hosts()
         return posted
 
