@@ -28,8 +28,8 @@ from replan.setup.kinds import Kinds
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import JournalDamaged, KindUnknown, ReplanError, RunExists, UsageProblem
 from runtime.core.events import Record
-from runtime.core.machine import Refused, fold
-from runtime.core.messages import Crashed, Mailed, Parking
+from runtime.core.machine import fold
+from runtime.core.messages import Crashed, Parking
 from runtime.drive.actor import Actor
 from runtime.drive.offline import append_one
 from runtime.drive.options import Ending, LeaseTerms
@@ -205,13 +205,7 @@ class Engine:
 
         So people see their own messages at once, also while no process drives the run.
         """
-        machine, state = loaded.kind.machine, loaded.state
-        if not loaded.started:
-            return state
-        for item in await self.journal.inbox(run, loaded.inbox):
-            event = machine.accept(state, Mailed(item.inbox, item.key, item.body, item.at))
-            state = state if event is None or isinstance(event, Refused) else machine.evolve(state, event)
-        return state
+        return loaded.after(await self.journal.inbox(run, loaded.inbox))
 
     async def state_with_inbox(self, run: str) -> Any:
         """Return a run's state as `with_inbox` does. Raises as `read` does."""
