@@ -7,10 +7,17 @@ from actors.guards.port import AnyGuard
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
 from runtime.core.errors import root_cause
+from runtime.core.halt import Halt
 
 
 class PlugInFailed(Exception):
-    """A guard or a generator raised; the text is its name, then the type and the text of the error."""
+    """A guard or a generator raised; the text is its name, then the type and the text of the error.
+
+    The run is parked: its user can mend the plug-in and go on.
+    """
+
+    halt: Halt = "plugin"
+    """Why the run is parked."""
 
 
 @contextmanager

@@ -6,8 +6,8 @@ from actors.planning.messages import Begin, PlanningMessage
 from actors.planning.state import PlanningState, State
 from actors.policy.cause import read_cause
 from actors.run import ending
-from actors.run.accept import accept_control
-from actors.run.calls import Received, accept_fault, accept_reply
+from actors.run.accept import accept_control, accept_fault
+from actors.run.calls import Received, accept_reply
 from actors.run.messages import Faulted, Generated, Judged
 from actors.run.state import NotStarted
 from actors.run.texts import storable
@@ -25,7 +25,7 @@ def accept(state: PlanningState, message: PlanningMessage) -> PlanningEvent | Re
         case Generated():
             return _generated(state, message)
         case Faulted():
-            return accept_fault(state.run.calls, state.run.ledger, message)
+            return accept_fault(state.run, message)
         case Judged():
             return _judged(state, message)
         case _:
@@ -68,7 +68,7 @@ def _earlier(state: State, node: str, step: str, content: str) -> str | None:
 
 def _judged(state: State, message: Judged) -> VerdictReached | None:
     request = state.judgements.get(message.request_id)
-    if request is None:
+    if request is None or state.run.finished is not None:
         return None
     return VerdictReached(
         node=request.node,

@@ -17,6 +17,7 @@ from actors.policy.decision import Escalation
 from actors.policy.table import Policy
 from actors.prompting.book import PromptBook
 from actors.prompting.render import Template
+from actors.run.settings import SettingsChanged
 from actors.search.cost import happy_calls, worst_case_calls
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Search
@@ -68,6 +69,28 @@ class RunConfig(Value):
         yield self
         for child in self.children.values():
             yield from child.all
+
+    def with_settings(self, event: SettingsChanged) -> "RunConfig":
+        """Return the configuration after a person has changed the model or the time limit, also of runs to come."""
+        if event.model is None and event.timeout_seconds is None:
+            return self
+        workflow = self.workflow
+        if event.timeout_seconds is not None:
+            steps = {
+                step: pair.model_copy(update={"timeout_seconds": event.timeout_seconds})
+                for step, pair in workflow.action_pairs.items()
+            }
+            workflow = workflow.model_copy(
+                update={"action_pairs": steps, "model_timeout_seconds": event.timeout_seconds}
+            )
+        return RunConfig(
+            workflow=workflow,
+            policy=self.policy,
+            prompts=self.prompts,
+            model=event.model or self.model,
+            price=event.price if event.model is not None else self.price,
+            children={name: child.with_settings(event) for name, child in self.children.items()},
+        )
 
     @property
     def most_calls(self) -> int:

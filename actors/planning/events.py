@@ -32,6 +32,7 @@ from actors.run.questions import (
     ClarificationRequested,
     ClarificationWithdrawn,
 )
+from actors.run.settings import SettingsChanged
 from actors.run.waits import WaitEnded, WaitRequested
 from actors.search.strategies.tree import PruneCause
 from actors.values.findings import ReasonTag, Verdict
@@ -210,6 +211,7 @@ PlanningEvent = Annotated[
     | WaitEnded
     | Settled
     | MailRefused
+    | SettingsChanged
     | RunFinished,
     Field(discriminator="kind"),
 ]
@@ -241,6 +243,7 @@ EVENTS: tuple[type[Event], ...] = (
     WaitEnded,
     Settled,
     MailRefused,
+    SettingsChanged,
     RunFinished,
 )
 """The members of the union, for the codec and for generated docs."""

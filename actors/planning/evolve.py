@@ -49,6 +49,7 @@ from actors.run.questions import (
     ClarificationRequested,
     ClarificationWithdrawn,
 )
+from actors.run.settings import SettingsChanged
 from actors.run.state import NotStarted, RunState
 from actors.run.waits import WaitEnded, WaitRequested
 from actors.search.progress import Phase, accept, mark, new_round, redo, start
@@ -114,7 +115,9 @@ def _evolve(state: State, run: Common, branch: Branch, event: PlanningEvent) -> 
             branch = changed(branch, calls=branch.calls + difference)
             return changed(state, run=evolve_run(run, event), branches=with_branch(state.branches, branch))
         case RunFinished():
-            return changed(state, run=evolve_run(run, event), judgements={})
+            return changed(state, run=evolve_run(run, event), judgements={} if event.final else state.judgements)
+        case SettingsChanged():
+            return changed(state, run=evolve_run(run, event), config=state.config.with_settings(event))
         case WaitRequested() | RunResumed() | RunParked() | MailRefused():
             return changed(state, run=evolve_run(run, event))
         case _:

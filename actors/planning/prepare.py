@@ -30,6 +30,7 @@ LIMIT_MOST: Mapping[str, float] = {
     "max_cost_usd": 10**9,
     "deadline_seconds": 10**10,
     "active_seconds": 10**10,
+    "patience_seconds": 10**10,
 }
 """The largest limits that are not slips of the keyboard: sums stay exact, and dates in four-digit years."""
 
@@ -57,6 +58,8 @@ class RunOptions:
     """Seconds in which models or guards work, at most."""
     output_tokens: int | None = None
     """The most tokens of one reply, of every step."""
+    patience_seconds: float | None = None
+    """Seconds of pauses in which a process stays for a provider that is down; None is the usual patience."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,7 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
         micro_usd=None if options.max_cost_usd is None else micro_limit(options.max_cost_usd),
         active_seconds=options.active_seconds,
         deadline=None if options.deadline_seconds is None else setup.now + options.deadline_seconds,
+        patience_seconds=options.patience_seconds,
     )
     source = _source(Path(loaded.source), setup.root)
     files = tuple(dict.fromkeys(file for each in everything for file in registry.files_of(each.workflow)))

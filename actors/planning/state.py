@@ -180,7 +180,10 @@ class State:
     @property
     def working(self) -> bool:
         """Whether any work is open whose time counts as active: a model's, a tool's or a guard's."""
-        return bool(self.run.calls.open or self.judgements)
+        open_calls = self.run.calls.open
+        if self.run.waits and open_calls:
+            return bool(open_calls.keys() - self.run.held or self.judgements)
+        return bool(open_calls or self.judgements)
 
     @property
     def end(self) -> RunFinished | None:

@@ -3,16 +3,19 @@
 A kind's state holds a `RunState` as its field `run`. Before the run begins, its state is `NotStarted()`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
+from actors.run import waits as waiting
 from actors.run.calls import C, Calls
 from actors.run.ending import RunFinished
 from actors.run.inbox import MessageKind, Messages, texts_of
 from actors.run.questions import ClarificationRequested, Questions, open_of, shown_in_prompts
 from actors.run.tools import Tools
-from actors.run.waits import HOME_BUDGET, Waits
+from actors.run.waits import HOME_BUDGET, PROVIDER, WaitRequested, Waits
 from actors.values.artifacts import Clarified
+from runtime.core.halt import Halt
 from runtime.core.ledger import Ledger, Limits
 
 
@@ -36,6 +39,8 @@ class RunState(Generic[C]):
     """Whether the parked run goes on without a person's word."""
     parked_reasons: tuple[str, ...] = ()
     """Why it was parked since it was last driven; empty where a person wished it."""
+    parked_cause: Halt = ""
+    """What only a person can mend, where the run was parked for that."""
     ledger: Ledger = field(default_factory=lambda: Ledger(Limits()))
     """The limits, and what is reserved and spent."""
     calls: Calls[C] = field(default_factory=Calls)
@@ -49,7 +54,11 @@ class RunState(Generic[C]):
     messages: Messages = ()
     """The messages that the user sent without being asked."""
     finished: RunFinished | None = None
-    """The run's end, once it has one."""
+    """The run's end, once it has one; it may be undone."""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """What a person has changed since the run began that holds for its child runs too, as a message to them."""
+    reopening: bool = False
+    """Whether what came after the end lets the run go on when it is driven next."""
 
     @property
     def parked_reason(self) -> str:
@@ -58,17 +67,29 @@ class RunState(Generic[C]):
 
     @property
     def saving(self) -> bool:
-        """Whether nothing new may be asked of models: the run is parked, or the day's budget is used up."""
-        return self.parked or HOME_BUDGET in self.waits
+        """Whether nothing new may be asked of models: the run is parked, or waits for its provider or the next day."""
+        return self.parked or HOME_BUDGET in self.waits or PROVIDER in self.waits
+
+    @property
+    def held(self) -> frozenset[str]:
+        """The requests whose child run waits for its provider."""
+        return waiting.held(self.waits) if self.waits else frozenset()
+
+    @property
+    def outage(self) -> WaitRequested | None:
+        """The wait for the provider that nobody stays for, if the run has one."""
+        return next((wait for wait in waiting.provider_waits(self.waits) if wait.node is None), None)
 
     @property
     def open_questions(self) -> dict[str, ClarificationRequested]:
-        """The open questions by id, in the order in which they were asked."""
-        return open_of(self.questions) if self.questions else {}
+        """The open questions by id, in the order in which they were asked; none of a run that has finished."""
+        return open_of(self.questions) if self.questions and self.finished is None else {}
 
     @property
     def asked_since(self) -> float | None:
         """Since when a person is waited for."""
+        if self.finished is not None:
+            return None
         return min((question.at for question in self.questions.values() if question.open), default=None)
 
     @property

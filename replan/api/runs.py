@@ -61,6 +61,8 @@ _TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "home": ((str, Path, Memory), "a folder or MEMORY"),
 }
 """The types that keywords take beside None; limits and `search` are checked when the run is prepared."""
+GRACE_SECONDS = 10.0
+"""How long a run that is parked from Python waits for replies in flight."""
 _KEYWORDS = {"--model": "model", "PROBLEM": "problem"}
 """The keywords by the names of the command line, which errors may have."""
 
@@ -112,7 +114,7 @@ class Run:
     """A run that is being driven. Iterate over it for its records as they are written; `await result()` for the end."""
 
     run_id: str
-    stop: Stop = field(default_factory=Stop)
+    stop: Stop = field(default_factory=lambda: Stop(grace=GRACE_SECONDS))
     _records: list[Record[Any]] = field(default_factory=list)
     _changed: trio.Event = field(default_factory=trio.Event)
     _ended: trio.Event = field(default_factory=trio.Event)

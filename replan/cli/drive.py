@@ -40,18 +40,20 @@ class Foreground:
     """Whether the user is never asked."""
     as_json: bool
     """Whether the result is printed as one JSON object."""
+    grace: float | None = None
+    """The seconds that parking waits for replies in flight; None is as long as their own time limits allow."""
 
 
 async def drive_in_foreground(
     engine: Engine, run: str, start: Start, options: Foreground, *, kind: AnyKind, title: str
 ) -> int:
     """Drive a run to its end, a question or a stop; print its result and return the exit code."""
-    signals = Signals()
+    signals = Signals(Stop(grace=options.grace))
     # With -v the log has a line for each record, so progress would only repeat it.
     silent = options.as_json or options.invocation.verbose > 0 or options.invocation.log_json
     with progress(kind, f"{run}: {title}", silent=silent) as shown:
         async with trio.open_nursery() as hooks, trio.open_nursery() as nursery:
-            canceller, notifier = _Canceller(engine, run, nursery), Notifier(engine.hook, hooks, title)
+            notifier = Notifier(engine.hook, hooks, title)
 
             def on_record(record: Record[Any], state: Any) -> None:
                 if not session.following:  # Else the host calls the hook.
@@ -59,30 +61,15 @@ async def drive_in_foreground(
                 shown.on_record(record, state)
 
             session = RunSession(engine, run, on_record, shown.note, notifier.tell, heard=shown.heard)
-            nursery.start_soon(signals.watch, shown.note, canceller.cancel, lambda: session.following)
+            nursery.start_soon(signals.watch, shown.note, lambda: session.following)
             nursery.start_soon(_tick, shown)
             result = await start(session, signals.stop)
             if may_ask() and not options.no_input:
                 result = await converse(engine, session, result, signals, shown)
             nursery.cancel_scope.cancel()
-    if canceller.cancelled and result.status != "finished" and not session.following:
-        result = await engine.finish_cancelled(run)
     options.invocation.run = run
     print_result(kind, result, as_json=options.as_json, full=options.invocation.full)
     return _exit(result, signals, hosted=await engine.hosted())
-
-
-class _Canceller:
-    """Posts the message that cancels a run, for a signal handler."""
-
-    def __init__(self, engine: Engine, run: str, nursery: trio.Nursery) -> None:
-        self._engine, self._run, self._nursery = engine, run, nursery
-        self.cancelled = False
-
-    def cancel(self) -> None:
-        """Post it; the driver finds it in the inbox."""
-        self.cancelled = True
-        self._nursery.start_soon(self._engine.cancel, self._run)
 
 
 async def _tick(shown: Progress) -> None:

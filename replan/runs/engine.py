@@ -3,7 +3,7 @@
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,6 +12,7 @@ from actors.handlers.registry import Registry
 from actors.run.ids import is_child
 from actors.run.kind import ChildRun, PreparedRun, Resources
 from actors.run.result import RunResult, RunView
+from actors.run.waits import WaitRequested
 from replan.runs import inbox
 from replan.runs.children import cancel_children, check_own, drive_child
 from replan.runs.inbox import Heard
@@ -19,7 +20,7 @@ from replan.runs.loaded import AnyKind, Loaded, started
 from replan.runs.models import Shared, is_stateless, open_model, provider_of
 from replan.runs.options import DETACHED, DriveOptions
 from replan.runs.run_ids import new_run_id
-from replan.runs.status import row_after, status_of
+from replan.runs.status import goes_on, row_after, status_at_rest, status_of
 from replan.setup.command_name import program
 from replan.setup.data_files import data_root
 from replan.setup.kinds import Kinds
@@ -30,18 +31,23 @@ from runtime.core.machine import Refused, fold
 from runtime.core.messages import Crashed, Mailed, Parking
 from runtime.drive.actor import Actor
 from runtime.drive.offline import append_one
-from runtime.drive.options import Ending, LeaseTerms
+from runtime.drive.options import LeaseTerms
 from runtime.drive.supervisor import Supervisor
 from runtime.host.hook import Hook
 from runtime.host.wakeup import NoWakeUp, WakeUp
 from runtime.journal.port import Journal, Posted, RunFilter, RunRow
 from runtime.logs.redact import Redactor, secrets_in
 from runtime.models.limiter import CallLimiter
+from runtime.models.port import Fault
+from runtime.models.probe import Askable, Probes
 from runtime.models.watched import WatchedModel
 from runtime.process.identity import identity, is_dead
 
 WHY_MAX = 500
 """The longest reason, in characters, that is recorded for a run that cannot be driven."""
+
+FRESH_SECONDS = 900.0
+"""How long the answer of a provider that is down is taken by runs that nobody stays for."""
 
 P = TypeVar("P")
 
@@ -70,6 +76,8 @@ class Engine:
     """Wakes the hosts of the home."""
     hook: Hook = field(default_factory=Hook)
     """The user's program that is told that a run waits."""
+    probes: Probes = field(default_factory=Probes)
+    """Asks providers that are waited for whether they are up."""
     models: Shared | None = None
     """The models that runs share; None opens one for each run."""
 
@@ -118,17 +126,22 @@ class Engine:
     async def resume(self, run: str, options: DriveOptions = DETACHED) -> RunResult:
         """Go on with a run where its journal ends. A finished run's result is returned as it is.
 
+        The end of a run that may go on is undone (docs/explanation/endings.md), unless a host drives it.
+
         Raises `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged`, and `UsageProblem` for a run that never began,
         that is a step of another, or that needs a plug-in which is not there.
         """
         await check_own(self, run, "resume RUN")
         loaded = await self.read(run)
-        kind, state = loaded.kind, loaded.state
         if not loaded.started:
             raise inbox.not_started(run)
-        if loaded.finished:
-            await cancel_children(self, kind, run, state)
-            return self.view(run, kind, state, "finished")
+        # What was posted counts already: it may name another model, or be the reason why the run goes on.
+        kind, state = loaded.kind, await self.with_inbox(run, loaded)
+        by_person = options.rest_after is None
+        if loaded.finished and not (by_person and goes_on(kind.run_state(state))):
+            await cancel_children(self, kind, run, loaded.state)
+            return self.view(run, kind, loaded.state, "finished")
+        options = replace(options, at_once=by_person)
         missing = kind.missing(state, self.registry)
         if missing:
             hint = (
@@ -242,6 +255,17 @@ class Engine:
         common = loaded.kind.run_state(await self.with_inbox(run, loaded))
         return await self._and_wake(inbox.post_message(self.journal, common, run, text, kind))
 
+    async def change(self, run: str, changes: Mapping[str, Any]) -> Posted:
+        """Post a change of limits, the model or the time limit of calls (`actors.run.settings`).
+
+        Raises `RunNotFound`, `KindUnknown`, and `UsageProblem`, whose place is the key, for a change that is not valid
+        and for a run whose end is final or that is a step of another.
+        """
+        await check_own(self, run, "resume RUN")
+        loaded = await self.read(run)
+        common = loaded.kind.run_state(await self.with_inbox(run, loaded))
+        return await self._and_wake(inbox.post_change(self.journal, common, run, changes))
+
     async def cancel(self, run: str) -> Posted:
         """Post the message that cancels a run. A run that nobody drives is cancelled when it is driven next.
 
@@ -280,7 +304,7 @@ class Engine:
         supervisor = self.supervisor(run, loaded.kind, [], DETACHED)
         ending = await supervisor.drive()
         await cancel_children(self, loaded.kind, run, supervisor.state)
-        return self.view(run, loaded.kind, supervisor.state, _STATUS[ending])
+        return self.view(run, loaded.kind, supervisor.state, status_at_rest(loaded.kind, supervisor.state, ending))
 
     @asynccontextmanager
     async def model(self, name: str | None, used: Mapping[str, int]) -> AsyncIterator[Any]:
@@ -305,7 +329,7 @@ class Engine:
             supervisor = self.supervisor(run, kind, actors, options)
             ending = await supervisor.drive(first)
         await cancel_children(self, kind, run, supervisor.state)
-        return self.view(run, kind, supervisor.state, _STATUS[ending])
+        return self.view(run, kind, supervisor.state, status_at_rest(kind, supervisor.state, ending))
 
     @asynccontextmanager
     async def actors(
@@ -321,7 +345,15 @@ class Engine:
 
     def _resources(self, model_name: str | None, model: Any, options: DriveOptions) -> Resources:
         async def drive(child: ChildRun) -> Any:
-            return await drive_child(self, child, (model_name, model), DriveOptions(stop=options.stop))
+            alike = DriveOptions(stop=options.stop, at_once=options.at_once)
+            return await drive_child(self, child, (model_name, model), alike)
+
+        asked: Any = model.model if isinstance(model, WatchedModel) else model
+
+        async def probe(wait: WaitRequested) -> Fault | None:
+            # Runs that nobody stays for are woken one after the other: they need not ask one after the other.
+            fresh = FRESH_SECONDS if wait.node is None and not options.at_once else 0.0
+            return await self.probes.ask(f"{provider} {model_name}", asked, wait.fault, fresh=fresh, clock=self.clock)
 
         provider = None if model_name is None else provider_of(model_name, self.environment)
         return Resources(
@@ -332,6 +364,7 @@ class Engine:
             root=self.root,
             environment=self.environment,
             threads=self.threads,
+            probe=probe if isinstance(asked, Askable) else None,
             slot=nullcontext if provider is None else self.limiter.for_run(provider),
         )
 
@@ -351,6 +384,7 @@ class Engine:
             notice=options.notice,
             changed=options.changed,
             rest_after=options.rest_after,
+            at_once=options.at_once,
         )
 
     def lease(self) -> LeaseTerms:
@@ -359,6 +393,3 @@ class Engine:
 
     def _redacted(self, text: str) -> str:
         return Redactor(secrets_in(self.environment)).text(text)
-
-
-_STATUS = {Ending.FINISHED: "finished", Ending.WAITING: "waiting", Ending.PARKED: "parked"}

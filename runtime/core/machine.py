@@ -42,6 +42,8 @@ class Work(NamedTuple):
     """Whether it only waits for a time while the run waits for a person (a deadline): no reason to keep a process."""
     until: float | None = None
     """The time that it waits for, where it does nothing else (UTC seconds since 1970)."""
+    leaves: bool = False
+    """Whether nobody stays in the foreground for it, where the run has nothing else to do until its time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ class Summary:
     """Everything that counts against its limits."""
     reserved: Amount = field(default=ZERO, compare=False)
     """The part of `committed` that open requests may still give back; used to book it, not stored."""
+    parked: bool = field(default=False, compare=False)
+    """Whether the machine asks for nothing more until the run is resumed, so that its driver leaves; not stored."""
 
     @property
     def due(self) -> float | None:

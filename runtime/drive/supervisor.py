@@ -32,9 +32,6 @@ S = TypeVar("S")
 E = TypeVar("E")
 M = TypeVar("M")
 
-GRACE_SECONDS = 10.0
-"""How long a stop waits for replies in flight before it cancels them; they stay charged as unknown."""
-
 
 class Supervisor(Generic[S, E, M]):
     """Drives one run of one machine from claim to release."""
@@ -53,6 +50,7 @@ class Supervisor(Generic[S, E, M]):
         notice: Callable[[str], None] = lambda _: None,
         changed: ChangeSignal | None = None,
         rest_after: float | None = None,
+        at_once: bool = False,
     ) -> None:
         """Take what the run is driven with; nothing is read or claimed yet.
 
@@ -69,6 +67,7 @@ class Supervisor(Generic[S, E, M]):
             changed: tells when the inbox may have changed; without it the driver polls.
             rest_after: set by a host, which wakes runs at their time: a run that only waits for a time at least this
                 many seconds away is released (`Ending.WAITING`), and so is one that is not due when it is claimed.
+            at_once: whether a person has resumed the run, who does not want to wait for what it waits for.
         """
         self.run = run
         self._machine, self._journal, self._now = machine, journal, journal.now
@@ -80,6 +79,7 @@ class Supervisor(Generic[S, E, M]):
             run, machine, journal, self._lease, stop=self._stop, on_record=on_record, trace=trace, notice=notice
         )
         self._changed, self._rest_after = changed or Polling(journal, lease.poll), rest_after
+        self._at_once = at_once
         self._mailboxes: dict[str, Mailbox[Any, M]] = {}
         self._running: dict[str, Envelope[Any]] = {}
         self._send, self._deliveries = trio.open_memory_channel[Delivery[Any] | Report | Mailed](0)
@@ -137,13 +137,15 @@ class Supervisor(Generic[S, E, M]):
     async def _ended_by_inbox(self) -> bool:
         """Take a message that ends the run before the run is resumed, so that no request is reissued in vain."""
         self._early = await self._read_inbox()
+        if self._finished():
+            return False
         for message in self._early:
             accepted = self._machine.accept(self.state, message)
             if accepted is None or isinstance(accepted, Refused):
                 continue
             state, events = settle(self._machine, self.state, accepted)
             if self._machine.summary(state).status == "finished":
-                await self._log.append(state, events, message.inbox)
+                await self._log.append(state, events, [message.inbox])
                 return True
         return False
 
@@ -163,10 +165,38 @@ class Supervisor(Generic[S, E, M]):
         if self._stop.requested.is_set():
             if starts:
                 await self._record_start(first)
-        elif not self._finished():
-            await self._step(first if starts else Resumed(self._lease.epoch, self._now()))
-            for message in self._early:
-                await self._take(message)
+        elif starts:
+            await self._step(first)
+            await self._take_early(self._early)
+        else:
+            await self._take_over()
+
+    async def _take_over(self) -> None:
+        """Resume the run, which undoes an end that is not final, and take the messages in its inbox.
+
+        All of them are facts before anything is decided, so that a raised limit is known before the old one counts. The
+        end of a run is undone after what was posted since, which may be why; else what comes before the takeover would
+        count as time in which the run was at work.
+        """
+        resumed = Resumed(self._lease.epoch, self._now(), self._at_once)
+        messages: list[Any] = [*self._early, resumed] if self._finished() else [resumed, *self._early]
+        state, facts = self.state, list[tuple[Any, int | None]]()
+        for message in messages:
+            accepted = self._machine.accept(state, message)
+            if accepted is None or isinstance(accepted, Refused):
+                continue
+            state = self._machine.evolve(state, accepted)
+            facts.append((accepted, message.inbox if isinstance(message, Mailed) else None))
+        self._inbox_seen = max([self._inbox_seen, *(message.inbox for message in self._early)])
+        if facts and self._machine.summary(state).status != "finished":
+            await self._write(facts)
+        elif facts:
+            await self._log.append(state, [event for event, _ in facts], [inbox for _, inbox in facts])
+        self._reconcile()
+
+    async def _take_early(self, messages: Sequence[Mailed]) -> None:
+        for message in messages:
+            await self._take(message)
 
     async def _record_start(self, first: Any) -> None:
         """Append the event that starts the run, and no decision that follows from it."""
@@ -183,7 +213,7 @@ class Supervisor(Generic[S, E, M]):
             if self._only_waits():
                 if await self._take_inbox():
                     continue
-                if not self._running or self._asks() or self._rest_after is not None:
+                if not self._running or self._asks() or self._rest_after is not None or self._is_left():
                     return Ending.WAITING
             await self._take(await self._deliveries.receive())
         self._grace.cancel()
@@ -193,6 +223,10 @@ class Supervisor(Generic[S, E, M]):
     def _only_waits(self) -> bool:
         """Tell whether no work in this process can advance the run."""
         return all(self._rests(envelope.work) for envelope in self._running.values())
+
+    def _is_left(self) -> bool:
+        """Tell whether the run waits for something that nobody stays for."""
+        return any(envelope.work.leaves for envelope in self._running.values())
 
     def _rests(self, work: Work) -> bool:
         """Tell whether work is no reason to keep the run here: it waits for a time that is far enough away."""
@@ -230,7 +264,7 @@ class Supervisor(Generic[S, E, M]):
             self._reconcile()
 
     async def _park(self) -> None:
-        """Ask for nothing new. Paid calls in flight get `GRACE_SECONDS`; repeatable work is cancelled, to be redone."""
+        """Ask for nothing new. Paid calls in flight go on; repeatable work is cancelled, to be redone."""
         if self._parked or self._finished():
             return
         self._parked = True
@@ -251,11 +285,16 @@ class Supervisor(Generic[S, E, M]):
         if isinstance(accepted, Refused):
             log.get_logger("run").info("message.refused", run_id=self.run, reason=accepted.reason)
         elif accepted is not None:
-            if await self._log.write(accepted, inbox, self._goes_on):
-                self._stop_work()
+            await self._write([(accepted, inbox)])
             # If this was cancelled meanwhile, no actor runs any more to take the work.
             await trio.lowlevel.checkpoint_if_cancelled()
         self._reconcile()
+
+    async def _write(self, facts: Sequence[tuple[Any, int | None]]) -> None:
+        """Append facts and what follows from them; stop where the machine has parked the run by itself."""
+        await self._log.write(facts, self._goes_on)
+        if self._log.summary.parked and not self._parked:
+            self._stop_work()
 
     def _reconcile(self) -> None:
         state = self.state
@@ -275,8 +314,9 @@ class Supervisor(Generic[S, E, M]):
                 self._mailboxes[work.address].put(envelope)
 
     async def _drain(self) -> None:
-        """Wait for the work in flight, at most `GRACE_SECONDS`; then cancel it. Append every reply that comes."""
-        self._grace.deadline = trio.current_time() + GRACE_SECONDS
+        """Wait for the work in flight as long as the stop allows; then cancel it. Append every reply that comes."""
+        if self._stop.grace is not None:
+            self._grace.deadline = trio.current_time() + self._stop.grace
         with self._grace:
             while self._running:
                 delivery = await self._deliveries.receive()

@@ -34,6 +34,8 @@ _RUN = examples(
 @click.option("--deadline", type=Duration(), help="End the run after 30s, 15m, 2h, 1d.")
 @click.option("--active-time", type=Duration(), help="Limit how long models and guards work; waiting does not count.")
 @click.option("--output-tokens", type=int, metavar="N", help="Tokens of one reply at most, for every step.")
+@click.option("--patience", type=Duration(), help="Stay so long for a provider that is down; default 10m.")
+@click.option("--grace", type=click.FloatRange(min=0), metavar="S", help="Ctrl-C waits so many seconds for replies.")
 @click.option("--dry-run", is_flag=True, help="Print the exact worst case, and call no model.")
 @click.option("--detach", is_flag=True, help="Let a host drive the run, and return at once.")
 @plugins_option
@@ -55,6 +57,8 @@ def run(
     deadline: float | None,
     active_time: float | None,
     output_tokens: int | None,
+    patience: float | None,
+    grace: float | None,
     dry_run: bool,
     detach: bool,
     no_input: bool,
@@ -62,8 +66,11 @@ def run(
 ) -> int:
     """Plan the PROBLEM in a file, or - for standard input.
 
-    The plan goes to stdout, all else to stderr. Ctrl-C parks the run and prints how to resume it; a second Ctrl-C
-    cancels it. Where `replan host` serves the home, it drives the run, and Ctrl-C only leaves it; with --detach the
+    The plan goes to stdout, all else to stderr. Ctrl-C parks the run, once the replies in flight are in, and prints how
+    to resume it; a second Ctrl-C leaves at once. Nothing but `cancel` cancels a run. A provider that stays down
+    parks it too (exit 4).
+
+    Where `replan host` serves the home, it drives the run, and Ctrl-C only leaves it; with --detach the
     run's id is printed at once.
     """
     if detach and dry_run:
@@ -80,7 +87,16 @@ def run(
         deadline_seconds=deadline,
         active_seconds=active_time,
         output_tokens=output_tokens,
+        patience_seconds=patience,
     )
     return run_problem(
-        invocation, problem, options, model, dry_run=dry_run, detach=detach, no_input=no_input, as_json=as_json
+        invocation,
+        problem,
+        options,
+        model,
+        dry_run=dry_run,
+        detach=detach,
+        no_input=no_input,
+        as_json=as_json,
+        grace=grace,
     )
