@@ -1,6 +1,7 @@
 """`advance`: the next decision that follows from the state alone, by one table of rules. Pure."""
 
 from actors.planning import question_rules, rules
+from actors.planning.cut_rules import park_for_cut
 from actors.planning.events import PlanningEvent, RunFinished
 from actors.planning.state import PlanningState
 from actors.planning.strategy_view import change_of, ended, tree_of
@@ -19,6 +20,7 @@ RULES = (
     Rule("ask", Scope.BRANCH, question_rules.ask),
     Rule("let a question expire", Scope.RUN, question_rules.expire),
     Rule("have it reviewed", Scope.RUN, question_rules.look),
+    Rule("park for cut replies", Scope.LIVE, park_for_cut),
     Rule("decide about a failure", Scope.BRANCH, rules.settle_failure),
     Rule("end", Scope.SEARCH, rules.end),
     AFTER_FAULT,

@@ -71,18 +71,17 @@ class RunConfig(Value):
             yield from child.all
 
     def with_settings(self, event: SettingsChanged) -> "RunConfig":
-        """Return the configuration after a person has changed the model or the time limit, also of runs to come."""
-        if event.model is None and event.timeout_seconds is None:
+        """Return the configuration after a person has changed the model or the limits of a call, also of runs to come.
+
+        Such a limit holds for every step.
+        """
+        if event.model is None and event.timeout_seconds is None and event.output_tokens_max is None:
             return self
         workflow = self.workflow
         if event.timeout_seconds is not None:
-            steps = {
-                step: pair.model_copy(update={"timeout_seconds": event.timeout_seconds})
-                for step, pair in workflow.action_pairs.items()
-            }
-            workflow = workflow.model_copy(
-                update={"action_pairs": steps, "model_timeout_seconds": event.timeout_seconds}
-            )
+            workflow = _for_every_step(workflow, "timeout_seconds", "model_timeout_seconds", event.timeout_seconds)
+        if event.output_tokens_max is not None:
+            workflow = _for_every_step(workflow, "output_tokens_max", "output_tokens_max", event.output_tokens_max)
         return RunConfig(
             workflow=workflow,
             policy=self.policy,
@@ -178,6 +177,12 @@ class RunConfig(Value):
 
 
 @lru_cache(maxsize=64)
+def _for_every_step(workflow: Workflow, own: str, common: str, value: float) -> Workflow:
+    """Return the workflow with a value for one of its keys and for the key by which a step has its own."""
+    steps = {step: pair.model_copy(update={own: value}) for step, pair in workflow.action_pairs.items()}
+    return workflow.model_copy(update={"action_pairs": steps, common: value})
+
+
 def read_config(text: str) -> RunConfig:
     """Return the configuration that a run was started with, from its JSON. Runs with the same one share the value."""
     return RunConfig.model_validate_json(text)

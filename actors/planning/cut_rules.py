@@ -1,8 +1,23 @@
-"""What follows from a reply whose end is missing, before any guard or person sees it. Pure."""
+"""What follows from replies whose end is missing: a rejection that no guard gives, and after the second one a person. Pure.
+
+The first such reply of a visit is followed by an attempt that is told to be shorter, or more neutral, as the policy has
+it. After the second one the run parks: a larger limit or another model may help, and the policy's other moves do not.
+Once a person has resumed it, the step is attempted again in the same visit, whatever attempts it has had.
+"""
+
+from dataclasses import replace
 
 from actors.planning.events import VerdictReached
-from actors.planning.state import State
-from actors.run.cut_replies import cut_verdict
+from actors.planning.state import Branch, Node, State
+from actors.policy.decide import Decision
+from actors.policy.table import BacktrackLevel
+from actors.run.cut_replies import cut_verdict, is_cut, mended
+from actors.run.parking import RunParked
+from actors.search.progress import Phase
+from runtime.core.copies import changed
+
+CUTS_MAX = 2
+"""Replies of one visit whose end may be missing before the run parks."""
 
 
 def reject_cut(state: State, name: str) -> VerdictReached | None:
@@ -13,3 +28,48 @@ def reject_cut(state: State, name: str) -> VerdictReached | None:
     step = state.config.steps[node.step]
     verdict = cut_verdict(node.artifact, step.guard, step.output_tokens_max)
     return VerdictReached(node=name, at=state.run.now, elapsed=0.0, verdict=verdict)
+
+
+def park_for_cut(state: State, branch: Branch) -> RunParked | None:
+    """Park after the second reply of a visit whose end is missing, once nothing else is under way."""
+    if Phase.FAILED not in branch.progress.phases or state.run.parked or state.working:
+        return None
+    for step, slot in branch.progress.items():
+        node = state.newest(branch, step) if slot.phase is Phase.FAILED else None
+        if node is not None and is_held(state, branch, node):
+            assert node.verdict is not None
+            finding = node.verdict.errors[0]
+            why = f"{step}: {finding.code} a second time: {finding.message.partition(', so')[0]}"
+            return RunParked(at=state.run.wall, why=why, cause="reply")
+    return None
+
+
+def is_held(state: State, branch: Branch, node: Node) -> bool:
+    """Tell whether nothing is decided about a rejected node before a person has resumed the run."""
+    if not is_cut(node.verdict) or node.node in state.forgiven:
+        return False
+    visit = [each for each in state.attempts_at(branch, node.step) if each.visit == node.visit]
+    return sum(1 for each in visit if is_cut(each.verdict) and each.node not in state.forgiven) >= CUTS_MAX
+
+
+def in_same_visit(state: State, node: Node, decision: Decision) -> Decision:
+    """Return the decision about a node; after a parking for it that is a retry, also where no attempt is left."""
+    if node.node not in state.forgiven or decision.level is BacktrackLevel.CLARIFY:
+        return decision
+    return replace(decision, level=BacktrackLevel.LOCAL_RETRY, targets=(node.step,), wanted=None)
+
+
+def forgive(state: State) -> State:
+    """Return the state after a person has resumed a run that was parked for such replies: they count no more."""
+    cut = {name for name, node in state.nodes.items() if is_cut(node.verdict)}
+    return changed(state, forgiven=state.forgiven | cut)
+
+
+def retold(state: State) -> State:
+    """Return the state after the limit of replies has changed: prompts do not ask for brevity that it does not need."""
+    nodes = dict(state.nodes)
+    for name, node in state.nodes.items():
+        told = mended(node.verdict, state.config.steps[node.step].output_tokens_max)
+        if told and node.told:
+            nodes[name] = changed(node, told=told)
+    return changed(state, nodes=nodes)
