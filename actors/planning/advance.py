@@ -20,7 +20,6 @@ RULES = (
     Rule("ask", Scope.BRANCH, question_rules.ask),
     Rule("let a question expire", Scope.RUN, question_rules.expire),
     Rule("have it reviewed", Scope.RUN, question_rules.look),
-    Rule("park for cut replies", Scope.LIVE, park_for_cut),
     Rule("decide about a failure", Scope.BRANCH, rules.settle_failure),
     Rule("end", Scope.SEARCH, rules.end),
     AFTER_FAULT,
@@ -28,6 +27,7 @@ RULES = (
     Rule("reissue", Scope.RUN, rules.reissue),
     Rule("rest", Scope.RUN, rules.rest),
     Rule("request", Scope.SEARCH, rules.request),
+    Rule("park for cut replies", Scope.BRANCH, park_for_cut),
 )
 """Every rule, in the order that counts."""
 

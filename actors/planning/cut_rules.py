@@ -1,15 +1,13 @@
-"""What follows from replies whose end is missing: a rejection that no guard gives, and after the second one a person. Pure.
+"""What follows from replies whose end is missing: a rejection without a guard, and after two of them a person. Pure.
 
 The first such reply of a visit is followed by an attempt that is told to be shorter, or more neutral, as the policy has
 it. After the second one the run parks: a larger limit or another model may help, and the policy's other moves do not.
 Once a person has resumed it, the step is attempted again in the same visit, whatever attempts it has had.
 """
 
-from dataclasses import replace
-
 from actors.planning.events import VerdictReached
 from actors.planning.state import Branch, Node, State
-from actors.policy.decide import Decision
+from actors.policy.decision import Decision
 from actors.policy.table import BacktrackLevel
 from actors.run.cut_replies import cut_verdict, is_cut, mended
 from actors.run.parking import RunParked
@@ -31,8 +29,11 @@ def reject_cut(state: State, name: str) -> VerdictReached | None:
 
 
 def park_for_cut(state: State, branch: Branch) -> RunParked | None:
-    """Park after the second reply of a visit whose end is missing, once nothing else is under way."""
-    if Phase.FAILED not in branch.progress.phases or state.run.parked or state.working:
+    """Park after the second reply of a visit whose end is missing, where nothing else is under way or can be asked."""
+    if branch.pruned or Phase.FAILED not in branch.progress.phases:
+        return None
+    run = state.run
+    if run.saving or state.working or run.calls.tries or state.resting or run.open_questions:
         return None
     for step, slot in branch.progress.items():
         node = state.newest(branch, step) if slot.phase is Phase.FAILED else None
@@ -56,7 +57,8 @@ def in_same_visit(state: State, node: Node, decision: Decision) -> Decision:
     """Return the decision about a node; after a parking for it that is a retry, also where no attempt is left."""
     if node.node not in state.forgiven or decision.level is BacktrackLevel.CLARIFY:
         return decision
-    return replace(decision, level=BacktrackLevel.LOCAL_RETRY, targets=(node.step,), wanted=None)
+    again = {"level": BacktrackLevel.LOCAL_RETRY, "targets": (node.step,), "wanted": None}
+    return decision.model_copy(update=again)
 
 
 def forgive(state: State) -> State:
@@ -71,5 +73,5 @@ def retold(state: State) -> State:
     for name, node in state.nodes.items():
         told = mended(node.verdict, state.config.steps[node.step].output_tokens_max)
         if told and node.told:
-            nodes[name] = changed(node, told=told)
+            nodes[name] = changed(node, told=f"- {told}")
     return changed(state, nodes=nodes)

@@ -44,6 +44,7 @@ OPTIONS = {
     "active_seconds": "--active-time",
     "patience_seconds": "--patience",
     "timeout_seconds": "--timeout",
+    "output_tokens": "--output-tokens",
 }
 """The options of the command line by their names in Python, which the errors of preparing a run use."""
 

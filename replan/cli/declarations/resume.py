@@ -33,6 +33,7 @@ _RESUME = examples(
 @click.option("--active-time", type=Duration(), help="Limit how long models and guards work, over the whole run.")
 @click.option("--patience", type=Duration(), help="Stay so long for a provider that is down, such as 10m.")
 @click.option("--timeout", type=float, metavar="S", help="Seconds that a model call may take from now on.")
+@click.option("--output-tokens", type=int, metavar="N", help="Tokens of one reply at most from now on, for every step.")
 @click.option("--grace", type=click.FloatRange(min=0), metavar="S", help="Ctrl-C waits so many seconds for replies.")
 @plugins_option
 @no_input_option
@@ -53,6 +54,7 @@ def resume(
     active_time: float | None,
     patience: float | None,
     timeout: float | None,
+    output_tokens: int | None,
     grace: float | None,
     no_input: bool,
     as_json: bool,
@@ -74,6 +76,7 @@ def resume(
         active_seconds=active_time,
         patience_seconds=patience,
         timeout_seconds=timeout,
+        output_tokens=output_tokens,
         model=model,
     )
     return resume_run(invocation, run_id, changes, grace=grace, no_input=no_input, as_json=as_json)
