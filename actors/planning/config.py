@@ -176,13 +176,13 @@ class RunConfig(Value):
         return text_hash(self.model_dump_json())
 
 
-@lru_cache(maxsize=64)
 def _for_every_step(workflow: Workflow, own: str, common: str, value: float) -> Workflow:
     """Return the workflow with a value for one of its keys and for the key by which a step has its own."""
     steps = {step: pair.model_copy(update={own: value}) for step, pair in workflow.action_pairs.items()}
     return workflow.model_copy(update={"action_pairs": steps, common: value})
 
 
+@lru_cache(maxsize=64)
 def read_config(text: str) -> RunConfig:
     """Return the configuration that a run was started with, from its JSON. Runs with the same one share the value."""
     return RunConfig.model_validate_json(text)

@@ -49,16 +49,24 @@ def is_held(state: State, branch: Branch, node: Node) -> bool:
     """Tell whether nothing is decided about a rejected node before a person has resumed the run."""
     if not is_cut(node.verdict) or node.node in state.forgiven:
         return False
-    visit = [each for each in state.attempts_at(branch, node.step) if each.visit == node.visit]
-    return sum(1 for each in visit if is_cut(each.verdict) and each.node not in state.forgiven) >= CUTS_MAX
+    cut = [each for each in _cut_in_visit(state, branch, node) if each not in state.forgiven]
+    return len(cut) >= CUTS_MAX
 
 
-def in_same_visit(state: State, node: Node, decision: Decision) -> Decision:
-    """Return the decision about a node; after a parking for it that is a retry, also where no attempt is left."""
-    if node.node not in state.forgiven or decision.level is BacktrackLevel.CLARIFY:
+def in_same_visit(state: State, branch: Branch, node: Node, decision: Decision) -> Decision:
+    """Return the decision about a node; in a visit that a person has resumed, a cut reply is followed by a retry.
+
+    So it is where no attempt is left: other steps are not to blame.
+    """
+    if not is_cut(node.verdict) or state.forgiven.isdisjoint(_cut_in_visit(state, branch, node)):
         return decision
     again = {"level": BacktrackLevel.LOCAL_RETRY, "targets": (node.step,), "wanted": None}
     return decision.model_copy(update=again)
+
+
+def _cut_in_visit(state: State, branch: Branch, node: Node) -> list[str]:
+    attempts = state.attempts_at(branch, node.step)
+    return [each.node for each in attempts if each.visit == node.visit and is_cut(each.verdict)]
 
 
 def forgive(state: State) -> State:
@@ -72,6 +80,6 @@ def retold(state: State) -> State:
     nodes = dict(state.nodes)
     for name, node in state.nodes.items():
         told = mended(node.verdict, state.config.steps[node.step].output_tokens_max)
-        if told and node.told:
-            nodes[name] = changed(node, told=f"- {told}")
+        if told and node.rejection_text:
+            nodes[name] = changed(node, rejection_text=f"- {told}")
     return changed(state, nodes=nodes)

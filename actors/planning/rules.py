@@ -82,7 +82,9 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
         escalation=config.escalation(node.step),
         questions_left=0 if node.step in state.silenced else config.workflow.questions_max - run.questions_used,
     )
-    decision = in_same_visit(state, node, decide(failure, situation, None if classified is None else classified.cause))
+    decision = in_same_visit(
+        state, branch, node, decide(failure, situation, None if classified is None else classified.cause)
+    )
     classifications_left = config.workflow.classifications_max - state.classifications
     if classified is None and classifications_left > 0 and worth_classifying(failure, situation, decision):
         if run.saving:

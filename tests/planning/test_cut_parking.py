@@ -7,6 +7,7 @@ import pytest
 from actors.run.parking import RunParked
 from actors.run.settings import SettingsChanged
 from runtime.core.ledger import Limits
+from runtime.core.machine import settle
 from runtime.core.messages import Mailed, Parking, Resumed
 from runtime.models.port import Reply
 from tests.support.worlds import SEEDS, World, passed, pinned, rejected
@@ -27,11 +28,17 @@ def world(script, steps=STEPS, judge=lambda _request, _state: passed(), **keys):
 
 
 def resume(run, **change):
-    """Drive a run again as a person does, with a change of its settings if there is one."""
+    """Drive a run again as a person does, with a change of its settings if there is one: facts first, then decisions."""
     run.now += 1.0
-    assert run.send(Resumed(run.state.run.epoch + 1, run.now, at_once=True))
+    messages = [Resumed(run.state.run.epoch + 1, run.now, at_once=True)]
     if change:
-        run.send(Mailed(len(run.events), "change", json.dumps({"kind": "change", **change}), run.now))
+        messages.append(Mailed(1, "change", json.dumps({"kind": "change", **change}), run.now))
+    for message in messages:
+        fact = run.machine.accept(run.state, message)
+        run.state = run.machine.evolve(run.state, fact)
+        run.events.append(fact)
+    run.state, following = settle(run.machine, run.state)
+    run.events += following
     return run.run()
 
 
@@ -143,13 +150,13 @@ def test_another_branch_may_bring_the_plan_without_anybody():
 def test_the_next_prompt_asks_for_brevity_only_while_the_limit_is_what_it_was():
     run = world({"a": ["length"] * 4})
     run.run()
-    assert "much shorter" in run.state.nodes["a/v1.a1"].told
+    assert "much shorter" in run.state.nodes["a/v1.a1"].rejection_text
     resume(run, output_tokens_max=9000)
-    told = run.state.nodes["a/v1.a1"].told
+    told = run.state.nodes["a/v1.a1"].rejection_text
     assert "9,000" in told
     assert "shorter" not in told
-    assert "limit of 9,000 tokens" in run.state.nodes["a/v1.a3"].told
-    assert "much shorter" in run.state.nodes["a/v1.a3"].told
+    assert "limit of 9,000 tokens" in run.state.nodes["a/v1.a3"].rejection_text
+    assert "much shorter" in run.state.nodes["a/v1.a3"].rejection_text
 
 
 def test_the_state_is_the_fold_of_the_records():
