@@ -40,7 +40,7 @@ def park_for_cut(state: State, branch: Branch) -> RunParked | None:
         if node is not None and is_held(state, branch, node):
             assert node.verdict is not None
             finding = node.verdict.errors[0]
-            why = f"{step}: {finding.code} a second time: {finding.message.partition(', so')[0]}"
+            why = f"{step}: {finding.code} again: {finding.message.partition(', so')[0]}"
             return RunParked(at=state.run.wall, why=why, cause="reply")
     return None
 

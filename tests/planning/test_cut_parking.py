@@ -64,7 +64,7 @@ def test_the_second_one_in_a_visit_parks(reasons):
     (parked,) = parkings(run)
     code = "reply.cut" if reasons[1] == "length" else "reply.filtered"
     assert (parked.handover, parked.cause) == (False, "reply")
-    assert parked.why.startswith(f"a: {code} a second time: ")
+    assert parked.why.startswith(f"a: {code} again: ")
     assert run.machine.summary(state).status == "parked"
     assert run.machine.outstanding(state) == {}
     assert "decided" not in run.kinds()[-2:]
