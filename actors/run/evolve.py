@@ -127,7 +127,7 @@ def _with_settings(run: RunState[C], event: SettingsChanged) -> RunState[C]:
     """Return the state with changed settings; a provider that is no longer the run's is not waited for."""
     run = changed(run, changes=settings.for_children(run.changes, run.ledger.limits, event))
     if event.model is not None:
-        again = pauses.begun_anew(pauses.up(run.calls)) if PROVIDER in run.waits else run.calls
+        again = pauses.up(run.calls) if PROVIDER in run.waits else run.calls
         run = changed(run, waits=waits.without_provider(run.waits), calls=again)
     if event.limits is None:
         return run

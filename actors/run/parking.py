@@ -52,9 +52,7 @@ def resumed(run: RunState[C], event: RunResumed) -> RunState[C]:
     if run.finished is not None:
         open_calls, ledger = calls.reopened(open_calls, ledger)
     if event.at_once:
-        open_calls = pauses.begun_anew(open_calls)
-        if PROVIDER not in waits:
-            open_calls = pauses.up(open_calls)
+        open_calls = pauses.begun_anew(open_calls, ask_first=PROVIDER in waits)
         asked = {PROVIDER: replaced(waits[PROVIDER], event.at)} if PROVIDER in waits else {}
         delayed = [name for name, wait in waits.items() if wait.for_provider or wait.call in open_calls.tries]
         waits = {**{name: wait for name, wait in waits.items() if name not in delayed}, **asked}

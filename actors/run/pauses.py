@@ -38,23 +38,24 @@ def rested(calls: Calls[C], wait: WaitRequested) -> Calls[C]:
     return changed(calls, tries={**calls.tries, wait.call: tries})
 
 
-_PAUSING = ("failed", "waiting")
-
-
 def up(calls: Calls[C]) -> Calls[C]:
-    """Return the calls once their provider is up again: every call that has failed may be asked for."""
-    if not any(tries.phase in _PAUSING for tries in calls.tries.values()):
-        return calls
-    ready = {
-        call: replace(tries, phase="rested") if tries.phase in _PAUSING else tries
-        for call, tries in calls.tries.items()
+    """Return the calls once their provider is up again: every call that waits for it may be asked for."""
+    tries = {
+        call: replace(each, phase="rested") if each.phase == "failed" else each for call, each in calls.tries.items()
     }
-    return changed(calls, tries=ready)
+    return changed(calls, tries=tries) if tries else calls
 
 
-def begun_anew(calls: Calls[C]) -> Calls[C]:
-    """Return the calls after a person has resumed the run: as if none had failed or been waited for."""
-    if not calls.tries:
-        return calls
-    tries = {call: replace(each, count=0, waited=0.0) for call, each in calls.tries.items()}
-    return changed(calls, tries=tries)
+def begun_anew(calls: Calls[C], *, ask_first: bool) -> Calls[C]:
+    """Return the calls after a person has resumed the run: with a new patience, and without pauses.
+
+    With `ask_first` they wait for the provider, which is asked at once; else they may be asked for.
+    """
+    tries = {call: _anew(each, ask_first=ask_first) for call, each in calls.tries.items()}
+    return changed(calls, tries=tries) if tries else calls
+
+
+def _anew(tries: Tries[C], *, ask_first: bool) -> Tries[C]:
+    if tries.phase not in ("failed", "waiting"):
+        return replace(tries, count=0, waited=0.0)
+    return replace(tries, count=0, waited=0.0, phase="failed" if ask_first else "rested")

@@ -74,7 +74,7 @@ async def test_an_unsent_call_is_refunded_at_once_at_a_stop(
 ):
     """Calls in flight get the grace period; an unsent call would only wait for it and be charged."""
     work, limiter = _delayed_calls(monkeypatch, waits_for)
-    home, stop, refunds = FakeHome(), Stop(), []
+    home, stop, refunds = FakeHome(), Stop(grace=10.0), []
 
     def on_record(record, state):
         if record.event.kind == "generation_failed":

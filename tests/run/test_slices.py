@@ -1,12 +1,13 @@
 """The slices of the common run one by one: calls and their books, waits, questions, the inbox, and parking."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from actors.run import calls, inbox, parking, questions, waits
+from actors.run import calls, inbox, outage, parking, questions, waits
 from actors.run.accept import accept_control
 from actors.run.agent import AgentCallReissued, AgentCallRequested, CallAnswered
 from actors.run.calls import CallFailed
@@ -17,7 +18,7 @@ from actors.run.messages import Faulted, Generated
 from actors.run.parking import REASONS_MAX, RunParked, RunResumed
 from actors.run.questions import ClarificationAnswered, ClarificationRequested, ClarificationWithdrawn, Status
 from actors.run.state import RunState
-from actors.run.waits import WaitEnded, WaitRequested
+from actors.run.waits import PROVIDER, WaitEnded, WaitRequested
 from runtime.core.ledger import Ledger, Limits
 from runtime.core.messages import Mailed, Overdrawn, Parking, Resumed, Woken
 from runtime.models.port import Fault, FaultKind, Reply
@@ -101,7 +102,7 @@ def test_a_process_stays_for_its_provider_until_the_patience_is_used_up():
     run = replace(run, calls=replace(run.calls, tries={"step/v1": replace(run.calls.tries["step/v1"], count=5)}))
     event = outage.after_fault(run)
     while event.node is not None:
-        assert event.until - now <= outage.STAYING_SECONDS
+        assert event.until - now <= outage.STAYING_SECONDS + 1e-3
         stayed += event.until - now
         run, now = after(event, run=run), event.until
         fault = Fault(kind=FaultKind.SERVER_ERROR, message="still down")

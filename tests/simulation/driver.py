@@ -24,7 +24,7 @@ from runtime.core.events import Codec
 from runtime.core.ledger import Amount
 from runtime.core.machine import Refused, fold, settle
 from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken
-from runtime.models.port import Fault, Reply
+from runtime.models.port import Fault, FaultKind, Reply
 from tests.simulation.invariants import Invariants
 from tests.simulation.scenery import START, cause, configuration, limits, reply, verdict, weather
 from tests.support.worlds import start_anywhere
@@ -66,6 +66,8 @@ class Run:
         """Play until the run ends or only an unwilling person could go on; return the machine's last state."""
         self.begin()
         self.play(patient=self.dice.random() < 0.8, disturbance=self.weather.disturbance)
+        while self.reopen():
+            self.play(patient=True, disturbance=self.weather.disturbance)
         self.close()
         return self.state
 
@@ -155,7 +157,33 @@ class Run:
                 self.respond(item.request)
             case _:
                 self.now = max(self.now, item.request.until)
+                if item.request_id == "provider" and self.dice.random() < 0.5:
+                    self.send(Faulted("provider", self.now, 0.1, Fault(kind=FaultKind.SERVER_ERROR, message="down")))
+                    return True
                 self.send(self.kept(Woken(item.request_id, self.now)))
+        return True
+
+    def reopen(self):
+        """Let a person undo an end that is not final, at times; return whether the run goes on."""
+        end = self.state.run.finished
+        if end is None or end.final or self.count > MESSAGES_MAX // 2 or self.dice.random() < 0.4:
+            return False
+        before = [event.node for event in self.events if event.kind == "artifact_produced"]
+        match end.reopened_by:
+            case "limits":
+                old = self.state.run.ledger
+                more = {"calls": old.committed.calls + 20}
+                more |= {} if old.limits.tokens is None else {"tokens": old.committed.tokens + 200_000}
+                more |= {} if old.limits.micro_usd is None else {"micro_usd": old.committed.micro_usd + 900_000}
+                more |= {} if old.limits.active_seconds is None else {"active_seconds": old.active + 500.0}
+                more |= {} if old.limits.deadline is None else {"deadline": self.now + 5_000.0}
+                assert self.mail(f"change:{self.count}", {"kind": "change", **more})[0].kind == "settings_changed"
+            case "requirement":
+                self.mail(f"tell:{self.count}", {"kind": "requirement", "text": f" #T{self.count}# "})
+        if self.state.run.finished is not None:  # Else the power went, and the next driver has undone the end.
+            assert self.mail("cancel", {"kind": "cancel"})[0].kind == "mail_refused"
+        self.resume()
+        assert before == [event.node for event in self.events if event.kind == "artifact_produced"][: len(before)]
         return True
 
     def generated(self, request_id):
@@ -279,10 +307,11 @@ class Run:
         self.epoch += 1
         self.batch = 0
         self.now += self.dice.choice((0.0, 5.0, 500.0))
-        if self.state.run.finished is None:
-            accepted = MACHINE.accept(self.state, Resumed(self.epoch, self.now))
-            assert accepted is not None
-            self.send(Resumed(self.epoch, self.now))
+        message = Resumed(self.epoch, self.now, at_once=self.dice.random() < 0.5)
+        end = self.state.run.finished
+        if end is None or self.state.run.reopening or end.reopened_by == "resume":
+            assert MACHINE.accept(self.state, message) is not None
+            self.send(message)
         return True
 
     def close(self):
