@@ -9,7 +9,7 @@ from actors.planning.events import VerdictReached
 from actors.planning.state import Branch, Node, State
 from actors.policy.decision import Decision
 from actors.policy.table import BacktrackLevel
-from actors.run.cut_replies import cut_verdict, is_cut, mended
+from actors.run.cut_replies import cut_verdict, mended
 from actors.run.parking import RunParked
 from actors.search.progress import Phase
 from runtime.core.copies import changed
@@ -47,7 +47,7 @@ def park_for_cut(state: State, branch: Branch) -> RunParked | None:
 
 def is_held(state: State, branch: Branch, node: Node) -> bool:
     """Tell whether nothing is decided about a rejected node before a person has resumed the run."""
-    if not is_cut(node.verdict) or node.node in state.forgiven:
+    if not _is_cut(node) or node.node in state.forgiven:
         return False
     cut = [each for each in _cut_in_visit(state, branch, node) if each not in state.forgiven]
     return len(cut) >= CUTS_MAX
@@ -58,20 +58,26 @@ def in_same_visit(state: State, branch: Branch, node: Node, decision: Decision) 
 
     So it is where no attempt is left: other steps are not to blame.
     """
-    if not is_cut(node.verdict) or state.forgiven.isdisjoint(_cut_in_visit(state, branch, node)):
+    if not _is_cut(node) or state.forgiven.isdisjoint(_cut_in_visit(state, branch, node)):
         return decision
     again = {"level": BacktrackLevel.LOCAL_RETRY, "targets": (node.step,), "wanted": None}
     return decision.model_copy(update=again)
 
 
+def _is_cut(node: Node) -> bool:
+    """Tell whether a node was rejected because the end of its reply is missing; a guard's codes do not matter."""
+    rejected = node.verdict is not None and not node.verdict.passed
+    return rejected and node.artifact is not None and node.artifact.ended_early
+
+
 def _cut_in_visit(state: State, branch: Branch, node: Node) -> list[str]:
     attempts = state.attempts_at(branch, node.step)
-    return [each.node for each in attempts if each.visit == node.visit and is_cut(each.verdict)]
+    return [each.node for each in attempts if each.visit == node.visit and _is_cut(each)]
 
 
 def forgive(state: State) -> State:
     """Return the state after a person has resumed a run that was parked for such replies: they count no more."""
-    cut = {name for name, node in state.nodes.items() if is_cut(node.verdict)}
+    cut = {name for name, node in state.nodes.items() if _is_cut(node)}
     return changed(state, forgiven=state.forgiven | cut)
 
 
@@ -79,7 +85,7 @@ def retold(state: State) -> State:
     """Return the state after the limit of replies has changed: prompts do not ask for brevity that it does not need."""
     nodes = dict(state.nodes)
     for name, node in state.nodes.items():
-        told = mended(node.verdict, state.config.steps[node.step].output_tokens_max)
+        told = mended(node.verdict, state.config.steps[node.step].output_tokens_max) if _is_cut(node) else ""
         if told and node.rejection_text:
             nodes[name] = changed(node, rejection_text=f"- {told}")
     return changed(state, nodes=nodes)

@@ -27,15 +27,10 @@ def cut_verdict(artifact: Artifact, guard: str, output_tokens_max: int) -> Verdi
     return Verdict(guard=guard, findings=(Finding(code=Code.FILTERED, message=message),))
 
 
-def is_cut(verdict: Verdict | None) -> bool:
-    """Tell whether a verdict is such a rejection."""
-    return verdict is not None and any(finding.code in (Code.CUT, Code.FILTERED) for finding in verdict.findings)
-
-
 def mended(verdict: Verdict | None, output_tokens_max: int) -> str:
     """Return what the next attempt is told where the limit has been raised since; empty for any other verdict."""
     limit = None if verdict is None else verdict.facts.get(LIMIT)
-    if not is_cut(verdict) or not isinstance(limit, int) or output_tokens_max <= limit:
+    if not isinstance(limit, int) or output_tokens_max <= limit:
         return ""
     return (
         f"The reply was cut off at the limit of {limit:,} tokens, so its end is missing. "

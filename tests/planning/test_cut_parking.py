@@ -1,4 +1,4 @@
-"""What follows from cut and filtered replies on the pure machine: one shorter attempt, then a person, then once more."""
+"""Cut and filtered replies on the pure machine: one shorter attempt, then a person, then once more."""
 
 import json
 
@@ -28,7 +28,7 @@ def world(script, steps=STEPS, judge=lambda _request, _state: passed(), **keys):
 
 
 def resume(run, **change):
-    """Drive a run again as a person does, with a change of its settings if there is one: facts first, then decisions."""
+    """Drive a run again as a person does, perhaps with changed settings: facts first, then decisions."""
     run.now += 1.0
     messages = [Resumed(run.state.run.epoch + 1, run.now, at_once=True)]
     if change:
