@@ -56,6 +56,7 @@ class RunStarted(TimedEvent):
     """The run began."""
 
     texts: ClassVar[tuple[str, ...]] = ("specification", "pinned")
+    later: ClassVar[tuple[str, ...]] = ("plugins",)
     kind: Literal["run_started"] = "run_started"
     run: str
     """The run's id."""

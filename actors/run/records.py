@@ -154,7 +154,7 @@ def record_fields(event: Any) -> Mapping[str, Any]:
     values = event.model_dump(mode="json")
     values.pop("at", None)
     for name in event.later:
-        if values.get(name) == type(event).model_fields[name].default:
+        if getattr(event, name) == type(event).model_fields[name].default:
             values.pop(name, None)
     derived = {name: value for name in _DERIVED if isinstance(value := getattr(event, name, None), str)}
     return {**values, **derived}

@@ -6,7 +6,7 @@ and `output_tokens_max`. It is valid until the run's end is final.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, ValidationError, field_serializer
 
@@ -29,6 +29,7 @@ _OWN = frozenset({"kind", "model", "price", "timeout_seconds", "output_tokens_ma
 class SettingsChanged(TimedEvent):
     """A person changed limits, the model, the time limit of calls, or the token limit of replies."""
 
+    first: ClassVar[bool] = True
     kind: Literal["settings_changed"] = "settings_changed"
     limits: Limits | None = None
     """All limits from now on; None where they stay as they are."""

@@ -16,7 +16,7 @@ import trio
 
 from runtime.core.crash_points import reached
 from runtime.core.errors import JournalError, root_cause
-from runtime.core.machine import Machine, Refused, Work, settle
+from runtime.core.machine import Machine, Refused, Work, fold, settle
 from runtime.core.messages import Mailed, Parking, Resumed
 from runtime.drive.actor import Actor
 from runtime.drive.changes import ChangeSignal, Polling
@@ -174,25 +174,37 @@ class Supervisor(Generic[S, E, M]):
     async def _take_over(self) -> None:
         """Resume the run, which undoes an end that is not final, and take the messages in its inbox.
 
-        All of them are facts before anything is decided, so that a raised limit is known before the old one counts. The
-        end of a run is undone after what was posted since, which may be why; else what comes before the takeover would
-        count as time in which the run was at work.
+        The end of a run is undone after what was posted since, which may be why. Else the takeover comes first, so that
+        no time before it counts as work, and with it the messages that decisions must not come before (`Event.first`).
         """
         resumed = Resumed(self._lease.epoch, self._now(), self._at_once)
-        messages: list[Any] = [*self._early, resumed] if self._finished() else [resumed, *self._early]
+        count = taken = 0
         state, facts = self.state, list[tuple[Any, int | None]]()
-        for message in messages:
+        messages: list[Any] = [*self._early, resumed] if self._finished() else [resumed, *self._early]
+        for place, message in enumerate(messages, 1):
             accepted = self._machine.accept(state, message)
             if accepted is None or isinstance(accepted, Refused):
                 continue
             state = self._machine.evolve(state, accepted)
             facts.append((accepted, message.inbox if isinstance(message, Mailed) else None))
-        self._inbox_seen = max([self._inbox_seen, *(message.inbox for message in self._early)])
-        if facts and self._machine.summary(state).status != "finished":
-            await self._write(facts)
-        elif facts:
-            await self._log.append(state, [event for event, _ in facts], [inbox for _, inbox in facts])
+            if self._finished() or message is resumed or getattr(accepted, "first", False):
+                count, taken = place, len(facts)
+        if taken == 1 and messages[count - 1] is resumed:
+            await self._step(resumed)
+        elif taken:
+            await self._write_taken(facts[:taken])
+        left = [message for message in messages[count:] if isinstance(message, Mailed)]
+        self._inbox_seen = max([self._inbox_seen, *(each.inbox for each in self._early if each not in left)])
         self._reconcile()
+        await self._take_early(left)
+
+    async def _write_taken(self, facts: Sequence[tuple[Any, int | None]]) -> None:
+        """Append facts of a takeover, with what follows from them unless the run stays as it ended."""
+        state = fold(self._machine, [event for event, _ in facts], self.state)
+        if self._machine.summary(state).status != "finished":
+            await self._write(facts)
+        else:
+            await self._log.append(state, [event for event, _ in facts], [inbox for _, inbox in facts])
 
     async def _take_early(self, messages: Sequence[Mailed]) -> None:
         for message in messages:
@@ -286,8 +298,6 @@ class Supervisor(Generic[S, E, M]):
             log.get_logger("run").info("message.refused", run_id=self.run, reason=accepted.reason)
         elif accepted is not None:
             await self._write([(accepted, inbox)])
-            # If this was cancelled meanwhile, no actor runs any more to take the work.
-            await trio.lowlevel.checkpoint_if_cancelled()
         self._reconcile()
 
     async def _write(self, facts: Sequence[tuple[Any, int | None]]) -> None:
@@ -295,6 +305,8 @@ class Supervisor(Generic[S, E, M]):
         await self._log.write(facts, self._goes_on)
         if self._log.summary.parked and not self._parked:
             self._stop_work()
+        # If this was cancelled meanwhile, no actor runs any more to take the work.
+        await trio.lowlevel.checkpoint_if_cancelled()
 
     def _reconcile(self) -> None:
         state = self.state

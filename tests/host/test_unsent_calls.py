@@ -57,7 +57,8 @@ async def test_a_call_without_a_slot_at_a_stop_is_refunded(autojump_clock, monke
     async with home.engine(limiter=CallLimiter(each=1)) as engine:
         for run in "ab":
             await engine.admit(run_request("one"), run=run)
-        async with home.hosting(engine):
+        async with home.hosting(engine) as stop:
+            stop.grace = 10.0
             await trio.sleep(5)
         states = [(await engine.load(run))[0] for run in "ab"]
         faults = [tries.failed.fault.kind for state in states for tries in state.run.calls.tries.values()]

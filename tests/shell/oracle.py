@@ -13,6 +13,18 @@ from actors.planning.ids import branch_of
 from actors.run.ids import step_of
 from runtime.core.ledger import Amount
 
+AFTER_AN_END = frozenset(
+    {
+        "run_resumed",
+        "note_told",
+        "requirement_told",
+        "settings_changed",
+        "mail_refused",
+        "clarification_answered",
+        "clarification_declined",
+    }
+)
+"""What may follow an end that is not final."""
 DONE = ("artifact_produced", "failure_classified", "generation_failed")
 
 
@@ -87,7 +99,8 @@ class Oracle:
     def observe(self, record, event):
         """Check and apply one record."""
         kind = event.kind
-        self.expect(self.finished is None or kind == "settled", f"{kind} after the end")
+        said = self.finished is not None and not self.finished.final and kind in AFTER_AN_END
+        self.expect(self.finished is None or kind == "settled" or said, f"{kind} after the end")
         if record.inbox is not None:
             self.expect(record.inbox not in self.consumed, f"message {record.inbox} is consumed twice")
             self.consumed.append(record.inbox)
@@ -96,6 +109,13 @@ class Oracle:
                 self.limits, self.epoch = event.limits, record.epoch
             case "run_resumed":
                 self.waits.pop("home_budget", None)  # A new driver requests the wait again.
+                self.finished = None
+                if event.at_once:  # A person does not wait; the provider that is waited for is asked at once.
+                    self.waits = {
+                        name: wait.model_copy(update={"until": event.at}) if name == "provider" else wait
+                        for name, wait in self.waits.items()
+                        if name == "provider" or not name.startswith("wait:")
+                    }
                 self.expect(event.epoch == record.epoch, "a driver resumed under another epoch")
                 self.epoch, self.parked, self.parked_why = event.epoch, False, ""
             case "run_parked":
@@ -127,7 +147,8 @@ class Oracle:
                 self.finished = event
                 for name in self.open():
                     self.close(name, "withdrawn", record)
-                self.questions, self.waits, self.judging = {}, {}, {}
+                if event.final:
+                    self.questions, self.waits, self.judging = {}, {}, {}
             case _:
                 self.people(record, event)
                 self.model(record, event)
@@ -184,7 +205,7 @@ class Oracle:
             case "generation_failed":
                 self.expect(self.requests[event.request_id].state == "open", f"{event.request_id} is answered twice")
                 self.close(event.request_id, "failed", record)
-                if event.fault.kind.refunded:
+                if event.refunded:
                     self.charged[event.request_id] = Amount()
             case "settled":
                 self.expect(
@@ -238,7 +259,8 @@ class Oracle:
             expected = ("waiting", next(iter(self.questions)), wake)
         else:
             parked = ("running" if self.handover else "parked", self.parked_why, None)
-            expected = parked if self.parked else ("running", "", wake)
+            left = [wait.why for wait in self.waits.values() if wait.for_provider and wait.node is None]
+            expected = parked if self.parked else ("running", left[0] if left and idle else "", wake)
         row = (summary.status, summary.detail, summary.next_wake)
         self.expect(row == expected, f"the row shows {row}, the events {expected}")
 
@@ -285,7 +307,8 @@ class Oracle:
             case "waiting" if process.acked == len(self.records):  # Otherwise another driver has written since.
                 hosted = process.more.get("rest_after") is not None
                 others = [name for name, wait in self.waits.items() if wait.node and not hosted]
-                reason = self.questions or (hosted and self.waits)
+                left = any(wait.for_provider and wait.node is None for wait in self.waits.values())
+                reason = self.questions or left or (hosted and self.waits)
                 self.expect(reason, "the driver ended as waiting without an open question")
                 self.expect(
                     not (self.current() or self.judging or others), "the driver ended as waiting beside open work"
