@@ -112,16 +112,21 @@ class Attempt:
 
 
 def attempts(
-    state: PlanningState, records: Sequence[Record[PlanningEvent]] = (), *, interrupted: bool = False
+    state: PlanningState,
+    records: Sequence[Record[PlanningEvent]] = (),
+    *,
+    interrupted: bool = False,
+    live: bool = False,
 ) -> list[Attempt]:
     """Return the attempts in the order of their requests.
 
     The cost of backtracks and of late replies is read from the records. `interrupted`: the run's driver is gone.
+    `live`: it is there, also while the run is being parked, and waits for replies in flight.
     """
     if not isinstance(state, State):
         return []
     wasted, late = _wasted(state, records), _late(records)
-    rests = interrupted or state.run.parked or state.run.finished is not None
+    rests = interrupted or (state.run.parked and not live) or state.run.finished is not None
     unknown = _unknown(state, rests=rests)
     known = state.config.price is not None
     return [

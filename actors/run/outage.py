@@ -78,6 +78,13 @@ def patience_of(run: RunState[Any]) -> float:
     return PATIENCE_SECONDS if own is None else own
 
 
+def follows(kind: FaultKind) -> str:
+    """Return what follows a fault of a kind, in a few words."""
+    if kind in _WRONG:
+        return "the run parks"
+    return "the provider is waited for" if kind in _DOWN else "another try"
+
+
 def _wait(run: RunState[C], tries: Tries[C], fault: Fault, at: float) -> WaitRequested:
     """Return the wait for the provider from a time on: within the patience somebody stays, else nobody does."""
     pause, left = _pause(tries, fault), patience_of(run) - tries.waited

@@ -188,6 +188,7 @@ async def start(
     deadline_seconds: float | None = None,
     active_seconds: float | None = None,
     output_tokens: int | None = None,
+    patience_seconds: float | None = None,
     guards: Mapping[str, AnyGuard] | None = None,
     generators: Mapping[str, Generate] | None = None,
     home: Path | str | Memory | None = None,
@@ -195,12 +196,13 @@ async def start(
 ) -> AsyncIterator[Run]:
     """Start a run under trio and yield it while it is driven; leaving the block early parks it.
 
-    `workflow` is a shipped name or a file; `model` is as after `--model` (None: `REPLAN_MODEL`, else `rules`). A limit
-    that is None is the workflow's, or none; `active_seconds` limits how long models and guards work, and waiting for
-    people does not count; `output_tokens` limits each reply. `guards` and `generators` are functions by the name that
-    the workflow uses, beside those installed. `home` is a folder, None for `$REPLAN_HOME`, or `MEMORY`. `ask` answers
-    questions; without it, or when it returns None or an empty text, a run that needs an answer ends with the status
-    `waiting`.
+    `workflow` is a shipped name or a file; `model` is as after `--model` (None: `REPLAN_MODEL`, else `rules`). A
+    limit that is None is the workflow's, or none; `active_seconds` limits how long models and guards work, and
+    waiting for people does not count; `output_tokens` limits each reply. A provider that stays down for
+    `patience_seconds` in all (None: ten minutes) parks the run: its status is then `parked`, its cause `provider`.
+    `guards` and `generators` are functions by the name that the workflow uses, beside those installed. `home` is a
+    folder, None for `$REPLAN_HOME`, or `MEMORY`. `ask` answers questions; without it, or when it returns None or an
+    empty text, a run that needs an answer ends with the status `waiting`.
 
     Raises `UsageProblem`, whose place is the keyword, before anything is written.
     """
@@ -216,6 +218,7 @@ async def start(
         deadline_seconds=deadline_seconds,
         active_seconds=active_seconds,
         output_tokens=output_tokens,
+        patience_seconds=patience_seconds,
     )
     options = _Options(run_options, model, guards or {}, generators or {}, home, ask)
     try:

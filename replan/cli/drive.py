@@ -7,6 +7,7 @@ from typing import Any
 import trio
 
 from actors.run.result import RunResult
+from actors.values.format import stamp
 from replan.cli.conversation import converse
 from replan.cli.exits import exit_of_result
 from replan.cli.hints import hosted_run, how_to_answer, how_to_resume
@@ -96,6 +97,8 @@ def _exit(result: RunResult, signals: Signals, *, hosted: bool) -> int:
         notice(f"the run then goes on in its host: {program()} log {result.run_id} --follow")
     elif result.status != "finished":
         how_to_resume(result.run_id, then=result.status == "waiting")
+        if hosted and result.next_try is not None:
+            notice(f"the host asks the provider again at {stamp(round(result.next_try))}")
     if result.status != "finished" and signals.code is not None:
         return signals.code
     return exit_of_result(result)

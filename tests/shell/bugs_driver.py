@@ -32,7 +32,7 @@ class WithAnotherRunLog(Supervisor):
 
 class ActsBeforeItWrites(WithAnotherRunLog):
     class Records(RunLog):
-        async def append(self, state, events, inbox=None, **more):
+        async def append(self, state, events, inbox=(), **more):
             before, self.state = self.state, state
             if not self.supervisor._finished():
                 self.supervisor._reconcile()
@@ -51,8 +51,8 @@ class NeverCancelsWork(Supervisor):
 
 class NeverMarksMessages(WithAnotherRunLog):
     class Records(RunLog):
-        async def append(self, state, events, inbox=None, **more):
-            await super().append(state, events, None, **more)
+        async def append(self, state, events, inbox=(), **more):
+            await super().append(state, events, (), **more)
 
 
 class IgnoresParking(Supervisor):
@@ -86,7 +86,7 @@ class ResumesWithoutARecord(Supervisor):
 
 class WritesAnOldRow(WithAnotherRunLog):
     class Records(RunLog):
-        async def append(self, state, events, inbox=None, **more):
+        async def append(self, state, events, inbox=(), **more):
             with patch.object(self._machine, "summary", lambda _: self.summary):
                 await super().append(state, events, inbox, **more)
 
@@ -171,7 +171,7 @@ class LinksAMessageToTheWrongEvent(WithAnotherRunLog):
 
 class WritesEventsInReverse(WithAnotherRunLog):
     class Records(RunLog):
-        async def append(self, state, events, inbox=None, **more):
+        async def append(self, state, events, inbox=(), **more):
             await super().append(state, [*events[:1], *reversed(events[1:])], inbox, **more)
 
 
