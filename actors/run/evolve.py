@@ -128,7 +128,7 @@ def _with_settings(run: RunState[C], event: SettingsChanged) -> RunState[C]:
     run = changed(run, changes=settings.for_children(run.changes, run.ledger.limits, event))
     if event.model is not None:
         again = pauses.up(run.calls) if PROVIDER in run.waits else run.calls
-        run = changed(run, waits=waits.without_provider(run.waits), calls=again)
+        run = changed(run, waits=waits.without_provider(run.waits), calls=again, renewing=True)
     if event.limits is None:
         return run
     kept = waits.ended(run.waits, DEADLINE) if event.limits.deadline != run.ledger.limits.deadline else run.waits
@@ -141,7 +141,7 @@ def timed(run: RunState[C], event: TimedEvent | RunFinished, *, working: bool) -
 
     Only the events in `TIMED` tell one.
     """
-    if event.at is None:
+    if event.at is None or isinstance(event, SettingsChanged):  # It may come before the takeover that follows it.
         return run
     now = max(run.now, event.at)  # A clock that was set back does not turn the time back.
     idle = isinstance(event, RunResumed) or run.finished is not None  # There was nobody to do the work.

@@ -39,7 +39,7 @@ _WRONG = frozenset({FaultKind.BAD_REQUEST, FaultKind.CONTENT_REFUSED, FaultKind.
 
 def after_fault(run: RunState[C]) -> WaitRequested | RunParked | None:
     """Wait before the next try of a call that failed, or for the provider; park where only a person can help."""
-    if run.parked or PROVIDER in run.waits:
+    if run.parked or run.renewing or PROVIDER in run.waits:
         return None
     for tries in run.calls.tries.values():
         if tries.phase != "failed":

@@ -68,6 +68,7 @@ def resumed(run: RunState[C], event: RunResumed) -> RunState[C]:
         ledger=ledger,
         finished=None,
         reopening=False,
+        renewing=False,
     )
 
 

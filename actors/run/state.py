@@ -55,6 +55,8 @@ class RunState(Generic[C]):
     """The messages that the user sent without being asked."""
     finished: RunFinished | None = None
     """The run's end, once it has one; it may be undone."""
+    renewing: bool = False
+    """Whether it was given another model, which the next driver opens; until then nothing is asked for."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """What a person has changed since the run began that holds for its child runs too, as a message to them."""
     reopening: bool = False
@@ -67,8 +69,8 @@ class RunState(Generic[C]):
 
     @property
     def saving(self) -> bool:
-        """Whether nothing new may be asked of models: the run is parked, or waits for its provider or the next day."""
-        return self.parked or HOME_BUDGET in self.waits or PROVIDER in self.waits
+        """Whether nothing may be asked of models: the run is parked, gets another one, or waits for provider or day."""
+        return self.parked or self.renewing or HOME_BUDGET in self.waits or PROVIDER in self.waits
 
     @property
     def held(self) -> frozenset[str]:

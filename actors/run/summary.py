@@ -20,7 +20,7 @@ def status_row(run: RunState[C], calls: Collection[str], *, working: bool) -> Su
     # What a child uses is what the run above has reserved.
     ledger = Ledger(run.ledger.limits) if run.child else run.ledger
     reserved = sum((ledger.reserved.get(name, ZERO) for name in calls), ZERO)
-    row = partial(Summary, committed=ledger.committed, reserved=reserved, parked=run.parked)
+    row = partial(Summary, committed=ledger.committed, reserved=reserved, parked=run.parked or run.renewing)
     if run.finished is not None:
         return row("finished", str(run.finished.outcome))
     if run.child:  # The run above goes on with it, and nobody else.

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -10,15 +10,15 @@ from typing import Any, TypeVar
 
 from actors.handlers.registry import Registry
 from actors.run.ids import is_child
-from actors.run.kind import ChildRun, PreparedRun, Resources
+from actors.run.kind import PreparedRun
 from actors.run.result import RunResult, RunView
-from actors.run.waits import WaitRequested
 from replan.runs import inbox
-from replan.runs.children import cancel_children, check_own, drive_child
+from replan.runs.children import cancel_children, check_own
 from replan.runs.inbox import Heard
 from replan.runs.loaded import AnyKind, Loaded, started
-from replan.runs.models import Shared, is_stateless, open_model, provider_of
+from replan.runs.models import Shared, is_stateless, open_model
 from replan.runs.options import DETACHED, DriveOptions
+from replan.runs.resources import resources_for
 from replan.runs.run_ids import new_run_id
 from replan.runs.status import goes_on, row_after, status_at_rest, status_of
 from replan.setup.command_name import program
@@ -31,23 +31,19 @@ from runtime.core.machine import Refused, fold
 from runtime.core.messages import Crashed, Mailed, Parking
 from runtime.drive.actor import Actor
 from runtime.drive.offline import append_one
-from runtime.drive.options import LeaseTerms
+from runtime.drive.options import Ending, LeaseTerms
 from runtime.drive.supervisor import Supervisor
 from runtime.host.hook import Hook
 from runtime.host.wakeup import NoWakeUp, WakeUp
 from runtime.journal.port import Journal, Posted, RunFilter, RunRow
 from runtime.logs.redact import Redactor, secrets_in
 from runtime.models.limiter import CallLimiter
-from runtime.models.port import Fault
-from runtime.models.probe import Askable, Probes
+from runtime.models.probe import Probes
 from runtime.models.watched import WatchedModel
 from runtime.process.identity import identity, is_dead
 
 WHY_MAX = 500
 """The longest reason, in characters, that is recorded for a run that cannot be driven."""
-
-FRESH_SECONDS = 900.0
-"""How long the answer of a provider that is down is taken by runs that nobody stays for."""
 
 P = TypeVar("P")
 
@@ -121,7 +117,8 @@ class Engine:
             except RunExists:
                 if (await self.journal.row(name)).last_seq > 0:
                     raise
-            return await self._drive(name, kind, state, options, model=model, first=first)
+            result = await self._drive(name, kind, state, options, model=model, first=first)
+        return await self.resume(name, options) if result is None else result
 
     async def resume(self, run: str, options: DriveOptions = DETACHED) -> RunResult:
         """Go on with a run where its journal ends. A finished run's result is returned as it is.
@@ -149,11 +146,12 @@ class Engine:
             )
             raise UsageProblem(f"this run needs the plug-in {' and '.join(missing)}", place=run, hint=hint)
         if options.differs is not None:
-            text = kind.drift(loaded.records[0].event, state, self._resources(None, None, options))
+            text = kind.drift(loaded.records[0].event, state, resources_for(self, None, None, options))
             if text:
                 options.differs(text)
         async with self.model(kind.model(state), loaded.replies) as model:
-            return await self._drive(run, kind, state, options, model=model)
+            result = await self._drive(run, kind, state, options, model=model)
+        return await self.resume(run, options) if result is None else result
 
     async def kind_of(self, run: str) -> AnyKind:
         """Return a run's kind. Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for a broken one."""
@@ -323,11 +321,16 @@ class Engine:
 
     async def _drive(
         self, run: str, kind: AnyKind, state: Any, options: DriveOptions, *, model: Any, first: Any = None
-    ) -> RunResult:
+    ) -> RunResult | None:
+        """Drive a run with its model; return None where a person has given it another one meanwhile."""
         watched = model if options.heard is None or model is None else WatchedModel(model, options.heard)
         async with self.actors(kind, state, watched, options) as actors:
             supervisor = self.supervisor(run, kind, actors, options)
             ending = await supervisor.drive(first)
+        common = kind.run_state(supervisor.state)
+        stopped = options.stop is not None and options.stop.requested.is_set()
+        if ending is Ending.PARKED and not stopped and common is not None and common.renewing:
+            return None
         await cancel_children(self, kind, run, supervisor.state)
         return self.view(run, kind, supervisor.state, status_at_rest(kind, supervisor.state, ending))
 
@@ -336,37 +339,12 @@ class Engine:
         self, kind: AnyKind, state: Any, model: Any, options: DriveOptions
     ) -> AsyncIterator[list[Actor[Any, Any]]]:
         """Open the actors of a begun run, for the length of a block."""
-        opened = kind.actors(state, self._resources(kind.model(state), model, options))
+        opened = kind.actors(state, resources_for(self, kind.model(state), model, options))
         if isinstance(opened, AbstractAsyncContextManager):
             async with opened as actors:
                 yield list(actors)
         else:
             yield list(opened)
-
-    def _resources(self, model_name: str | None, model: Any, options: DriveOptions) -> Resources:
-        async def drive(child: ChildRun) -> Any:
-            alike = DriveOptions(stop=options.stop, at_once=options.at_once)
-            return await drive_child(self, child, (model_name, model), alike)
-
-        asked: Any = model.model if isinstance(model, WatchedModel) else model
-
-        async def probe(wait: WaitRequested) -> Fault | None:
-            # Runs that nobody stays for are woken one after the other: they need not ask one after the other.
-            fresh = FRESH_SECONDS if wait.node is None and not options.at_once else 0.0
-            return await self.probes.ask(f"{provider} {model_name}", asked, wait.fault, fresh=fresh, clock=self.clock)
-
-        provider = None if model_name is None else provider_of(model_name, self.environment)
-        return Resources(
-            model=model,
-            clock=self.clock,
-            drive_child=drive,
-            registry=self.registry,
-            root=self.root,
-            environment=self.environment,
-            threads=self.threads,
-            probe=probe if isinstance(asked, Askable) else None,
-            slot=nullcontext if provider is None else self.limiter.for_run(provider),
-        )
 
     def supervisor(
         self, run: str, kind: AnyKind, actors: list[Actor[Any, Any]], options: DriveOptions

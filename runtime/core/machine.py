@@ -63,7 +63,7 @@ class Summary:
     reserved: Amount = field(default=ZERO, compare=False)
     """The part of `committed` that open requests may still give back; used to book it, not stored."""
     parked: bool = field(default=False, compare=False)
-    """Whether the machine asks for nothing more until the run is resumed, so that its driver leaves; not stored."""
+    """Whether the machine asks for nothing more until it is taken over anew, so that its driver leaves; not stored."""
 
     @property
     def due(self) -> float | None:

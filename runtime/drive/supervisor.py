@@ -25,6 +25,7 @@ from runtime.drive.lease import LeaseKeeper
 from runtime.drive.mailbox import Mailbox
 from runtime.drive.options import Ending, LeaseTerms, Stop
 from runtime.drive.run_log import RETRY_SECONDS, OnRecord, RunLog, Trace
+from runtime.drive.takeover import takeover
 from runtime.journal.port import Journal
 from runtime.logs import log
 
@@ -172,29 +173,14 @@ class Supervisor(Generic[S, E, M]):
             await self._take_over()
 
     async def _take_over(self) -> None:
-        """Resume the run, which undoes an end that is not final, and take the messages in its inbox.
-
-        The end of a run is undone after what was posted since, which may be why. Else the takeover comes first, so that
-        no time before it counts as work, and with it the messages that decisions must not come before (`Event.first`).
-        """
+        """Resume the run, which undoes an end that is not final, and take the messages in its inbox."""
         resumed = Resumed(self._lease.epoch, self._now(), self._at_once)
-        count = taken = 0
-        state, facts = self.state, list[tuple[Any, int | None]]()
-        messages: list[Any] = [*self._early, resumed] if self._finished() else [resumed, *self._early]
-        for place, message in enumerate(messages, 1):
-            accepted = self._machine.accept(state, message)
-            if accepted is None or isinstance(accepted, Refused):
-                continue
-            state = self._machine.evolve(state, accepted)
-            facts.append((accepted, message.inbox if isinstance(message, Mailed) else None))
-            if self._finished() or message is resumed or getattr(accepted, "first", False):
-                count, taken = place, len(facts)
-        if taken == 1 and messages[count - 1] is resumed:
+        facts, taken, left = takeover(self._machine, self.state, resumed, self._early, finished=self._finished())
+        if facts and not taken:
             await self._step(resumed)
-        elif taken:
-            await self._write_taken(facts[:taken])
-        left = [message for message in messages[count:] if isinstance(message, Mailed)]
-        self._inbox_seen = max([self._inbox_seen, *(each.inbox for each in self._early if each not in left)])
+        elif facts:
+            await self._write_taken(facts)
+        self._inbox_seen = max([self._inbox_seen, *(message.inbox for message in taken)])
         self._reconcile()
         await self._take_early(left)
 
@@ -312,7 +298,8 @@ class Supervisor(Generic[S, E, M]):
         state = self.state
         outstanding = {} if self._finished() else self._machine.outstanding(state)
         for request_id, envelope in self._running.items():
-            if request_id not in outstanding:
+            work = outstanding.get(request_id)
+            if work is None or work.until != envelope.work.until:  # A wait may have got another time.
                 envelope.withdraw()
         if self._parked:
             return

@@ -54,7 +54,9 @@ class Provider:
         self.key = ""
         self.listed = ["test-model"]
         self.asked: list[str] = []
+        self.models_asked: list[str] = []
         self.answered: list[str] = []
+        self.slow: dict[str, float] = {}
         self._lock = threading.Lock()
 
     def handle(self, body: dict[str, Any], headers: Mapping[str, str], _n: int) -> Answer:
@@ -62,12 +64,13 @@ class Provider:
         name = headers.get("x-client-request-id", "").partition("/")[2]
         with self._lock:
             self.asked.append(name)
+            self.models_asked.append(body.get("model", ""))
             fault = self._fault(headers, body.get("model", ""))
             if fault is not None:
                 return fault
             self.answered.append(name)
         step = name.partition("/")[0]
-        return Answer.value(self._answers[step])
+        return Answer.value(self._answers[step]).slowly(self.slow.get(step, 0.0))
 
     def models(self, headers: Mapping[str, str]) -> Answer:
         """Answer `GET /models`."""

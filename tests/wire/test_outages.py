@@ -198,6 +198,37 @@ async def test_a_missing_model_is_replaced_by_another() -> None:
             await check_books(engine, "run-1", provider)
 
 
+@pytest.mark.parametrize("hosted", [False, True])
+async def test_a_run_that_is_driven_goes_on_with_another_model(hosted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is in flight is finished; the run is taken over anew, and then asks the other model."""
+    monkeypatch.setattr(runtime.host.host, "LOOK_SECONDS", 0.02)
+    clock = JumpingClock()
+    provider = Provider(clock, GOOD)
+    provider.listed = ["test-model", "another"]
+    provider.slow = {"g_analysis": 0.5}
+    with provider.serving() as server:
+        async with home(clock, server.base_url) as engine, trio.open_nursery() as nursery:
+            run = await engine.admit(request(engine))
+            if hosted:
+                nursery.start_soon(serve_until_finished, engine, clock, run)
+            else:
+                nursery.start_soon(engine.resume, run)
+
+            async def asked() -> bool:
+                return len(provider.asked) == 2
+
+            await until(asked)
+            await engine.change(run, {"model": "another", "price": None})
+
+            async def finished() -> bool:
+                return (await engine.journal.row(run)).summary.status == "finished"
+
+            await until(finished)
+            assert (await engine.result(run)).succeeded
+            assert provider.models_asked == ["test-model"] * 2 + ["another"] * 2
+            await check_books(engine, run, provider)
+
+
 async def test_a_rejected_request_parks_and_is_asked_again_when_it_is_resumed() -> None:
     clock = JumpingClock()
     provider = Provider(clock, GOOD)
