@@ -1,7 +1,7 @@
 """Regenerates the parts of the documentation that follow from the program, between two marks on a page.
 
 `python docs/generate.py` rewrites the text between `<!-- generated: NAME -->` and `<!-- end -->` on every page; a test
-compares it, so that no page is out of date. `docs/reference/meanings.yaml` has the meanings that are not in the code.
+compares it, so that no page is out of date. `configs/meanings.yaml` has the meanings that are not in the code.
 """
 # ruff: noqa: INP001, T201 -- a script, not a package
 

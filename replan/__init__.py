@@ -1,23 +1,35 @@
 """Replan: planning agents that live long.
 
-`solve(problem)` plans a problem, `asolve` does so under trio, `start` lets you follow a run, `check` judges a plan;
-`tell`, `answer` and `decline` talk to a run of any process; `admit` records a run of another kind.
+`solve(problem)` plans a problem, `asolve` does so in a trio or asyncio program, `start` lets you follow a run, and
+`resume` goes on with one; `runs`, `show` and `cancel` work on the runs of a home, whichever process drives them;
+`tell`, `answer` and `decline` talk to a run; `check` judges a plan; `admit` records a run of another kind.
 What is named here is loaded when it is first used, so that `import replan` costs nothing.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from actors.planning.result import Result
+    from actors.plans.plan import Plan, Step
+    from actors.plans.proved_plan import ProvedPlan
+    from actors.run.result import OpenQuestion, RunResult
     from actors.values.artifacts import Artifact, Context
     from actors.values.findings import Finding, Verdict
     from actors.values.plugin_marks import generator, guard
     from replan.api.admit import aadmit, admit
+    from replan.api.check import check
+    from replan.api.handle import Run
     from replan.api.inbox import aanswer, adecline, answer, atell, decline, tell
-    from replan.api.runs import MEMORY, Run, asolve, check, solve, start
+    from replan.api.options import MEMORY
+    from replan.api.runs import aresume, asolve, drive, resume, solve, start
+    from replan.api.stored import RunSummary, acancel, aruns, ashow, cancel, runs, show
     from replan.runs.inbox import Heard
-    from runtime.core.errors import ReplanError, UsageProblem
+    from runtime.core.errors import Held, ReplanError, RunNotFound, UsageProblem
+
+    __version__: str
 
 __all__ = [
     "MEMORY",
@@ -25,49 +37,83 @@ __all__ = [
     "Context",
     "Finding",
     "Heard",
+    "Held",
+    "OpenQuestion",
+    "Plan",
+    "ProvedPlan",
     "ReplanError",
     "Result",
     "Run",
+    "RunNotFound",
+    "RunResult",
+    "RunSummary",
+    "Step",
     "UsageProblem",
     "Verdict",
     "aadmit",
     "aanswer",
+    "acancel",
     "adecline",
     "admit",
     "answer",
+    "aresume",
+    "aruns",
+    "ashow",
     "asolve",
     "atell",
+    "cancel",
     "check",
     "decline",
+    "drive",
     "generator",
     "guard",
+    "resume",
+    "runs",
+    "show",
     "solve",
     "start",
     "tell",
 ]
 
 _HOMES = {
-    "MEMORY": "replan.api.runs",
+    "MEMORY": "replan.api.options",
     "Artifact": "actors.values.artifacts",
     "Context": "actors.values.artifacts",
     "Finding": "actors.values.findings",
     "Heard": "replan.runs.inbox",
+    "Held": "runtime.core.errors",
+    "OpenQuestion": "actors.run.result",
+    "Plan": "actors.plans.plan",
+    "ProvedPlan": "actors.plans.proved_plan",
     "ReplanError": "runtime.core.errors",
     "Result": "actors.planning.result",
-    "Run": "replan.api.runs",
+    "Run": "replan.api.handle",
+    "RunNotFound": "runtime.core.errors",
+    "RunResult": "actors.run.result",
+    "RunSummary": "replan.api.stored",
+    "Step": "actors.plans.plan",
     "UsageProblem": "runtime.core.errors",
     "Verdict": "actors.values.findings",
     "aadmit": "replan.api.admit",
     "aanswer": "replan.api.inbox",
+    "acancel": "replan.api.stored",
     "adecline": "replan.api.inbox",
     "admit": "replan.api.admit",
     "answer": "replan.api.inbox",
+    "aresume": "replan.api.runs",
+    "aruns": "replan.api.stored",
+    "ashow": "replan.api.stored",
     "asolve": "replan.api.runs",
     "atell": "replan.api.inbox",
-    "check": "replan.api.runs",
+    "cancel": "replan.api.stored",
+    "check": "replan.api.check",
     "decline": "replan.api.inbox",
+    "drive": "replan.api.runs",
     "generator": "actors.values.plugin_marks",
     "guard": "actors.values.plugin_marks",
+    "resume": "replan.api.runs",
+    "runs": "replan.api.stored",
+    "show": "replan.api.stored",
     "solve": "replan.api.runs",
     "start": "replan.api.runs",
     "tell": "replan.api.inbox",
@@ -76,7 +122,11 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name at its first use."""
+    """Load a public name at its first use; `__version__` is the version of this installation."""
+    if name == "__version__":
+        from replan.setup.version import release  # noqa: PLC0415 - `import replan` is quick without it
+
+        return release()
     if name not in _HOMES:
         raise AttributeError(f"module 'replan' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
@@ -84,3 +134,23 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+class _Runs(ModuleType):
+    """The package `replan.runs`, which is also the function `runs` of the API: the two have the same name."""
+
+    def __call__(self, **options: Any) -> Any:
+        """Return the runs of a home, as `replan.api.stored.runs` does."""
+        return import_module(_HOMES["runs"]).runs(**options)
+
+
+class _Replan(ModuleType):
+    """This package; a subpackage is bound to its name in it when it is first imported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "runs" and isinstance(value, ModuleType):
+            value.__class__ = _Runs
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Replan

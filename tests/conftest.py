@@ -81,6 +81,8 @@ def clean_house(tmp_path_factory):
             patch.delenv(name)
         patch.setenv("REPLAN_HOME", str(tmp_path_factory.mktemp("home")))
         yield
+    if used := sys.modules.get("replan.api.trio_thread"):
+        used.close()  # It stays until the process ends, and so do its files.
     deadline = time.monotonic() + 2
     while (left := _threads() - threads) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -1,4 +1,6 @@
-"""Translates AtomicGuard's `workflow.json` files into workflows; what has no equivalent is ignored with a notice.
+"""Translates AtomicGuard's `workflow.json` files into workflows.
+
+Keys without an equivalent are ignored with a notice; a composite guard without one is an error.
 
 The format is that of `src/atomicguard/schemas/` and `examples/` in https://github.com/thompsonson/atomicguard (v2.3.0
 and the branch feature/informed-backtracking).
@@ -127,7 +129,7 @@ class _Translation:
 
     document: Document
     foreign: bool
-    """Whether unknown keys are ignored."""
+    """Whether the file is AtomicGuard's (`is_foreign`), so that unknown keys are ignored."""
     notices: list[str] = field(default_factory=list)
     """The notices so far."""
 

@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from actors.config.shipped_files import find_shipped
 from actors.files.validation_errors import usage_problem
-from actors.files.yaml_document import read_document
+from actors.files.yaml_document import Document, read_document
 from actors.policy.table import Policy
 
 
@@ -16,9 +16,13 @@ def load_policy(name_or_path: str, root: Path, folder: Path = Path()) -> Policy:
     Raises:
         UsageProblem: there is no such policy, or it is invalid; with file, line and the nearest valid name.
     """
-    path = find_shipped(name_or_path, root / "configs" / "policies", "policy", (), folder)
-    document = read_document(path)
+    document = policy_document(name_or_path, root, folder)
     try:
         return Policy.model_validate(document.value)
     except ValidationError as error:
         raise usage_problem(error, document) from None
+
+
+def policy_document(name_or_path: str, root: Path, folder: Path = Path()) -> Document:
+    """Return the file of a policy with its line numbers. Raises `UsageProblem` as `load_policy` does."""
+    return read_document(find_shipped(name_or_path, root / "configs" / "policies", "policy", (), folder))

@@ -82,7 +82,7 @@ class Workflow(Config):
     search: Search = "depth_first"
     """The search strategy: a name, with its number if it takes one (`beam:4`), or a mapping of both."""
     target_guard_level: GuardLevel = "medium"
-    """The goal test: the level of the plan guards of all leaves. The default is the strictest level among them."""
+    """The level at which all leaves check plans. The default is the strictest level that a guard of a leaf names."""
     assurance: Assurance = "strong_cyclic"
     """The guarantee that an expansive plan guard demands of the traces that do not escalate."""
     rmax: Positive = 3
@@ -122,7 +122,7 @@ class Workflow(Config):
 
     @model_validator(mode="after")
     def _check_edges(self) -> "Workflow":
-        """Check the edges between steps. Missing steps go first: a misspelt name may cause a cycle too."""
+        """Check the edges between steps. Missing steps are reported first: a misspelt name may also cause a cycle."""
         pairs = self.action_pairs
         if not 1 <= len(pairs) <= STEPS_MAX:
             hint = (
@@ -264,6 +264,15 @@ class Workflow(Config):
         """
         pairs = {step: pair.model_dump() | {"output_tokens_max": None} for step, pair in self.action_pairs.items()}
         return self.changed(output_tokens_max=tokens, action_pairs=pairs)
+
+    def with_timeout(self, seconds: float) -> "Workflow":
+        """Return the workflow with one time limit for the model calls of all steps.
+
+        Raises:
+            UsageProblem: the limit is invalid; its place is `model_timeout_seconds`.
+        """
+        pairs = {step: pair.model_dump() | {"timeout_seconds": None} for step, pair in self.action_pairs.items()}
+        return self.changed(model_timeout_seconds=seconds, action_pairs=pairs)
 
     def output_tokens_max_of(self, step: str) -> int:
         """Return the token limit of one reply."""

@@ -6,7 +6,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from actors.files.config_model import CONFIG_ERROR
-from actors.files.suggestions import nearest
+from actors.files.suggestions import near, nearest
 from actors.files.yaml_document import Document, KeyPath
 from runtime.core.errors import UsageProblem
 from runtime.core.pydantic_messages import describe, with_value
@@ -74,6 +74,9 @@ def _hint(detail: ErrorDetails) -> str:
         case "literal_error":
             choices = [choice.strip("' ") for choice in str(detail["ctx"]["expected"]).replace(" or ", ",").split(",")]
             return nearest(str(detail["input"]), choices, kind="choices")
+        case "enum":  # The cause lists all of them.
+            choices = [choice.strip("' ") for choice in str(detail["ctx"]["expected"]).replace(" or ", ",").split(",")]
+            return near(str(detail["input"]), choices)
         case "missing":
             return f"add `{detail['loc'][-1]}: ...`"
         case _:

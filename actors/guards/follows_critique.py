@@ -25,8 +25,8 @@ _WORD = re.compile(r"[\w-]+")
 def make(config: Mapping[str, Any]) -> Guard:
     """Return the guard; it has no settings.
 
-    Critique and draft are the dependencies of the step with the roles `critique` and `plan`; of several plans, the last
-    one that the step requires. If one of them is missing, the guard passes with a warning.
+    The critique and the draft are the results of the required steps with the roles `critique` and `plan`. If several
+    steps have the role, the last is used. If the critique or the draft is missing, the guard passes with a warning.
     """
     check_settings(NAME, config, ())
 
@@ -50,7 +50,7 @@ def _verdict(findings: list[Finding]) -> Verdict:
 
 
 def _dependency(context: Context, role: str) -> Mapping[str, Any] | None:
-    """Return the value of the last dependency with a role whose value is a JSON object."""
+    """Return the JSON object of the last dependency with this role; those that are not JSON objects are skipped."""
     roles = context.settings.get("roles", {})
     values = [artifact.value for step, artifact in context.dependencies.items() if roles.get(step) == role]
     objects = [value.value for value in values if isinstance(value, Parsed) and isinstance(value.value, dict)]

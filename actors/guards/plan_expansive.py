@@ -121,11 +121,13 @@ def _advice(step_id: str, trace: Sequence[str]) -> str:
 
 def _waiting(plan: Plan, trace: Sequence[str]) -> str:
     """Return the part of the message that names the steps which lack only tokens at the end of the trace."""
+    if plan.is_policy:
+        return ""
     end = replay(plan, trace)
     waiting = [
         f"{printable(step.step_id)} waits for {quoted_list(step.preconditions - end.tokens)}"
         for step in sorted(plan.steps, key=lambda step: step.step_id)
-        if not plan.is_policy and step.step_id not in end.settled and step.dependencies <= end.settled
+        if step.step_id not in end.settled and step.dependencies <= end.settled
     ]
     return f" There {'; '.join(waiting[:ITEMS_MAX])}." if waiting else ""
 

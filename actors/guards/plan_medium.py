@@ -139,9 +139,11 @@ def _check_run(result: Soundness, plan: Plan, order: Order) -> None:
     redundant: list[Step] = []
     for index in run.indices:
         step = order.steps[index]
-        if unmet := run.unmet_before(index):
+        # Steps come in the order in which a verdict lists its errors, and it keeps only so many of these.
+        in_full = len(failing) < FINDINGS_MAX
+        if unmet := run.unmet_before(index, named=in_full):
             failing[index] = [condition.token for condition in unmet]
-            findings.extend(_preconditions(step, unmet, order))
+            findings.extend(_preconditions(step, unmet, order, in_full=in_full))
         elif run.is_redundant(index):
             redundant.append(step)
         if contingent and not contingent.isdisjoint(step.dependencies):
@@ -163,8 +165,14 @@ def _check_run(result: Soundness, plan: Plan, order: Order) -> None:
         result.score = 0.8
 
 
-def _preconditions(step: Step, unmet: list[Unmet], order: Order) -> Iterator[Finding]:
-    """Yield one error for each cause why preconditions of the step are not necessarily true."""
+def _preconditions(step: Step, unmet: list[Unmet], order: Order, *, in_full: bool) -> Iterator[Finding]:
+    """Yield one error for each cause why preconditions of the step are not necessarily true, or one to be counted."""
+    if not in_full:
+        for cause in {condition.cause for condition in unmet}:
+            yield Finding(
+                code=_CODES[cause], where=step.step_id, message=f"step {printable(step.step_id)} cannot start."
+            )
+        return
     after = order.descendants[order.index[step.step_id]]
     late = frozenset(name for condition in unmet for name in condition.steps if after >> order.index[name] & 1)
     for cause in Cause:

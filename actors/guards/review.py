@@ -16,9 +16,9 @@ from actors.values.findings import Code, Finding, Verdict
 NAME = "human_review"
 
 APPROVE = "approve"
-"""The answer that passes."""
+"""The answer that accepts the artifact."""
 REJECT = "reject:"
-"""How an answer that rejects begins; the reason follows."""
+"""The beginning of an answer that rejects the artifact; the reason follows."""
 SCHEMA: dict[str, Any] = {
     "type": "string",
     "pattern": r"^approve$|^reject: *\S",

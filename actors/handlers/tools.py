@@ -5,7 +5,7 @@ process group of its own; `function_tool` runs a Python function, sync or async,
 """
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from inspect import iscoroutinefunction
@@ -82,6 +82,19 @@ def tool_actor(tool: Tool, now: Callable[[], float]) -> ToolActor:
                 return await _call(tool, request, envelope, now)
 
     return Actor(f"tool:{tool.name}", handle, concurrency=TOOLS_SIDE_BY_SIDE)
+
+
+def ending_actors(tools: Collection[ToolRequested], now: Callable[[], float]) -> list[Actor[Any, Any]]:
+    """Return actors for a run that has ended: they end what is left of its calls of tools, and call none."""
+
+    async def handle(envelope: Envelope[ToolCheckRequested]) -> Checked:
+        request = envelope.brief
+        assert isinstance(request, ToolCheckRequested), "a run that has ended calls no tool"
+        return Checked(request.request_id, now(), certain=await end_group(request.process))
+
+    return [
+        Actor(f"tool:{name}", handle, concurrency=TOOLS_SIDE_BY_SIDE) for name in {request.tool for request in tools}
+    ]
 
 
 async def _call(tool: Tool, request: ToolRequested, envelope: Envelope[Any], now: Callable[[], float]) -> Ended | None:

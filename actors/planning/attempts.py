@@ -22,7 +22,7 @@ _BUILT_IN_RULES = {
     "blind": "A blind search goes one level up, whatever was found.",
     "e_max": "The step has caused as many escalations as it may.",
 }
-"""The rules of decisions that no row of a policy has made, with their reasons."""
+"""The rules that decide without a row of the policy, with their explanations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Attempt:
     parent: str | None
     """The attempt that it is shown under."""
     why: str = ""
-    """The reason of the rule that decided about its rejection."""
+    """The explanation of the rule that decided what follows from its rejection."""
     wasted: Amount = ZERO
     """The cost of the attempts that its rejection made void, itself included."""
     cost_known: bool = False
@@ -42,7 +42,7 @@ class Attempt:
     late: Amount = ZERO
     """The cost of replies that came after their request was withdrawn."""
     unknown: Amount = ZERO
-    """The charge for tries whose bill is not known."""
+    """The charge for tries whose real cost is not known."""
     reviewed: bool = False
     """Whether a person is to judge it."""
     over: bool = False
@@ -120,8 +120,9 @@ def attempts(
 ) -> list[Attempt]:
     """Return the attempts in the order of their requests.
 
-    The cost of backtracks and of late replies is read from the records. `interrupted`: the run's driver is gone.
-    `live`: it is there, also while the run is being parked, and waits for replies in flight.
+    The cost of backtracks and of late replies is read from the records. `interrupted` says that the run has lost its
+    driver, so that its open requests may have been charged. `live`: it is there,
+    also while the run is being parked, and waits for replies in flight.
     """
     if not isinstance(state, State):
         return []
@@ -158,7 +159,7 @@ def roots(shown: Sequence[Attempt]) -> list[tuple[Attempt, list[Any]]]:
 
 
 def _parent(state: State, node: Node) -> str | None:
-    """Return the newest artifact that an attempt builds on: the place of the search when it was requested."""
+    """Return the newest of the artifacts that an attempt builds on; views show the attempt under it."""
     places = {name: place for place, name in enumerate(state.nodes)}
     return max(node.parents, key=lambda parent: places.get(parent, -1), default=None)
 

@@ -1,7 +1,7 @@
-"""Branches in the state: which one an event is about, how one opens on another's artifacts, and how one ends. Pure.
+"""Branches in the state: which branch an event is about, and how a branch is opened and ended. Pure.
 
-What the branches share (ledger, nodes, open requests, questions) is by node or request id, and every id says its
-branch; everything else is in the `Branch`, which functions take beside the state.
+The branches share the ledger, the nodes, the open requests and the questions. These are keyed by node or request id,
+and each id names its branch. Everything else is in the `Branch`, which functions take beside the state.
 """
 
 from collections.abc import Collection
@@ -46,7 +46,7 @@ from runtime.core.copies import changed, without
 
 
 def branch_about(state: State, event: PlanningEvent) -> Branch:
-    """Return the branch that an event is about; of one about the whole run, the one that the event before was about."""
+    """Return the branch that an event is about; for an event about the whole run, the branch of the previous event."""
     branches = state.branches
     if len(branches) == 1:
         return branches[0]
@@ -119,10 +119,10 @@ def _same_view(before: State, after: State, branch: Branch) -> bool:
 
 
 def opened(state: State, branch: Branch, event: BranchOpened) -> State:
-    """Open a branch on what the parent, `branch`, has accepted, or on nothing.
+    """Return the state with a new branch, which starts from artifacts of its parent, `branch`, or from none.
 
-    If the parent was about to go back, the new branch has done that instead: it knows why, and has all counts as they
-    are after it; the parent tries its failed step again.
+    If the parent was about to go back, the new branch goes back instead: the reason and the counts after that step are
+    recorded in the new branch, and the parent tries its failed step again.
     """
     graph = state.config.graph
     fresh = Branch(number=event.branch, progress=start(graph))
@@ -150,7 +150,7 @@ def opened(state: State, branch: Branch, event: BranchOpened) -> State:
 
 
 def _on(progress: Progress, kept: Collection[str]) -> Progress:
-    """Return the slots of a branch that stands on the accepted artifacts of some steps; the counts are inherited."""
+    """Return the slots with the accepted artifacts of the `kept` steps only; the counts are kept for all steps."""
     return Progress({step: slot if step in kept else _unset(slot) for step, slot in progress.items()})
 
 
@@ -159,7 +159,7 @@ def _unset(slot: Slot) -> Slot:
 
 
 def pruned(state: State, branch: Branch, event: BranchPruned) -> State:
-    """End a branch, and withdraw its work."""
+    """Return the state with a branch ended and its work withdrawn."""
     nodes = {name for name, node in state.nodes.items() if node.branch == branch.number}
     undecided = [name for name in nodes if state.nodes[name].status == "pending"]
     superseded = {name: changed(state.nodes[name], status="superseded") for name in undecided}
@@ -172,14 +172,14 @@ def pruned(state: State, branch: Branch, event: BranchPruned) -> State:
 
 
 def begun_anew(branch: Branch) -> Branch:
-    """Return a branch with all counts given back."""
+    """Return a branch at the start of a round: its counts are reset, and its history is empty."""
     return changed(branch, progress=new_round(branch.progress), history=())
 
 
 def in_new_round(state: State, branch: Branch, event: Revised) -> tuple[Branch, ...]:
-    """Return the branches at the start of a new round, which is one of all; `branch` is as the event has left it.
+    """Return all branches at the start of a new round. `branch` has been changed by the event already.
 
-    After a changed requirement each of the others has gone back as far.
+    If a requirement has changed, the other branches go back to the same steps.
     """
     others = [other if event.branch is not None else _sent_back(state, other, event) for other in state.branches]
     return tuple([branch if other.number == branch.number else begun_anew(other) for other in others])
@@ -197,14 +197,14 @@ def _sent_back(state: State, branch: Branch, event: Revised) -> Branch:
 
 
 def used_elsewhere(state: State, branch: Branch) -> frozenset[str]:
-    """Return the nodes that the branches beside one stand on."""
+    """Return the nodes that the other branches have accepted."""
     others = (other for other in state.branches if other.number != branch.number and not other.pruned)
     slots = (slot for other in others for slot in other.progress.values())
     return frozenset(slot.accepted for slot in slots if slot.accepted is not None)
 
 
 def drop_work(state: State, dead: Collection[str]) -> State:
-    """Return the state without any open work on these nodes; what that had reserved is unknown from now on."""
+    """Return the state without any open work on these nodes; its reservations are charged as unknown."""
     run = state.run
     open_calls, ledger = calls.withdrawn(run.calls, run.ledger, dead)
     return changed(

@@ -92,7 +92,7 @@ class JudgementRequested(Event):
 
     @property
     def request_id(self) -> str:
-        """The request's name."""
+        """The id of the request."""
         return judgement_id(self.node)
 
     @property

@@ -10,10 +10,10 @@ from runtime.core.messages import Control
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """A user wants a plan. `RunStarted` has the same fields."""
+    """The first message of a run. `RunStarted` has the same fields."""
 
     at: float
-    """When, in UTC seconds since 1970."""
+    """The time of the start, in UTC seconds since 1970."""
     run: str
     """The run's id."""
     specification: str
@@ -23,13 +23,13 @@ class Begin:
     limits: Limits
     """The limits of the run."""
     child: bool = False
-    """Whether it is a step of another run."""
+    """Whether it is a child run."""
     source: str = ""
-    """Where the workflow was found."""
+    """The workflow's name if it is shipped, else the path of its file."""
     given: tuple[str, ...] = ()
-    """The workflow's keys that were given another value than the file's."""
+    """The keys of the workflow that options have changed."""
     plugins: tuple[PlugInFile, ...] = ()
-    """The plug-ins that come from files of the user's own."""
+    """The plug-ins that were loaded from the user's files."""
 
 
 PlanningMessage = Begin | Generated | Faulted | Judged | Control

@@ -16,6 +16,7 @@ from actors.planning.config import RunConfig
 from actors.planning.messages import Begin
 from actors.policy.cause import CLASSIFIER
 from actors.policy.table import Policy
+from actors.policy.unknown_names import ROLES, unknown_names
 from actors.run.kind import Setup
 from actors.values.format import title_of
 from actors.values.plugin_marks import PlugInFile
@@ -24,7 +25,7 @@ from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Limits
 
 PROBLEM_BYTES_MAX = 1024 * 1024
-"""A problem is a text that a person can have written; a prompt holds a fifth of this at most."""
+"""The largest problem, in bytes. A prompt contains at most a fifth of this."""
 LIMIT_MOST: Mapping[str, float] = {
     "max_tokens": 10**12,
     "max_cost_usd": 10**9,
@@ -32,32 +33,36 @@ LIMIT_MOST: Mapping[str, float] = {
     "active_seconds": 10**10,
     "patience_seconds": 10**10,
 }
-"""The largest limits that are not slips of the keyboard: sums stay exact, and dates in four-digit years."""
+"""The largest values of the limits. Larger ones are typing errors; below, sums are exact and years have four digits."""
 
 OUTPUT_TOKENS = "output_tokens_max"
-"""The key of a workflow that limits its replies; as an option it limits those of every step."""
+"""The workflow key for the token limit of replies; the option replaces the limits of all steps."""
+TIMEOUT = "model_timeout_seconds"
+"""The workflow key for the time limit of model calls; the option replaces the limits of all steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """The options of a run, from the command line or from Python. None takes the workflow's value, or no limit."""
+    """The options of a run, from the command line or from Python. None means the workflow's value, or else no limit."""
 
     workflow: str = "search"
-    """A shipped name or a file."""
+    """The name of a shipped workflow, or the path of a workflow file."""
     search: str | None = None
     """The search strategy, such as `beam:4`."""
     max_calls: int | None = None
-    """Model calls at most."""
+    """The most model calls."""
     max_tokens: int | None = None
-    """Tokens at most, input and output together."""
+    """The most tokens, input and output together."""
     max_cost_usd: float | None = None
-    """Dollars at most."""
+    """The most dollars."""
     deadline_seconds: float | None = None
-    """Seconds from the start, whatever happens."""
+    """The deadline, in seconds from the start; pauses count."""
     active_seconds: float | None = None
-    """Seconds in which models or guards work, at most."""
+    """The most seconds in which models or guards work."""
     output_tokens: int | None = None
-    """The most tokens of one reply, of every step."""
+    """The most tokens of one reply, for every step."""
+    timeout_seconds: float | None = None
+    """The time limit of one model call in seconds, for every step."""
     patience_seconds: float | None = None
     """Seconds of pauses in which a process stays for a provider that is down; None is the usual patience."""
 
@@ -77,7 +82,7 @@ class RunRequest:
     notices: tuple[str, ...] = ()
     """Notices for the user about the workflow."""
     source: str = ""
-    """Where the workflow was found, as in `RunStarted`."""
+    """The workflow's name or path, as in `RunStarted`."""
     given: tuple[str, ...] = ()
     """The keys of the workflow that options have changed, as in `RunStarted`."""
     kind: str = "planning"
@@ -102,7 +107,7 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True)
 class PlanningInput:
-    """The user's problem, and the choices about planning it."""
+    """The user's problem, and the options for planning it."""
 
     problem: str
     """The problem's text."""
@@ -113,14 +118,14 @@ class PlanningInput:
 def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     """Return a planning run that may begin. Raises `UsageProblem` with the cause, the place and the next step.
 
-    The place is a field of `RunOptions` where that is wrong: the name of the option in Python.
+    The place of an invalid option is the name of its field in `RunOptions`.
     """
     problem, options, registry = request.problem, request.options, setup.registry
     check_problem(problem)
     _check_limits(options)
     try:
         loaded, policy = check_workflow(options.workflow, setup.root, registry.guards, registry.generator_names)
-    except UsageProblem as wrong:  # What is wrong in a file has its place there.
+    except UsageProblem as wrong:  # An error in a file names its place in the file.
         raise UsageProblem(wrong.cause, place=wrong.place or "workflow", hint=wrong.hint) from None
     workflow, keys = loaded.workflow, _overrides(options)
     if keys:
@@ -128,9 +133,11 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     loaded = replace(loaded, workflow=workflow)
     if options.output_tokens is not None:
         loaded, keys = _with_output_tokens(loaded, options.output_tokens), {**keys, OUTPUT_TOKENS: None}
+    if options.timeout_seconds is not None:
+        loaded, keys = _with_timeout(loaded, options.timeout_seconds), {**keys, TIMEOUT: None}
     everything = (loaded, *_below(loaded))
-    for each in everything:
-        _check_made(each, registry)  # What cannot be made fails before anything is written.
+    for checked in everything:
+        _check_made(checked, registry)  # An invalid guard or generator is refused before anything is written.
     _check_script(parse_model_spec(setup.model), set(_asked_steps(loaded)))
     price = setup.price
     setup.check_price(limited=options.max_cost_usd is not None)
@@ -144,9 +151,17 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
         patience_seconds=options.patience_seconds,
     )
     source = _source(Path(loaded.source), setup.root)
-    files = tuple(dict.fromkeys(file for each in everything for file in registry.files_of(each.workflow)))
+    files = tuple(dict.fromkeys(file for used in everything for file in registry.files_of(used.workflow)))
     title = title_of(problem)
-    return RunRequest(problem, title, pinned, limits, loaded.notices, source, tuple(keys), plugins=files)
+    notices = (*loaded.notices, *_misspelt(policy, pinned))
+    return RunRequest(problem, title, pinned, limits, notices, source, tuple(keys), plugins=files)
+
+
+def _misspelt(policy: Policy, pinned: RunConfig) -> Iterator[str]:
+    """Yield a line about each name in a policy that is probably misspelt, so that its row never fires."""
+    for name in unknown_names(policy, {*ROLES, *pinned.roles.values()}):
+        if name.near:
+            yield f"policy {policy.name}, row {name.row!r}: unknown {name.what}; did you mean {name.near!r}?"
 
 
 def _with_output_tokens(loaded: LoadedWorkflow, tokens: int) -> LoadedWorkflow:
@@ -156,6 +171,21 @@ def _with_output_tokens(loaded: LoadedWorkflow, tokens: int) -> LoadedWorkflow:
     except UsageProblem as problem:
         hint = problem.hint or "leave it out for the workflow's own"
         raise UsageProblem(problem.cause, place="output_tokens", hint=hint) from None
+
+
+def _with_timeout(loaded: LoadedWorkflow, seconds: float) -> LoadedWorkflow:
+    """Limit the calls. Raises `UsageProblem` that names the option."""
+    try:
+        return with_timeout(loaded, float(seconds))
+    except UsageProblem as problem:
+        hint = problem.hint or "leave it out for the workflow's own"
+        raise UsageProblem(problem.cause, place="timeout_seconds", hint=hint) from None
+
+
+def with_timeout(loaded: LoadedWorkflow, seconds: float) -> LoadedWorkflow:
+    """Return a workflow, and those below it, with one time limit for all model calls. Raises `UsageProblem`."""
+    children = {name: (with_timeout(child, seconds), policy) for name, (child, policy) in loaded.children.items()}
+    return replace(loaded, workflow=loaded.workflow.with_timeout(seconds), children=children)
 
 
 def with_output_tokens(loaded: LoadedWorkflow, tokens: int) -> LoadedWorkflow:
@@ -173,20 +203,20 @@ def _check_made(loaded: LoadedWorkflow, registry: Registry) -> None:
             problem = refused.problem
             path = ("action_pairs", step, "guard_config", *refused.path)
             place, hint = f"{loaded.document.place(path)}, guard {refused.guard!r} of step {step!r}", problem.hint
-            if not problem.place.startswith("guard_config"):  # It is wrong where it comes from.
+            if not problem.place.startswith("guard_config"):  # The error is in the file that defines the guard.
                 place, hint = problem.place, "; ".join(filter(None, (hint, f"it is named at {place}")))
             raise UsageProblem(problem.cause, place=place, hint=hint) from problem
         registry.generators.get(pair.generator)
 
 
 def _source(path: Path, root: Path) -> str:
-    """Return how a workflow's file is found again: by its name if it is shipped, since another release is elsewhere."""
+    """Return a shipped workflow's name, since its path may change with a release; the path of any other workflow."""
     shipped = path.parent == root / "configs" / "workflows"
     return path.stem if shipped else str(path.absolute())
 
 
 def _asked_steps(loaded: LoadedWorkflow) -> Iterator[str]:
-    """Yield all that a run, and the runs that its steps start, may ask a model for."""
+    """Yield each step for which a run, or one of its child runs, may call a model."""
     yield from loaded.workflow.action_pairs
     if loaded.workflow.classifications_max:
         yield CLASSIFIER
@@ -195,14 +225,14 @@ def _asked_steps(loaded: LoadedWorkflow) -> Iterator[str]:
 
 
 def _below(loaded: LoadedWorkflow) -> Iterator[LoadedWorkflow]:
-    """Yield every workflow that a run of this one may start, directly or not."""
+    """Yield the workflows of all child runs that a run of this workflow may start, directly or not."""
     for child, _ in loaded.children.values():
         yield child
         yield from _below(child)
 
 
 def pin(loaded: LoadedWorkflow, policy: Policy, model: str, price: Price | None) -> RunConfig:
-    """Return what a run is pinned to, with the runs that its steps start. Those ask nobody: the parent run does."""
+    """Return the pinned configuration of a run and of its child runs. Only the parent run asks questions."""
     children = {
         name: pin(replace(child, workflow=child.workflow.changed(questions_max=0)), its_policy, model, price)
         for name, (child, its_policy) in loaded.children.items()
@@ -213,7 +243,7 @@ def pin(loaded: LoadedWorkflow, policy: Policy, model: str, price: Price | None)
 
 
 def check_problem(problem: str) -> None:
-    """Refuse a problem that no plan can be made for. Raises `UsageProblem`."""
+    """Check that a problem is a text, not empty and not too large. Raises `UsageProblem`."""
     given: object = problem  # whatever a caller in Python passes
     if not isinstance(given, str):
         cause = f"the problem is text, not {type(given).__name__}"
@@ -227,7 +257,7 @@ def check_problem(problem: str) -> None:
 
 
 def _changed(workflow: Workflow, keys: Mapping[str, Any]) -> Workflow:
-    """Return the workflow with the values that were options for. Raises `UsageProblem` that names the option."""
+    """Return the workflow with the values from options. Raises `UsageProblem` that names the option."""
     try:
         return workflow.changed(**keys)
     except UsageProblem as problem:
@@ -246,7 +276,7 @@ def _overrides(options: RunOptions) -> dict[str, Any]:
 
 
 def _check_limits(options: RunOptions) -> None:
-    """Refuse limits that limit nothing. Raises `UsageProblem` that names the option."""
+    """Check that limits are above 0 and not too large. Raises `UsageProblem` that names the option."""
     for name, most in LIMIT_MOST.items():
         value: Any = getattr(options, name)
         if value is None:

@@ -1,9 +1,9 @@
 """The contexts that generators and guards get, with both kinds of feedback as projections of the state. Pure.
 
 Retry feedback: "your output for this step was rejected because …". Escalation feedback: "a later step failed because of
-what this step produced". Neither is stored; both are read off the nodes, so no new visit, actor or process loses them.
-Each rejection stands once in a prompt: a step that failed itself reads of it in its retry history, not again in the
-escalation history; and one that became a question stands with its answer among the clarifications, and nowhere else.
+what this step produced". Both are computed from the nodes and not stored, so they survive a new visit and a restart.
+Each rejection is in a prompt once. A rejection of the step itself is in the retry history and not in the escalation
+history. A rejection that became a question is among the clarifications only, with the answer.
 """
 
 from collections.abc import Container, Sequence
@@ -20,7 +20,7 @@ PREVIEW_MAX = 200
 
 
 def context_for(state: State, branch: Branch, step: str) -> Context:
-    """Return all that the step's generator and guard may see now."""
+    """Return the context of the step's generator and guard in this state."""
     config, run, progress = state.config, state.run, branch.progress
     workflow, dependencies = config.workflow, {}
     for parent in config.steps[step].requires:
@@ -50,7 +50,7 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
 
 
 def _questioned(state: State) -> frozenset[str]:
-    """Return the rejections all of whose errors were questions that have been answered."""
+    """Return the rejections whose errors were all asked as questions and have been answered."""
     if not state.run.questions:
         return frozenset()
     texts: dict[str, str] = {}
@@ -66,7 +66,7 @@ def _questioned(state: State) -> frozenset[str]:
 
 
 def rendered(state: State, branch: Branch, step: str, context: Context | None = None) -> Rendered:
-    """Return the prompt for the step's next attempt; `context` is what it may see, where the caller has it already."""
+    """Return the prompt for the step's next attempt; `context` is its context, if the caller has computed it."""
     prompt = state.config.steps[step].prompt
     if prompt is None:  # A generator that calls no model needs no prompt.
         return Rendered("", "")
@@ -96,7 +96,7 @@ def escalation_feedback(
 ) -> tuple[Feedback, ...]:
     """Return one entry per cycle that sent the search back over a step, without nodes in `shown`.
 
-    `causes` are what ended the cycles; of these, the newest `window`, oldest first.
+    `causes` are the rejections that ended the cycles. The newest `window` entries are returned, oldest first.
     """
     feedback: list[Feedback] = []
     for last in reversed(causes):
@@ -115,9 +115,9 @@ def explain(verdict: Verdict) -> str:
 
 
 def escalations(state: State, branch: Branch, step: str) -> list[Node]:
-    """Return the rejections that sent the search back over this step, in the order in which they did.
+    """Return the rejections of later steps for which the search went back over this step, oldest first.
 
-    What a step above did wrong is no later failure.
+    Rejections of a step that this step depends on are left out.
     """
     if not branch.replans:
         return []
@@ -127,7 +127,7 @@ def escalations(state: State, branch: Branch, step: str) -> list[Node]:
 
 
 def _story(state: State, last: Node, cycle: Sequence[str]) -> str:
-    """Tell what failed, why, and on which path, with previews."""
+    """Return a text of what failed, why, and on which path, with previews of the artifacts."""
     lines = []
     for name in cycle:
         cause = state.nodes[name]
@@ -140,7 +140,7 @@ def _story(state: State, last: Node, cycle: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-@lru_cache(maxsize=256)  # The same path stands in many prompts.
+@lru_cache(maxsize=256)  # Many prompts show the same path.
 def _preview(content: str) -> str:
     line = " ".join(content.split())
     return line if len(line) <= PREVIEW_MAX else f"{line[:PREVIEW_MAX]}..."

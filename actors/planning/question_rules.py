@@ -54,7 +54,7 @@ def withdraw(state: State, branch: Branch) -> ClarificationWithdrawn | None:
 
 
 def expire(state: State) -> ClarificationExpired | WaitRequested | None:
-    """Close a question that nobody has answered in time; until then have the clock wait for that."""
+    """Close a question that nobody has answered in time, or request a wait until its time is over."""
     run = state.run
     if not run.questions:
         return None

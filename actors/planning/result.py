@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from actors.planning.state import Node, State
+from actors.plans.proved_plan import ProvedPlan, proved_plan
 from actors.run.questions import Question
-from actors.run.result import RunResult, RunView, question_json, result_fields
+from actors.run.result import OpenQuestion, RunResult, RunView, question_json, result_fields
 from actors.search.moves import Search
 from actors.values.findings import Finding
 from runtime.models.replies import Parsed
@@ -17,11 +19,11 @@ class PathStep:
     """One accepted artifact on the path."""
 
     step: str
-    """Its step."""
+    """The id of its step."""
     node: str
-    """Its id."""
+    """The id of its search node."""
     value: Any
-    """Its JSON value."""
+    """The artifact's JSON value; its text if it is not JSON."""
     score: float
     """The guard's score, from 0 to 1."""
     guard: str = ""
@@ -35,9 +37,9 @@ class Result(RunResult):
     """The result of a planning run."""
 
     revision: int
-    """How often the search went back over steps."""
-    plan: Any
-    """The proved plan, a JSON value; None where there is none."""
+    """The number of times that the search went back over steps."""
+    plan_json: Any
+    """The proved plan as its author wrote it, a JSON value; None where there is none."""
     path: tuple[PathStep, ...]
     """The accepted artifacts in order: the winning path, or the best that was validated."""
     findings: tuple[Finding, ...]
@@ -51,14 +53,19 @@ class Result(RunResult):
 
     @property
     def succeeded(self) -> bool:
-        """Whether every guard passed: there is a proved plan, or, where the workflow makes none, all that it makes."""
+        """Whether every guard passed. Then there is a proved plan, unless the workflow has no plan step."""
         return self.outcome == "success"
 
+    @cached_property
+    def plan(self) -> ProvedPlan | None:
+        """The proved plan; None if there is none, or if the accepted artifact is not a JSON object."""
+        return proved_plan(self.plan_json) if isinstance(self.plan_json, Mapping) else None
+
     def details(self) -> Mapping[str, Any]:
-        """Return what `--json` prints of a planning run beside what every run has."""
+        """Return the keys that `--json` prints for planning runs, in addition to those of every run."""
         return {
             "revision": self.revision,
-            "plan": self.plan,
+            "plan": self.plan_json,
             "path": [
                 {"step": step.step, "node": step.node, "value": step.value, "score": step.score} for step in self.path
             ],
@@ -67,7 +74,7 @@ class Result(RunResult):
 
 
 def result_of(view: RunView) -> Result:
-    """Return what a run came to."""
+    """Return the result of a run."""
     state, with_inbox = view.state, view.with_inbox
     begun = state if isinstance(state, State) else None
     path = () if begun is None else best_path(begun)
@@ -84,7 +91,7 @@ def result_of(view: RunView) -> Result:
         **fields,
         goes_back=begun is None or begun.config.search is not Search.LINEAR,
         revision=0 if begun is None else begun.revision,
-        plan=_value(plans[-1]) if won and plans else None,
+        plan_json=_value(plans[-1]) if won and plans else None,
         proof=plans[-1].verdict.facts if won and plans and plans[-1].verdict else {},
         path=tuple(_path_steps(path)),
         findings=() if begun is None else _findings(begun, path, won=won),
@@ -92,17 +99,17 @@ def result_of(view: RunView) -> Result:
     )
 
 
-def question_of(run: str, state: State, question: Question) -> dict[str, Any]:
+def question_of(run: str, state: State, question: Question) -> OpenQuestion:
     """Return an open question as plain data; a review has the artifact, as its author wrote it."""
     shown = question_json(run, question)
     node = state.nodes[question.request.node]
     if question.request.review and node.artifact is not None:
-        shown |= {"node": node.node, "artifact": node.artifact.shown}
+        shown["node"], shown["artifact"] = node.node, node.artifact.shown
     return shown
 
 
 def best_path(state: State) -> tuple[Node, ...]:
-    """Return the accepted nodes that stand together: all that is accepted now, or the longest that ever was (S36)."""
+    """Return the longest path of nodes that were accepted together, now or earlier in the run (S36)."""
     passed = [node for node in state.nodes.values() if node.verdict is not None and node.verdict.passed]
     best: tuple[Node, ...] = tuple(
         state.nodes[slot.accepted] for slot in state.latest.progress.values() if slot.accepted is not None

@@ -22,7 +22,7 @@ _PER_CALL = ("no tokens left", "no money left")
 
 def brief_lines(result: Result, program: str = "replan") -> list[Line]:
     """Return the report with a plan in short, and the commands that show and write all of it."""
-    if not result.succeeded or result.plan is None:
+    if not result.succeeded or result.plan_json is None:
         return outcome_lines(result, program)
     run = result.run_id
     more = f"All of it: {program} show {run} --full; as a checklist: {program} export {run} -o plan.md"
@@ -31,10 +31,10 @@ def brief_lines(result: Result, program: str = "replan") -> list[Line]:
 
 def outcome_lines(result: Result, program: str = "replan", *, full: bool = True) -> list[Line]:
     """Return the whole report; `program` is how the user calls this program. Without `full`, the plan is shortened."""
-    if result.succeeded and result.plan is None:
+    if result.succeeded and result.plan_json is None:
         return [*_artifacts(result), *_warnings(result), used(result)]
     if result.succeeded:
-        plan = plan_lines(result.plan) if full else plan_summary(result.plan)
+        plan = plan_lines(result.plan_json) if full else plan_summary(result.plan_json)
         return [*plan, BLANK, *_warnings(result), _proof(result), used(result)]
     rows = list(heading(result, "No plan"))
     if any(finding.message[:100] in result.why for finding in result.findings):
@@ -99,7 +99,7 @@ def _proof(result: Result) -> Line:
     """Return what the plan guard proved."""
     facts = result.proof
     if "level" not in facts:  # A guard of the user's own measures something else.
-        guards = [step.guard for step in result.path if step.value == result.plan]
+        guards = [step.guard for step in result.path if step.value == result.plan_json]
         return line(f"Accepted by {guards[-1] if guards else 'its guard'}.", "green")
     text = f"Proved at level {facts['level']}"
     if facts.get("assurance") is not None:

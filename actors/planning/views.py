@@ -24,7 +24,7 @@ from runtime.core.events import Record
 
 def _question(run: str, state: PlanningState, question: Question) -> dict[str, Any]:
     assert isinstance(state, State)
-    return question_of(run, state, question)
+    return {**question_of(run, state, question)}
 
 
 def _tree(
@@ -69,8 +69,8 @@ def _note(result: Result) -> str:
 def _proved(state: PlanningState, result: Result, view: str, program: str) -> Any:
     """Return the proved plan. Raises `UsageProblem` that says why there is none."""
     run = result.run_id
-    if result.plan is not None:
-        return result.plan
+    if result.plan_json is not None:
+        return result.plan_json
     if isinstance(state, State) and "plan" not in state.config.roles.values():
         cause = f"the workflow {state.config.workflow.name} of run {run} makes no plan"
         raise UsageProblem(cause, place=f"--{view}", hint=f"`{program} show {run}` shows what it makes")

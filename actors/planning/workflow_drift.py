@@ -9,7 +9,7 @@ from actors.config.workflow_check import check_workflow
 from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig
 from actors.planning.events import RunStarted
-from actors.planning.prepare import OUTPUT_TOKENS, pin, with_output_tokens
+from actors.planning.prepare import OUTPUT_TOKENS, TIMEOUT, pin, with_output_tokens, with_timeout
 from runtime.core.errors import UsageProblem
 
 NAMED_MAX = 5
@@ -30,9 +30,10 @@ def edited(begun: RunStarted, pinned: RunConfig, registry: Registry, root: Path)
     try:
         loaded, policy = check_workflow(begun.source, root, registry.guards, registry.generator_names)
         given = {key: getattr(pinned.workflow, key) for key in begun.given}
-        tokens = given.pop(OUTPUT_TOKENS, None)
+        tokens, seconds = given.pop(OUTPUT_TOKENS, None), given.pop(TIMEOUT, None)
         here = replace(loaded, workflow=loaded.workflow.changed(**given)) if given else loaded
         here = here if tokens is None else with_output_tokens(here, tokens)
+        here = here if seconds is None else with_timeout(here, seconds)
     except UsageProblem as problem:
         return f"the run goes on as it began, though its workflow cannot be read now: {problem}"
     names = list(_differences(pinned, pin(here, policy, pinned.model, pinned.price)))

@@ -110,7 +110,8 @@ def explore_plan(plan: Plan, order: Order, limit: int, *, until_success: bool = 
         named |= step.preconditions | step.effects | step.delete_effects
         named |= step.failure_effects | step.failure_delete_effects
     returning = sum(step.goes_back_to is not None for step in plan.steps)
-    if len(named) * (len(named) + 6 * len(plan.steps)) + 4 * len(plan.steps) * returning > PROGRAM_BITS_MAX:
+    tokens, steps = len(named), len(plan.steps)
+    if tokens * (tokens + 6 * steps) + steps * (3 * steps + 4 * returning) > PROGRAM_BITS_MAX:
         return Exploration()
     return explore(compile_plan(plan, order), limit, until_success=until_success)
 

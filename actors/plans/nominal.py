@@ -49,6 +49,10 @@ DELETERS_MAX = 600_000
 """The most deletions, counted anew for each needed token, for which a white knight is searched: half a second."""
 
 
+KEPT_MIN = 8
+"""Bit sets of a token with more steps than these are kept; the others are fast to make, and a plan may have many."""
+
+
 class NominalRun:
     """Evaluates the modal truth criterion on the nominal run of a plan without dependency cycles.
 
@@ -72,8 +76,11 @@ class NominalRun:
         self._masks: dict[str, tuple[int, int]] = {}
         self._searched = 0
 
-    def unmet_before(self, index: int) -> list[Unmet]:
-        """Return the preconditions of a step that are not necessarily true before it, sorted by token."""
+    def unmet_before(self, index: int, *, named: bool = True) -> list[Unmet]:
+        """Return the preconditions of a step that are not necessarily true before it, sorted by token.
+
+        `named` is whether they name the steps that produce or delete them, which takes most of the time.
+        """
         needed = self.order.steps[index].preconditions
         if needed.isdisjoint(self._deletable):
             # In most plans the initial state or a direct dependency provides every token: no reachability is needed.
@@ -81,7 +88,7 @@ class NominalRun:
             for dependency in self.order.dependencies[index] if needed else ():
                 if dependency in self._members:
                     needed -= self.order.steps[dependency].effects
-        return [unmet for token in sorted(needed) if (unmet := self._before(token, index))]
+        return [unmet for token in sorted(needed) if (unmet := self._before(token, index, named=named))]
 
     def unmet_at_end(self) -> list[Unmet]:
         """Return the goal tokens that are not necessarily true at the end, sorted by token."""
@@ -98,7 +105,7 @@ class NominalRun:
                 return False
         return all(self._before(token, index) is None for token in step.effects)
 
-    def _before(self, token: str, index: int) -> Unmet | None:
+    def _before(self, token: str, index: int, *, named: bool = True) -> Unmet | None:
         """Apply the criterion before a step, which need not be part of the nominal run."""
         if token in self._initial and token not in self._deleters:
             return None
@@ -107,9 +114,12 @@ class NominalRun:
         adders, deleters = self._mask(token)
         itself, ancestors = 1 << index, self.order.ancestors[index]
         if token not in self._initial and not adders & ancestors:
-            return self._not_produced(token, adders & ~itself)
+            adders &= ~itself
+            cause = Cause.NOT_ORDERED if adders else Cause.NOT_PRODUCED
+            return Unmet(token, cause, self._names(adders) if named else ())
         unordered = deleters & ~(ancestors | self.order.descendants[index] | itself)
-        return self._deleted(token, unordered or self._last_unrepaired(adders & ancestors, deleters & ancestors))
+        deleters = unordered or self._last_unrepaired(adders & ancestors, deleters & ancestors)
+        return self._deleted(token, deleters, named=named)
 
     def _at_end(self, token: str) -> Unmet | None:
         """Apply the criterion at the end of the plan."""
@@ -138,11 +148,8 @@ class NominalRun:
             deleters &= ~(self.order.ancestors[following.bit_length() - 1])
         return 0
 
-    def _not_produced(self, token: str, adders: int) -> Unmet:
-        return Unmet(token, Cause.NOT_ORDERED if adders else Cause.NOT_PRODUCED, self._names(adders))
-
-    def _deleted(self, token: str, deleters: int) -> Unmet | None:
-        return Unmet(token, Cause.DELETED, self._names(deleters)) if deleters else None
+    def _deleted(self, token: str, deleters: int, *, named: bool = True) -> Unmet | None:
+        return Unmet(token, Cause.DELETED, self._names(deleters) if named else ()) if deleters else None
 
     def _names(self, mask: int) -> tuple[str, ...]:
         indices = [index for index, _ in zip(bits(mask), range(STEPS_MAX), strict=False)]
@@ -157,6 +164,8 @@ class NominalRun:
         """Return the steps that add the token and those that delete it, as bit sets."""
         masks = self._masks.get(token)
         if masks is None:
-            masks = mask_of(self._adders.get(token, ())), mask_of(self._deleters.get(token, ()))
-            self._masks[token] = masks
+            adders, deleters = self._adders.get(token, ()), self._deleters.get(token, ())
+            masks = mask_of(adders), mask_of(deleters)
+            if len(adders) + len(deleters) > KEPT_MIN:
+                self._masks[token] = masks
         return masks

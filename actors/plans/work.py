@@ -4,8 +4,8 @@ WORK_PER_CONFIGURATION = 80
 """Units of work for each configuration that may be visited; a unit takes about a quarter of a microsecond."""
 WORK_CONFIGURATIONS_MIN = 100_000
 """The number of configurations whose work is allowed at least: about two seconds of processor."""
-PROGRAM_BITS_MAX = 400_000_000
-"""Bits of the largest program that is compiled: about 50 MB."""
+PROGRAM_BITS_MAX = 500_000_000
+"""Bits of the largest program that is compiled: about 60 MB."""
 
 
 class OutOfWork(Exception):

@@ -20,9 +20,12 @@ ControlEvent = InboxEvent | RunParked | RunResumed | WaitEnded | WaitRequested |
 
 
 def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
-    """Return the fact that a message of the shell is, or None for a duplicate; a run whose end is final takes none."""
+    """Return the fact that a message of the shell is, or None for a duplicate.
+
+    A run whose end is final takes none; but it is taken over while a tool of it may be at work.
+    """
     if run.finished is not None:
-        return None if run.finished.final else _reopening(run, run.finished, message)
+        return _after_end(run, run.finished, message)
     match message:
         case Woken():
             return waits.woken(run.waits, message)
@@ -43,12 +46,12 @@ def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
             assert_never(message)
 
 
-def _reopening(run: RunState[C], end: RunFinished, message: Control) -> ControlEvent | None:
-    """Return what can still be said to a run that has ended and may be reopened."""
+def _after_end(run: RunState[C], end: RunFinished, message: Control) -> ControlEvent | None:
+    """Return what can still be said to a run that has ended: where that is not final, it may go on."""
     match message:
-        case Mailed():
+        case Mailed() if not end.final:
             return inbox.accept_mail(run.questions, run.messages, run.ledger, message, finished=True)
-        case Resumed() if run.reopening or end.reopened_by == "resume":
+        case Resumed() if run.tools or run.undone(at_once=message.at_once):
             return RunResumed(at=message.at, epoch=message.epoch, at_once=message.at_once)
         case _:
             return None

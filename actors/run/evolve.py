@@ -111,10 +111,11 @@ def evolve_run(run: RunState[C], event: RunEvent) -> RunState[C]:
             return parking.parked(run, event)
         case RunFinished():
             calls_now, ledger = calls.ended(run.calls, run.ledger, final=event.final)
-            run = changed(run, finished=event, reopening=False, calls=calls_now, ledger=ledger)
+            begun = tools.begun(run.tools)
+            run = changed(run, finished=event, reopening=False, calls=calls_now, ledger=ledger, tools=begun)
             if not event.final:
                 return run
-            return changed(run, waits={}, tools={}, questions=questions.ended(run.questions, event))
+            return changed(run, waits={}, questions=questions.ended(run.questions, event))
         case _:
             assert_never(event)
 

@@ -34,7 +34,7 @@ from actors.run.questions import (
     ClarificationRequested,
     ClarificationWithdrawn,
 )
-from actors.run.rules import AFTER_FAULT, KEEP_DEADLINE, TAKE_OVER_TOOLS, Rule, Scope
+from actors.run.rules import AFTER_FAULT, KEEP_DEADLINE, TAKE_OVER_TOOLS, Rule, Scope, end_tools
 from actors.run.settings import SettingsChanged
 from actors.run.state import NotStarted, RunState
 from actors.run.summary import status_row
@@ -93,8 +93,10 @@ class AgentMachine(Generic[D]):
 
     def advance(self, state: AgentState[D] | NotStarted) -> AgentEvent | None:
         """Return the next decision: the first that a rule of the table takes."""
-        if isinstance(state, NotStarted) or state.run.finished is not None:
+        if isinstance(state, NotStarted):
             return None
+        if state.run.finished is not None:
+            return end_tools(state.run)
         for rule in self.rules:
             event: AgentEvent | None = rule.function(state.run if rule.scope is Scope.COMMON else state)
             if event is not None:
@@ -127,7 +129,7 @@ class AgentMachine(Generic[D]):
         """Return the open requests as work for the model, the tools, the clock and the user."""
         run = state.run
         if run.finished is not None:
-            return {}
+            return tools.work_of(run.tools, run.epoch)
         calls = {name: Work(name, MODEL, run.calls.open[name].request) for name in _carried_out(run)}
         others = waits.work_of(run.waits) | questions.work_of(run.questions)
         return calls | tools.work_of(run.tools, run.epoch) | others

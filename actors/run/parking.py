@@ -49,7 +49,8 @@ def resumed(run: RunState[C], event: RunResumed) -> RunState[C]:
     provider that was waited for is asked now.
     """
     waits, open_calls, ledger = waiting.ended(run.waits, HOME_BUDGET), run.calls, run.ledger
-    if run.finished is not None:
+    undone = run.undone(at_once=event.at_once)
+    if undone:
         open_calls, ledger = calls.reopened(open_calls, ledger)
     if event.at_once:
         open_calls = pauses.begun_anew(open_calls, ask_first=PROVIDER in waits)
@@ -66,7 +67,7 @@ def resumed(run: RunState[C], event: RunResumed) -> RunState[C]:
         waits=waits,
         calls=open_calls,
         ledger=ledger,
-        finished=None,
+        finished=None if undone else run.finished,
         reopening=False,
         renewing=False,
     )

@@ -1,8 +1,8 @@
-"""Questions to people: their events, their life as one table of moves, and when they expire. Pure.
+"""Questions to people: their events, the table of their status changes, and when they expire. Pure.
 
 A question has an id of its own for each time it is asked. It is open while it is `asked`; every other status is reached
-by an event. The run goes on without an answer to a declined, expired or withdrawn question. What a person says all the
-same, after it was withdrawn or has expired, is not lost: it is known from then on.
+by an event. The run goes on without an answer to a declined, expired or withdrawn question. A late answer to an expired
+or withdrawn question is still recorded, and later prompts show it.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ class ClarificationRequested(Event):
 
     kind: Literal["clarification_requested"] = "clarification_requested"
     question_id: str
-    """A name of its own within the run."""
+    """The id of the question, unique within the run."""
     node: str
     """The subject of the question, as the kind of agent names it."""
     text: str
@@ -57,7 +57,7 @@ class ClarificationAnswered(TimedEvent):
     question_id: str
     """The question."""
     answer: str
-    """The answer, in the one spelling that its schema gives it."""
+    """The answer, normalized by the question's schema."""
 
 
 class ClarificationDeclined(TimedEvent):
@@ -88,7 +88,7 @@ ClosingEvent = ClarificationAnswered | ClarificationDeclined | ClarificationWith
 
 
 class Status(StrEnum):
-    """Where a question stands."""
+    """The status of a question."""
 
     ASKED = "asked"
     ANSWERED = "answered"
@@ -106,7 +106,7 @@ MOVES: Mapping[tuple[Status, str], Status] = {
     (Status.WITHDRAWN, "clarification_answered"): Status.ANSWERED,
     (Status.EXPIRED, "clarification_answered"): Status.ANSWERED,
 }
-"""Every move: from which status, by which kind of event, to which. There is no other."""
+"""All status changes: (status, kind of event) to the next status. Every other combination is refused."""
 
 _UNANSWERED = {Status.DECLINED: "declined", Status.EXPIRED: "expired"}
 
@@ -118,9 +118,9 @@ class Question:
     request: ClarificationRequested
     """The request."""
     at: float
-    """When, in UTC seconds since 1970."""
+    """The time at which it was asked, in UTC seconds since 1970."""
     status: Status = Status.ASKED
-    """Where it stands."""
+    """Its status."""
     answer: str = ""
     """The answer, once there is one."""
 
@@ -130,11 +130,11 @@ class Question:
         return self.status is Status.ASKED
 
     def can(self, kind: str) -> bool:
-        """Tell whether an event of a kind may move it. What a review was about is gone when it has been closed."""
+        """Return whether an event of a kind may change its status. A closed review stays closed."""
         return (self.status, kind) in MOVES and (self.open or not self.request.review)
 
     def moved(self, event: Event) -> "Question":
-        """Return the question after an event that moves it."""
+        """Return the question after an event that changes its status."""
         answer = event.answer if isinstance(event, ClarificationAnswered) else self.answer
         return replace(self, status=MOVES[self.status, event.kind], answer=answer)
 
@@ -180,7 +180,7 @@ def shown_in_prompts(questions: Questions) -> tuple[Clarified, ...]:
 def expire(
     questions: Questions, waits: Waits, now: float, seconds: float | None
 ) -> ClarificationExpired | WaitRequested | None:
-    """Close a question whose time is over, also when nobody drove the run then; else have the clock wait for it.
+    """Return the expiry of a question whose time is over, or else a request to wait until a question expires.
 
     `seconds` is how long a question may stay open, None for ever.
     """

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired, TypedDict
 
 from actors.run import outage
 from actors.run.ending import ReopenedBy, RunFinished
@@ -15,6 +15,31 @@ from actors.values.lines import BLANK, Line, indented, line
 from runtime.core.cost import MICRO
 from runtime.core.ledger import ZERO, Amount
 from runtime.models.port import Fault
+
+
+class OpenQuestion(TypedDict):
+    """An open question as plain data, as `replan questions --json` prints it."""
+
+    id: str
+    """The id that people answer it by (`RUN/ID`)."""
+    run_id: str
+    """Its run."""
+    step: str
+    """The step that it is about."""
+    text: str
+    """Its text."""
+    why: str
+    """The reason for which it is asked."""
+    blocks: list[str]
+    """The steps that wait for the answer."""
+    asked: str
+    """When it was asked (ISO 8601, UTC)."""
+    answer_schema: dict[str, Any]
+    """The JSON Schema of an answer."""
+    node: NotRequired[str]
+    """For a review: the id of the artifact's search node."""
+    artifact: NotRequired[str]
+    """For a review: the artifact, as its author wrote it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +62,7 @@ class RunResult:
     """The charge in dollars; None where the price is unknown."""
     unknown: Amount = ZERO
     """The part of calls, tokens and cost that is charged for calls whose bill is not known."""
-    question: dict[str, Any] | None = None
+    question: OpenQuestion | None = None
     """The first open question, as plain data."""
     open_questions: tuple[str, ...] = ()
     """The ids of all open questions, as people answer them (`RUN/ID`)."""
@@ -65,6 +90,10 @@ class RunResult:
     def details(self) -> Mapping[str, Any]:
         """Return what the kind adds to the object that `--json` prints."""
         return {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the one object that `--json` prints, as `to_json` does."""
+        return self.to_json()
 
     def to_json(self) -> dict[str, Any]:
         """Return the one object that `--json` prints."""
@@ -106,7 +135,7 @@ def result_fields(
     # Calls in flight are not used yet. Once the run is not driven any more, they may have been charged.
     ledger = run.ledger
     charged = ledger.spent + ledger.unknown if view.status == "running" else ledger.committed
-    finished = run.finished
+    finished = run.finished if run.over else None
     reason = run.parked_reason if view.status in ("parked", "running") else ""
     questions = [with_inbox.questions[name] for name in with_inbox.open_questions]
     cause, wait = _cause(run, finished, reason), run.outage
@@ -145,7 +174,7 @@ def question_name(run: str, question: Question) -> str:
     return f"{run}/{question.request.question_id}"
 
 
-def question_json(run: str, question: Question) -> dict[str, Any]:
+def question_json(run: str, question: Question) -> OpenQuestion:
     """Return a question as plain data."""
     request = question.request
     return {
@@ -204,6 +233,7 @@ def used(result: RunResult) -> Line:
 
 
 __all__ = [
+    "OpenQuestion",
     "RunResult",
     "RunView",
     "common_lines",

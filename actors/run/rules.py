@@ -1,8 +1,8 @@
 """Rules: the rows of the table that a machine's `advance` goes through, and those that every kind of agent has. Pure.
 
-The first rule that gives an event wins. The order of a table matters in one way only: what is known is digested
-(judged, decided, asked) before new work is asked for, so that no request
-is made that a decision at hand would withdraw.
+The first rule that returns an event wins. The order of a table matters in one way only: rules that judge, decide and
+ask about known results come before rules that request new work, so that no request is made that a pending decision
+would withdraw.
 """
 
 from collections.abc import Callable
@@ -42,12 +42,12 @@ class Rule:
 
 
 def after_fault(run: RunState[C]) -> WaitRequested | RunParked | None:
-    """Wait before the next try of a call that failed, or for the provider; park where only a person can help."""
+    """Request a wait before the next try of a failed call, or for the provider; park where only a person can help."""
     return outage.after_fault(run) if run.calls.tries else None
 
 
 def keep_deadline(run: RunState[C]) -> WaitRequested | RunFinished | None:
-    """End the run at its deadline, and have the clock wait for it until then."""
+    """End the run at its deadline, or request a wait until the deadline."""
     deadline = run.ledger.limits.deadline
     return None if deadline is None else waits.keep_deadline(run.waits, deadline, run.now)
 
@@ -57,6 +57,11 @@ def take_over_tools(
 ) -> ToolCheckRequested | ToolReissued | ClarificationRequested | ToolFinished | None:
     """Settle what an earlier driver's calls of tools have done before anything new is asked for."""
     return tools.take_over(run.tools, run.questions, run.epoch, run.now) if run.tools and not run.parked else None
+
+
+def end_tools(run: RunState[C]) -> ToolCheckRequested | ToolFinished | None:
+    """End what is left of the calls of tools, once the run has ended; a call that is not repeatable runs to its end."""
+    return tools.end(run.tools, run.epoch, run.now) if run.tools else None
 
 
 AFTER_FAULT = Rule("try again", Scope.COMMON, after_fault)

@@ -54,13 +54,25 @@ class RunState(Generic[C]):
     messages: Messages = ()
     """The messages that the user sent without being asked."""
     finished: RunFinished | None = None
-    """The run's end, once it has one; it may be undone."""
+    """The run's end, once it has one. It may be undone; the end of open calls of tools is recorded after it."""
     renewing: bool = False
     """Whether it was given another model, which the next driver opens; until then nothing is asked for."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """What a person has changed since the run began that holds for its child runs too, as a message to them."""
     reopening: bool = False
     """Whether what came after the end lets the run go on when it is driven next."""
+
+    def undone(self, *, at_once: bool) -> bool:
+        """Tell whether a takeover undoes the run's end; `at_once` says that a person wants it to go on."""
+        end = self.finished
+        if end is None or end.final:
+            return False
+        return self.reopening or (at_once and end.reopened_by == "resume")
+
+    @property
+    def over(self) -> bool:
+        """Whether the run has ended, and nothing of its tools is at work any more."""
+        return self.finished is not None and not self.tools
 
     @property
     def parked_reason(self) -> str:

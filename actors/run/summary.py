@@ -21,8 +21,10 @@ def status_row(run: RunState[C], calls: Collection[str], *, working: bool) -> Su
     ledger = Ledger(run.ledger.limits) if run.child else run.ledger
     reserved = sum((ledger.reserved.get(name, ZERO) for name in calls), ZERO)
     row = partial(Summary, committed=ledger.committed, reserved=reserved, parked=run.parked or run.renewing)
-    if run.finished is not None:
+    if run.over and run.finished is not None:
         return row("finished", str(run.finished.outcome))
+    if run.finished is not None:  # Its driver, or the next one, sees to its tools first.
+        return row("parked" if run.child else "running", ending=True)
     if run.child:  # The run above goes on with it, and nobody else.
         return row("parked")
     rests = not (working or calls or tools.busy(run.tools))

@@ -4,6 +4,9 @@ A tool changes the world, so two rules differ from those of model calls. A tool 
 withdrawn and never called again by itself. Where a crash left open whether it ran, a person is asked, after whatever
 still runs of it has been ended or has ended.
 
+A run that is ended from outside, by a person, a limit or a fault, is over once its tools are: one that is not
+repeatable runs to its end, a repeatable one is ended.
+
 A call is requested, then recorded as started, with the name of its process and before it does anything, then finished.
 A driver that takes the run over first has the process of an earlier driver's call ended (`checking`); then it calls a
 repeatable tool again, or asks a person about another one. A call that was never recorded as started has done nothing.
@@ -49,7 +52,7 @@ class ToolRequested(Event):
 
     @property
     def request_id(self) -> str:
-        """The request's name."""
+        """The id of the request: its call and the number of the try."""
         return try_id(f"tool:{self.node}", self.try_number)
 
 
@@ -103,7 +106,7 @@ class ToolCheckRequested(Event):
 
     @property
     def request_id(self) -> str:
-        """The request's name."""
+        """The id of the request, made of the call's."""
         return f"check:{self.call}"
 
 
@@ -321,6 +324,30 @@ def _take_over(
             return None
         case "asked":
             return _answered(request_id, tool, questions, now)
+
+
+def begun(tools: Tools) -> Tools:
+    """Return the calls that may have done something: the others need not be waited for after the run's end."""
+    return {name: tool for name, tool in tools.items() if tool.started is not None} if tools else tools
+
+
+def end(tools: Tools, epoch: int, now: float) -> ToolCheckRequested | ToolFinished | None:
+    """Return what follows from the calls of a run that has ended, one decision at a time."""
+    for request_id, tool in tools.items():
+        at_work = tool.phase == "running" and tool.epoch == epoch and not tool.request.repeatable
+        if tool.phase == "checking" or at_work:
+            continue
+        process = tool.started.process if tool.started is not None else ""
+        if tool.phase == "running" and process:
+            return ToolCheckRequested(call=request_id, process=process)
+        reason = "the run ended before it was known what became of the call"
+        if not tool.certain:
+            reason += "; it may still be running where it was started"
+        question_id = tool.question_id or None
+        return ToolFinished(
+            request_id=request_id, at=now, outcome=ToolOutcome.UNKNOWN, reason=reason, question_id=question_id
+        )
+    return None
 
 
 def _again(tool: OpenTool) -> ToolReissued:

@@ -70,7 +70,7 @@ def _lines(result: RunResult, program: str) -> list[Line]:
 
 
 def _question(run: str, _: Any, question: Question) -> dict[str, Any]:
-    return question_json(run, question)
+    return {**question_json(run, question)}
 
 
 def _tree(title: str, _: Any, written: Sequence[Record[Any]], *, interrupted: bool, brief: bool) -> Tree:

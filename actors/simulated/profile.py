@@ -16,7 +16,7 @@ SUM_TOLERANCE = 1e-6
 
 
 class Cause(StrEnum):
-    """The level at which a problem is hard, in the order of the steps. Of several wrong levels the first counts."""
+    """The level at which a problem is hard, in the order of the steps. If several are wrong, the first counts."""
 
     UNSOLVABLE = "unsolvable"
     ANALYSIS = "analysis"
@@ -38,8 +38,9 @@ class Defect(StrEnum):
 class Odds(Config):
     """The odds that an attempt is right, at the level where a problem is hard.
 
-    Each problem has its own probability, one draw of a beta distribution; no recorded curve is compatible with equal
-    odds for all problems. Rejections that name the cause multiply the odds: the first by `first`, others by `further`.
+    Each problem has its own probability, drawn from a beta distribution, since equal odds for all problems
+    contradict every recorded curve. Rejections that name the cause multiply the odds: the first by `first`, others by
+    `further`.
     """
 
     alpha: Factor
@@ -49,7 +50,7 @@ class Odds(Config):
     first: Factor = 1.0
     """The factor of the odds for the first rejection that names the cause."""
     further: Factor = 1.0
-    """The factor for each further one."""
+    """The factor of the odds for each further rejection that names the cause."""
 
     def lift(self, clues: int) -> float:
         """Return the factor of the odds for this number of rejections that name the cause."""
@@ -57,7 +58,7 @@ class Odds(Config):
 
 
 CLUES_MAX = 5
-"""Rejections that count: as many as a prompt shows by default (`feedback_window`)."""
+"""The most rejections that change the odds: as many as a prompt shows by default (`feedback_window`)."""
 
 
 class Critic(Config):
@@ -112,7 +113,7 @@ class Profile(Config):
     odds: Odds
     """The odds that an attempt is right at the level where the problem is hard."""
     easy: Share
-    """The probability that an attempt is right at any other level."""
+    """The probability that an attempt is right at a level where the problem is not hard."""
     findings: Mapping[Cause, Mapping[Defect, Share]]
     """The shares of the defects of a wrong plan, by cause; each row adds up to 1."""
     repeats: Mapping[Cause, Share]

@@ -12,7 +12,8 @@ DOCS = ROOT / "docs"
 
 def read(name: str) -> Any:
     """Return a data file of the reference."""
-    return yaml.safe_load((DOCS / "reference" / name).read_text(encoding="utf-8"))
+    folder = DOCS / "reference" if (DOCS / "reference" / name).exists() else DOCS.parent / "configs"
+    return yaml.safe_load((folder / name).read_text(encoding="utf-8"))
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:

@@ -1,12 +1,10 @@
 """Admitting a run of any kind from Python, for a host or `replan resume` to drive."""
 
-import os
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-import trio
-
+from replan.api.loops import blocking, in_any_loop
+from replan.api.options import Home, environment_of
 from replan.runs.home import open_home
 from replan.runs.models import check_model
 from replan.runs.prepare import setup_for
@@ -16,33 +14,36 @@ from replan.setup.kinds import Kinds
 from replan.setup.plugins import registry
 from replan.setup.settings import choose_model, read_user_config
 from runtime.core.clock import SystemClock
-from runtime.core.errors import UsageProblem
 
 __all__ = ["aadmit", "admit"]
 
 
-async def aadmit(kind: str, task: Any, *, model: str | None = None, home: Path | str | None = None) -> str:
+async def aadmit(kind: str, task: Any, *, model: str | None = None, home: Home = None) -> str:
     """Record the start of a run of a kind, and return its id; the run is durable then, and a host drives it.
 
     `kind` is the name of an installed kind (`replan.kinds`); `task` is what its `prepare` takes, such as a text for a
     small agent; `model` is as after `--model`; `home` is a folder, None for `$REPLAN_HOME`. Where no host serves the
     home, `replan resume` drives the run. Raises `UsageProblem`, before anything is written.
     """
-    environment = os.environ if home is None else {**os.environ, "REPLAN_HOME": str(home)}
-    config = read_user_config(locate_home(environment).config)
-    choice = choose_model(model, environment, config)
-    check_model(choice.spec, environment)
-    kinds, plugins, clock = Kinds(), registry(), SystemClock()
-    setup = setup_for(
-        choice, config=config, registry=plugins, root=data_root(), environment=environment, now=clock.now()
-    )
-    prepared = kinds.named(kind).prepare(task, setup)
-    async with open_home(registry=plugins, kinds=kinds, clock=clock, environment=environment, config=config) as engine:
-        return await engine.admit(prepared)
+
+    async def work() -> str:
+        environment = environment_of(home)
+        config = read_user_config(locate_home(environment).config)
+        choice = choose_model(model, environment, config)
+        check_model(choice.spec, environment)
+        kinds, plugins, clock = Kinds(), registry(), SystemClock()
+        setup = setup_for(
+            choice, config=config, registry=plugins, root=data_root(), environment=environment, now=clock.now()
+        )
+        prepared = kinds.named(kind).prepare(task, setup)
+        async with open_home(
+            registry=plugins, kinds=kinds, clock=clock, environment=environment, config=config
+        ) as engine:
+            return await engine.admit(prepared)
+
+    return await in_any_loop(work)
 
 
-def admit(kind: str, task: Any, *, model: str | None = None, home: Path | str | None = None) -> str:
-    """Record the start of a run of a kind, as `aadmit` does, outside of a trio program."""
-    if trio.lowlevel.in_trio_run():
-        raise UsageProblem("admit() would block this trio program", place="admit", hint="await replan.aadmit(...)")
-    return trio.run(partial(aadmit, kind, task, model=model, home=home))
+def admit(kind: str, task: Any, *, model: str | None = None, home: Home = None) -> str:
+    """Record the start of a run of a kind, as `aadmit` does, outside of a trio or asyncio program."""
+    return blocking("admit", partial(aadmit, kind, task, model=model, home=home))

@@ -1,28 +1,23 @@
 """Messages to a run from Python: notes, requirements, and answers to its questions.
 
 No process needs to drive the run, and a message is durable when the function returns. Each function has a form for trio
-programs, whose name begins with `a`.
+and asyncio programs, whose name begins with `a`.
 """
 
-import os
 from collections.abc import Awaitable, Callable
 from functools import partial
-from pathlib import Path
 from typing import Literal, TypeVar
 
-import trio
-
+from replan.api.loops import blocking, in_any_loop
+from replan.api.options import Home, environment_of
 from replan.runs.engine import Engine
 from replan.runs.home import open_home
 from replan.runs.inbox import Heard
-from runtime.core.errors import UsageProblem
 
 __all__ = ["aanswer", "adecline", "answer", "atell", "decline", "tell"]
 
 T = TypeVar("T")
 Kind = Literal["note", "requirement"]
-Home = Path | str | None
-"""A home's folder; None is `$REPLAN_HOME`, else the platform's data folder."""
 
 
 async def atell(run: str, text: str, *, kind: Kind = "note", home: Home = None) -> None:
@@ -49,27 +44,25 @@ async def adecline(question: str, *, home: Home = None) -> Heard:
 
 
 def tell(run: str, text: str, *, kind: Kind = "note", home: Home = None) -> None:
-    """Post a message to a run, as `atell` does, outside of a trio program."""
-    _run("tell", partial(atell, run, text, kind=kind, home=home))
+    """Post a message to a run, as `atell` does, outside of a trio or asyncio program."""
+    blocking("tell", partial(atell, run, text, kind=kind, home=home))
 
 
 def answer(question: str, text: str, *, home: Home = None) -> Heard:
-    """Answer a question, as `aanswer` does, outside of a trio program."""
-    return _run("answer", partial(aanswer, question, text, home=home))
+    """Answer a question, as `aanswer` does, outside of a trio or asyncio program."""
+    return blocking("answer", partial(aanswer, question, text, home=home))
 
 
 def decline(question: str, *, home: Home = None) -> Heard:
-    """Decline a question, as `adecline` does, outside of a trio program."""
-    return _run("decline", partial(adecline, question, home=home))
+    """Decline a question, as `adecline` does, outside of a trio or asyncio program."""
+    return blocking("decline", partial(adecline, question, home=home))
 
 
 async def _at(home: Home, post: Callable[[Engine], Awaitable[T]]) -> T:
-    environment = os.environ if home is None else {**os.environ, "REPLAN_HOME": str(home)}
-    async with open_home(environment=environment, make=False) as engine:
-        return await post(engine)
+    """Post a message in a home that exists already."""
 
+    async def work() -> T:
+        async with open_home(environment=environment_of(home), make=False) as engine:
+            return await post(engine)
 
-def _run(name: str, post: Callable[[], Awaitable[T]]) -> T:
-    if trio.lowlevel.in_trio_run():
-        raise UsageProblem(f"{name}() would block this trio program", place=name, hint=f"await replan.a{name}(...)")
-    return trio.run(post)
+    return await in_any_loop(work)

@@ -36,7 +36,10 @@ _COMMANDS = {
     "check": "Check plans without a model.",
     "experiment": "Compare ways to plan, with their uncertainty.",
     "workflow": "Look at workflows and what they can cost.",
+    "policy": "Look at policies: how far back a failure goes.",
     "doctor": "Say what this installation uses, and what is wrong with it.",
+    "explain": "Explain a term that this program prints.",
+    "completion": "Print what makes your shell complete commands, ids and names.",
     "version": "Print the version.",
 }
 """The commands, each with its line in `replan --help`.
@@ -84,9 +87,9 @@ class App(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand:
-            meant = meant_as_problem(args)
-            if meant:
-                raise click.UsageError(f"{args[0]!r} is no command; did you mean {meant}?", ctx=ctx) from None
+            problem = meant_as_problem(args)
+            if problem:
+                raise click.UsageError(f"{args[0]!r} is no command; did you mean {problem}?", ctx=ctx) from None
             raise click.exceptions.NoSuchCommand(args[0], possibilities=_COMMANDS, ctx=ctx) from None
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
@@ -203,13 +206,12 @@ def _misused(error: click.UsageError, invocation: Invocation) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return Exit.USAGE
-    told = shortened(" ".join(error.format_message().split()).rstrip("."))
+    explanation = shortened(" ".join(error.format_message().split()).rstrip("."))
     if isinstance(error, click.exceptions.NoSuchOption) and error.ctx is not None and error.ctx.parent is None:
-        told = misplaced_option(error.option_name, command) or told
-    text = f"{told} (`{command} --help` explains)"
+        explanation = misplaced_option(error.option_name, command) or explanation
+    text = f"{explanation} (`{command} --help` explains)"
     if invocation.json:
-        shown = {"exit_code": int(Exit.USAGE), "kind": "UsageProblem", "message": text}
-        _print_error({"error": shown})
+        _print_error({"error": {"exit_code": int(Exit.USAGE), "kind": "UsageProblem", "message": text}})
     _say(text)
     return Exit.USAGE
 
@@ -228,11 +230,11 @@ def _crashed(error: BaseException, invocation: Invocation) -> int:
     return Exit.INTERNAL
 
 
-def _print_error(shown: Mapping[str, object]) -> None:
+def _print_error(error: Mapping[str, object]) -> None:
     """Print an error's object on stdout; where stdout is closed, the line on stderr is all there is."""
     from replan.cli.terminal.console import Lossy
 
-    click.echo(json.dumps(shown), file=cast("IO[str]", Lossy(sys.stdout)))
+    click.echo(json.dumps(error), file=cast("IO[str]", Lossy(sys.stdout)))
 
 
 def _say(text: str) -> None:
@@ -244,8 +246,8 @@ def _say(text: str) -> None:
     click.echo(line, file=cast("IO[str]", Lossy(sys.stderr)))
 
 
-def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted and not ctx.resilient_parsing:
+def _version(ctx: click.Context, _: click.Parameter, is_requested: bool) -> None:
+    if is_requested and not ctx.resilient_parsing:
         click.echo(f"replan {release()}")
         ctx.exit()
 

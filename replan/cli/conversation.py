@@ -1,10 +1,8 @@
 """Asking on the terminal what a run waits for, and going on with it; others may answer first."""
 
-from typing import Any
-
 import trio
 
-from actors.run.result import RunResult
+from actors.run.result import OpenQuestion, RunResult
 from replan.cli.signals import Signals
 from replan.cli.terminal.progress import Progress
 from replan.cli.terminal.prompt import ask_on_terminal, drop_typed
@@ -17,26 +15,26 @@ SHOWN_MAX = 200
 
 
 async def converse(
-    engine: Engine, session: RunSession, result: RunResult, signals: Signals, shown: Progress
+    engine: Engine, session: RunSession, result: RunResult, signals: Signals, progress: Progress
 ) -> RunResult:
     """Ask the user what the run waits for, and go on, until it waits no more or the user does not answer."""
     prompted = False
     while result.status == "waiting" and result.question is not None and signals.code is None:
-        shown.pause()
+        progress.pause()
         prompted = True
         answer = await _ask(result.question, signals)
         if answer is None:
             break
-        if await _post(engine, result.question, answer, shown):
+        if await _post(engine, result.question, answer, progress):
             result = await session.go_on(signals.stop)
             if result.outcome == "cancelled" and signals.code is None:
-                shown.note("the run was cancelled elsewhere")
+                progress.note("the run was cancelled elsewhere")
     if prompted:
         drop_typed()  # The rest of what was pasted into a question would be run as commands by the user's shell.
     return result
 
 
-async def _post(engine: Engine, question: dict[str, Any], answer: str, shown: Progress) -> bool:
+async def _post(engine: Engine, question: OpenQuestion, answer: str, progress: Progress) -> bool:
     """Post an answer, or say which one counts. Return False while the question is still open, to be asked again."""
     full = str(question["id"])
     run, _, name = full.rpartition("/")
@@ -49,17 +47,17 @@ async def _post(engine: Engine, question: dict[str, Any], answer: str, shown: Pr
     try:
         receipt = await engine.answer(full, answer)
     except UsageProblem as problem:
-        shown.note(problem.cause)
+        progress.note(problem.cause)
         return not current.open
     if receipt.result == "conflict" and receipt.stands is None:
-        shown.note("declined elsewhere")
+        progress.note("declined elsewhere")
     elif receipt.result == "conflict" or current.answer:
         first = str(receipt.stands)
-        shown.note(f"answered elsewhere: {first if len(first) <= SHOWN_MAX else f'{first[:SHOWN_MAX]}…'}")
+        progress.note(f"answered elsewhere: {first if len(first) <= SHOWN_MAX else f'{first[:SHOWN_MAX]}…'}")
     return True
 
 
-async def _ask(question: dict[str, Any], signals: Signals) -> str | None:
+async def _ask(question: OpenQuestion, signals: Signals) -> str | None:
     """Return the answer, or None at the end of input or at a signal."""
     answer: str | None = None
 

@@ -52,31 +52,31 @@ async def drive_in_foreground(
     signals = Signals(Stop(grace=options.grace))
     # With -v the log has a line for each record, so progress would only repeat it.
     silent = options.as_json or options.invocation.verbose > 0 or options.invocation.log_json
-    with progress(kind, f"{run}: {title}", silent=silent) as shown:
+    with progress(kind, f"{run}: {title}", silent=silent) as display:
         async with trio.open_nursery() as hooks, trio.open_nursery() as nursery:
             notifier = Notifier(engine.hook, hooks, title)
 
             def on_record(record: Record[Any], state: Any) -> None:
                 if not session.following:  # Else the host calls the hook.
                     notifier.take(record.event)
-                shown.on_record(record, state)
+                display.on_record(record, state)
 
-            session = RunSession(engine, run, on_record, shown.note, notifier.tell, heard=shown.heard)
-            nursery.start_soon(signals.watch, shown.note, lambda: session.following)
-            nursery.start_soon(_tick, shown)
+            session = RunSession(engine, run, on_record, display.note, notifier.tell, heard=display.heard)
+            nursery.start_soon(signals.watch, display.note, lambda: session.following)
+            nursery.start_soon(_tick, display)
             result = await start(session, signals.stop)
             if may_ask() and not options.no_input:
-                result = await converse(engine, session, result, signals, shown)
+                result = await converse(engine, session, result, signals, display)
             nursery.cancel_scope.cancel()
     options.invocation.run = run
     print_result(kind, result, as_json=options.as_json, full=options.invocation.full)
     return _exit(result, signals, hosted=await engine.hosted())
 
 
-async def _tick(shown: Progress) -> None:
+async def _tick(display: Progress) -> None:
     while True:
         await trio.sleep(TICK_SECONDS)
-        shown.tick()
+        display.tick()
 
 
 def print_result(kind: AnyKind, result: RunResult, *, as_json: bool, full: bool = False) -> None:

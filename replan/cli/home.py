@@ -9,17 +9,15 @@ from replan.cli.logfile import logging_to
 from replan.cli.options import Invocation
 from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import notice
+from replan.runs import run_ids
 from replan.runs.engine import Engine
 from replan.runs.home import is_writable, open_home
-from replan.runs.run_ids import find_run
+from replan.runs.run_ids import ALL
 from replan.setup.command_name import program
 from replan.setup.home_folder import locate_home
 from replan.setup.settings import UserConfig, read_user_config
 from runtime.core.errors import RunNotFound, UsageProblem
-from runtime.journal.port import RunFilter, RunRow
-
-ALL = RunFilter(limit=1_000_000)
-"""Every run of the home: an id may name the oldest one."""
+from runtime.journal.port import RunRow
 
 
 @asynccontextmanager
@@ -58,14 +56,14 @@ async def opened_to_read(invocation: Invocation) -> AsyncIterator[Engine]:
         yield engine
 
 
-async def run_named(engine: Engine, wanted: str) -> str:
+async def run_named(engine: Engine, name: str) -> str:
     """Return the run that an id, or an unambiguous prefix of one, names. Raises as `find_run`."""
-    return find_run(await engine.journal.runs(ALL), wanted)
+    return await run_ids.run_named(engine.journal, name)
 
 
-async def named_or_newest(engine: Engine, wanted: str | None) -> str:
+async def named_or_newest(engine: Engine, name: str | None) -> str:
     """Return the run that an argument names, or the newest run for None."""
-    return await newest_run(engine) if wanted is None else await run_named(engine, wanted)
+    return await newest_run(engine) if name is None else await run_named(engine, name)
 
 
 async def newest_run(engine: Engine) -> str:

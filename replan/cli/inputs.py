@@ -70,10 +70,10 @@ def _capped(file: BinaryIO, limit: int, place: str) -> bytes:
 def _unreadable(argument: str, error: OSError | ValueError) -> UsageProblem:
     """Return the error about a file that cannot be read; a sentence in its place was meant as the problem."""
     number = error.errno if isinstance(error, OSError) else errno.ENOENT
-    shown = argument if len(argument) <= 60 else f"{argument[:59]}…"
+    place = argument if len(argument) <= 60 else f"{argument[:59]}…"
     if number in (errno.ENOENT, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EINVAL):
         if len(argument.split()) > 1:
             hint = "put the problem into a file, or pipe it: echo '...' | replan run -"
-            return UsageProblem("there is no such file", place=repr(shown), hint=hint)
-        return UsageProblem("there is no such file", place=shown, hint="name a file, or - for standard input")
-    return UsageProblem(os.strerror(number or 0).lower(), place=shown, hint="name a file that you may read")
+            return UsageProblem("there is no such file", place=repr(place), hint=hint)
+        return UsageProblem("there is no such file", place=place, hint="name a file, or - for standard input")
+    return UsageProblem(os.strerror(number or 0).lower(), place=place, hint="name a file that you may read")

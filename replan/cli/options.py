@@ -43,8 +43,8 @@ OPTIONS = {
     "deadline_seconds": "--deadline",
     "active_seconds": "--active-time",
     "patience_seconds": "--patience",
-    "timeout_seconds": "--timeout",
     "output_tokens": "--output-tokens",
+    "timeout_seconds": "--timeout",
 }
 """The options of the command line by their names in Python, which the errors of preparing a run use."""
 

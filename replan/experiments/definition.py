@@ -128,10 +128,10 @@ class Experiment(Config):
             for place, name in enumerate(names):
                 if name in names[:place]:
                     raise config_error(f"{name!r} is named twice", (key, place))
-        known = [arm.label for arm in self.arms()]
-        if self.baseline not in known:
-            raise config_error(f"there is no arm {self.baseline!r}", ("baseline",), nearest(self.baseline, known))
-        if len(known) * self.seeds.count > TRIALS_MAX:
+        labels = [arm.label for arm in self.arms()]
+        if self.baseline not in labels:
+            raise config_error(f"there is no arm {self.baseline!r}", ("baseline",), nearest(self.baseline, labels))
+        if len(labels) * self.seeds.count > TRIALS_MAX:
             raise config_error(f"more than {TRIALS_MAX:,} trials", ("seeds", "count"))
         return self
 

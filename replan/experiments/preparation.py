@@ -258,15 +258,16 @@ def _with_changes(pinned: RunConfig, arm: Arm, policy: Policy) -> RunConfig:
         keys["action_pairs"] = {step: pair | dict(pipeline.steps.get(step, {})) for step, pair in pairs.items()}
     if keys:
         workflow = workflow.changed(**keys)
-    return RunConfig.model_validate(
-        {**dict(pinned), "workflow": workflow, "policy": _without_rows(policy, pipeline.without_rows)}
-    )
+    # Not `dict(pinned)`, which has the cached properties too.
+    fields = {name: getattr(pinned, name) for name in RunConfig.model_fields}
+    changes = {"workflow": workflow, "policy": _without_rows(policy, pipeline.without_rows)}
+    return RunConfig.model_validate(fields | changes)
 
 
 def _without_rows(policy: Policy, rows: tuple[str, ...]) -> Policy:
     """Return the policy without some rows; the last row cannot be removed, since it matches every other failure."""
-    known = [row.id for row in policy.rows[:-1]]
+    row_ids = [row.id for row in policy.rows[:-1]]
     for row in rows:
-        if row not in known:
-            raise UsageProblem(f"the policy has no row {row!r} to take out", hint=nearest(row, known, kind="rows"))
+        if row not in row_ids:
+            raise UsageProblem(f"the policy has no row {row!r} to take out", hint=nearest(row, row_ids, kind="rows"))
     return policy.model_copy(update={"rows": tuple(row for row in policy.rows if row.id not in rows)})

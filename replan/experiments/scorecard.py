@@ -91,9 +91,9 @@ def _arm(trials: Sequence[Trial], reference: Sequence[Trial]) -> dict[str, Cell]
 
 def _delta(trials: Sequence[Trial], reference: Sequence[Trial]) -> dict[str, Cell]:
     """Return the mean difference of success to the baseline, over trials with the same problem and seed."""
-    others = {trial.key[1:]: trial for trial in reference}
-    pairs = [(trial, others[trial.key[1:]]) for trial in trials if trial.key[1:] in others]
-    differences = [float(is_success(trial)) - float(is_success(other)) for trial, other in pairs]
+    by_key = {trial.key[1:]: trial for trial in reference}
+    pairs = [(trial, by_key[trial.key[1:]]) for trial in trials if trial.key[1:] in by_key]
+    differences = [float(is_success(trial)) - float(is_success(base)) for trial, base in pairs]
     if not differences:
         return {"delta_success": None, "delta_low": None, "delta_high": None}
     low, high = mean_interval(differences)

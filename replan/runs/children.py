@@ -9,7 +9,7 @@ import trio
 
 from actors.run.ids import is_child
 from actors.run.kind import ChildRun
-from replan.runs.loaded import AnyKind, started
+from replan.runs.loaded import AnyKind, Loaded, started
 from replan.runs.options import DriveOptions
 from replan.setup.command_name import program
 from runtime.core.errors import Halted, Held, JournalError, KindUnknown, RunExists, RunNotFound, UsageProblem
@@ -48,16 +48,17 @@ async def drive_child(
     state = loaded.state if first is None else started(kind, first)
     name = kind.model(state)
     if name == shared[0]:
-        return await _drive(engine, child.run, kind=kind, state=state, options=options, model=shared[1], first=first)
+        return await _drive(engine, child.run, loaded, state=state, options=options, model=shared[1], first=first)
     async with engine.model(name, loaded.replies) as model:
-        return await _drive(engine, child.run, kind=kind, state=state, options=options, model=model, first=first)
+        return await _drive(engine, child.run, loaded, state=state, options=options, model=model, first=first)
 
 
 async def _drive(
-    engine: "Engine", run: str, *, kind: AnyKind, state: Any, options: DriveOptions, model: Any, first: Any
+    engine: "Engine", run: str, loaded: Loaded, *, state: Any, options: DriveOptions, model: Any, first: Any
 ) -> Any | None:
+    kind = loaded.kind
     async with engine.actors(kind, state, model, options) as actors:
-        supervisor = engine.supervisor(run, kind, actors, options)
+        supervisor = engine.supervisor(run, kind, actors, options, loaded.snapshot)
         ending = None
         while ending is None:
             try:
@@ -78,7 +79,7 @@ async def cancel_children(engine: "Engine", kind: AnyKind, run: str, state: Any)
     If the journal fails for a while, the run has ended nevertheless, and its next `resume` ends the other children.
     """
     common = kind.run_state(state)
-    if common is None or common.finished is None or not common.finished.final:
+    if common is None or common.finished is None or not (common.over and common.finished.final):
         return
     try:
         for child in kind.children(state):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from actors.handlers.registry import Registry
+from actors.handlers.tools import ending_actors
 from actors.run.ids import is_child
 from actors.run.kind import PreparedRun
 from actors.run.result import RunResult, RunView
@@ -32,6 +33,7 @@ from runtime.core.messages import Crashed, Mailed, Parking
 from runtime.drive.actor import Actor
 from runtime.drive.offline import append_one
 from runtime.drive.options import Ending, LeaseTerms
+from runtime.drive.run_log import Snapshot
 from runtime.drive.supervisor import Supervisor
 from runtime.host.hook import Hook
 from runtime.host.wakeup import NoWakeUp, WakeUp
@@ -150,7 +152,7 @@ class Engine:
             if text:
                 options.differs(text)
         async with self.model(kind.model(state), loaded.replies) as model:
-            result = await self._drive(run, kind, state, options, model=model)
+            result = await self._drive(run, kind, state, options, model=model, snapshot=loaded.snapshot)
         return await self.resume(run, options) if result is None else result
 
     async def kind_of(self, run: str) -> AnyKind:
@@ -190,10 +192,9 @@ class Engine:
         So people see their own messages at once, also while no process drives the run.
         """
         machine, state = loaded.kind.machine, loaded.state
-        taken = max((each.inbox or 0 for each in loaded.records), default=0)
         if not loaded.started:
             return state
-        for item in await self.journal.inbox(run, taken):
+        for item in await self.journal.inbox(run, loaded.inbox):
             event = machine.accept(state, Mailed(item.inbox, item.key, item.body, item.at))
             state = state if event is None or isinstance(event, Refused) else machine.evolve(state, event)
         return state
@@ -209,7 +210,7 @@ class Engine:
         questions have all been answered does not wait any more; where another question is open, the row names that one.
         A run that cannot be read, such as one of an unknown kind, has the status of its row.
         """
-        shown, hosted = [], await self.hosted()
+        rows, hosted = [], await self.hosted()
         for row in await self.journal.runs(which):
             common = None
             if row.unread and row.summary.status == "waiting":
@@ -220,8 +221,8 @@ class Engine:
                     common = None
             status = status_of(row, hosted=hosted, with_inbox=common)
             if which.status in (None, status) and not is_child(row.run):
-                shown.append((row if common is None else row_after(row, common), status))
-        return shown
+                rows.append((row if common is None else row_after(row, common), status))
+        return rows
 
     async def answer(self, question: str, text: str) -> Heard:
         """Post an answer to the question `RUN/ID`; it is in the journal when this returns.
@@ -286,8 +287,8 @@ class Engine:
     async def finish_cancelled(self, run: str) -> RunResult:
         """Cancel a run that nobody drives: post the message if it is not there yet, and record the end.
 
-        No model is called. A run that has finished is left as it is. Raises `Held`, `JournalDamaged`, `KindUnknown`,
-        and as `cancel` does.
+        No model is called, and no tool; what is left of a killed driver's tools is ended. A run that has finished is
+        left as it is. Raises `Held`, `JournalDamaged`, `KindUnknown`, and as `cancel` does.
         """
         await check_own(self, run, "cancel RUN")
         return await self.end_cancelled(run)
@@ -299,7 +300,10 @@ class Engine:
             await cancel_children(self, loaded.kind, run, loaded.state)
             return await self.result(run)
         await self.post_cancel(run)
-        supervisor = self.supervisor(run, loaded.kind, [], DETACHED)
+        common = loaded.kind.run_state(loaded.state)
+        calls = () if common is None else [tool.request for tool in common.tools.values()]
+        actors = ending_actors(calls, self.clock.now)
+        supervisor = self.supervisor(run, loaded.kind, actors, DETACHED, loaded.snapshot)
         ending = await supervisor.drive()
         await cancel_children(self, loaded.kind, run, supervisor.state)
         return self.view(run, loaded.kind, supervisor.state, status_at_rest(loaded.kind, supervisor.state, ending))
@@ -320,12 +324,20 @@ class Engine:
             yield model
 
     async def _drive(
-        self, run: str, kind: AnyKind, state: Any, options: DriveOptions, *, model: Any, first: Any = None
+        self,
+        run: str,
+        kind: AnyKind,
+        state: Any,
+        options: DriveOptions,
+        *,
+        model: Any,
+        first: Any = None,
+        snapshot: Snapshot[Any] | None = None,
     ) -> RunResult | None:
         """Drive a run with its model; return None where a person has given it another one meanwhile."""
         watched = model if options.heard is None or model is None else WatchedModel(model, options.heard)
         async with self.actors(kind, state, watched, options) as actors:
-            supervisor = self.supervisor(run, kind, actors, options)
+            supervisor = self.supervisor(run, kind, actors, options, snapshot)
             ending = await supervisor.drive(first)
         common = kind.run_state(supervisor.state)
         stopped = options.stop is not None and options.stop.requested.is_set()
@@ -347,9 +359,14 @@ class Engine:
             yield list(opened)
 
     def supervisor(
-        self, run: str, kind: AnyKind, actors: list[Actor[Any, Any]], options: DriveOptions
+        self,
+        run: str,
+        kind: AnyKind,
+        actors: list[Actor[Any, Any]],
+        options: DriveOptions,
+        snapshot: Snapshot[Any] | None = None,
     ) -> Supervisor[Any, Any, Any]:
-        """Return a supervisor of a run, ready to drive it."""
+        """Return a supervisor of a run, ready to drive it; with a snapshot it reads only the records after it."""
         return Supervisor(
             run,
             machine=kind.machine,
@@ -363,6 +380,7 @@ class Engine:
             changed=options.changed,
             rest_after=options.rest_after,
             at_once=options.at_once,
+            snapshot=snapshot,
         )
 
     def lease(self) -> LeaseTerms:

@@ -65,15 +65,15 @@ class _Drive:
 
     async def __call__(self, run: str, stop: Stop, changed: ChangeSignal, take: Callable[[], None]) -> Ending:
         title = (await self._engine.journal.row(run)).title
-        notifier, taken, edits = Notifier(self._engine.hook, self._hooks, title), False, list[str]()
+        notifier, is_driving, edits = Notifier(self._engine.hook, self._hooks, title), False, list[str]()
 
         def notice(text: str) -> None:
             self._report(Trouble(run, text))
 
         def on_record(record: Record[Any], _: Any) -> None:
-            nonlocal taken
-            if not taken:  # The first record that this host writes: no other host drives the run.
-                taken = True
+            nonlocal is_driving
+            if not is_driving:  # The first record that this host writes: no other host drives the run.
+                is_driving = True
                 take()
                 self._report_edits(run, edits)
             notifier.take(record.event)

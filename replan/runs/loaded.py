@@ -9,6 +9,7 @@ from actors.run.kind import Kind
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 from runtime.core.machine import Refused
+from runtime.drive.run_log import Snapshot
 
 AnyKind = Kind[Any, Any]
 """A kind, whatever its states and events are."""
@@ -32,9 +33,19 @@ class Loaded:
 
     @property
     def finished(self) -> bool:
-        """Whether the run has finished."""
+        """Whether the run has finished, its tools too."""
         common = self.kind.run_state(self.state)
-        return common is not None and common.finished is not None
+        return common is not None and common.over
+
+    @property
+    def snapshot(self) -> Snapshot[Any]:
+        """What a driver needs to go on after these records without reading them again."""
+        return Snapshot(self.state, self.records[-1].seq if self.records else 0, self.inbox)
+
+    @property
+    def inbox(self) -> int:
+        """The id of the last posted message that the records consumed, or 0."""
+        return max((each.inbox or 0 for each in self.records), default=0)
 
     @property
     def replies(self) -> Counter[str]:

@@ -1,11 +1,14 @@
 """The ids of runs: making a new one, and resolving a prefix."""
 
 import secrets
+from typing import Any
 
 from actors.run.ids import is_child
 from runtime.core.errors import RunNotFound, UsageProblem
-from runtime.journal.port import RunRow
+from runtime.journal.port import Journal, RunFilter, RunRow
 
+ALL = RunFilter(limit=1_000_000)
+"""Every run of the home: an id may name the oldest one."""
 PREFIX_MIN = 6
 """The shortest prefix that names a run, where no other id begins with it."""
 
@@ -16,19 +19,24 @@ def new_run_id() -> str:
     return "".join(secrets.choice(alphabet) for _ in range(8))
 
 
-def find_run(rows: list[RunRow], wanted: str) -> str:
-    """Return the run that an id or an unambiguous prefix (`PREFIX_MIN` characters or more) names.
+async def run_named(journal: Journal[Any], prefix: str) -> str:
+    """Return the run that an id, or an unambiguous prefix of one, names. Raises as `find_run`."""
+    return find_run(await journal.runs(ALL), prefix)
+
+
+def find_run(rows: list[RunRow], prefix: str) -> str:
+    """Return the run whose id begins with an unambiguous prefix of `PREFIX_MIN` characters or more, or is it in full.
 
     Raises `RunNotFound`, and `UsageProblem` when several match.
     """
-    if wanted in [row.run for row in rows]:
-        return wanted
-    names = [row.run for row in rows if is_child(wanted) or not is_child(row.run)]
-    near = [name for name in names if name.startswith(wanted)]
-    if near and len(wanted) < PREFIX_MIN:
-        raise RunNotFound(wanted, cause=f"{wanted!r} is too short: a run is named by {PREFIX_MIN} characters at least")
+    if prefix in [row.run for row in rows]:
+        return prefix
+    names = [row.run for row in rows if is_child(prefix) or not is_child(row.run)]
+    near = [name for name in names if name.startswith(prefix)]
+    if near and len(prefix) < PREFIX_MIN:
+        raise RunNotFound(prefix, cause=f"{prefix!r} is too short: a run is named by {PREFIX_MIN} characters at least")
     if not near:
-        raise RunNotFound(wanted)
+        raise RunNotFound(prefix)
     if len(near) > 1:
-        raise UsageProblem(f"{wanted!r} is the start of {len(near)} runs", place="RUN", hint=", ".join(near[:5]))
+        raise UsageProblem(f"{prefix!r} is the start of {len(near)} runs", place="RUN", hint=", ".join(near[:5]))
     return near[0]

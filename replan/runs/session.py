@@ -124,8 +124,8 @@ class RunSession:
         self._note(why)
         if self._insists:
             return
-        here = f"{program()} resume {self._run}"
-        self._note(f"mend that and start the host again, or leave it (Ctrl-C) and go on here with: {here}")
+        command = f"{program()} resume {self._run}"
+        self._note(f"mend that and start the host again, or leave it (Ctrl-C) and go on here with: {command}")
 
     async def _catch_up(self) -> None:
         """Report what another driver has written. Where nothing was reported yet, nothing can have been missed."""

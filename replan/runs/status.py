@@ -40,9 +40,7 @@ def status_at_rest(kind: AnyKind, state: Any, ending: Ending) -> str:
 
 def goes_on(common: RunState[Any] | None) -> bool:
     """Tell whether a finished run goes on when a person resumes it, from its state after the messages of its inbox."""
-    if common is None or common.finished is None:
-        return False
-    return common.reopening or common.finished.reopened_by == "resume"
+    return common is not None and common.undone(at_once=True)
 
 
 def row_after(row: RunRow, with_inbox: RunState[Any]) -> RunRow:

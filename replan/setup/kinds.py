@@ -42,8 +42,8 @@ class Kinds:
         """Return a kind by its name. Raises `UsageProblem`."""
         kind = self._load(name)
         if kind is None:
-            known = ", ".join(sorted({*self._loaded, *self._entries}))
-            raise UsageProblem(f"there is no kind {name!r} of agent", place="kind", hint=f"known are {known}")
+            names = ", ".join(sorted({*self._loaded, *self._entries}))
+            raise UsageProblem(f"there is no kind {name!r} of agent", place="kind", hint=f"known are {names}")
         return kind
 
     def formats(self) -> tuple[Formats, list[str]]:
@@ -67,8 +67,8 @@ class Kinds:
             name: Installed(tuple(point for point in each.points if point.value != _value_of(name)))
             for name, each in installed(GROUP).items()
         }
-        others = {name: each for name, each in entries.items() if each.points}
-        return {**{name: Installed((point,)) for name, point in _BUILT_IN.items()}, **others}
+        plugged_in = {name: each for name, each in entries.items() if each.points}
+        return {**{name: Installed((point,)) for name, point in _BUILT_IN.items()}, **plugged_in}
 
     def _load(self, name: str) -> Kind[Any, Any] | None:
         if name in self._loaded:

@@ -91,16 +91,16 @@ def _marked(path: Path, digest: str, data: bytes) -> Mapping[tuple[str, str], Ca
     except Exception as error:
         del sys.modules[name]
         raise _broken(path, error) from error
-    found: dict[tuple[str, str], Callable[..., Any]] = {}
+    functions: dict[tuple[str, str], Callable[..., Any]] = {}
     for value in vars(module).values():
         mark = mark_of(value)
         if mark is None or getattr(value, "__module__", name) != name:  # One that is imported belongs elsewhere.
             continue
-        if found.setdefault((mark.kind, mark.name), value) is not value:
+        if functions.setdefault((mark.kind, mark.name), value) is not value:
             raise UsageProblem(f"two functions are {mark.kind} {mark.name!r}", place=str(path), hint="rename one")
-    if not found:
+    if not functions:
         raise UsageProblem("there is no plug-in in this file", place=str(path), hint=_MARKS)
-    return MappingProxyType(found)
+    return MappingProxyType(functions)
 
 
 def _broken(path: Path, error: Exception) -> UsageProblem:
@@ -138,7 +138,7 @@ def _factory(function: Callable[..., Any], key: str, place: str) -> GuardFactory
         if not callable(guard):
             cause = f"{key} makes a value of type {type(guard).__name__}, not a guard"
             raise UsageProblem(cause, place=place, hint="return a function: guard(artifact, context) -> Verdict")
-        made: AnyGuard = guard
-        return made
+        loaded_guard: AnyGuard = guard
+        return loaded_guard
 
     return with_settings

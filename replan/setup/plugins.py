@@ -46,22 +46,22 @@ def registry(
             do something else; and as `load_plugin_files` does.
     """
     own = load_plugin_files(files)
-    for group, given in (
+    for group, plugins in (
         (GUARDS, {**own.guards, **(guards or {})}),
         (GENERATORS, {**own.generators, **(generators or {})}),
     ):
-        for name in given:
+        for name in plugins:
             if name in _BUILT_IN[group]:
                 raise reserved_name(f"{group} {name}")
-    known: dict[str, GuardFactory] = {
+    factories: dict[str, GuardFactory] = {
         **BUILT_IN,
         **{name: _Factory(point) for name, point in _installed(GUARDS).items()},
         **own.guards,
     }
-    known.update({name: _constant(guard) for name, guard in (guards or {}).items()})
+    factories.update({name: _constant(guard) for name, guard in (guards or {}).items()})
     functions = _Generators(_installed(GENERATORS), {**own.generators, **(generators or {})})
     templates = data_root() / "configs" / "templates"
-    return Registry(guards=known, generators=functions, templates=templates, sources=own.sources)
+    return Registry(guards=factories, generators=functions, templates=templates, sources=own.sources)
 
 
 def problems() -> list[str]:

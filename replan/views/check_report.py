@@ -19,23 +19,23 @@ Found = Mapping[str, Any]
 """A finding as `replan check --json` prints it."""
 
 
-def report_lines(shown: Mapping[str, Any], guards: Mapping[str, str]) -> list[Line]:
-    """Return the report on one plan; `shown` is its object of `--json`, `guards` is the guard that each step names."""
-    place = shown["file"] + (f":{shown['line']}" if "line" in shown else "")
-    case = f" ({shown['case_id']})" if "case_id" in shown else ""
-    assurance = f", assurance {shown['assurance']}" if shown["assurance"] is not None else ""
-    if any(finding["code"] in _UNREADABLE for finding in shown["findings"]):
+def report_lines(report: Mapping[str, Any], guards: Mapping[str, str]) -> list[Line]:
+    """Return the report on one plan; `report` is its object of `--json`, `guards` is the guard that each step names."""
+    place = report["file"] + (f":{report['line']}" if "line" in report else "")
+    case = f" ({report['case_id']})" if "case_id" in report else ""
+    assurance = f", assurance {report['assurance']}" if report["assurance"] is not None else ""
+    if any(finding["code"] in _UNREADABLE for finding in report["findings"]):
         rows = [line(f"{place}{case}: unreadable", "red")]
     else:
-        word = "valid" if shown["valid"] else "rejected"
-        style: Style = "green" if shown["valid"] else "red"
-        rows = [line(f"{place}{case}: {word} at level {shown['level']}{assurance}", style)]
-    rows += _findings(shown["findings"])
-    if shown["escalations"]:
-        rows.append(_item(f"may hand over at: {', '.join(shown['escalations'])}", "dim"))
+        word = "valid" if report["valid"] else "rejected"
+        style: Style = "green" if report["valid"] else "red"
+        rows = [line(f"{place}{case}: {word} at level {report['level']}{assurance}", style)]
+    rows += _findings(report["findings"])
+    if report["escalations"]:
+        rows.append(_item(f"may hand over at: {', '.join(report['escalations'])}", "dim"))
     unknown = [
         finding
-        for finding in shown["findings"]
+        for finding in report["findings"]
         if finding["code"] == Code.UNKNOWN_GUARD and finding["severity"] == "error"
     ]
     names = sorted({guards[finding["step_id"]] for finding in unknown if finding.get("step_id") in guards})
@@ -46,17 +46,17 @@ def _findings(findings: Sequence[Found]) -> Iterator[Line]:
     """Yield a line for each finding; advice that an earlier line gives is left out."""
     alike: dict[tuple[Any, ...], list[str]] = {}
     for finding in findings:
-        where = finding.get("step_id", finding.get("where", ""))
-        message = str(finding["message"]).removeprefix(f"step {where}: ")
+        place = finding.get("step_id", finding.get("where", ""))
+        message = str(finding["message"]).removeprefix(f"step {place}: ")
         places = alike.setdefault((finding["severity"], finding["code"], message, tuple(finding.get("trace", ()))), [])
-        places.append(where)
-    given: set[tuple[str, str]] = set()
+        places.append(place)
+    printed: set[tuple[str, str]] = set()
     for (severity, code, message, trace), places in alike.items():
-        what, _, advice = message.partition("; ")
-        shown = f"{what.rstrip('.')}." if (code, advice) in given else message
-        given.add((code, advice))
+        problem, _, advice = message.partition("; ")
+        text = f"{problem.rstrip('.')}." if (code, advice) in printed else message
+        printed.add((code, advice))
         warning = "warning: " if severity == "warning" else ""
-        yield _item(f"{warning}{code}{_at(places)}: {shown}", "yellow" if warning else "")
+        yield _item(f"{warning}{code}{_at(places)}: {text}", "yellow" if warning else "")
         if trace:
             yield _item(f"trace: {' '.join(trace)}", "dim")
 

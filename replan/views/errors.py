@@ -38,11 +38,11 @@ def shortened(text: str) -> str:
 def error_object(error: BaseException, exit_code: int) -> dict[str, object]:
     """Return what `--json` prints for an error: one object with the key `error`."""
     expected = isinstance(error, ReplanError)
-    shown: dict[str, object] = {
+    fields: dict[str, object] = {
         "exit_code": exit_code,
         "kind": type(error).__name__ if expected else "InternalError",
         "message": line_of_error(error) if isinstance(error, ReplanError) else line_of_crash(error),
     }
     if isinstance(error, UsageProblem):
-        shown |= {"cause": error.cause, "place": error.place, "hint": error.hint}
-    return {"error": shown}
+        fields |= {"cause": error.cause, "place": error.place, "hint": error.hint}
+    return {"error": fields}

@@ -31,15 +31,15 @@ def question_rows(question: Mapping[str, Any]) -> list[str]:
 
 def artifact_rows(question: Mapping[str, Any]) -> list[str]:
     """Return the lines of the artifact under review, as many as a terminal should show; none for other questions."""
-    shown = str(question.get("artifact", ""))
-    if not shown:
+    content = str(question.get("artifact", ""))
+    if not content:
         return []
     cut = (
         ""
-        if len(shown) <= ARTIFACT_CHARACTERS_MAX
-        else f"\n... and {len(shown) - ARTIFACT_CHARACTERS_MAX:,} characters"
+        if len(content) <= ARTIFACT_CHARACTERS_MAX
+        else f"\n... and {len(content) - ARTIFACT_CHARACTERS_MAX:,} characters"
     )
-    return f"{shown[:ARTIFACT_CHARACTERS_MAX]}{cut}".split("\n")
+    return f"{content[:ARTIFACT_CHARACTERS_MAX]}{cut}".split("\n")
 
 
 def choices(question: Mapping[str, Any]) -> list[str]:

@@ -15,5 +15,5 @@ def record_line(kind: Kind[Any, Any], record: Record[Any], state: Any) -> Line:
 
 def record_to_json(kind: Kind[Any, Any], record: Record[Any]) -> dict[str, Any]:
     """Return a record as plain data; `at` is when it was written, as ISO 8601 in UTC."""
-    written = {"seq": record.seq, "at": stamp(record.at), "epoch": record.epoch}
-    return {**written, **kind.views.record_fields(record.event)}
+    position = {"seq": record.seq, "at": stamp(record.at), "epoch": record.epoch}
+    return {**position, **kind.views.record_fields(record.event)}

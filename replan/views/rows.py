@@ -35,16 +35,16 @@ def _standing(row: RunRow, status: str) -> str:
 def row_to_json(row: RunRow, status: str) -> dict[str, Any]:
     """Return a row as plain data, with the status for people; times are ISO 8601 in UTC."""
     summary = row.summary
-    shown: dict[str, Any] = {"run_id": row.run, "kind": row.kind, "status": status, "title": row.title}
+    fields: dict[str, Any] = {"run_id": row.run, "kind": row.kind, "status": status, "title": row.title}
     if status == "finished":
-        shown["outcome"] = summary.detail
+        fields["outcome"] = summary.detail
     if status == summary.status and status in ("parked", "running") and summary.detail:
-        shown["why"] = summary.detail
+        fields["why"] = summary.detail
     if summary.waiting_since is not None:
-        shown |= {"waiting_since": stamp(summary.waiting_since), "question": f"{row.run}/{summary.detail}"}
+        fields |= {"waiting_since": stamp(summary.waiting_since), "question": f"{row.run}/{summary.detail}"}
     if summary.next_wake is not None and status != "finished":
-        shown["next_wake"] = stamp(summary.next_wake)
-    return shown | {
+        fields["next_wake"] = stamp(summary.next_wake)
+    return fields | {
         "created": stamp(row.created),
         "updated": stamp(row.updated),
         "records": row.last_seq,

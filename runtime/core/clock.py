@@ -14,7 +14,7 @@ class Clock(Protocol):
         ...
 
     async def sleep_until(self, when: float) -> None:
-        """Return once `now()` has reached `when`, or after as many seconds as it was away at the call."""
+        """Return once `now()` has reached `when`, or once as many seconds have passed as were left at the call."""
         ...
 
 
@@ -34,8 +34,8 @@ class SystemClock:
         clock was set back, the wait ends after the seconds that it was meant to take.
         """
         last = trio.current_time() + when - self.now()
-        while (left := min(when - self.now(), last - trio.current_time())) > 0:  # noqa: ASYNC110 - no event tells of a set clock
-            await trio.sleep(min(left, self.STEP))
+        while (remaining := min(when - self.now(), last - trio.current_time())) > 0:  # noqa: ASYNC110 - no event tells of a set clock
+            await trio.sleep(min(remaining, self.STEP))
 
 
 class TrioClock:

@@ -28,7 +28,7 @@ class HomeBudget:
     """Where the user sets the limits, for messages; may be empty."""
 
     def shortfall(self, day: Amount, change: Amount) -> str:
-        """Return the limit that a change takes a day's new total past, in words; empty for none."""
+        """Return the limit that a day's new total exceeds because of a change, as text; empty for none."""
         if self.calls is not None and change.calls > 0 and day.calls > self.calls:
             return f"{self.calls:,} calls"
         if self.micro_usd is not None and change.micro_usd > 0 and day.micro_usd > self.micro_usd:
@@ -46,7 +46,7 @@ class HomeBudget:
         setting = f" ({self.setting})" if self.setting else ""
         return f"a request may take {most}, but the home's budget allows {limit} a day{setting}"
 
-    def again(self, now: float) -> float | None:
+    def retry_at(self, now: float) -> float | None:
         """Return when a refused run may ask again; None where runs do not wait for that."""
         return next_day(now) if self.waits else None
 

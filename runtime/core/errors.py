@@ -93,8 +93,8 @@ class Held(JournalError):
 
     def __init__(self, run: str, owner: str, until: float) -> None:
         self.run, self.owner, self.until = run, owner, until
-        who = describe(owner)
-        super().__init__(f"run {run!r} is driven by {who} until its lease ends; wait for it or cancel the run")
+        driver = describe(owner)
+        super().__init__(f"run {run!r} is driven by {driver} until its lease ends; wait for it or cancel the run")
 
 
 class Fenced(JournalError):
@@ -132,10 +132,10 @@ class JournalNewer(JournalError):
 
     passing = False
 
-    def __init__(self, where: str, found: int, known: int) -> None:
-        self.where, self.found, self.known = where, found, known
+    def __init__(self, where: str, version: int, newest: int) -> None:
+        self.where, self.version, self.newest = where, version, newest
         super().__init__(
-            f"{where}: written by a newer release (schema {found}, this one knows {known}); upgrade replan"
+            f"{where}: written by a newer release (schema {version}, this one knows {newest}); upgrade replan"
         )
 
 

@@ -6,9 +6,9 @@ amount, as `unknown`. So no reservation takes `spent + unknown + reserved` past 
 crashes.
 
 Usage is booked as the provider reports it, even where that is more than was reserved. So the spent tokens and money can
-pass a limit, by what the replies then in flight used beyond their reservations. A reservation covers the bytes of the
-prompt and of the schema, and the output cap, so this does not happen with providers that respect the request. The run
-stops there: the next reservation fails.
+exceed a limit, by the amount that replies in flight used beyond their reservations. A reservation covers the bytes of
+the prompt and of the schema, and the output cap, so this does not happen with providers that respect the request. When
+a limit is exceeded, the next reservation fails and the run stops.
 
 Money is counted in whole micro-dollars, rounded up, so that sums are exact.
 """
@@ -67,7 +67,7 @@ class Limits(Value):
     active_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """Seconds in which any work is open."""
     deadline: Seconds | None = Field(default=None, allow_inf_nan=False)
-    """The time at which it ends (UTC seconds since 1970)."""
+    """The time after which the run requests nothing new (UTC seconds since 1970)."""
     patience_seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """Seconds of pauses after which nobody stays for a provider; None is `actors.run.outage.PATIENCE_SECONDS`."""
 
@@ -89,7 +89,7 @@ class Ledger:
     spent: Amount = ZERO
     """The usage of settled requests."""
     unknown: Amount = ZERO
-    """The charge for requests without a report."""
+    """The charge for requests whose real cost is not known."""
     reserved: Mapping[str, Amount] = field(default_factory=dict)
     """The reservations of open requests, by request id."""
     forfeited: Mapping[str, Amount] = field(default_factory=dict)
@@ -105,8 +105,8 @@ class Ledger:
     @property
     def calls_left(self) -> int:
         """The number of calls that may still be reserved."""
-        taken = sum(amount.calls for amount in self.reserved.values())
-        return self.limits.calls - self.spent.calls - self.unknown.calls - taken
+        reserved = sum(amount.calls for amount in self.reserved.values())
+        return self.limits.calls - self.spent.calls - self.unknown.calls - reserved
 
     @property
     def active_left(self) -> float | None:

@@ -1,8 +1,8 @@
-"""The one mechanism: a run is a pure, synchronous machine over one state.
+"""The protocol of machines: a run is a pure, synchronous machine over one state.
 
 A machine has no clock, no randomness, no I/O and no trio. `accept` turns messages into events, `advance` returns the
 decisions that follow, and `evolve` alone changes the state. The work that it asks for is a projection of its state
-(`outstanding`), so resuming, cancelling and pruning are the same comparison of two sets.
+(`outstanding`), so resuming, cancelling and pruning are one operation: running work is compared with outstanding work.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,7 +31,7 @@ class Work(NamedTuple):
     """A piece of work that a state has outstanding."""
 
     request_id: str
-    """Its name within the run."""
+    """Its id within the run."""
     address: str
     """The mailbox that takes it."""
     request: Any
@@ -39,9 +39,9 @@ class Work(NamedTuple):
     repeatable: bool = False
     """Whether doing it twice costs nothing and harms nothing (a pure guard), so that a crashed actor may repeat it."""
     keeps_no_process: bool = False
-    """Whether it only waits for a time while the run waits for a person (a deadline): no reason to keep a process."""
+    """Whether it is a wait (such as for the deadline) for which a run that waits for a person needs no process."""
     until: float | None = None
-    """The time that it waits for, where it does nothing else (UTC seconds since 1970)."""
+    """The time at which a wait ends (UTC seconds since 1970); None for other work."""
     leaves: bool = False
     """Whether nobody stays in the foreground for it, where the run has nothing else to do until its time."""
 
@@ -53,15 +53,17 @@ class Summary:
     status: str
     """`running`, `waiting` (for a person), `parked` or `finished`."""
     detail: str = ""
-    """The outcome, the id of the open question, or why it is parked."""
+    """The outcome, the id of the open question, or the reason of parking."""
     waiting_since: float | None = None
-    """Since when it waits for a person."""
+    """The time since which it waits for a person."""
     next_wake: float | None = None
-    """The time that it waits for, where nothing else but a person can bring it on before."""
+    """The time at which it goes on, if only the clock or a person can advance it."""
     committed: Amount = ZERO
-    """Everything that counts against its limits."""
+    """Everything that counts against the run's limits."""
     reserved: Amount = field(default=ZERO, compare=False)
-    """The part of `committed` that open requests may still give back; used to book it, not stored."""
+    """The part of `committed` that open requests may still return; used for the daily budget, not stored."""
+    ending: bool = field(default=False, compare=False)
+    """Whether the run's end is decided, and the run only waits for work that cannot be cancelled; not stored."""
     parked: bool = field(default=False, compare=False)
     """Whether the machine asks for nothing more until it is taken over anew, so that its driver leaves; not stored."""
 
@@ -78,7 +80,7 @@ class Summary:
 
 
 class Machine(Protocol[S, E, M]):
-    """Four functions over one state, and the projections that actors and people see."""
+    """The functions of a machine over its state; `brief` and `summary` are projections for actors and for people."""
 
     def initial(self) -> S:
         """Return the state before the first event."""
@@ -89,7 +91,7 @@ class Machine(Protocol[S, E, M]):
         ...
 
     def advance(self, state: S) -> E | None:
-        """Return the next decision that follows from the state alone, or None when nothing does."""
+        """Return the next decision that follows from the state alone, or None if there is none."""
         ...
 
     def evolve(self, state: S, event: E) -> S:
@@ -105,7 +107,7 @@ class Machine(Protocol[S, E, M]):
         ...
 
     def summary(self, state: S) -> Summary:
-        """Return what the run's status row says."""
+        """Return the content of the run's status row."""
         ...
 
 

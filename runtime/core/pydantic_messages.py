@@ -62,8 +62,8 @@ def describe(details: ErrorDetails) -> str:
 
 def with_value(expected: str, details: ErrorDetails) -> str:
     """Return what a value should be, and the value, cut to `SHOWN_MAX` characters."""
-    shown = repr(details["input"])
-    return f"{expected}, not {shown if len(shown) <= SHOWN_MAX else f'{shown[:SHOWN_MAX]}...'}"
+    value = repr(details["input"])
+    return f"{expected}, not {value if len(value) <= SHOWN_MAX else f'{value[:SHOWN_MAX]}...'}"
 
 
 def _counted(number: int, singular: str, plural: str) -> str:

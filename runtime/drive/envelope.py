@@ -15,7 +15,7 @@ M = TypeVar("M")
 
 
 async def _recorded(_: object) -> bool:
-    """Take a message where there is no supervisor, as in a test of a handler."""
+    """Accept every message; the default without a supervisor, as in a test of a handler."""
     await trio.lowlevel.checkpoint()
     return True
 
@@ -29,22 +29,22 @@ class Envelope(Generic[B]):
     brief: B
     """All that the actor may see of the run (`Machine.brief`)."""
     trace: Mapping[str, str | int] = field(default_factory=dict)
-    """The ids that log lines are bound to: channels do not carry context variables."""
+    """The ids that are added to log lines; they are passed here since channels do not carry context variables."""
     ensure_held: Callable[[], Awaitable[None]] = checkpoint_if_cancelled
-    """To be awaited before each paid call. Raises `Fenced` if another driver took over."""
+    """Awaited before each paid call. Raises `Fenced` if another driver took over."""
     record: Callable[[Any], Awaitable[bool]] = _recorded
-    """Has a message about work that goes on appended, before it goes on; returns whether anything was appended."""
+    """Awaited to record a message in the middle of the work; returns whether anything was appended to the journal."""
     withdrawn: bool = False
     """Whether the run does not want the work any more."""
     parked: bool = False
-    """Whether the run is being parked: work that costs something, and has not begun, should not begin."""
+    """Whether the run is being parked: paid work that has not begun should not begin."""
     scope: trio.CancelScope | None = None
-    """The scope that the handler runs in, while it does."""
+    """The scope of the handler while it runs; None otherwise."""
     unsent: trio.CancelScope | None = None
-    """The scope that a call waits in until it is sent: for a free slot, or for the journal."""
+    """The scope in which a call waits for a free slot or for the journal; None after it was sent."""
 
     def withdraw(self) -> None:
-        """Cancel the work. Work that has not begun never begins; a call that is not sent yet is answered as unsent."""
+        """Cancel the work. Work that has not begun never begins; a call that was not sent is reported as unsent."""
         self.withdrawn = True
         if self.unsent is not None:
             self.unsent.cancel()
@@ -52,7 +52,7 @@ class Envelope(Generic[B]):
             self.scope.cancel()
 
     def park(self) -> None:
-        """Withdraw repeatable work, and end a call's wait to be sent. A call that was sent goes on."""
+        """Withdraw repeatable work, and cancel a call that waits to be sent. A call that was sent goes on."""
         self.parked = True
         if self.work.repeatable:
             self.withdraw()
@@ -60,7 +60,7 @@ class Envelope(Generic[B]):
             self.unsent.cancel()
 
     def may_send(self) -> bool:
-        """Tell whether a call that has waited may be sent; if so, it is in flight from now on."""
+        """End a call's wait to be sent, and return whether it may be sent."""
         self.unsent = None
         return not (self.parked or self.withdrawn)
 
@@ -74,18 +74,18 @@ class Delivery(NamedTuple, Generic[M]):
 
 @dataclass(slots=True, eq=False)
 class Report:
-    """A message of an actor about work that goes on; the actor waits until it has been taken."""
+    """A message of an actor in the middle of its work; the actor waits until the supervisor has processed it."""
 
     message: Any
     """The message, as the machine's `accept` takes it."""
     taken: trio.Event = field(default_factory=trio.Event)
-    """Set when the supervisor has appended what follows from it."""
+    """Set when the supervisor has appended the resulting events."""
     appended: bool = False
-    """Whether anything followed from it."""
+    """Whether any event was appended."""
 
 
 Handler = Callable[[Envelope[B]], Awaitable[M] | M]
-"""Does the work. One that never waits is a plain function: it needs no scope, as nothing could interrupt it."""
+"""Does the work. A handler that never waits is a plain function; it needs no scope, since it cannot be cancelled."""
 
 Deliver = Callable[[Delivery[Any]], Awaitable[None]]
 """Takes an actor's answer."""

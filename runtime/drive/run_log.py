@@ -5,6 +5,7 @@ the batch waits for room, and where other processes keep the journal busy, for t
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
 from typing import Any, Generic, TypeVar, assert_never
@@ -34,6 +35,18 @@ Trace = Callable[[E, S], Mapping[str, str | int]]
 """Returns the fields that log lines about an event carry."""
 
 
+@dataclass(frozen=True, slots=True)
+class Snapshot(Generic[S]):
+    """A run as it was read from the journal: a driver that has one reads only the records after it."""
+
+    state: S
+    """The state after the record `seq`."""
+    seq: int
+    """The place of the last record that was read; 0 for none."""
+    inbox: int
+    """The id of the last posted message that the records up to `seq` consumed, or 0."""
+
+
 class RunLog(Generic[S, E]):
     """The records of one run; `state` and `summary` are those after the last of them, whose place is `seq`."""
 
@@ -48,27 +61,27 @@ class RunLog(Generic[S, E]):
         on_record: OnRecord[E, S] | None,
         trace: Trace[E, S],
         notice: Callable[[str], None],
+        snapshot: Snapshot[S] | None = None,
     ) -> None:
         """Take the arguments of `runtime.drive.supervisor.Supervisor`; nothing is read yet."""
         self._run, self._machine, self._journal, self._lease = run, machine, journal, lease
         self._stop = stop
         self._on_record, self._trace, self._notice = on_record, trace, notice
-        self.state = machine.initial()
+        start = snapshot or Snapshot(machine.initial(), 0, 0)
+        self.state, self.seq, self._consumed = start.state, start.seq, start.inbox
         self.summary = machine.summary(self.state)
-        self.seq = 0
 
     async def load(self) -> int:
-        """Read the records; return the id of the last posted message that they consumed, or 0.
+        """Read the records after the snapshot; return the id of the last posted message that is consumed, or 0.
 
         Raises `JournalDamaged`, `KindUnknown`.
         """
-        consumed = 0
-        for record in await self._journal.read(self._run):
+        for record in await self._journal.read(self._run, after=self.seq):
             self.state = self._machine.evolve(self.state, record.event)
             self.seq = record.seq
-            consumed = max(consumed, record.inbox or 0)
+            self._consumed = max(self._consumed, record.inbox or 0)
         self.summary = self._machine.summary(self.state)
-        return consumed
+        return self._consumed
 
     async def write(self, facts: Sequence[tuple[E, int | None]], goes_on: Callable[[S], bool]) -> None:
         """Append facts and the decisions that follow from them all, as far as the daily budget allows.

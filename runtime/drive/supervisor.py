@@ -24,7 +24,7 @@ from runtime.drive.envelope import Delivery, Envelope, Report
 from runtime.drive.lease import LeaseKeeper
 from runtime.drive.mailbox import Mailbox
 from runtime.drive.options import Ending, LeaseTerms, Stop
-from runtime.drive.run_log import RETRY_SECONDS, OnRecord, RunLog, Trace
+from runtime.drive.run_log import RETRY_SECONDS, OnRecord, RunLog, Snapshot, Trace
 from runtime.drive.takeover import takeover
 from runtime.journal.port import Journal
 from runtime.logs import log
@@ -52,6 +52,7 @@ class Supervisor(Generic[S, E, M]):
         changed: ChangeSignal | None = None,
         rest_after: float | None = None,
         at_once: bool = False,
+        snapshot: Snapshot[S] | None = None,
     ) -> None:
         """Take what the run is driven with; nothing is read or claimed yet.
 
@@ -69,6 +70,7 @@ class Supervisor(Generic[S, E, M]):
             rest_after: set by a host, which wakes runs at their time: a run that only waits for a time at least this
                 many seconds away is released (`Ending.WAITING`), and so is one that is not due when it is claimed.
             at_once: whether a person has resumed the run, who does not want to wait for what it waits for.
+            snapshot: the run as the caller has read it; without it all records are read.
         """
         self.run = run
         self._machine, self._journal, self._now = machine, journal, journal.now
@@ -77,7 +79,15 @@ class Supervisor(Generic[S, E, M]):
         self._stop, self._may_stop = stop or Stop(), stop is not None
         self._trace = trace
         self._log = RunLog(
-            run, machine, journal, self._lease, stop=self._stop, on_record=on_record, trace=trace, notice=notice
+            run,
+            machine,
+            journal,
+            self._lease,
+            stop=self._stop,
+            on_record=on_record,
+            trace=trace,
+            notice=notice,
+            snapshot=snapshot,
         )
         self._changed, self._rest_after = changed or Polling(journal, lease.poll), rest_after
         self._at_once = at_once
@@ -138,16 +148,17 @@ class Supervisor(Generic[S, E, M]):
     async def _ended_by_inbox(self) -> bool:
         """Take a message that ends the run before the run is resumed, so that no request is reissued in vain."""
         self._early = await self._read_inbox()
-        if self._finished():
+        if self._finished() or self._log.summary.ending:
             return False
         for message in self._early:
             accepted = self._machine.accept(self.state, message)
             if accepted is None or isinstance(accepted, Refused):
                 continue
             state, events = settle(self._machine, self.state, accepted)
-            if self._machine.summary(state).status == "finished":
+            summary = self._machine.summary(state)
+            if summary.ending or summary.status == "finished":
                 await self._log.append(state, events, [message.inbox])
-                return True
+                return self._finished()
         return False
 
     async def _overtaken(self) -> bool:

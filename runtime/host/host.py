@@ -178,27 +178,27 @@ class Host:
                 nursery.start_soon(self._host, run)
         return due.next
 
-    def _report_trouble(self, what: str, error: JournalError) -> None:
+    def _report_trouble(self, source: str, error: JournalError) -> None:
         """Report an error of the journal, once for as long as it lasts."""
-        if self._trouble.get(what) != str(error):
+        if self._trouble.get(source) != str(error):
             self._report(Trouble("", str(error)))
-        self._trouble[what] = str(error)
+        self._trouble[source] = str(error)
 
     async def _host(self, run: str) -> None:
-        taken = False
+        is_driving = False
 
         def take() -> None:
-            nonlocal taken
-            taken = True
+            nonlocal is_driving
+            is_driving = True
             self._report(TakenUp(run))
 
         try:
             ending = await self._drive(run, self._stop, self._active[run], take)
             self._pauses.pop(run, None)
-            if taken:
+            if is_driving:
                 await self._report_rest(run, ending)
         except (Held, Fenced):
-            if taken:  # Else another host was faster, and reports it.
+            if is_driving:  # Else another host was faster, and reports it.
                 self._report(Left(run))
         except Bug as error:
             await self._fail(run, error)

@@ -23,7 +23,7 @@ USE_ANOTHER = "use another folder"
 """The next step for a folder that cannot be used; the caller knows how the folder is chosen, and can be more exact."""
 
 
-def make_it_yours(use_another: str) -> str:
+def access_hint(use_another: str) -> str:
     """Return what to do about a journal that exists, but that this user may not open."""
     return f"make it and the files beside it yours to write, or {use_another}"
 
@@ -74,13 +74,13 @@ def prepare_file(path: Path, use_another: str = USE_ANOTHER) -> None:
     if not stat.S_ISREG(mode):
         raise JournalUnreadable(str(path), "this is not a file", "move it away")
     if status.st_uid != os.geteuid():
-        raise JournalUnreadable(str(path), "it belongs to another user", make_it_yours(use_another))
+        raise JournalUnreadable(str(path), "it belongs to another user", access_hint(use_another))
     if stat.S_IMODE(mode) != FILE_MODE:
         try:
             path.chmod(FILE_MODE)
         except OSError as error:
             cause = f"it cannot be made private: {os.strerror(error.errno or 0).lower()}"
-            raise JournalUnreadable(str(path), cause, make_it_yours(use_another)) from error
+            raise JournalUnreadable(str(path), cause, access_hint(use_another)) from error
 
 
 def in_place(path: Path) -> Callable[[], None]:
@@ -123,7 +123,7 @@ def _sync(folder: Path) -> None:
 
 
 def explain(error: OSError, path: Path, use_another: str = USE_ANOTHER) -> ReplanError:
-    """Return an error of ours that says what the operating system's error means for a user."""
+    """Return the runtime's error that says what the operating system's error means for a user."""
     if error.errno in FULL:
         return StorageFull(str(path))
     if error.errno is None:

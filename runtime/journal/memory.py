@@ -77,7 +77,7 @@ class _Run:
 
 @dataclass
 class MemoryStore:
-    """The committed amount."""
+    """The contents of journals in memory: everything that was committed."""
 
     runs: dict[str, _Run] = field(default_factory=dict)
     """The runs by their ids, in the order of their admission."""
@@ -101,8 +101,8 @@ async def open_memory(
     budget: HomeBudget | None = None,
 ) -> AsyncIterator[Journal[E]]:
     """Open a journal in memory, on a new store or the one given; `codecs` are those of the kinds that it can read."""
-    known = codecs_by_kind(codecs)
-    yield _MemoryJournal(known, clock, store or MemoryStore(), fault or _no_fault, budget or HomeBudget())
+    by_kind = codecs_by_kind(codecs)
+    yield _MemoryJournal(by_kind, clock, store or MemoryStore(), fault or _no_fault, budget or HomeBudget())
 
 
 def _no_fault(operation: str, moment: Moment) -> None:
@@ -284,7 +284,7 @@ class _MemoryJournal(Generic[E]):
         account, change = book(held.account, summary.committed, summary.reserved, now)
         day = self._store.days.get(account.day, ZERO) + change
         if not overdraw and (limit := self._budget.shortfall(day, change)):
-            raise HomeBudgetSpent(limit, self._budget.again(now), self._budget)
+            raise HomeBudgetSpent(limit, self._budget.retry_at(now), self._budget)
         held.account, self._store.days[account.day] = account, day
 
     def _codec(self, run: str, held: _Run) -> Codec[E]:

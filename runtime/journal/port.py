@@ -61,7 +61,7 @@ class RunFilter:
     waiting_since_before: float | None = None
     """Those that have waited since before this time (UTC seconds since 1970); None for all."""
     limit: int = 200
-    """How many at most; the newest are kept."""
+    """The most runs; the newest are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ Dead = Callable[[str], bool]
 
 
 def nobody(_: str) -> bool:
-    """Say of no owner that it is dead."""
+    """Take no owner for dead: for callers that cannot tell."""
     return False
 
 

@@ -123,10 +123,10 @@ def log_record(record: Record[Any], trace: Callable[[], Mapping[str, Any]] = dic
     if not _JOURNAL.isEnabledFor(logging.INFO):
         return
     event = record.event
-    shown = outline(event.model_dump(mode="json")) if isinstance(event, Event) else {}
-    assert isinstance(shown, dict)
-    kind = shown.pop("kind", type(event).__name__)
-    renamed = {f"{name}_" if name in _RESERVED else name: value for name, value in shown.items()}
+    fields = outline(event.model_dump(mode="json")) if isinstance(event, Event) else {}
+    assert isinstance(fields, dict)
+    kind = fields.pop("kind", type(event).__name__)
+    renamed = {f"{name}_" if name in _RESERVED else name: value for name, value in fields.items()}
     with bound(run_id=record.run, seq=record.seq, epoch=record.epoch, **trace()):
         get_logger("journal").info(str(kind), **renamed)
 
@@ -195,10 +195,10 @@ def _escape_fields(_logger: Any, _method: str, line: MutableMapping[str, Any]) -
     for name, value in line.items():
         text = value if isinstance(value, str) else stdlib_json.dumps(value)
         if name in {"exception", "stack"}:
-            shown = "\n".join(f"  | {_escape(row)}" for row in text.split("\n"))
+            field = "\n".join(f"  | {_escape(row)}" for row in text.split("\n"))
         else:
-            shown = _escape(text)
-        escaped[_escape(name)] = shown
+            field = _escape(text)
+        escaped[_escape(name)] = field
     return escaped
 
 

@@ -84,8 +84,8 @@ class CompletionReader:
             text = f"the reply is larger than {self._bytes_max} characters"
             return Fault(kind=FaultKind.TOO_LARGE, message=text, status=200)
         if not self._begun:
-            shown = provider_text(self._head.decode("utf-8", "replace"), secret) or "nothing"
-            return Fault(kind=FaultKind.BAD_REPLY, message=f"not a chat completion: {shown}", status=200)
+            text_of_body = provider_text(self._head.decode("utf-8", "replace"), secret) or "nothing"
+            return Fault(kind=FaultKind.BAD_REPLY, message=f"not a chat completion: {text_of_body}", status=200)
         if not self._reason and not self.done:
             text = f"the stream ended after {self.characters:,} characters, before the reply did"
             return Fault(kind=FaultKind.CUT, message=text, status=200)

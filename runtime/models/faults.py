@@ -17,8 +17,8 @@ from runtime.models.port import Fault, FaultKind
 MESSAGE_MAX = 300
 """The longest provider text that is kept, in characters."""
 
-_SHAPES = Redactor()
-_COME_BACK_LATER = frozenset({408, 409, 425, 429})
+_SECRETS = Redactor()
+_RETRY_LATER = frozenset({408, 409, 425, 429})
 _FILTERED = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
 """The error codes of OpenAI, Azure and compatible servers for a prompt that a filter rejects."""
 _NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
@@ -29,13 +29,13 @@ def provider_text(text: str, secret: str = "") -> str:
 
     The secret is removed before the text is cut, so that no part of it stays.
     """
-    text = _SHAPES.text(without_key(text, secret)[: 8 * MESSAGE_MAX])
+    text = _SECRETS.text(without_key(text, secret)[: 8 * MESSAGE_MAX])
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= MESSAGE_MAX else line[: MESSAGE_MAX - 1] + "…"
 
 
 def error_of(body: bytes) -> tuple[str, str]:
-    """Return the message and the code of an error body; for a body not of OpenAI's form, its text and no code."""
+    """Return the message and the code of an error body; for a body in another format, its text and no code."""
     try:
         plain: Any = json.loads(body)
     except (ValueError, RecursionError):
@@ -63,13 +63,14 @@ def status_fault(status: int, headers: Mapping[str, str], body: bytes, *, now: f
 
 
 def stream_fault(error: Any, *, begun: bool, secret: str) -> Fault:
-    """Return the fault for an error in the event stream of a 200.
+    """Return the fault for an error in the event stream of a response with status 200.
 
-    Before the model has written anything (`begun`), a code of it counts like a status; later, something was charged.
+    `begun` says that the model has already written something, which the provider may have charged: then the fault is a
+    server error. Otherwise a numeric code of the error is used like an HTTP status.
     """
     message, code = error_of(json.dumps({"error": error}).encode())
-    told = error.get("code") if isinstance(error, dict) else None
-    status = told if isinstance(told, int) and 400 <= told < 600 and not begun else None
+    number = error.get("code") if isinstance(error, dict) else None
+    status = number if isinstance(number, int) and 400 <= number < 600 and not begun else None
     return Fault(
         kind=FaultKind.SERVER_ERROR if begun else _status_kind(status or 500, code),
         message=f"the reply broke off: {provider_text(message, secret) or 'no text'}",
@@ -82,7 +83,7 @@ def _status_kind(status: int, code: str) -> FaultKind:
         return FaultKind.AUTH
     if status == 404 or 300 <= status < 400:
         return FaultKind.NOT_FOUND
-    if status in _COME_BACK_LATER:
+    if status in _RETRY_LATER:
         return FaultKind.RATE_LIMITED
     if status >= 500:
         return FaultKind.SERVER_ERROR

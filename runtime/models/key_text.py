@@ -40,17 +40,17 @@ def _without_parts(text: str, form: str) -> str:
     # A part of PART_MIN characters or more holds at least one whole block, wherever it begins.
     for start in range(0, len(form) - _BLOCK + 1, _BLOCK) if len(form) >= PART_MIN else ():
         block = form[start : start + _BLOCK]
-        kept, end, place = [], 0, text.find(block)
+        parts, end, place = [], 0, text.find(block)
         for _ in range(_HITS_MAX):
             if place < 0:
                 break
             first, last = _extent(text, place, form, start, end)
             if last - first >= PART_MIN:
-                kept += [text[end:first], MARK]
+                parts += [text[end:first], MARK]
                 end = last
             place = text.find(block, max(end, place + 1))
-        rest = text[end:] if place < 0 else text[end:].replace(block, MARK)  # So many are no coincidence.
-        text = "".join((*kept, rest))
+        tail = text[end:] if place < 0 else text[end:].replace(block, MARK)  # So many are no coincidence.
+        text = "".join((*parts, tail))
     return text
 
 

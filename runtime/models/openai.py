@@ -53,8 +53,8 @@ async def open_openai(
         client = openai.AsyncOpenAI(api_key=secret or "none", base_url=url, max_retries=0, http_client=http)
     except (ValueError, ImportError, OSError, httpx2.InvalidURL, openai.OpenAIError) as error:
         # An address is not quoted, nor a part of it: it may hold a password.
-        shown = isinstance(error, OSError | ImportError)
-        text = " ".join(str(error).split()) if shown else "an address in the environment is not valid"
+        is_local = isinstance(error, OSError | ImportError)
+        text = " ".join(str(error).split()) if is_local else "an address in the environment is not valid"
         hint = "check the proxy and certificate variables, such as HTTPS_PROXY and SSL_CERT_FILE"
         raise UsageProblem(f"the HTTP client cannot be set up: {text}", place="environment", hint=hint) from None
     model = OpenAIModel(

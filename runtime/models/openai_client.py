@@ -230,10 +230,10 @@ class _Capped(httpx2.AsyncByteStream):
         self._inner, self._bytes_max, self._status = inner, bytes_max, status
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = self._bytes_max
+        bytes_left = self._bytes_max
         async for chunk in self._inner:
-            left -= len(chunk)
-            if left < 0:
+            bytes_left -= len(chunk)
+            if bytes_left < 0:
                 await self.aclose()  # An error's body is read by the client, which would leave it open.
                 text = f"the answer is larger than {self._bytes_max} bytes"
                 raise _Rejected(FaultKind.TOO_LARGE, text, self._status)

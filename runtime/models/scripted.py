@@ -93,14 +93,14 @@ class ScriptedModel:
         self._lists: dict[str, list[_Scripted]] = {}
         self._exact: dict[str, _Scripted] = {}
         self._lines = lines or {}
-        for key, given in script.items():
+        for key, value in script.items():
             where = self.place_of(key)
             if not isinstance(key, str):
                 raise UsageProblem("a key is not a text", place=where, hint="keys are step ids or request ids")
             if "/" in key:
-                self._exact[key] = _read_entry(given, where)
-            elif isinstance(given, list):
-                self._lists[key] = [_read_entry(entry, self.place_of(key, at)) for at, entry in enumerate(given)]
+                self._exact[key] = _read_entry(value, where)
+            elif isinstance(value, list):
+                self._lists[key] = [_read_entry(entry, self.place_of(key, at)) for at, entry in enumerate(value)]
             else:
                 raise UsageProblem("not a list of replies", place=where, hint="put a dash before each reply")
 
@@ -205,9 +205,9 @@ def _parse(text: str) -> tuple[Any, dict[tuple[str | int, ...], int]]:
     return script, lines
 
 
-def _read_entry(given: Any, where: str) -> _Scripted:
+def _read_entry(value: Any, where: str) -> _Scripted:
     """Return the answer that an entry describes: a text, a JSON value, or a mapping with `reply` or `fault`."""
-    described = given if isinstance(given, dict) and _ENTRY_KEYS & given.keys() else {"reply": given}
+    described = value if isinstance(value, dict) and _ENTRY_KEYS & value.keys() else {"reply": value}
     try:
         entry = _ENTRY.validate_python(described)
     except ValidationError as error:

@@ -156,9 +156,9 @@ async def end_group(name: str) -> bool:
     parts = parts_of(name)
     if parts is None:
         return False
-    gone = end_of_group(name)
-    if gone is not False:
-        return gone is True
+    is_gone = end_of_group(name)
+    if is_gone is not False:
+        return is_gone is True
     pid = int(parts[2])
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError, PermissionError):

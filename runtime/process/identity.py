@@ -1,9 +1,8 @@
-"""The identity of a driver: another process of the same machine can tell by it whether the driver still lives.
+"""The identity of a driver: another process on the same machine can find out from it whether the driver still runs.
 
-A lease protects a run whose driver cannot be seen. Where the driver was killed, nobody has to wait for the lease to end
-if that is certain: where this process sees the numbers that the driver's was one of, under the same boot of the same
-machine, and in the same PID namespace. Machines that share a home may share a host's name too, and the number of their
-first namespace; containers count processes for themselves.
+If it is certain that the driver has ended, its run can be taken over before the lease ends. It is certain only for a
+process with the same host name, boot and PID namespace as the driver. Machines that share a home may have the same host
+name and the same number of their first PID namespace, so the boot is compared too. Each container has PIDs of its own.
 """
 
 import os
@@ -32,9 +31,9 @@ def name_of(pid: int) -> str:
 
 
 def is_dead(owner: str) -> bool:
-    """Tell whether `owner` names a process that this one could see, and that is certainly gone; False when in doubt.
+    """Return whether `owner` names a process that has certainly ended; False when in doubt.
 
-    One of another boot is in doubt: this machine was restarted, or it is another machine. Its lease is short.
+    A process of another boot is in doubt: this machine was restarted, or the process is on another machine.
     """
     parts = parts_of(owner)
     if parts is None:
@@ -50,9 +49,9 @@ def is_dead(owner: str) -> bool:
     except ProcessLookupError:
         return True
     except (PermissionError, OverflowError):
-        return False  # Somebody else's process has the number, or nobody can have it: no proof.
-    found = _birth(pid)
-    return bool(birth) and bool(found) and (found != birth or _ended(pid))
+        return False  # Another user's process has this PID, or the PID is out of range: no proof.
+    current = _birth(pid)
+    return bool(birth) and bool(current) and (current != birth or _ended(pid))
 
 
 def end_of_group(name: str) -> bool | None:
@@ -75,8 +74,8 @@ def end_of_group(name: str) -> bool | None:
         return True
     except (PermissionError, OverflowError):
         return None
-    found = _birth(pid)
-    if found and parts[3] and found != parts[3]:
+    birth = _birth(pid)
+    if birth and parts[3] and birth != parts[3]:
         return True
     return not _group_lives(pid)
 
@@ -114,7 +113,7 @@ def _birth(pid: int) -> str:
 
 
 def _boot() -> str:
-    """Return what this boot of this machine is known by, and no other; empty where the system does not say."""
+    """Return an id that is unique to this boot of this machine; empty if the system does not provide one."""
     try:
         return _BOOT.read_text().strip()[:8]
     except OSError:

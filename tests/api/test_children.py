@@ -95,7 +95,7 @@ async def journal():
 async def test_the_plan_of_a_child_is_the_artifact_and_its_usage_is_charged(journal, tmp_path):
     parent = ParentRun(journal, tmp_path, answers(plan()))
     result = await parent.engine.begin(parent.request, run="top")
-    assert (result.outcome, result.plan, result.calls) == ("success", plan(), 3)
+    assert (result.outcome, result.plan_json, result.calls) == ("success", plan(), 3)
     requested = (await parent.events("top", GenerationRequested))[-1]
     produced = (await parent.events("top", ArtifactProduced))[-1]
     assert (requested.calls, produced.calls) == (2, 2)
@@ -162,7 +162,7 @@ async def test_a_parked_parent_parks_its_child_and_both_resume(journal, tmp_path
     child = child_run("top", "g_plan/v1.a1")
     assert result.status == "parked"
     result = await parent.engine.resume("top")
-    assert (result.outcome, result.plan, result.calls) == ("success", plan(), 3)
+    assert (result.outcome, result.plan_json, result.calls) == ("success", plan(), 3)
     assert len(await parent.events("top", GenerationRequested)) == 2
     assert len(await parent.events(child, ArtifactProduced)) == 2
 
@@ -181,7 +181,7 @@ async def test_a_journal_failure_in_a_child_ends_neither_run(journal, tmp_path):
     with pytest.raises(JournalError, match="busy"):
         await parent.engine.begin(parent.request, run="top")
     result = await parent.engine.resume("top")
-    assert (result.outcome, result.plan) == ("success", plan())
+    assert (result.outcome, result.plan_json) == ("success", plan())
 
 
 async def test_the_result_of_a_finished_child_is_used_without_a_new_request(journal, tmp_path):
@@ -203,7 +203,7 @@ async def test_the_result_of_a_finished_child_is_used_without_a_new_request(jour
         below = await drive_child(parent.engine, child_of(brief), (name, model), DriveOptions())
     assert below.run.finished.outcome == "success"
     result = await parent.engine.resume("top")
-    assert (result.outcome, result.plan, result.calls) == ("success", plan(), 3)
+    assert (result.outcome, result.plan_json, result.calls) == ("success", plan(), 3)
     assert opened.request.try_number == 1
 
 

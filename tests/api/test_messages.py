@@ -1,7 +1,7 @@
 """Messages to a run from Python: answers, notes and requirements, whichever process drives the run."""
 
+import anyio
 import pytest
-import trio
 
 import replan
 from replan.runs.engine import Engine
@@ -21,6 +21,14 @@ def waiting(tmp_path):
     return tmp_path / "home", result.question["id"]
 
 
+async def follow(home, ask):
+    """Start a run that asks, and return its records and its result."""
+    with anyio.fail_after(60):
+        async with replan.start(VAGUE, model="rules", home=home, ask=ask) as run:
+            records = [record async for record in run]
+            return records, await run.result()
+
+
 def test_an_answer_is_accepted_once_and_another_is_a_conflict(waiting):
     home, question = waiting
     assert replan.answer(question, " It fails. ", home=home) == replan.Heard("accepted", "It fails.")
@@ -36,18 +44,21 @@ def test_a_declined_question_has_no_answer(waiting):
     assert replan.answer(question, "It works.", home=home) == replan.Heard("conflict", None)
 
 
-async def test_the_async_functions_work_under_trio(tmp_path):
-    result = await replan.asolve(VAGUE, model="rules", home=tmp_path)
-    await replan.atell(result.run_id, "It is urgent.", home=tmp_path)
-    await replan.atell(result.run_id, "It must run offline.", kind="requirement", home=tmp_path)
-    assert (await replan.aanswer(result.question["id"], "It fails.", home=tmp_path)).result == "accepted"
-    assert (await replan.adecline(result.question["id"], home=tmp_path)).result == "conflict"
-    with pytest.raises(replan.UsageProblem, match="atell"):
-        replan.tell(result.run_id, "x", home=tmp_path)
+def test_the_async_functions_work_in_any_event_loop(in_loop, tmp_path):
+    async def main():
+        result = await replan.asolve(VAGUE, model="rules", home=tmp_path)
+        await replan.atell(result.run_id, "It is urgent.", home=tmp_path)
+        await replan.atell(result.run_id, "It must run offline.", kind="requirement", home=tmp_path)
+        assert (await replan.aanswer(result.question["id"], "It fails.", home=tmp_path)).result == "accepted"
+        assert (await replan.adecline(result.question["id"], home=tmp_path)).result == "conflict"
+        with pytest.raises(replan.UsageProblem, match="atell"):
+            replan.tell(result.run_id, "x", home=tmp_path)
+
+    in_loop(main)
 
 
 @pytest.mark.parametrize("still_there", [True, False])
-async def test_records_of_a_host_that_reads_the_answer_first_are_delivered(tmp_path, monkeypatch, still_there):
+def test_records_of_a_host_that_reads_the_answer_first_are_delivered(in_loop, tmp_path, monkeypatch, still_there):
     """The run is driven once, and its records arrive in order, whether the host still holds it or not."""
     resume, faster = Engine.resume, ["a host"]
 
@@ -66,9 +77,7 @@ async def test_records_of_a_host_that_reads_the_answer_first_are_delivered(tmp_p
     questions = []
     monkeypatch.setattr(Engine, "resume", late)
     monkeypatch.setattr(Engine, "hosted", always_hosted)
-    async with replan.start(VAGUE, model="rules", home=tmp_path, ask=ask) as run:
-        records = [record async for record in run]
-        result = await run.result()
+    records, result = in_loop(follow, tmp_path, ask)
     assert not faster
     assert len(questions) == 1, "the run is not driven a second time"
     assert [record.seq for record in records] == [*range(1, len(records) + 1)]
@@ -76,7 +85,7 @@ async def test_records_of_a_host_that_reads_the_answer_first_are_delivered(tmp_p
     assert result.succeeded
 
 
-async def test_a_run_that_its_host_cannot_drive_goes_on_in_this_process(tmp_path, monkeypatch):
+def test_a_run_that_its_host_cannot_drive_goes_on_in_this_process(in_loop, tmp_path, monkeypatch):
     """The host lacks a plug-in that was passed to this process; the run's records say so."""
     resume, faster = Engine.resume, ["a host"]
 
@@ -88,10 +97,7 @@ async def test_a_run_that_its_host_cannot_drive_goes_on_in_this_process(tmp_path
 
     monkeypatch.setattr(Engine, "resume", late)
     monkeypatch.setattr(Engine, "hosted", always_hosted)
-    with trio.fail_after(30):
-        async with replan.start(VAGUE, model="rules", home=tmp_path, ask=lambda question: "It fails.") as run:
-            records = [record async for record in run]
-            result = await run.result()
+    records, result = in_loop(follow, tmp_path, lambda question: "It fails.")
     assert [record.seq for record in records] == [*range(1, len(records) + 1)]
     kinds = [record.event.kind for record in records]
     place = kinds.index("run_parked")
@@ -100,7 +106,7 @@ async def test_a_run_that_its_host_cannot_drive_goes_on_in_this_process(tmp_path
     assert result.succeeded
 
 
-async def test_records_of_a_driver_before_the_claim_are_delivered_without_a_gap(tmp_path, monkeypatch):
+def test_records_of_a_driver_before_the_claim_are_delivered_without_a_gap(in_loop, tmp_path, monkeypatch):
     """Records that another driver wrote before this one's claim arrive before its own."""
     read, faster = Engine.read, ["another"]
 
@@ -114,8 +120,7 @@ async def test_records_of_a_driver_before_the_claim_are_delivered_without_a_gap(
         return loaded
 
     monkeypatch.setattr(Engine, "read", late)
-    async with replan.start(VAGUE, model="rules", home=tmp_path, ask=lambda question: "It fails.") as run:
-        records = [record async for record in run]
+    records, _ = in_loop(follow, tmp_path, lambda question: "It fails.")
     assert not faster
     assert [record.seq for record in records] == [*range(1, len(records) + 1)]
     assert records[-1].event.kind == "run_finished"

@@ -24,7 +24,10 @@ COMMANDS = [
     "check",
     "experiment",
     "workflow",
+    "policy",
     "doctor",
+    "explain",
+    "completion",
     "version",
 ]
 

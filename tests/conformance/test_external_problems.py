@@ -58,5 +58,5 @@ async def test_the_whole_pipeline_makes_a_plan_that_is_proved_over_all_traces(ca
         )
         result = await engine.begin(job)
     assert (result.outcome, result.calls) == ("success", 4)
-    verdict: Verdict = judged("plan", result.plan, case["statement"])["plan_expansive"]
+    verdict: Verdict = judged("plan", result.plan_json, case["statement"])["plan_expansive"]
     assert verdict.passed

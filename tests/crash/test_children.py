@@ -64,7 +64,7 @@ def test_a_parent_and_its_child_go_on_under_another_host(label, nth, tmp_path, f
     assert code == Exit.OK
     child = child_run(run, "g_plan/v1.a1")
     assert {name: result.outcome for name, result in results.items()} == {run: "success", child: "success"}
-    assert results[run].plan == plan()
+    assert results[run].plan_json == plan()
     assert not paid & {called(request) for request in requests[sent:]}, "a recorded reply was requested again"
     assert CALLS <= len(set(requests)) == len(requests) <= results[run].calls <= CALLS + 1
     notices = [json.loads(line) for name in "12" for line in (tmp_path / f"{name}.out").read_text().splitlines()]

@@ -89,7 +89,7 @@ def check_stop_at(case: Case, label: str, nth: int) -> None:
     assert case.fork_server.wait(child) is None
     assert take_over(case) == Exit.OK
     continue_fenced(case, child)
-    assert case.result().plan == plan()
+    assert case.result().plan_json == plan()
 
 
 def stop(case: Case, child: int) -> None:

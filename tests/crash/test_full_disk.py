@@ -30,6 +30,6 @@ def test_a_run_on_a_full_disk_waits_for_room_and_loses_nothing(tmp_path, fork_se
         assert (tmp_path / "err").read_text().count("no room left to write; the run goes on when there is some") == 1
         assert len(requests) == 2, "no request is sent before it is committed"
         result = case.result()
-        assert (code, result.outcome, result.calls, result.plan) == (Exit.OK, "success", HAPPY, plan())
+        assert (code, result.outcome, result.calls, result.plan_json) == (Exit.OK, "success", HAPPY, plan())
         assert len(case.requested()) == HAPPY
         case.check_billing()

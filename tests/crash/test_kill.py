@@ -128,7 +128,7 @@ def test_a_kill_each_time_that_a_label_is_reached(label, tmp_path, fork_server):
             result, wasted = after
             assert wasted <= 2, "only analysis and recon are ever open together"
             assert result.outcome in ({"success"} if wasted <= spare else {"success", "budget_exhausted"})
-            assert result.outcome != "success" or result.plan == plan()
+            assert result.outcome != "success" or result.plan_json == plan()
 
 
 @pytest.mark.parametrize("label", LABELS)
@@ -143,7 +143,7 @@ def test_a_kill_at_every_label_of_a_short_run(label, tmp_path, fork_server):
             assert nth > 1
             return
         result, wasted = after
-        assert (result.outcome, result.plan) == ("success", plan())
+        assert (result.outcome, result.plan_json) == ("success", plan())
         assert wasted <= 1
 
 
@@ -171,7 +171,7 @@ def test_a_kill_around_a_classification(label, nth, tmp_path, fork_server):
         case.replan("resume", "--last", "--json")
         result = check(case, produced(events), requests, CLASSIFIED + 1)
         kinds = [event.kind for event in case.events()]
-    assert (result.outcome, result.plan) == ("success", plan())
+    assert (result.outcome, result.plan_json) == ("success", plan())
     assert kinds.count("classification_requested") == kinds.count("failure_classified") == 1
 
 

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from itertools import groupby
 from pathlib import Path
@@ -65,7 +66,7 @@ class Reader:
         self.home = folder / "home"
         shutil.copytree(ROOT / "configs" / "problems", self.folder / "configs" / "problems")
         self.environment = os.environ | {
-            "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
+            "PATH": os.pathsep.join((str(commands), str(Path(sys.executable).parent), os.environ["PATH"])),
             "REPLAN_HOME": str(self.home),
             "COLUMNS": "400",
             "NO_COLOR": "1",

@@ -72,7 +72,7 @@ def test_every_page_can_be_reached_from_the_front_page():
 
 
 def test_every_meaning_is_of_something_and_everything_has_a_meaning():
-    """`docs/reference/meanings.yaml` has the codes of the program, no more and no fewer."""
+    """`configs/meanings.yaml` has the codes of the program, no more and no fewer."""
     meanings = GENERATE.read("meanings.yaml")
     codes = {str(member) for member in (*GENERATE.ReplyCode, *GENERATE.Code)}
     assert set(meanings["findings"]) == codes
@@ -87,7 +87,7 @@ def test_every_meaning_is_of_something_and_everything_has_a_meaning():
 
 
 def test_the_pages_name_the_planted_bugs_of_the_tests():
-    """`docs/reference/meanings.yaml` lists them by class, in the order in which the tests have them."""
+    """`configs/meanings.yaml` lists them by class, in the order in which the tests have them."""
     kinds = dict.fromkeys(bug.kind for bug in BUGS.values())
     planted = {kind: [name for name in BUGS if BUGS[name].kind == kind] for kind in kinds}
     assert GENERATE.read("meanings.yaml")["planted_bugs"] == planted

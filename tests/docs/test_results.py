@@ -12,13 +12,13 @@ def test_a_result_has_the_winning_path_the_calls_and_the_reason_for_ending():
     result = replan.solve(PROBLEM, model="rules", home=replan.MEMORY)
     assert (result.outcome, result.why, result.calls) == ("success", "every guard passed", 4)
     assert [step.step for step in result.path] == ["g_analysis", "g_recon", "g_strategy", "g_plan"]
-    assert result.path[-1].value == result.plan
+    assert result.path[-1].value == result.plan_json
 
 
 def test_a_result_without_a_plan_has_the_best_path_that_was_validated(tmp_path):
     """S36: three calls get as far as the strategy, which is kept, with why there is no more."""
     result = replan.solve(PROBLEM, model="rules", home=tmp_path / "home", max_calls=3)
-    assert (result.outcome, result.plan, result.calls) == ("budget_exhausted", None, 3)
+    assert (result.outcome, result.plan_json, result.calls) == ("budget_exhausted", None, 3)
     assert [step.step for step in result.path] == ["g_analysis", "g_recon", "g_strategy"]
     assert "calls" in result.why
 

@@ -75,7 +75,7 @@ def test_a_broken_adaptation_is_rejected_and_tried_again_with_the_reasons(agains
     """S133: what is made of a proved template is proved anew."""
     result, server = against(workflow, g_plan_refine=[BROKEN])
     assert (result.outcome, result.calls) == ("success", CALLS[workflow] + 1)
-    assert result.plan == plan()
+    assert result.plan_json == plan()
     first, again = (seen for seen in server.seen if seen.step == "g_plan_refine")
     assert "Result of g_template" in first.prompt
     assert "Your adaptation of the template was rejected" not in first.prompt
@@ -88,7 +88,7 @@ def test_a_broken_adaptation_is_rejected_and_tried_again_with_the_reasons(agains
 def test_a_draft_may_be_wrong_where_the_final_plan_may_not(against, workflow):
     """S124, S126: only the structure of a draft is checked, and reviewer and author of the final plan see it."""
     result, server = against(workflow)
-    assert (result.outcome, result.calls, result.plan) == ("success", CALLS[workflow], plan())
+    assert (result.outcome, result.calls, result.plan_json) == ("success", CALLS[workflow], plan())
     prompts = {seen.step: seen.prompt for seen in server.seen}
     assert "licence_granted" in prompts["g_critique"]
     assert "licence_granted" in prompts["g_plan_final"]
@@ -100,7 +100,7 @@ def test_a_final_plan_that_ignores_its_critique_is_tried_again(against, workflow
     """S136: sound or not, the draft handed in again is no answer to a critique."""
     sound = {**plan(), "goal": "Users without a profile can log in."}
     result, server = against(workflow, g_plan_draft=[sound], g_plan_final=[{**sound, "plan_id": "renamed"}])
-    assert (result.outcome, result.calls, result.plan) == ("success", CALLS[workflow] + 1, plan())
+    assert (result.outcome, result.calls, result.plan_json) == ("success", CALLS[workflow] + 1, plan())
     last = [seen.prompt for seen in server.seen if seen.step == "g_plan_final"][-1]
     assert "the plan is the draft unchanged" in last
 

@@ -148,4 +148,4 @@ def test_a_workflow_may_be_a_template_alone(tmp_path, name):
     path.write_text(json.dumps({"name": "catalogue", "action_pairs": {"g_plan": pair}}))
     result = solve(SLOW, workflow=str(path), model="rules", home=MEMORY)
     assert (result.outcome, result.calls) == ("success", 0)
-    assert result.plan["plan_id"].startswith("performance")
+    assert result.plan_json["plan_id"].startswith("performance")

@@ -17,9 +17,9 @@ HISTORIES = sorted(Path(__file__).parent.glob("*.txt"))
 RULE = "----"
 
 
-def rewritten(text):
-    """Return the history with its current transcripts."""
-    interpreter, paragraphs = Interpreter(), []
+def rewritten(text, interpreter):
+    """Return the history with its current transcripts, as an interpreter writes them."""
+    paragraphs = []
     for paragraph in text.strip().split("\n\n"):
         script = paragraph.split(f"\n{RULE}")[0]
         if all(line.startswith("#") for line in script.splitlines()):
@@ -44,8 +44,13 @@ def commands(text):
 @pytest.mark.parametrize("path", HISTORIES, ids=[path.stem for path in HISTORIES])
 def test_a_history_has_its_transcript(path, request):
     """S1 to S8, S20, S22, S27, S29, S33, S37, S93 to S96, S99, S103 to S105, S116, S117, S121, S122."""
+    check(path, Interpreter(), request)
+
+
+def check(path, interpreter, request):
+    """Compare a history with its current transcripts, or write these where that is wished."""
     written = path.read_text(encoding="utf-8")
-    current = rewritten(written)
+    current = rewritten(written, interpreter)
     if request.config.getoption("--rewrite-histories", default=False):
         path.write_text(current, encoding="utf-8")
     else:

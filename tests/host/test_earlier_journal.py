@@ -115,12 +115,12 @@ async def test_the_runs_of_an_earlier_journal_go_on_where_they_stopped(tmp_path,
     home, new, old = FakeHome(seconds=0.0), tmp_path / "new.sqlite3", tmp_path / "old.sqlite3"
     async with open_engine(new, home) as engine:
         await make_runs(engine, home)
-        written = await content(engine.journal)
-    assert [status for status, _, _ in written.values()] == STATUS
+        contents = await content(engine.journal)
+    assert [status for status, _, _ in contents.values()] == STATUS
     write_as(version, new, old)
 
     async with open_engine(old, home) as engine:
-        assert await content(engine.journal) == written
+        assert await content(engine.journal) == contents
         assert (await engine.journal.due(10)).runs == DUE
         await serve_until_finished(engine, home, DUE)
         await engine.answer("silent/q1", "3.12")
@@ -132,7 +132,7 @@ async def test_the_runs_of_an_earlier_journal_go_on_where_they_stopped(tmp_path,
 
     assert query(old, "PRAGMA user_version") == [(schema.VERSION,)]
     for run, (status, records, _) in result.items():
-        before = written[run][1]
+        before = contents[run][1]
         assert status == "finished"
         assert records[: len(before)] == before, "existing records do not change"
         nodes = [record.event.node for record in records if record.event.kind == "artifact_produced"]

@@ -119,7 +119,7 @@ async def test_a_journal_of_a_newer_release_is_refused_and_left_alone(written, o
     with pytest.raises(JournalNewer) as caught:
         async with open_journal():
             pass
-    assert (caught.value.found, caught.value.known) == (schema.VERSION + 1, schema.VERSION)
+    assert (caught.value.version, caught.value.newest) == (schema.VERSION + 1, schema.VERSION)
     assert path.read_bytes() == before
 
 

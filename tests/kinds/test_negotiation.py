@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 import replan
 from replan.cli.app import app
+from runtime.process.identity import end_of_group
 from tests.cli.samples import ASKING, PROBLEM, write_script
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,6 +80,10 @@ def books(home):
 
 def shown(call, run):
     return json.loads(call("show", run, "--json").stdout)
+
+
+def events(call, run):
+    return json.loads(call("show", run, "--events", "--json").stdout)["events"]
 
 
 def until(condition):
@@ -180,6 +185,37 @@ def test_a_kill_while_the_tool_works_is_a_question_and_the_tool_is_never_called_
     assert call("answer", question["id"], "it did not run").exit_code == 0
     assert call("resume", run, "--no-input").exit_code == 6
     assert books(home) == ["50", "50", "80"]
+
+
+def test_a_cancel_after_a_kill_ends_the_program_that_still_works(call, run, process, home):
+    """And nobody is asked what became of it: the run is over."""
+    driver = process("resume", run, "--no-input", SELLER_SECONDS="60")
+    until(lambda: books(home) == ["50"])
+    driver.kill()
+    driver.wait()
+    [name] = [event["process"] for event in events(call, run) if event["kind"] == "tool_started"]
+    assert end_of_group(name) is False
+    assert call("cancel", run).exit_code == 0
+    assert end_of_group(name) is True
+    assert shown(call, run)["outcome"] == "cancelled"
+    assert [event["kind"] for event in events(call, run)][-5:] == [
+        "run_finished",
+        "run_resumed",
+        "tool_check_requested",
+        "tool_process_ended",
+        "tool_finished",
+    ]
+
+
+def test_a_cancel_while_a_tool_works_waits_for_its_end(call, run, process, home):
+    """Its result is recorded after the run's end: it has changed the world."""
+    driver = process("resume", run, "--no-input", "--json", SELLER_SECONDS="1.5")
+    until(lambda: books(home) == ["50"])
+    assert call("cancel", run).exit_code == 0
+    output, _ = driver.communicate(timeout=PATIENCE)
+    assert (driver.returncode, json.loads(output)["outcome"]) == (7, "cancelled")
+    assert [event["kind"] for event in events(call, run)][-2:] == ["run_finished", "tool_finished"]
+    assert events(call, run)[-1]["output"] == "90"
 
 
 @pytest.mark.parametrize("moment", ["claim.after", "append.after", "send.before", "reply.after", "tool.prepared"])

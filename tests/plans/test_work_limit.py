@@ -124,3 +124,15 @@ def test_similar_ids_are_searched_for_a_few_steps_with_short_ids(monkeypatch):
     compared.clear()
     judge("minimal", plan(*(step(name, "start", "goal", after="n" * 100 + name) for name in ids)))
     assert not compared
+
+
+def test_errors_beyond_the_limit_of_findings_are_counted(monkeypatch):
+    """Each step's error named the steps that make its tokens, although a verdict keeps only a hundred errors."""
+    named = []
+    original = nominal.NominalRun._names
+    monkeypatch.setattr(nominal.NominalRun, "_names", lambda run, mask: named.append(1) or original(run, mask))
+    steps = [step(f"a{n:03}", "x", "y") for n in range(FINDINGS_MAX + 50)]
+    verdict = judge("medium", plan(*steps, step("maker", "start", "x goal")))
+    assert len(named) == FINDINGS_MAX
+    assert len(verdict.errors) == FINDINGS_MAX + 1
+    assert all("made too late: 'x' by maker" in error.message for error in verdict.errors[:-1])

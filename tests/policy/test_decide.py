@@ -318,6 +318,7 @@ def test_there_is_always_a_decision_and_it_is_legal(pair):
     graph, progress = current.graph, current.progress
     decision = decide(failed, current)
     assert decision == decide(failed, current)
+    rows_that_give_up = {row.id for row in current.policy.rows if row.level is BacktrackLevel.GIVE_UP}
     match decision.level:
         case BacktrackLevel.LOCAL_RETRY:
             assert decision.targets == (failed.step,)
@@ -328,6 +329,8 @@ def test_there_is_always_a_decision_and_it_is_legal(pair):
             assert decision.targets
             assert {*decision.targets} <= {failed.step, *graph.above[failed.step]}
             assert all(can_redo(graph, progress, target) for target in decision.targets)
+        case BacktrackLevel.GIVE_UP if decision.rule in rows_that_give_up:
+            assert decision.targets == ()
         case BacktrackLevel.GIVE_UP:
             assert not can_retry(graph, progress, failed.step)
             free = current.search is Search.DEPTH_FIRST and decision.rule != "e_max"

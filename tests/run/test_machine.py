@@ -10,7 +10,7 @@ from actors.run.agent import AGENT_EVENTS, AgentSettings, StartAgent
 from actors.run.machine import MODEL, AgentMachine
 from actors.run.messages import Faulted, Generated
 from actors.run.questions import USER
-from actors.run.tools import Begun, Ended, ToolOutcome
+from actors.run.tools import Begun, Checked, Ended, ToolCheckRequested, ToolOutcome
 from actors.run.waits import CLOCK
 from runtime.core.cost import Price, Usage
 from runtime.core.events import Codec
@@ -209,12 +209,13 @@ def test_no_call_passes_the_limits_and_every_prefix_goes_on_whatever_happens(par
         dice = random.Random(seed)
         stage = Stage(Limits(calls=dice.choice((1, 3, 9))), question_expires_seconds=dice.choice((None, 50.0)))
         for _ in range(200):
-            if stage.outcome:
+            if stage.state.run.over:
                 break
             disturb(stage, dice)
             assert stage.state.run.ledger.committed.calls <= stage.state.run.ledger.limits.calls
         assert fold(stage.machine, stage.events) == stage.state
-        assert stage.outcome, f"seed {seed} does not end"
+        assert stage.state.run.over, f"seed {seed} does not end"
+        assert stage.work == {}
         outcomes.add(stage.outcome)
     assert {"success", "budget_exhausted"} <= outcomes
 
@@ -252,7 +253,9 @@ def answer(stage, dice, work):
         case "clock":
             stage.now = max(stage.now, work.until)
             stage.send(Woken(work.request_id, stage.now))
+        case _ if isinstance(work.request, ToolCheckRequested):
+            stage.send(Checked(work.request_id, stage.now, certain=dice.random() < 0.8))
         case _:
-            stage.send(Begun(work.request_id, stage.now))
+            stage.send(Begun(work.request_id, stage.now, dice.choice(("", "host/1/77/boot.5"))))
             if dice.random() < 0.8:
                 stage.send(Ended(work.request_id, stage.now, 0.1, dice.choice(list(ToolOutcome))))

@@ -156,7 +156,10 @@ def test_an_end_that_is_not_final_keeps_what_was_open_and_is_undone(outcome):
     ended = after(RunFinished(outcome=outcome, why=""), run=run)
     assert ended.calls.open == run.calls.open
     assert (ended.ledger.unknown.calls, ended.ledger.reserved) == (1, {})
-    again = after(RunResumed(at=9.0, epoch=2), run=ended)
+    assert after(RunResumed(at=9.0, epoch=2), run=ended).finished is ended.finished
+    by_person = after(RunResumed(at=9.0, epoch=2, at_once=True), run=ended)
+    assert (by_person.finished is None) == (outcome == "failed")
+    again = after(RunResumed(at=9.0, epoch=2), run=replace(ended, reopening=True))
     assert again.finished is None
     assert again.ledger == run.ledger
 

@@ -6,8 +6,9 @@ from actors.run import tools
 from actors.run.accept import accept_control
 from actors.run.ending import RunFinished
 from actors.run.evolve import evolve_run
-from actors.run.rules import take_over_tools
+from actors.run.rules import end_tools, take_over_tools
 from actors.run.state import RunState
+from actors.run.summary import status_row
 from actors.run.tools import (
     FAILED,
     NOT_RUN,
@@ -33,7 +34,7 @@ class Toy:
         return evolve_run(state, event)
 
     def advance(self, state):
-        return None if state.finished else take_over_tools(state)
+        return end_tools(state) if state.finished else take_over_tools(state)
 
 
 class Story:
@@ -188,6 +189,79 @@ def test_nobody_waits_for_a_tool_of_a_run_that_has_ended():
     story._step(RunFinished(outcome="cancelled", why="cancelled by the user", at=3.0))
     assert story.work == {}
     assert story.hear(ended()) == []
+
+
+def end(story):
+    """A person cancels the run."""
+    return story.hear(Mailed(1, "cancel", '{"kind": "cancel"}', 3.0))
+
+
+def test_an_end_from_outside_waits_for_a_tool_that_is_not_repeatable():
+    story = Story()
+    story.hear(begun())
+    assert end(story) == ["run_finished"]
+    assert list(story.work) == ["tool:pay"]
+    assert not story.state.over
+    assert status_row(story.state, [], working=False).status == "running"
+    assert story.hear(ended()) == ["tool_finished"]
+    assert story.events[0].output == "receipt 7"
+    assert story.state.over
+    assert status_row(story.state, [], working=False).status == "finished"
+
+
+def test_an_end_from_outside_ends_a_tool_that_is_repeatable():
+    story = Story(repeatable=True)
+    story.hear(begun())
+    assert end(story) == ["run_finished", "tool_check_requested"]
+    assert list(story.work) == ["check:tool:pay"]
+    kinds = story.hear(Checked("check:tool:pay", 11.0, certain=True))
+    assert kinds == ["tool_process_ended", "tool_finished"]
+    assert story.outcome is ToolOutcome.UNKNOWN
+    assert story.state.over
+
+
+def test_an_end_from_outside_ends_at_once_where_a_repeatable_tool_has_no_process_or_none_has_begun():
+    story = Story(repeatable=True)
+    story.hear(begun(process=""))
+    assert end(story) == ["run_finished", "tool_finished"]
+    assert story.state.over
+    story = Story()
+    assert end(story) == ["run_finished"]
+    assert story.state.over
+
+
+def test_an_end_from_outside_ends_the_process_of_a_killed_driver_first():
+    """The next driver finds the run's end recorded, and nothing is asked of people any more."""
+    story = Story()
+    story.hear(begun())
+    story.crash()
+    assert end(story) == ["run_finished"]
+    assert list(story.work) == ["check:tool:pay"]
+    assert story.crash(epoch=3) == ["run_resumed"]
+    kinds = story.hear(Checked("check:tool:pay", 11.0, certain=False))
+    assert kinds == ["tool_process_ended", "tool_finished"]
+    assert story.outcome is ToolOutcome.UNKNOWN
+    assert "may still be running" in story.events[-1].reason
+
+
+def test_a_crash_after_the_end_while_a_tool_works_leaves_nothing_of_the_tool():
+    story = Story()
+    story.hear(begun())
+    end(story)
+    assert story.crash() == ["run_resumed", "tool_check_requested"]
+    kinds = story.hear(Checked("check:tool:pay", 11.0, certain=True))
+    assert kinds == ["tool_process_ended", "tool_finished"]
+    assert story.state.over
+    assert story.crash(epoch=3) == []
+
+
+def test_a_person_who_was_asked_about_a_tool_need_not_answer_after_the_end():
+    story = Story()
+    story.hear(begun(process=""))
+    story.crash()
+    assert end(story) == ["run_finished", "tool_finished"]
+    assert story.outcome is ToolOutcome.UNKNOWN
+    assert story.state.over
 
 
 def test_every_event_of_tools_is_written_and_read_back():

@@ -309,7 +309,7 @@ class Run:
         self.now += self.dice.choice((0.0, 5.0, 500.0))
         message = Resumed(self.epoch, self.now, at_once=self.dice.random() < 0.5)
         end = self.state.run.finished
-        if end is None or self.state.run.reopening or end.reopened_by == "resume":
+        if end is None or self.state.run.undone(at_once=message.at_once):
             assert MACHINE.accept(self.state, message) is not None
             self.send(message)
         return True

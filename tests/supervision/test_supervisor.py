@@ -7,7 +7,9 @@ import trio
 
 from runtime.core.crash_points import install
 from runtime.core.errors import Fenced, Held, JournalDamaged, JournalError
+from runtime.core.machine import fold
 from runtime.drive.options import Ending, Stop
+from runtime.drive.run_log import Snapshot
 from runtime.drive.supervisor import Supervisor
 from runtime.journal.port import Journal
 from tests.supervision.negotiation_run import (
@@ -123,6 +125,31 @@ async def test_a_message_posted_before_the_start_is_consumed_first(autojump_cloc
         driver = driver_of(journal, bidder(10, 0), bidder(50, 0))
         assert await driver.drive(Start(1000)) is Ending.FINISHED
         assert driver.state.ended == "called off"
+
+
+async def test_a_driver_with_a_snapshot_reads_only_the_records_after_it(autojump_clock, monkeypatch):
+    """Also where another driver has appended records since the snapshot was taken."""
+    async with open_negotiation() as journal:
+        stop = Stop()
+        assert await drive_until_stopped(driver_of(journal, bidder(10, 0), bidder(50, 0), stop), stop, 3.5)
+        records = await journal.read("run")
+        snapshot = Snapshot(fold(Negotiation(), [record.event for record in records]), records[-1].seq, 0)
+        stop = Stop()
+        assert await drive_until_stopped(driver_of(journal, bidder(10, 0), bidder(50, 0), stop), stop, 3.5)
+        assert len(await journal.read("run", after=snapshot.seq)) > 2
+        places = []
+        read = journal.read
+
+        async def read_after(run, after=0):
+            places.append(after)
+            return await read(run, after)
+
+        monkeypatch.setattr(journal, "read", read_after)
+        driver = driver_of(journal, bidder(10, 10), bidder(50, -10), snapshot=snapshot)
+        assert await driver.drive() is Ending.FINISHED
+        assert places == [snapshot.seq]
+        everything = await read("run")
+        assert driver.state == fold(Negotiation(), [record.event for record in everything])
 
 
 async def test_a_driver_leaves_a_run_that_only_waits_for_people(autojump_clock):

@@ -90,7 +90,7 @@ def rejections_in(events: list[Event]) -> list[str]:
 async def test_four_good_replies_make_a_proved_plan():
     async with run_against(scripted()) as (result, server, _):
         assert (result.outcome, result.calls, result.tokens) == ("success", 4, 60)
-        assert result.plan == plan()
+        assert result.plan_json == plan()
         assert [step.step for step in result.path] == ["g_analysis", "g_recon", "g_strategy", "g_plan"]
         assert sorted(server.steps) == sorted(GOOD)
 

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from actors.values.artifacts import Artifact
 from actors.values.findings import Finding, Verdict
-from replan.api.runs import check
+from replan.api.check import check
 from replan.cli.exits import Exit
 from replan.cli.inputs import as_text, file_named
 from replan.cli.options import Invocation
@@ -149,30 +149,30 @@ def _judged(case: Case, standard: Standard) -> tuple[Verdict, dict[str, Any], di
         for step in (steps if isinstance(steps, list) else ())
         if isinstance(step, dict) and isinstance(step.get("step_id"), str)
     }
-    shown: dict[str, Any] = {"file": case.file}
+    report: dict[str, Any] = {"file": case.file}
     if case.line is not None:
-        shown["line"] = case.line
+        report["line"] = case.line
     if case_id is not None:
-        shown["case_id"] = case_id
-    shown |= {
+        report["case_id"] = case_id
+    report |= {
         "level": standard.level,
         "valid": verdict.passed,
         "assurance": verdict.facts.get("assurance"),
         "escalations": list(verdict.facts.get("escalations", ())),
         "findings": [_finding(finding, guards) for finding in verdict.findings],
     }
-    return verdict, shown, guards
+    return verdict, report, guards
 
 
 def _finding(finding: Finding, ids: Collection[str]) -> dict[str, Any]:
-    shown: dict[str, Any] = {"code": finding.code, "severity": finding.severity, "message": finding.message}
+    fields: dict[str, Any] = {"code": finding.code, "severity": finding.severity, "message": finding.message}
     if finding.where:
-        shown["step_id" if finding.where in ids else "where"] = finding.where
+        fields["step_id" if finding.where in ids else "where"] = finding.where
     if finding.tokens:
-        shown["tokens"] = list(finding.tokens)
+        fields["tokens"] = list(finding.tokens)
     if finding.trace is not None:
-        shown["trace"] = list(finding.trace)
-    return shown
+        fields["trace"] = list(finding.trace)
+    return fields
 
 
 def _exit_of(verdict: Verdict) -> Exit:

@@ -42,7 +42,13 @@ from runtime.process.identity import is_dead
 
 REACH_SECONDS = 5.0
 
-_NEEDS = {"budget": {"config", "journal"}, "hosts": {"journal"}, "notify": {"config"}, "model": {"config"}}
+_NEEDS = {
+    "plug-ins": {"config"},
+    "budget": {"config", "journal"},
+    "hosts": {"journal"},
+    "notify": {"config"},
+    "model": {"config"},
+}
 """The checks that must succeed before another one is made."""
 
 
@@ -84,9 +90,9 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
         ("trio", lambda: version("trio")),
         ("openai", lambda: version("openai")),
         ("data", lambda: f"{data_root()}, {len(shipped_workflows(data_root()))} workflows"),
-        ("plug-ins", _plugins),
         ("home", lambda: _home(environment)),
         ("config", lambda: _config(environment)),
+        ("plug-ins", _plugins),
         ("journal", lambda: trio.run(_journal, environment)),
         ("budget", lambda: trio.run(_budget, environment)),
         ("hosts", lambda: trio.run(_hosts, environment)),
@@ -112,12 +118,12 @@ def _replan() -> str:
 
 
 def _plugins() -> str:
-    known, own = registry_of(Invocation()), len(BUILT_IN)
+    plugins, own = registry_of(Invocation()), len(BUILT_IN)
     kinds, broken_kinds = Kinds().formats()
     if broken := [*problems(), *broken_kinds]:
         raise UsageProblem("; ".join(broken))
-    guards = f"guards {own} built in, {len(known.guards) - own} plugged in"
-    return f"{guards}; generators {len(known.generators)} plugged in; kinds of agents {', '.join(sorted(kinds))}"
+    guards = f"guards {own} built in, {len(plugins.guards) - own} plugged in"
+    return f"{guards}; generators {len(plugins.generators)} plugged in; kinds of agents {', '.join(sorted(kinds))}"
 
 
 def _home(environment: Mapping[str, str]) -> str:
@@ -158,9 +164,9 @@ async def _budget(environment: Mapping[str, str]) -> str:
             spent = await journal.spent_today()
     calls = counted(spent.calls, "call") if budget.calls is None else f"{spent.calls:,} of {budget.calls:,} calls"
     usd = money(spent.micro_usd / MICRO) + ("" if budget.usd is None else f" of {money(budget.usd)}")
-    left = [] if budget.calls is None else [f"{counted(max(0, budget.calls - spent.calls), 'call')} left"]
-    left += [] if budget.usd is None else [f"{money(max(0.0, budget.usd - spent.micro_usd / MICRO))} left"]
-    limited = f" ({', '.join(left)})" if left else " (no home_budget)"
+    remaining = [] if budget.calls is None else [f"{counted(max(0, budget.calls - spent.calls), 'call')} left"]
+    remaining += [] if budget.usd is None else [f"{money(max(0.0, budget.usd - spent.micro_usd / MICRO))} left"]
+    limited = f" ({', '.join(remaining)})" if remaining else " (no home_budget)"
     return f"{calls} and {usd} committed today, UTC{limited}"
 
 
@@ -206,11 +212,11 @@ def _key(environment: Mapping[str, str]) -> str:
 
 
 def _server(environment: Mapping[str, str], *, online: bool) -> str:
-    named = environment.get("OPENAI_BASE_URL")
-    url = check_base_url(named) if named else OPENAI_URL
-    shown = urlsplit(url)
-    place = f"{shown.scheme}://{shown.hostname}{f':{shown.port}' if shown.port else ''}{shown.path}"
-    source = "OPENAI_BASE_URL" if named else "the default"
+    configured = environment.get("OPENAI_BASE_URL")
+    url = check_base_url(configured) if configured else OPENAI_URL
+    parts = urlsplit(url)
+    place = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+    source = "OPENAI_BASE_URL" if configured else "the default"
     if not online:
         return f"{place} ({source}; --online tries to reach it)"
     return f"{place} ({source}) {_probe(url, environment.get('OPENAI_API_KEY', ''))}"

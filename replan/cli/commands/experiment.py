@@ -31,8 +31,8 @@ _SHOWN = ("arm", "trials", "guard_pass", "success", "success_low", "success_high
 def run_experiment(path: Path, folder: Path | None, jobs: int | None, *, skip_broken: bool, as_json: bool) -> int:
     """Run an experiment, or go on with it, and write its report. Return the exit code."""
     config = read_user_config(locate_home().config)
-    where = Installation(registry(), data_root(), config, os.environ, SystemClock().now())
-    prepared = prepare(path, where, skip_broken=skip_broken)
+    installation = Installation(registry(), data_root(), config, os.environ, SystemClock().now())
+    prepared = prepare(path, installation, skip_broken=skip_broken)
     for text in prepared.notices:
         notice(text)
     store = Store(folder or Path("experiments") / prepared.experiment.name, prepared.header())
@@ -81,8 +81,8 @@ class _Ticker:
             return
         self._shown_at = now
         rate = (done - self._first) / (now - self._started)
-        left = f", {(of - done) / rate:.0f} s left" if rate > 0 else ""
-        text = f"{done:,} of {of:,} trials, {rate:.0f} a second{left}"
+        estimate = f", {(of - done) / rate:.0f} s left" if rate > 0 else ""
+        text = f"{done:,} of {of:,} trials, {rate:.0f} a second{estimate}"
         if self._live:
             sys.stderr.write(f"\r\x1b[K{text}")
             sys.stderr.flush()
@@ -121,11 +121,11 @@ def print_calibration(folder: Path, *, as_json: bool) -> int:
 
 def _print_rows(rows: list[dict[str, Cell]]) -> None:
     """Print rows in columns: text on the left, numbers on the right."""
-    shown = [[name.replace("_", " ") for name in rows[0]]] if rows else []
-    shown += [[_word(value) for value in row.values()] for row in rows]
-    widths = [max(len(cells[column]) for cells in shown) for column in range(len(shown[0]) if shown else 0)]
+    table = [[name.replace("_", " ") for name in rows[0]]] if rows else []
+    table += [[_word(value) for value in row.values()] for row in rows]
+    widths = [max(len(cells[column]) for cells in table) for column in range(len(table[0]) if table else 0)]
     words = [isinstance(value, str) for value in rows[0].values()] if rows else []
-    for cells in shown:
+    for cells in table:
         padded = (
             cell.ljust(width) if word else cell.rjust(width)
             for cell, width, word in zip(cells, widths, words, strict=True)

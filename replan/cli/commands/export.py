@@ -20,14 +20,14 @@ _DOCUMENTS = {"json": "plan"}
 """The document of a form, where it has another name."""
 
 
-def export_plan(invocation: Invocation, wanted: str | None, form: str | None, output: str, *, as_json: bool) -> int:
+def export_plan(invocation: Invocation, name: str | None, form: str | None, output: str, *, as_json: bool) -> int:
     """Write the plan of a run, of the newest for None, to a file or, for `-`, to stdout. Return the exit code."""
     form = form or _FORMS.get(Path(output).suffix.lower(), "markdown")
-    run, document = trio.run(_document, invocation, wanted, form)
+    run, document = trio.run(_document, invocation, name, form)
     text = document.text
     if text is None:
         text = json.dumps(document.json, indent=2, ensure_ascii=False) + "\n"
-    shown = {"run_id": run, "format": form}
+    fields = {"run_id": run, "format": form}
     if output != "-":
         try:
             Path(output).write_text(text, encoding="utf-8")
@@ -35,19 +35,19 @@ def export_plan(invocation: Invocation, wanted: str | None, form: str | None, ou
             cause = (getattr(error, "strerror", None) or "not a file's name").lower()
             raise UsageProblem(cause, place=output, hint="name a file that you may write, or - for stdout") from None
         if as_json:
-            print_json({**shown, "file": output, "bytes": len(text.encode())})
+            print_json({**fields, "file": output, "bytes": len(text.encode())})
         else:
             notice(f"the plan of run {run} is in {output}")
     elif as_json:
-        print_json({**shown, "text": text})
+        print_json({**fields, "text": text})
     else:
         print_text(text)
     return Exit.OK
 
 
-async def _document(invocation: Invocation, wanted: str | None, form: str) -> tuple[str, Document]:
+async def _document(invocation: Invocation, name: str | None, form: str) -> tuple[str, Document]:
     async with opened_to_read(invocation) as engine:
-        run = await named_or_newest(engine, wanted)
+        run = await named_or_newest(engine, name)
         loaded = await engine.read(run)
         make = loaded.kind.views.documents.get(_DOCUMENTS.get(form, form))
         if make is None:

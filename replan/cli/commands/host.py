@@ -86,13 +86,13 @@ async def _watch_signals(
 
 
 def _as_json(notice: Notice, redactor: Redactor) -> str:
-    shown = {"at": stamp(time.time()), "event": notice.event}
+    fields = {"at": stamp(time.time()), "event": notice.event}
     run, (key, text) = _run_of(notice), _detail(notice)
     if run:
-        shown["run_id"] = run
+        fields["run_id"] = run
     if text:
-        shown[key] = redactor.text(text)  # The text of an error in a plug-in may hold a secret.
-    return json.dumps(shown)
+        fields[key] = redactor.text(text)  # The text of an error in a plug-in may hold a secret.
+    return json.dumps(fields)
 
 
 def _detail(notice: Notice) -> tuple[str, str]:

@@ -18,14 +18,14 @@ FOLLOW_SECONDS = 0.25
 """How often `log --follow` looks for new records."""
 
 
-def log_run(invocation: Invocation, wanted: str | None, *, follow: bool, as_json: bool) -> int:
+def log_run(invocation: Invocation, name: str | None, *, follow: bool, as_json: bool) -> int:
     """Print the records of a run, or of the newest one for None. Return the exit code."""
-    return trio.run(_log_run, invocation, wanted, follow, as_json)
+    return trio.run(_log_run, invocation, name, follow, as_json)
 
 
-async def _log_run(invocation: Invocation, wanted: str | None, follow: bool, as_json: bool) -> int:
+async def _log_run(invocation: Invocation, name: str | None, follow: bool, as_json: bool) -> int:
     async with opened_to_read(invocation) as engine:
-        run = await named_or_newest(engine, wanted)
+        run = await named_or_newest(engine, name)
         printer = RecordPrinter(await engine.kind_of(run), as_json=as_json)
         printer.print(await engine.journal.read(run))
         while follow and status_of(await engine.journal.row(run), hosted=await engine.hosted()) == "running":

@@ -16,16 +16,16 @@ from replan.views.questions import open_questions, question_rows
 from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
 
 
-def list_questions(invocation: Invocation, wanted: str | None, *, as_json: bool) -> int:
+def list_questions(invocation: Invocation, name: str | None, *, as_json: bool) -> int:
     """Print the open questions. Return the exit code."""
-    return trio.run(_list_questions, invocation, wanted, as_json)
+    return trio.run(_list_questions, invocation, name, as_json)
 
 
-async def _list_questions(invocation: Invocation, wanted: str | None, as_json: bool) -> int:
+async def _list_questions(invocation: Invocation, name: str | None, as_json: bool) -> int:
     questions: list[dict[str, Any]] = []
     async with opened_to_read(invocation) as engine:
-        if wanted is not None:
-            questions = await _questions_of(engine, await run_named(engine, wanted))
+        if name is not None:
+            questions = await _questions_of(engine, await run_named(engine, name))
         else:
             # Not only the runs that wait: a question may be open while other steps go on.
             for row in await all_runs(engine):

@@ -6,9 +6,10 @@ import trio
 
 from actors.values.lines import line
 from replan.cli.exits import Exit
-from replan.cli.home import ALL, opened_to_read
+from replan.cli.home import opened_to_read
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import out, print_json, rich_text
+from replan.runs.run_ids import ALL
 from replan.setup.command_name import program
 from replan.views.rows import head_line, row_line, row_to_json
 from runtime.journal.port import RunFilter

@@ -18,17 +18,17 @@ from runtime.core.errors import UsageProblem
 from runtime.journal.port import RunRow
 
 
-def show_run(invocation: Invocation, wanted: str | None, view: str, *, as_json: bool) -> int:
+def show_run(invocation: Invocation, name: str | None, view: str, *, as_json: bool) -> int:
     """Print one view of a run, of the newest for None: `result`, `tree`, `events`, or a document such as `plan`.
 
     Return the exit code.
     """
-    return trio.run(_show_run, invocation, wanted, view, as_json)
+    return trio.run(_show_run, invocation, name, view, as_json)
 
 
-async def _show_run(invocation: Invocation, wanted: str | None, view: str, as_json: bool) -> int:
+async def _show_run(invocation: Invocation, name: str | None, view: str, as_json: bool) -> int:
     async with opened_to_read(invocation) as engine:
-        run = await named_or_newest(engine, wanted)
+        run = await named_or_newest(engine, name)
         loaded, row = await engine.read(run), await engine.journal.row(run)
         with_inbox, top = await engine.with_inbox(run, loaded), await top_of(engine, run)
         common = loaded.kind.run_state(with_inbox)

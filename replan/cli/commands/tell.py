@@ -10,15 +10,15 @@ from replan.cli.options import Invocation
 from replan.cli.terminal.plain import print_json
 
 
-def tell_run(invocation: Invocation, wanted: str, text: str, kind: str, *, as_json: bool) -> int:
+def tell_run(invocation: Invocation, name: str, text: str, kind: str, *, as_json: bool) -> int:
     """Post a note or a requirement. Return the exit code."""
     body = read_stdin(MESSAGE_BYTES_MAX) if text == "-" else text
-    return trio.run(_tell, invocation, wanted, body, kind, as_json)
+    return trio.run(_tell, invocation, name, body, kind, as_json)
 
 
-async def _tell(invocation: Invocation, wanted: str, text: str, kind: str, as_json: bool) -> int:
+async def _tell(invocation: Invocation, name: str, text: str, kind: str, as_json: bool) -> int:
     async with opened(invocation) as engine:
-        run = await run_named(engine, wanted)
+        run = await run_named(engine, name)
         posted = await engine.tell(run, text, kind)
         row, hosted = await engine.journal.row(run), await engine.hosted()
     effect = "the next prompt shows it" if kind == "note" else "the run goes back for it"

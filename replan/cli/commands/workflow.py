@@ -48,9 +48,9 @@ def list_workflows(*, as_json: bool) -> int:
 
 def show_workflow(invocation: Invocation, name: str, *, as_json: bool) -> int:
     """Print a workflow, resolved."""
-    known = registry_of(invocation)
+    plugins = registry_of(invocation)
     with _naming_argument():
-        loaded, _ = check_workflow(name, data_root(), frozenset(known.guards), known.generator_names, to_run=False)
+        loaded, _ = check_workflow(name, data_root(), frozenset(plugins.guards), plugins.generator_names, to_run=False)
     for text in loaded.notices:
         notice(text)
     value = loaded.workflow.model_dump(mode="json", exclude_none=True)
@@ -92,8 +92,8 @@ def print_cost(invocation: Invocation, name: str, model: str | None, *, as_json:
 def _pinned(invocation: Invocation, name: str, model: str | None) -> RunConfig:
     """Return what a run of the workflow would be pinned to, whatever its problem."""
     with _naming_argument():
-        known = registry_of(invocation)
-        prepared = prepare("any problem", RunOptions(workflow=name), model, registry=known, environment=os.environ)
+        plugins = registry_of(invocation)
+        prepared = prepare("any problem", RunOptions(workflow=name), model, registry=plugins, environment=os.environ)
     return prepared.request.pinned
 
 

@@ -2,11 +2,12 @@
 
 import click
 
+from replan.cli.completing import complete_run
 from replan.cli.options import Invocation, common, examples, json_option
 
 
 @click.command(epilog=examples("replan cancel k7m2x9qa"))
-@click.argument("run_id", metavar="RUN")
+@click.argument("run_id", metavar="RUN", shell_complete=complete_run)
 @json_option
 @common
 @click.pass_obj

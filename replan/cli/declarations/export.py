@@ -2,6 +2,7 @@
 
 import click
 
+from replan.cli.completing import complete_run
 from replan.cli.options import Invocation, common, examples, json_option, require_one_run
 
 _EXPORT = examples(
@@ -13,7 +14,7 @@ _EXPORT = examples(
 
 
 @click.command(epilog=_EXPORT, short_help="Write the plan of a run to a file.")
-@click.argument("run_id", metavar="RUN|--last", required=False)
+@click.argument("run_id", metavar="RUN|--last", shell_complete=complete_run, required=False)
 @click.option("--last", is_flag=True, help="The newest run.")
 @click.option(
     "--format",

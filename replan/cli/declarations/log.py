@@ -2,6 +2,7 @@
 
 import click
 
+from replan.cli.completing import complete_run
 from replan.cli.options import Invocation, common, examples, require_one_run
 
 _LOG = examples(
@@ -12,7 +13,7 @@ _LOG = examples(
 
 
 @click.command(epilog=_LOG)
-@click.argument("run_id", metavar="RUN|--last", required=False)
+@click.argument("run_id", metavar="RUN|--last", shell_complete=complete_run, required=False)
 @click.option("--last", is_flag=True, help="The newest run.")
 @click.option("-f", "--follow", is_flag=True, help="Go on until the run comes to rest.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")

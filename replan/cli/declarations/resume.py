@@ -2,6 +2,7 @@
 
 import click
 
+from replan.cli.completing import complete_run
 from replan.cli.options import (
     Duration,
     Invocation,
@@ -23,7 +24,7 @@ _RESUME = examples(
 
 
 @click.command(epilog=_RESUME, short_help="Go on with a run, with other limits or another model.")
-@click.argument("run_id", metavar="RUN|--last", required=False)
+@click.argument("run_id", metavar="RUN|--last", shell_complete=complete_run, required=False)
 @click.option("--last", is_flag=True, help="The newest run that can be gone on with.")
 @click.option("-m", "--model", help="Another model from now on.")
 @click.option("--max-calls", type=int, metavar="N", help="Model calls at most, those already made included.")

@@ -3,6 +3,7 @@
 import click
 
 from actors.config.model_spec import GRAMMAR
+from replan.cli.completing import complete_search, complete_workflow
 from replan.cli.options import (
     Duration,
     Invocation,
@@ -25,17 +26,27 @@ _RUN = examples(
 
 @click.command(epilog=_RUN, short_help="Plan a problem.")
 @click.argument("problem")
-@click.option("-w", "--workflow", default="search", show_default=True, help="A shipped workflow or a file.")
+@click.option(
+    "-w",
+    "--workflow",
+    default="search",
+    shell_complete=complete_workflow,
+    show_default=True,
+    help="A shipped workflow or a file.",
+)
 @click.option("-m", "--model", help=f"{GRAMMAR}; default: REPLAN_MODEL, else rules.")
-@click.option("--search", help="How the next attempt is chosen, such as depth_first or beam:4.")
+@click.option(
+    "--search", shell_complete=complete_search, help="How the next attempt is chosen, such as depth_first or beam:4."
+)
 @click.option("--max-calls", type=int, metavar="N", help="Model calls at most.")
 @click.option("--max-tokens", type=int, metavar="N", help="Tokens at most, input and output together.")
 @click.option("--max-cost", type=float, metavar="USD", help="Dollars at most; the model's price must be known.")
 @click.option("--deadline", type=Duration(), help="End the run after 30s, 15m, 2h, 1d.")
 @click.option("--active-time", type=Duration(), help="Limit how long models and guards work; waiting does not count.")
-@click.option("--output-tokens", type=int, metavar="N", help="Tokens of one reply at most, for every step.")
 @click.option("--patience", type=Duration(), help="Stay so long for a provider that is down; default 10m.")
 @click.option("--grace", type=click.FloatRange(min=0), metavar="S", help="Ctrl-C waits so many seconds for replies.")
+@click.option("--output-tokens", type=int, metavar="N", help="Tokens of one reply at most, for every step.")
+@click.option("--timeout", type=float, metavar="S", help="Seconds that one model call may take, for every step.")
 @click.option("--dry-run", is_flag=True, help="Print the exact worst case, and call no model.")
 @click.option("--detach", is_flag=True, help="Let a host drive the run, and return at once.")
 @plugins_option
@@ -56,9 +67,10 @@ def run(
     max_cost: float | None,
     deadline: float | None,
     active_time: float | None,
-    output_tokens: int | None,
     patience: float | None,
     grace: float | None,
+    output_tokens: int | None,
+    timeout: float | None,
     dry_run: bool,
     detach: bool,
     no_input: bool,
@@ -86,8 +98,9 @@ def run(
         max_cost_usd=max_cost,
         deadline_seconds=deadline,
         active_seconds=active_time,
-        output_tokens=output_tokens,
         patience_seconds=patience,
+        output_tokens=output_tokens,
+        timeout_seconds=timeout,
     )
     return run_problem(
         invocation,

@@ -2,6 +2,7 @@
 
 import click
 
+from replan.cli.completing import complete_run
 from replan.cli.options import Invocation, common, examples, full_option, json_option, require_one_run
 from runtime.core.errors import UsageProblem
 
@@ -15,7 +16,7 @@ _SHOW = examples(
 
 
 @click.command(epilog=_SHOW)
-@click.argument("run_id", metavar="RUN|--last", required=False)
+@click.argument("run_id", metavar="RUN|--last", shell_complete=complete_run, required=False)
 @click.option("--last", is_flag=True, help="The newest run.")
 @click.option("--tree", is_flag=True, help="Every attempt, and the reason of every step back.")
 @click.option("--plan", is_flag=True, help="The proved plan alone.")
@@ -31,13 +32,13 @@ def show(
 ) -> int:
     """Show what a RUN has come to; RUN is its id, or at least six characters of it."""
     require_one_run("show", run_id, last=last)
-    wanted = [name for name in ("tree", "plan", "mermaid", "events") if views[name]]
+    chosen_views = [name for name in ("tree", "plan", "mermaid", "events") if views[name]]
     if prompt is not None:
-        wanted.append("prompt")
-    if len(wanted) > 1:
-        places = " and ".join(f"--{name}" for name in wanted)
+        chosen_views.append("prompt")
+    if len(chosen_views) > 1:
+        places = " and ".join(f"--{name}" for name in chosen_views)
         raise UsageProblem("these are different views of a run", place=places, hint="ask for one of them")
-    view = wanted[0] if wanted else "result"
+    view = chosen_views[0] if chosen_views else "result"
     if as_json and view == "mermaid":
         raise UsageProblem("Mermaid text is no JSON", place="--mermaid", hint="leave one of the two out")
     invocation = ctx.find_object(Invocation)

@@ -2,6 +2,7 @@
 
 import click
 
+from replan.cli.completing import complete_run
 from replan.cli.options import Invocation, common, examples, json_option
 
 _TELL = examples(
@@ -11,7 +12,7 @@ _TELL = examples(
 
 
 @click.command(epilog=_TELL)
-@click.argument("run_id", metavar="RUN")
+@click.argument("run_id", metavar="RUN", shell_complete=complete_run)
 @click.argument("text")
 @click.option(
     "--as",

@@ -2,6 +2,7 @@
 
 import click
 
+from replan.cli.completing import complete_workflow
 from replan.cli.options import Invocation, common, examples, json_option, plugins_option
 from runtime.core.errors import UsageProblem
 
@@ -36,7 +37,7 @@ def list_command(*, as_json: bool) -> int:
 
 
 @workflow.command(epilog=examples("replan workflow show search", "replan workflow show my_workflow.yaml --json"))
-@click.argument("name")
+@click.argument("name", shell_complete=complete_workflow)
 @plugins_option
 @json_option
 @common
@@ -49,7 +50,7 @@ def show(invocation: Invocation, name: str, *, as_json: bool) -> int:
 
 
 @workflow.command(short_help="Draw a workflow as text.", epilog=_GRAPH)
-@click.argument("name")
+@click.argument("name", shell_complete=complete_workflow)
 @click.option("--format", "form", type=click.Choice(["mermaid", "dot"]), help="What to write; default: mermaid.")
 @click.option("--as-plan", is_flag=True, help="Print the workflow as a plan that `replan check` takes.")
 @plugins_option
@@ -82,7 +83,7 @@ def schema(kind: str, *, as_json: bool) -> int:
 @workflow.command(
     epilog=examples("replan workflow cost search", "replan workflow cost my_workflow.yaml -m gpt-5-mini --json")
 )
-@click.argument("name")
+@click.argument("name", shell_complete=complete_workflow)
 @click.option("-m", "--model", help="The model whose price counts; default: REPLAN_MODEL, else rules.")
 @plugins_option
 @json_option

@@ -103,15 +103,15 @@ def plain_terminal(stream: TextIO | Lossy) -> bool:
     return not stream.isatty() or os.environ.get("TERM") == "dumb"
 
 
-def rich_text(shown: Line) -> Text:
+def rich_text(row: Line) -> Text:
     """Return a line as the console takes it."""
-    return Text.assemble(*((span.text, span.style) for span in shown.spans))
+    return Text.assemble(*((span.text, span.style) for span in row.spans))
 
 
-def rich_tree(shown: LineTree) -> Tree:
+def rich_tree(lines: LineTree) -> Tree:
     """Return a tree of lines as the console takes it."""
-    tree = Tree(rich_text(shown.line), guide_style="dim")
-    tree.children = [rich_tree(child) for child in shown.children]
+    tree = Tree(rich_text(lines.line), guide_style="dim")
+    tree.children = [rich_tree(child) for child in lines.children]
     return tree
 
 

@@ -191,14 +191,14 @@ def _open_calls(kind: Kind[Any, Any], state: Any) -> Collection[str]:
 @contextmanager
 def progress(kind: Kind[Any, Any], title: str, *, silent: bool) -> Iterator[Progress]:
     """Yield the progress that suits stderr, and close it at the end of the block."""
-    shown: Progress
+    display: Progress
     if silent:
-        shown = Silence()
+        display = Silence()
     elif plain_terminal(sys.stderr):
-        shown = Lines(kind)
+        display = Lines(kind)
     else:
-        shown = LiveTree(kind, title)
+        display = LiveTree(kind, title)
     try:
-        yield shown
+        yield display
     finally:
-        shown.close()
+        display.close()

@@ -3,6 +3,7 @@
 import os
 import sys
 import termios
+from collections.abc import Mapping
 from typing import Any
 
 import trio
@@ -24,7 +25,7 @@ def may_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-async def ask_on_terminal(question: dict[str, Any]) -> str | None:
+async def ask_on_terminal(question: Mapping[str, Any]) -> str | None:
     """Show a question (`text`, `why`) and return what is typed or pasted after it; None at the end of input."""
     console = err()
     console.print()
@@ -51,39 +52,39 @@ async def ask_on_terminal(question: dict[str, Any]) -> str | None:
 
 def drop_typed() -> None:
     """Discard unread input: it was meant neither for the next question nor for the user's shell."""
-    here = sys.stdin.fileno()
+    terminal = sys.stdin.fileno()
     # A process in the background would be stopped for this, and the input is not for it.
-    if os.isatty(here) and os.tcgetpgrp(here) == os.getpgrp():
-        termios.tcflush(here, termios.TCIFLUSH)
+    if os.isatty(terminal) and os.tcgetpgrp(terminal) == os.getpgrp():
+        termios.tcflush(terminal, termios.TCIFLUSH)
 
 
 async def _answer() -> str | None:
     """Return a line and all that was pasted with it, or None at the end of input."""
-    here = sys.stdin.fileno()
+    terminal = sys.stdin.fileno()
     # A terminal in line mode is readable once a whole line is there, so that nothing blocks here.
-    await trio.lowlevel.wait_readable(here)
-    data = os.read(here, LINE_BYTES_MAX)
+    await trio.lowlevel.wait_readable(terminal)
+    data = os.read(terminal, LINE_BYTES_MAX)
     if not data:
         return None
     while True:
-        with trio.move_on_after(QUIET_SECONDS) as waited:
-            await trio.lowlevel.wait_readable(here)
-        if waited.cancelled_caught:
+        with trio.move_on_after(QUIET_SECONDS) as pause:
+            await trio.lowlevel.wait_readable(terminal)
+        if pause.cancelled_caught:
             break
-        more = os.read(here, LINE_BYTES_MAX)
+        more = os.read(terminal, LINE_BYTES_MAX)
         if not more:
             break
         data += more
-    return (data + _last_line(here)).decode(errors="replace")
+    return (data + _last_line(terminal)).decode(errors="replace")
 
 
-def _last_line(here: int) -> bytes:
+def _last_line(terminal: int) -> bytes:
     """Return the last line of pasted text if it has no line end, since line mode does not return it."""
-    before = termios.tcgetattr(here)
+    before = termios.tcgetattr(terminal)
     raw = [*before[:3], before[3] & ~termios.ICANON, *before[4:6], [*before[6]]]
     raw[6][termios.VMIN] = raw[6][termios.VTIME] = 0
     try:
-        termios.tcsetattr(here, termios.TCSANOW, raw)
-        return os.read(here, LINE_BYTES_MAX)
+        termios.tcsetattr(terminal, termios.TCSANOW, raw)
+        return os.read(terminal, LINE_BYTES_MAX)
     finally:
-        termios.tcsetattr(here, termios.TCSANOW, before)
+        termios.tcsetattr(terminal, termios.TCSANOW, before)

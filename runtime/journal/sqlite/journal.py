@@ -63,7 +63,7 @@ async def open_sqlite(
 
     Args:
         path: the file.
-        codecs: those of the kinds of runs that can be read; a single one is that of `FIRST_KIND`.
+        codecs: the codecs of the kinds of runs that can be read; a single codec is that of `FIRST_KIND`.
         clock: the journal's clock.
         vfs: a file system registered with APSW; no folder or mode is checked then.
         busy_seconds: how long to wait for another process that is writing.
@@ -90,8 +90,8 @@ async def open_sqlite(
         # It is used on trio's thread, where it never waits, but opened on another, since opening may read the disk.
         with closing(await reading.do(lambda _: watcher())) as watching:
             allowed = budget or HomeBudget()
-            known = codecs_by_kind(codecs)
-            yield _SqliteJournal(known, clock, explain, allowed, writing=writing, reading=reading, watching=watching)
+            by_kind = codecs_by_kind(codecs)
+            yield _SqliteJournal(by_kind, clock, explain, allowed, writing=writing, reading=reading, watching=watching)
 
 
 def _unchecked() -> None:
@@ -149,13 +149,13 @@ class _SqliteJournal(Generic[E]):
             check_drivable(kinds, run, held.kind, held.format)
             if held.owner is not None and held.end > now and not dead(held.owner):
                 raise Held(run, held.owner, held.end)
-            taken = held._replace(owner=owner, end=now + ttl, epoch=held.epoch + 1)
-            statements.update_lease(connection, taken)
-            return taken
+            lease = held._replace(owner=owner, end=now + ttl, epoch=held.epoch + 1)
+            statements.update_lease(connection, lease)
+            return lease
 
-        taken = await self._writing.do(work)
-        self._kinds[run] = taken.kind, taken.format
-        return taken.epoch
+        lease = await self._writing.do(work)
+        self._kinds[run] = lease.kind, lease.format
+        return lease.epoch
 
     async def renew(self, run: str, epoch: int, ttl: float) -> None:
         check_known_run(run)
@@ -201,7 +201,7 @@ class _SqliteJournal(Generic[E]):
             if change.calls or change.micro_usd:
                 day = statements.add_spending(connection, account.day, change)
                 if not overdraw and (limit := self._budget.shortfall(day, change)):
-                    raise HomeBudgetSpent(limit, self._budget.again(now), self._budget)
+                    raise HomeBudgetSpent(limit, self._budget.retry_at(now), self._budget)
             rows = extend(run, held.tip, epoch, now, entries)
             statements.add_records(connection, run, held.id, entries, rows)
             tip = Tip(rows[-1].seq, rows[-1].hash) if rows else held.tip
@@ -218,9 +218,9 @@ class _SqliteJournal(Generic[E]):
             start = statements.tip_before(connection, held, max(0, after))
             rows = unpack(run, start, statements.rows_after(connection, held.id, start.seq))
             verify(run, start, rows, held.tip)
-            wanted = rows[max(0, after) - start.seq :]
+            selected = rows[max(0, after) - start.seq :]
             codec = codec_of(self._codecs, run, held.kind, held.format)
-            return decode(codec, run, wanted, partial(statements.text, connection))
+            return decode(codec, run, selected, partial(statements.text, connection))
 
         return await self._look(work)
 

@@ -83,8 +83,8 @@ def run_row(connection: apsw.Connection, run: str, now: float) -> RunRow:
 
 def run_rows(connection: apsw.Connection, which: RunFilter, now: float) -> list[RunRow]:
     """Return the status rows that match, the run admitted last first."""
-    wanted = {"status": which.status, "before": which.waiting_since_before, "limit": max(0, which.limit)}
-    return [_run_row(row, now) for row in connection.execute(ROWS, wanted)]
+    bindings = {"status": which.status, "before": which.waiting_since_before, "limit": max(0, which.limit)}
+    return [_run_row(row, now) for row in connection.execute(ROWS, bindings)]
 
 
 def _run_row(row: Sequence[Any], now: float) -> RunRow:
@@ -160,14 +160,14 @@ def _check_consumable(connection: apsw.Connection, run: str, number: int, inbox:
 def update_run(connection: apsw.Connection, held: RunLeaseRow, summary: Summary, now: float) -> None:
     """Write the end of a run's chain, its summary, what it has committed and when it is due."""
     number, tip, account = held.id, held.tip, held.account
-    shown = (summary.status, summary.detail, summary.waiting_since, summary.next_wake)
+    row = (summary.status, summary.detail, summary.waiting_since, summary.next_wake)
     total, before = account.total, account.before
     booked = (total.calls, total.tokens, total.micro_usd, account.day, before.calls, before.micro_usd)
     connection.execute(
         "UPDATE runs SET updated = ?, last_seq = ?, last_hash = ?, status = ?, detail = ?, waiting_since = ?,"
         " next_wake = ?, calls = ?, tokens = ?, micro_usd = ?, day = ?, calls_before = ?, micro_usd_before = ?"
         " WHERE id = ?",
-        (now, *tip, *shown, *booked, number),
+        (now, *tip, *row, *booked, number),
     )
     due = summary.due
     if due is None:
@@ -224,12 +224,12 @@ def due(connection: apsw.Connection, limit: int, now: float, dead: Dead, kinds: 
     owners: list[Any] = connection.execute(
         "SELECT DISTINCT owner FROM runs WHERE owner IS NOT NULL AND lease_end > ?", (now,)
     ).fetchall()
-    gone = json.dumps([owner for (owner,) in owners if dead(owner)])
+    dead_owners = json.dumps([owner for (owner,) in owners if dead(owner)])
     drivable = None if kinds is None else json.dumps(dict(kinds))
-    wanted = {"now": now, "dead": gone, "kinds": drivable, "limit": max(0, limit)}
-    runs: list[Any] = connection.execute(DUE, wanted).fetchall()
-    unread: list[Any] = connection.execute(UNREAD, wanted).fetchall()
-    following: list[Any] = connection.execute(NEXT, wanted).fetchall()
+    bindings = {"now": now, "dead": dead_owners, "kinds": drivable, "limit": max(0, limit)}
+    runs: list[Any] = connection.execute(DUE, bindings).fetchall()
+    unread: list[Any] = connection.execute(UNREAD, bindings).fetchall()
+    following: list[Any] = connection.execute(NEXT, bindings).fetchall()
     soonest = following[0][0] if following else None
     return Due(tuple(run for (run,) in runs), frozenset(run for (run,) in unread), soonest)
 
@@ -311,7 +311,7 @@ def _item(run: str, row: Sequence[Any]) -> InboxItem:
 
 
 def explain(path: Path, use_another: str, error: Exception) -> Exception:
-    """Return an error of ours for one of SQLite or of the system; any other error unchanged."""
+    """Return the runtime's error for an error of SQLite or of the system; any other error unchanged."""
     match error:
         case apsw.FullError():
             return StorageFull(str(path))
@@ -325,7 +325,7 @@ def explain(path: Path, use_another: str, error: Exception) -> Exception:
         case apsw.BusyError():
             return JournalBusy(str(path))
         case apsw.CantOpenError() | apsw.PermissionsError() | apsw.AuthError() | apsw.ReadOnlyError():
-            return JournalUnreadable(str(path), str(error), folder.make_it_yours(use_another))
+            return JournalUnreadable(str(path), str(error), folder.access_hint(use_another))
         case apsw.IOError():
             hint = "look at the disk, then try again; what was acknowledged is kept"
             return JournalUnreadable(str(path), str(error), hint)

@@ -17,13 +17,13 @@ T = TypeVar("T")
 Connect = Callable[[], apsw.Connection]
 
 Explain = Callable[[Exception], Exception]
-"""Returns an error of ours for one of SQLite; any other error unchanged."""
+"""Returns the runtime's error for an error of SQLite; any other error unchanged."""
 
 
 class Job(Generic[T]):
     """A function of the connection, and its result or error. `then` is called with the job, on trio's thread.
 
-    `then` must not hold the job: that would be a cycle, which waits for the garbage collector.
+    `then` must not refer to the job, since that would be a reference cycle.
     """
 
     __slots__ = ("error", "result", "then", "work")
@@ -34,10 +34,10 @@ class Job(Generic[T]):
         self.error: Exception | None = None
 
     def outcome(self) -> T:
-        """Return the result, or raise the error; once only, since it gives the error away.
+        """Return the result, or raise the error. The job drops its reference to the error, so call this only once.
 
-        An error holds the frames that it passed through. If one of these frames, or a job in it, held the error too,
-        all that the caller has open would wait for the garbage collector.
+        An error refers to the frames that it passed through. If one of these frames, or a job in it, referred to the
+        error too, that cycle would keep all objects of the caller alive until the garbage collector runs.
         """
         error, self.error = self.error, None
         if error is not None:
@@ -52,7 +52,7 @@ class Job(Generic[T]):
 async def open_thread(name: str, connect: Connect, explain: Explain) -> AsyncIterator["ConnectionThread"]:
     """Start the thread; at the end finish all jobs, stop the thread and close the connection.
 
-    Raises whatever `connect` raises, explained.
+    Raises the error of `connect`, translated by `explain`.
     """
     thread = ConnectionThread(name, connect, explain)
     thread.start()
@@ -67,7 +67,7 @@ async def open_thread(name: str, connect: Connect, explain: Explain) -> AsyncIte
 
 
 class ConnectionThread:
-    """Takes jobs; made by `open_thread`."""
+    """A thread with its connection, which runs jobs in the order in which they come; made by `open_thread`."""
 
     def __init__(self, name: str, connect: Connect, explain: Explain) -> None:
         self.ready = trio.Event()
@@ -84,7 +84,7 @@ class ConnectionThread:
         self._thread.start()
 
     def check(self) -> None:
-        """Raise the error that opening or closing the connection ended with, once."""
+        """Raise the error of opening or closing the connection, if there was one; only the first call raises it."""
         failure, self._failure = self._failure, None
         if failure is not None:
             try:
@@ -97,7 +97,7 @@ class ConnectionThread:
         self._jobs.put(job)
 
     async def do(self, work: Callable[[apsw.Connection], T]) -> T:
-        """Run a function on the thread; return its result or raise its error, explained.
+        """Run a function on the thread; return its result or raise its error, translated by `explain`.
 
         Cancelling the caller does not remove the job.
         """
@@ -141,13 +141,13 @@ class ConnectionThread:
         return True
 
     def _call_soon(self, call: Callable[[], object]) -> None:
-        # After a crash of trio there is no one left to call.
+        # If trio has crashed, its event loop takes no calls any more.
         with suppress(trio.RunFinishedError):
             self._token.run_sync_soon(call)
 
 
 def explained(explain: Explain, error: Exception) -> Exception:
-    """Return the error of ours for an error, with that as its cause."""
+    """Return the runtime's error for an error, with the original error as its cause."""
     meaning = explain(error)
     if meaning is not error:
         meaning.__cause__ = error

@@ -50,7 +50,7 @@ async def open_writer(
 
     `busy_seconds` is how long to wait for another process that is writing; at most `group_max` jobs share a commit.
     `check` is called after each commit; the error that it raises is that of every job in the group.
-    Raises whatever `connect` raises, explained.
+    Raises the error of `connect`, translated by `explain`.
     """
     async with open_thread(name, connect, explain) as thread:
         connection = await thread.do(lambda connection: connection)
@@ -63,7 +63,7 @@ async def open_writer(
 
 
 class Writer:
-    """Takes jobs that write; made by `open_writer`. Between commits it uses the thread's connection."""
+    """Runs jobs in transactions, several in each; made by `open_writer`. Between commits it uses the connection."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Writer:
             await trio.lowlevel.cancel_shielded_checkpoint()
             self._due = False
             self._write()
-        await trio.lowlevel.wait_task_rescheduled(_to_the_end)
+        await trio.lowlevel.wait_task_rescheduled(_refuse_cancel)
         return job.outcome()
 
     async def stop(self) -> None:
@@ -169,8 +169,8 @@ def _pause_before(until: float) -> bool:
     return time.monotonic() < until
 
 
-def _to_the_end(_raise_cancel: object) -> trio.lowlevel.Abort:
-    """Refuse to cancel a wait for a commit."""
+def _refuse_cancel(_raise_cancel: object) -> trio.lowlevel.Abort:
+    """Refuse the cancellation of a wait for a commit."""
     return trio.lowlevel.Abort.FAILED
 
 

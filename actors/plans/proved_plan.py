@@ -1,0 +1,43 @@
+"""A plan that the guards of a run have accepted: typed, and as the JSON object that its author wrote."""
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from actors.plans.markdown import plan_markdown
+from actors.plans.plan import PLAN_ID_DEFAULT, Plan
+from actors.plans.reader import read_draft
+from runtime.core.errors import UsageProblem
+
+
+@dataclass(frozen=True, slots=True)
+class ProvedPlan(Plan):
+    """A plan as a run returns it. Two are equal if their typed fields are."""
+
+    source: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """The JSON object, with the keys that this version does not know."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a copy of the JSON object, as its author wrote it; `replan.check` and `replan check` read it."""
+        return copy.deepcopy(dict(self.source))
+
+    def to_markdown(self) -> str:
+        """Return the plan as a Markdown document, as `replan export` writes it; the author's texts are escaped.
+
+        Raises `UsageProblem` for an object that only a guard of the user's own takes for a plan.
+        """
+        try:
+            return plan_markdown(dict(self.source))
+        except UsageProblem as problem:
+            raise UsageProblem(problem.cause, place="plan", hint="to_dict() returns it as it is") from None
+
+
+def proved_plan(value: Mapping[str, Any]) -> ProvedPlan:
+    """Return the plan in a JSON object; a field of another type, which a guard of the user may allow, has its default.
+
+    Never raises.
+    """
+    draft, _ = read_draft(dict(value))
+    plan = Plan(PLAN_ID_DEFAULT, ()) if draft is None else draft
+    return ProvedPlan(**{each.name: getattr(plan, each.name) for each in fields(Plan)}, source=value)

@@ -1,0 +1,130 @@
+"""A run of an asyncio program: driven in the trio thread, its records and its end delivered to the caller's loop."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any, TypeVar
+
+import trio
+
+from actors.run.result import RunResult
+from replan.api.caller import Caller
+from replan.api.handle import Begin, Run, TrioRun, drive_in_trio
+from replan.api.options import Driving
+from replan.api.trio_thread import Call, TrioThread, trio_thread
+from runtime.core.events import Record
+
+R = TypeVar("R", bound=RunResult)
+
+
+class AsyncioRun(Run[R]):
+    """A run that was started by an asyncio program."""
+
+    def __init__(self, run_id: str, thread: TrioThread) -> None:
+        """Take the run's id, and the thread that will drive it."""
+        self.run_id = run_id
+        self._thread = thread
+        self._loop = asyncio.get_running_loop()
+        self._records: list[Record[Any]] = []
+        self._changed, self._ended = asyncio.Event(), asyncio.Event()
+        self._left = trio.Event()
+        self._opened: asyncio.Future[None] = self._loop.create_future()
+        self._result: R | None = None
+        self._error: Exception | None = None
+        self._driven: TrioRun[R] = TrioRun(run_id, partial(self._soon, self._append))
+
+    async def result(self) -> R:
+        """Return the result, or raise the error, as `Run.result` says."""
+        await self._ended.wait()
+        if self._error is not None:
+            raise self._error
+        if self._result is None:
+            raise asyncio.CancelledError
+        return self._result
+
+    async def __aiter__(self) -> AsyncIterator[Record[Any]]:
+        place = 0
+        while True:
+            while place < len(self._records):
+                yield self._records[place]
+                place += 1
+            if self._ended.is_set():
+                return
+            await self._changed.wait()
+
+    def park(self) -> None:
+        """Park the run."""
+        self._thread.soon(self._driven.park)
+
+    @asynccontextmanager
+    async def driven(self, begin: Begin, options: Driving) -> AsyncIterator["AsyncioRun[R]"]:
+        """Drive the run for the length of a block."""
+        caller = Caller(self._driven.leave)
+        call = Call(self._thread, partial(self._drive, begin, caller.wrapped(options)))
+        try:
+            await asyncio.wait((self._opened, call.ended), return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            call.cancel()
+            await call.end()
+            raise
+        try:
+            if self._opened.done():
+                yield self
+        finally:
+            self._thread.soon(self._left.set)
+            await call.end()
+        call.ended.result()
+
+    async def _drive(self, begin: Begin, options: Driving) -> None:
+        """Drive the run in the trio thread until it has come to rest and the block was left."""
+        try:
+            async with drive_in_trio(self._driven, begin, options) as run, trio.open_nursery() as nursery:
+                self._soon(self._open)
+                nursery.start_soon(self._await_end, run)
+                await self._left.wait()
+                run.leave()
+        finally:
+            self._soon(self._end, None, None)
+
+    async def _await_end(self, run: TrioRun[R]) -> None:
+        """Hand over the result, or the error, as soon as there is one: the block may still go on."""
+        try:
+            result = await run.result()
+        except Exception as error:  # noqa: BLE001 - raised by `result`, where it is awaited
+            self._soon(self._end, None, error)
+        else:
+            self._soon(self._end, result, None)
+
+    def _soon(self, function: Any, *arguments: Any) -> None:
+        """Call a function in the caller's event loop, from the trio thread; do nothing where it has closed."""
+        try:
+            self._loop.call_soon_threadsafe(function, *arguments)
+        except RuntimeError:
+            self._driven.park()
+
+    def _open(self) -> None:
+        if not self._opened.done():
+            self._opened.set_result(None)
+
+    def _append(self, record: Record[Any]) -> None:
+        self._records.append(record)
+        self._notify()
+
+    def _end(self, result: R | None, error: Exception | None) -> None:
+        if not self._ended.is_set():
+            self._result, self._error = result, error
+            self._ended.set()
+            self._notify()
+
+    def _notify(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+
+@asynccontextmanager
+async def drive_in_asyncio(run_id: str, begin: Begin, options: Driving) -> AsyncIterator[Run[Any]]:
+    """Drive a run for the length of a block, from an asyncio program; leaving the block early parks it within 2 s."""
+    run: AsyncioRun[Any] = AsyncioRun(run_id, await trio_thread())
+    async with run.driven(begin, options):
+        yield run

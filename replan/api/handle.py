@@ -1,0 +1,172 @@
+"""The handle on a run that is being driven, and driving a run under trio for the length of a block."""
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Generic, TypeVar, cast
+
+import trio
+
+from actors.run.result import OpenQuestion, RunResult
+from replan.api.options import Ask, Driving
+from replan.runs.engine import Engine
+from replan.runs.session import RunSession
+from replan.setup.command_name import program
+from runtime.core.errors import UsageProblem
+from runtime.core.events import Record
+from runtime.drive.options import Stop
+
+LEAVE_SECONDS = 1.5
+"""How long leaving a block waits for replies in flight; parking takes at most half a second more."""
+
+R = TypeVar("R", bound=RunResult)
+R_co = TypeVar("R_co", bound=RunResult, covariant=True)
+
+Begin = Callable[[RunSession, Stop], Awaitable[RunResult]]
+"""Starts a run, or goes on with one, and returns what it came to."""
+OnRecord = Callable[[Record[Any]], None]
+"""Gets a record as it is written."""
+
+
+class Run(ABC, Generic[R_co]):
+    """A run that is being driven. Iterate over it for its records as they are written; `await result()` for the end.
+
+    It belongs to the event loop in which it was started. Several tasks of that loop may use it.
+    """
+
+    run_id: str
+    """The run's id."""
+
+    @abstractmethod
+    async def result(self) -> R_co:
+        """Wait until the run has finished, waits for a person, or was parked; return what it came to.
+
+        Raises what driving it raised, such as `UsageProblem`.
+        """
+
+    @abstractmethod
+    def __aiter__(self) -> AsyncIterator[Record[Any]]:
+        """Yield every record from the first on, and end when the run comes to rest. Several may listen."""
+
+    @abstractmethod
+    def park(self) -> None:
+        """Ask for nothing new, and stop once the replies in flight are in; they get a bounded time."""
+
+
+class TrioRun(Run[R]):
+    """A run that is driven by the trio program that has started it."""
+
+    def __init__(self, run_id: str, on_record: OnRecord | None = None) -> None:
+        """Take the run's id; `on_record` gets each record beside those who iterate."""
+        self.run_id = run_id
+        self.stop = Stop()
+        """The request to stop."""
+        self._on_record = on_record
+        self._records: list[Record[Any]] = []
+        self._changed, self._ended, self._left = trio.Event(), trio.Event(), trio.Event()
+        self._asking = trio.CancelScope()
+        self._result: RunResult | None = None
+        self._error: Exception | None = None
+
+    async def result(self) -> R:
+        """Return the result, or raise the error, as `Run.result` says."""
+        await self._ended.wait()
+        if self._error is not None:
+            raise self._error
+        return cast("R", self._result)
+
+    async def __aiter__(self) -> AsyncIterator[Record[Any]]:
+        place = 0
+        while True:
+            while place < len(self._records):
+                yield self._records[place]
+                place += 1
+            if self._ended.is_set():
+                return
+            await self._changed.wait()
+
+    def park(self) -> None:
+        """Park the run."""
+        self.stop.requested.set()
+        self._asking.cancel()
+
+    def leave(self) -> None:
+        """Park, and wait for replies in flight no longer than `LEAVE_SECONDS`."""
+        self.park()
+        self._left.set()
+
+    def append(self, record: Record[Any], _: Any) -> None:
+        """Take a record that was written."""
+        self._records.append(record)
+        if self._on_record is not None:
+            self._on_record(record)
+        self._notify()
+
+    def _notify(self) -> None:
+        self._changed.set()
+        self._changed = trio.Event()
+
+    async def drive(self, engine: Engine, begin: Begin, ask: Ask | None) -> None:
+        """Drive the run until it comes to rest, and keep what it came to."""
+        session = RunSession(engine, self.run_id, self.append)
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._force)
+                try:
+                    self._result = await self._drive(engine, session, begin, ask)
+                except Exception as error:  # noqa: BLE001 -- kept for `result`, which raises it where it is awaited
+                    self._error = error
+                nursery.cancel_scope.cancel()
+        finally:
+            self._ended.set()
+            self._notify()
+
+    async def _drive(self, engine: Engine, session: RunSession, begin: Begin, ask: Ask | None) -> RunResult:
+        result = await begin(session, self.stop)
+        while ask is not None and result.status == "waiting" and result.question is not None:
+            text = await self._asked(ask, result.question)
+            if not text:
+                break
+            await engine.answer(str(result.question["id"]), text)
+            result = await session.drive(self.stop)
+        return result
+
+    async def _asked(self, ask: Ask, question: OpenQuestion) -> str:
+        """Return the answer of `ask`; empty for none, and where the run is to stop before there is one."""
+        text = ""
+        with trio.CancelScope() as self._asking:
+            if not self.stop.requested.is_set():
+                answer = ask(question)
+                text = _answer(await answer if inspect.isawaitable(answer) else answer)
+        return text
+
+    async def _force(self) -> None:
+        await self._left.wait()
+        await trio.sleep(LEAVE_SECONDS)
+        self.stop.forced.set()
+
+
+@asynccontextmanager
+async def drive_in_trio(run: TrioRun[R], begin: Begin, options: Driving) -> AsyncIterator[TrioRun[R]]:
+    """Drive a run for the length of a block, under trio; leaving the block early parks it within two seconds."""
+    try:
+        async with options.open_engine() as engine, trio.open_nursery() as nursery:
+            nursery.start_soon(run.drive, engine, begin, options.ask)
+            try:
+                yield run
+            finally:
+                run.leave()
+    except BaseExceptionGroup as group:
+        # Only the block itself fails here, and its author does not know of the nursery.
+        raise group.exceptions[0] if len(group.exceptions) == 1 else group from None
+
+
+def _answer(answer: object) -> str:
+    """Return the answer of `ask` as text, empty for none. Raises `UsageProblem` for anything else."""
+    if answer is None:
+        return ""
+    if not isinstance(answer, str):
+        cause = f"an answer is text, or None for none, not {type(answer).__name__}"
+        raise UsageProblem(cause, place="ask", hint=f"the run waits; `{program()} answer` goes on with it")
+    return answer.strip()

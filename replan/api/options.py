@@ -1,0 +1,109 @@
+"""The keywords of the functions that drive a run, checked: its plug-ins, its home, and the function that answers."""
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from actors.guards.port import AnyGuard
+from actors.handlers.generators import TextMaker
+from actors.run.result import OpenQuestion
+from replan.runs.engine import Engine
+from replan.runs.home import open_home
+from replan.setup.kinds import Kinds
+from replan.setup.plugins import registry
+from runtime.core.clock import SystemClock
+from runtime.core.errors import UsageProblem
+from runtime.open_journal import open_journal
+
+__all__ = ["MEMORY", "Ask", "Driving", "Generate", "Home", "Memory", "check_types", "environment_of"]
+
+
+class Memory(Enum):
+    """The type of `MEMORY`."""
+
+    MEMORY = "memory"
+
+
+MEMORY = Memory.MEMORY
+"""A home that is gone when the call returns: nothing is written, and nothing can be resumed."""
+
+Home = Path | str | None
+"""A home's folder; None is `$REPLAN_HOME`, else the platform's data folder."""
+Generate = TextMaker
+"""A plug-in generator: a function from a context to text, async or not."""
+Ask = Callable[[OpenQuestion], str | Awaitable[str | None] | None]
+"""Answers a question: gets its `id`, `text` and `why`, and returns the answer; None or an empty text leaves it open."""
+
+_TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
+    "workflow": ((str, Path), "a shipped name or a file"),
+    "model": (str, "text such as rules or a model's name"),
+    "guards": (Mapping, "a mapping of names to functions"),
+    "generators": (Mapping, "a mapping of names to functions"),
+    "home": ((str, Path, Memory), "a folder or MEMORY"),
+}
+"""The types that keywords take beside None; limits and `search` are checked when the run is prepared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Driving:
+    """The keywords of every function that drives a run here."""
+
+    guards: Mapping[str, AnyGuard] = field(default_factory=dict)
+    """Guards that are passed in, by name."""
+    generators: Mapping[str, Generate] = field(default_factory=dict)
+    """Generators that are passed in, by name."""
+    home: Path | str | Memory | None = None
+    """The home; None for `$REPLAN_HOME`."""
+    ask: Ask | None = None
+    """Answers questions."""
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The environment, with the home of the keyword."""
+        return environment_of(None if isinstance(self.home, Memory) else self.home)
+
+    @asynccontextmanager
+    async def open_engine(self) -> AsyncIterator[Engine]:
+        """Open the home, and yield the engine over its journal with the plug-ins. Raises as `open_home` does."""
+        known = registry(self.guards, self.generators)
+        if isinstance(self.home, Memory):
+            clock, kinds = SystemClock(), Kinds()
+            async with open_journal("memory:", kinds.codecs, clock) as journal:
+                yield Engine(journal=journal, registry=known, clock=clock, kinds=kinds)
+            return
+        async with open_home(registry=known, environment=self.environment) as engine:
+            yield engine
+
+
+def driving(
+    guards: Mapping[str, AnyGuard] | None,
+    generators: Mapping[str, Generate] | None,
+    home: Path | str | Memory | None,
+    ask: Ask | None,
+) -> Driving:
+    """Return the keywords, checked. Raises `UsageProblem` that names the keyword."""
+    check_types(guards=guards, generators=generators, home=home)
+    if ask is not None and not callable(ask):
+        raise UsageProblem(f"should be a function, not {type(ask).__name__}", place="ask")
+    return Driving(guards or {}, generators or {}, home, ask)
+
+
+def environment_of(home: Home) -> Mapping[str, str]:
+    """Return the environment of this process, with a home in it."""
+    return os.environ if home is None else {**os.environ, "REPLAN_HOME": str(home)}
+
+
+def check_types(**given: object) -> None:
+    """Check the types of keywords. Raises `UsageProblem` that names the keyword."""
+    for name, value in given.items():
+        types, form = _TYPES[name]
+        if value is None and name != "workflow":
+            continue
+        if not isinstance(value, types):
+            raise UsageProblem(f"should be {form}, not {type(value).__name__}", place=name)
+        for key, function in value.items() if isinstance(value, Mapping) else ():
+            if not callable(function):
+                raise UsageProblem(f"{key!r} is of type {type(function).__name__}, not a function", place=name)

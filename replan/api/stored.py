@@ -1,0 +1,162 @@
+"""The runs of a home, from Python: listed, shown and cancelled, whichever process drives them.
+
+Each function has a form for trio and asyncio programs, whose name begins with `a`. A run is named by its id, or by at
+least six characters of it.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Literal, TypeVar
+
+from actors.run.result import RunResult
+from replan.api.loops import blocking, in_any_loop
+from replan.api.options import Home, environment_of
+from replan.runs.cancelling import cancel_run
+from replan.runs.engine import Engine
+from replan.runs.home import open_home
+from replan.runs.run_ids import ALL, run_named
+from replan.runs.status import STATUSES
+from replan.views.rows import row_to_json
+from runtime.core.errors import UsageProblem
+from runtime.journal.port import RunFilter, RunRow
+
+__all__ = ["RunSummary", "acancel", "aruns", "ashow", "cancel", "runs", "show"]
+
+T = TypeVar("T")
+Status = Literal["running", "waiting", "parked", "finished"]
+"""The status of a run for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """A run as the list of runs shows it."""
+
+    run_id: str
+    """Its id."""
+    kind: str
+    """The name of its kind, such as `planning`."""
+    title: str
+    """Its title."""
+    status: str
+    """`running`, `waiting`, `parked` or `finished`."""
+    outcome: str
+    """How it ended; empty until it has finished."""
+    question: str | None
+    """The id of the first question that it waits for, as `answer` takes it."""
+    created: datetime
+    """When it was started (UTC)."""
+    updated: datetime
+    """When it last changed (UTC)."""
+    waiting_since: datetime | None
+    """Since when it waits for a person (UTC)."""
+    next_wake: datetime | None
+    """When a host goes on with it by itself (UTC)."""
+    records: int
+    """How many records it has."""
+    source: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """The object that `replan runs --json` prints for it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `replan runs --json` prints for it."""
+        return dict(self.source)
+
+
+async def aruns(
+    *, status: Status | None = None, waiting_longer_than: float | None = None, home: Home = None
+) -> tuple[RunSummary, ...]:
+    """Return the runs of a home, the newest first; steps that are runs of their own are left out.
+
+    `status` leaves only the runs with that status, `waiting_longer_than` only those that have waited for a person for
+    more than so many seconds. A home that does not exist has no runs. Raises `UsageProblem` for an unknown status.
+    """
+    if status not in (None, *STATUSES):
+        raise UsageProblem(f"there is no status {status!r}", place="status", hint=", ".join(STATUSES))
+    before = None if waiting_longer_than is None else time.time() - waiting_longer_than
+    state = "waiting" if before is not None else status
+    which = RunFilter(status=state, waiting_since_before=before, limit=ALL.limit)
+
+    async def read(engine: Engine) -> tuple[RunSummary, ...]:
+        rows = await engine.rows(which)
+        return tuple(_summary(row, shown) for row, shown in rows if status in (None, shown))
+
+    return await _at(home, read)
+
+
+async def ashow(run: str, *, home: Home = None) -> RunResult:
+    """Return what a run has come to so far, a `Result` for a planning run; a message is counted once it is posted.
+
+    Raises `RunNotFound`, `KindUnknown`, `JournalDamaged`.
+    """
+
+    async def read(engine: Engine) -> RunResult:
+        return await engine.result(await run_named(engine.journal, run))
+
+    return await _at(home, read)
+
+
+async def acancel(run: str, *, home: Home = None) -> RunResult:
+    """Cancel a run for good, and return what it came to.
+
+    Where another process drives the run and has not taken the message within five seconds, the result still says
+    `running`; that process cancels it later. What it has found is kept; parking is the way to go on later. Raises
+    `RunNotFound`, and `UsageProblem` for a run that has finished or is a step of another.
+    """
+
+    async def end(engine: Engine) -> RunResult:
+        name = await run_named(engine.journal, run)
+        await cancel_run(engine, name)
+        return await engine.result(name)
+
+    return await _at(home, end)
+
+
+def runs(
+    *, status: Status | None = None, waiting_longer_than: float | None = None, home: Home = None
+) -> tuple[RunSummary, ...]:
+    """Return the runs of a home, as `aruns` does, outside of a trio or asyncio program."""
+    return blocking("runs", partial(aruns, status=status, waiting_longer_than=waiting_longer_than, home=home))
+
+
+def show(run: str, *, home: Home = None) -> RunResult:
+    """Return what a run has come to, as `ashow` does, outside of a trio or asyncio program."""
+    return blocking("show", partial(ashow, run, home=home))
+
+
+def cancel(run: str, *, home: Home = None) -> RunResult:
+    """Cancel a run for good, as `acancel` does, outside of a trio or asyncio program."""
+    return blocking("cancel", partial(acancel, run, home=home))
+
+
+async def _at(home: Home, work: Callable[[Engine], Awaitable[T]]) -> T:
+    """Do work on a home, which is not created."""
+
+    async def opened() -> T:
+        async with open_home(environment=environment_of(home), make=False) as engine:
+            return await work(engine)
+
+    return await in_any_loop(opened)
+
+
+def _summary(row: RunRow, status: str) -> RunSummary:
+    shown = row_to_json(row, status)
+    return RunSummary(
+        run_id=row.run,
+        kind=row.kind,
+        title=row.title,
+        status=status,
+        outcome=shown.get("outcome", ""),
+        question=shown.get("question"),
+        created=_moment(row.created),
+        updated=_moment(row.updated),
+        waiting_since=None if row.summary.waiting_since is None else _moment(row.summary.waiting_since),
+        next_wake=None if "next_wake" not in shown or row.summary.next_wake is None else _moment(row.summary.next_wake),
+        records=row.last_seq,
+        source=shown,
+    )
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

@@ -1,0 +1,187 @@
+"""The trio thread: the one thread of this process in which runs of asyncio programs are driven, and calls into it.
+
+The thread starts with the first call and stays until the process ends; then it has two seconds to stop its work. The
+runs that it was driving can be resumed. A forked child starts a thread of its own.
+"""
+
+import asyncio
+import atexit
+import os
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Generic, TypeVar
+
+import anyio
+import trio
+from anyio.abc import TaskStatus
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+T = TypeVar("T")
+
+EXIT_SECONDS = 2.0
+"""How long the end of the process waits for the thread to stop its work."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrioThread:
+    """A thread that runs trio, and the nursery that takes work from other threads."""
+
+    portal: AbstractContextManager[BlockingPortal]
+    """The thread with its portal; leaving it joins the thread."""
+    token: trio.lowlevel.TrioToken
+    """Calls functions in the thread."""
+    nursery: trio.Nursery
+    """Holds the work."""
+    ended: threading.Event
+    """Set when the nursery has closed."""
+
+    def soon(self, function: Callable[..., object], *arguments: object) -> bool:
+        """Call a function in the thread, without waiting. Return whether the thread still takes calls."""
+        try:
+            self.token.run_sync_soon(function, *arguments)
+        except trio.RunFinishedError:
+            return False
+        return True
+
+    def stop(self) -> None:
+        """Cancel the work, and let the thread end; wait at most `EXIT_SECONDS`."""
+        self.soon(self.nursery.cancel_scope.cancel)
+        if self.ended.wait(EXIT_SECONDS):
+            self.portal.__exit__(None, None, None)
+
+
+class _Slot:
+    """The process's trio thread, if it has been started."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.thread: TrioThread | None = None
+
+    def get(self) -> TrioThread:
+        """Return the thread, started if need be; that blocks for some milliseconds."""
+        with self.lock:
+            started = self.thread
+            if started is None:
+                started = self.thread = _started()
+        return started
+
+    def close(self) -> None:
+        """Stop the thread, if there is one; the next call starts another."""
+        with self.lock:
+            thread, self.thread = self.thread, None
+        if thread is not None:
+            thread.stop()
+
+    def forget(self) -> None:
+        """Start anew in a forked child, which has none of its parent's threads."""
+        self.lock, self.thread = threading.Lock(), None
+
+
+_SLOT = _Slot()
+close = _SLOT.close
+"""Stop the process's trio thread; work that is under way is cancelled, and its runs can be resumed."""
+atexit.register(close)
+os.register_at_fork(after_in_child=_SLOT.forget)
+
+
+async def trio_thread() -> TrioThread:
+    """Return the process's trio thread, from an asyncio program."""
+    started = _SLOT.thread
+    return await asyncio.to_thread(_SLOT.get) if started is None else started
+
+
+def _started() -> TrioThread:
+    ended = threading.Event()
+
+    async def serve(*, task_status: TaskStatus[tuple[trio.lowlevel.TrioToken, trio.Nursery]]) -> None:
+        try:
+            async with trio.open_nursery() as nursery:
+                task_status.started((trio.lowlevel.current_trio_token(), nursery))
+                await trio.sleep_forever()
+        finally:
+            ended.set()
+
+    entered = start_blocking_portal("trio", name="replan-trio")
+    _, (token, nursery) = entered.__enter__().start_task(serve)
+    return TrioThread(entered, token, nursery, ended)
+
+
+class Call(Generic[T]):
+    """Work in the trio thread, for the asyncio task that started it."""
+
+    def __init__(self, thread: TrioThread, work: Callable[[], Awaitable[T]]) -> None:
+        """Start the work; it may only be waited for in the event loop that runs now."""
+        self._thread, self._work = thread, work
+        self._scope = trio.CancelScope()
+        self._loop = asyncio.get_running_loop()
+        self._ended: asyncio.Future[T] = self._loop.create_future()
+        if not thread.soon(self._begin):
+            self._ended.cancel()
+
+    @property
+    def ended(self) -> asyncio.Future[T]:
+        """What comes of the work; to look at, and not to cancel."""
+        return self._ended
+
+    def cancel(self) -> None:
+        """Cancel the work; it has still to be waited for."""
+        self._thread.soon(self._scope.cancel)
+
+    async def result(self) -> T:
+        """Wait for the work to end, and return its value, or raise its error.
+
+        A cancel of the caller is forwarded. It is raised here when the work has ended, so that nothing is left behind.
+        """
+        try:
+            await asyncio.wait((self._ended,))
+        except asyncio.CancelledError:
+            self.cancel()
+            await self.end()
+            raise
+        return self._ended.result()
+
+    async def end(self) -> None:
+        """Wait for the work to end, also in a cancel scope of anyio that was cancelled; its value is in `ended`.
+
+        A cancel of the caller by asyncio is forwarded, and raised when the work has ended.
+        """
+        cancelled = False
+        with anyio.CancelScope(shield=True):
+            while not self._ended.done():
+                try:
+                    await asyncio.wait((self._ended,))
+                except asyncio.CancelledError:
+                    cancelled = True
+                    self.cancel()
+        if not self._ended.cancelled():
+            self._ended.exception()  # Else asyncio would report that nobody has looked at it.
+        if cancelled:
+            raise asyncio.CancelledError
+
+    def _begin(self) -> None:
+        try:
+            self._thread.nursery.start_soon(self._run)
+        except RuntimeError:  # The thread is being stopped.
+            self._report(self._ended.cancel)
+
+    async def _run(self) -> None:
+        report: Callable[[], object] = self._ended.cancel
+        try:
+            with self._scope:
+                report = partial(self._ended.set_result, await self._work())
+        except Exception as error:  # noqa: BLE001 - raised by `result`, where it is awaited
+            report = partial(self._ended.set_exception, error)
+        finally:
+            self._report(report)
+
+    def _report(self, report: Callable[[], object]) -> None:
+        with suppress(RuntimeError):  # The caller's event loop has closed: nobody waits.
+            self._loop.call_soon_threadsafe(report)
+
+
+async def in_trio_thread(work: Callable[[], Awaitable[T]]) -> T:
+    """Do work in the trio thread, from an asyncio program; a cancel of the caller cancels it."""
+    return await Call(await trio_thread(), work).result()

@@ -1,0 +1,79 @@
+"""`explain`: says what a term means that the program prints."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import yaml
+
+from actors.files.suggestions import near
+from actors.values.lines import indented, line
+from replan.cli.exits import Exit
+from replan.cli.terminal.console import print_json, show
+from replan.setup.command_name import program
+from replan.setup.data_files import data_root
+from runtime.core.errors import UsageProblem
+
+_SECTIONS = {
+    "outcomes": "outcome of a run",
+    "findings": "code of a finding",
+    "tags": "reason tag of a finding",
+    "levels": "how far back a failure sends the search",
+    "faults": "fault of a model's server",
+    "plan guards": "guard of a plan's step",
+    "guards": "guard of a workflow's step",
+    "words": "word",
+}
+"""What the terms of a section are."""
+
+
+class Term(NamedTuple):
+    """One term."""
+
+    name: str
+    """The term, as it is printed."""
+    kind: str
+    """What it is."""
+    means: str
+    """Its meaning, in a sentence or two."""
+
+
+def terms() -> list[Term]:
+    """Return every term that can be explained, section by section."""
+    configs = data_root() / "configs"
+    found: list[Term] = []
+    for name in ("meanings.yaml", "terms.yaml"):
+        sections: Mapping[str, Any] = yaml.safe_load((configs / name).read_text(encoding="utf-8"))
+        for section, entries in sections.items():
+            if section in _SECTIONS:
+                found += _terms(_SECTIONS[section], entries)
+    return found
+
+
+def _terms(kind: str, entries: Mapping[str, Any]) -> Iterator[Term]:
+    for name, entry in entries.items():
+        means = f"{entry['means']} From: {entry['by']}." if isinstance(entry, Mapping) else str(entry)
+        yield Term(str(name), kind, " ".join(means.replace("`", "").split()))
+
+
+def explain_term(wanted: str, *, as_json: bool) -> int:
+    """Print what a term means, or all terms for an empty one. Return the exit code. Raises `UsageProblem`."""
+    known = terms()
+    if not wanted:
+        shown = known
+    else:
+        shown = [term for term in known if term.name == wanted] or [
+            term for term in known if _same(term.name) == _same(wanted)
+        ]
+    if not shown:
+        hint = near(wanted, [term.name for term in known]) or f"`{program()} explain` lists the terms"
+        raise UsageProblem(f"no term {wanted!r}", place="TERM", hint=hint)
+    if as_json:
+        print_json({"terms": [term._asdict() for term in shown]})
+        return Exit.OK
+    for term in shown:
+        show([line(f"{term.name} ({term.kind})", "bold"), indented(term.means)])
+    return Exit.OK
+
+
+def _same(name: str) -> str:
+    return name.lower().replace("_", " ").replace("-", " ")

@@ -1,0 +1,24 @@
+"""The event loops that the API's tests run in."""
+
+import anyio
+import pytest
+
+from tests.cli.samples import write_script
+
+
+@pytest.fixture(params=["trio", "asyncio"])
+def backend(request):
+    """The name of an event loop."""
+    return request.param
+
+
+@pytest.fixture
+def in_loop(backend):
+    """Return a function that runs an async function in a new event loop."""
+    return lambda main, *arguments: anyio.run(main, *arguments, backend=backend)
+
+
+@pytest.fixture
+def scripted(tmp_path):
+    """Write a script, and return the model that replays it."""
+    return lambda script, name="script.yaml": write_script(tmp_path, script, name)

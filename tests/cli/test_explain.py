@@ -1,0 +1,99 @@
+"""`explain` and `completion`: every word that users read has a meaning, and shells complete what can be named."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from actors.guards.built_in import BUILT_IN
+from actors.guards.plan_settings import GUARD_CATALOG
+from actors.planning.events import Outcome
+from actors.search.strategies.notation import read_search
+from actors.values.findings import Code
+from replan.cli.commands.explain import terms
+from replan.cli.completing import SEARCHES
+from replan.runs.status import STATUSES
+from runtime.models.replies import ReplyCode
+from tests.cli.conftest import ROOT, run_id
+from tests.cli.samples import ANALYSIS, PLAN, RECON, STRATEGY
+from tests.cli.test_bad_input import assert_refused
+
+SCRIPT = {"g_analysis": [ANALYSIS], "g_recon": [RECON], "g_strategy": [STRATEGY], "g_plan": [PLAN]}
+
+
+@pytest.mark.parametrize("words", [Outcome, Code, ReplyCode, GUARD_CATALOG, BUILT_IN, STATUSES], ids=str)
+def test_every_word_that_users_read_is_explained(words):
+    known = {term.name for term in terms()}
+    assert {str(word) for word in words} - known == set()
+
+
+def test_a_term_is_explained_however_it_is_spelt(replan):
+    assert "outcome of a run" in replan("explain", "all_pruned").stdout
+    assert replan("explain", "ALL", "pruned").stdout == replan("explain", "all-pruned").stdout
+    assert "a person, or a new plan, takes over" in replan("explain", "hand", "over").stdout
+    (term,) = json.loads(replan("explain", "plan.cycle", "--json").stdout)["terms"]
+    assert term == {
+        "name": "plan.cycle",
+        "kind": "code of a finding",
+        "means": "Dependencies form a cycle. From: plan_minimal.",
+    }
+
+
+def test_without_a_term_all_are_listed_and_an_unknown_one_has_a_hint(replan):
+    assert len(json.loads(replan("explain", "--json").stdout)["terms"]) == len(terms())
+    assert_refused(replan("explain", "composit"), "no term 'composit'", "did you mean 'composite'?")
+
+
+def completed(home, *words):
+    """Return what bash offers for the last of the words, in a new process."""
+    environment = os.environ | {
+        "REPLAN_HOME": str(home),
+        "_REPLAN_COMPLETE": "bash_complete",
+        "COMP_WORDS": " ".join(("replan", *words)),
+        "COMP_CWORD": str(len(words)),
+    }
+    command = [sys.executable, "-m", "replan"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
+
+
+def test_ids_workflows_searches_and_commands_are_completed(replan, home, problem, scripted):
+    assert completed(home, "show", "") == []
+    assert not home.exists(), "completing creates nothing"
+    replan("run", problem, "-m", scripted(SCRIPT), "--no-input")
+    run = run_id(replan)
+    for command in ("show", "resume", "log", "tell", "cancel", "questions", "export"):
+        assert completed(home, command, run[:2]) == [run]
+    assert completed(home, "run", "p.md", "-w", "option_a") == ["option_a", "option_ad"]
+    assert completed(home, "run", "p.md", "--search", "bea") == ["beam:3"]
+    assert completed(home, "policy", "show", "def") == ["default"]
+    assert completed(home, "expl") == ["explain"]
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_every_search_that_is_offered_exists(search):
+    assert read_search(search)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_of_a_shell_says_how_it_is_installed(replan, shell):
+    script = replan("completion", shell).stdout
+    first, _, rest = script.partition("\n")
+    assert first.startswith("# Install it with: ")
+    assert f"replan completion {shell}" in first
+    assert "_REPLAN_COMPLETE" in rest
+    if shell == "bash":
+        subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+
+
+def test_a_time_limit_holds_for_every_step(replan, problem, scripted):
+    replan("run", problem, "-m", scripted(SCRIPT), "--no-input", "--timeout", "7.5")
+    first = json.loads(replan("show", "--last", "--events", "--json").stdout)["events"][0]
+    assert first["given"] == ["model_timeout_seconds"]
+    workflow = json.loads(first["pinned"])["workflow"]
+    assert workflow["model_timeout_seconds"] == 7.5
+    assert {pair.get("timeout_seconds") for pair in workflow["action_pairs"].values()} == {None}
+    assert_refused(replan("run", problem, "-m", "rules", "--timeout", "0"), "--timeout", "should be above 0")
