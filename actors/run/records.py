@@ -127,12 +127,10 @@ def news_text(event: Any, state: Any) -> str:
 def is_silent(event: Any) -> bool:
     """Tell whether progress leaves an event of any kind out: it follows from others, or is told elsewhere."""
     match event:
-        case Replied() | Settled():
+        case Replied() | Settled() | WaitEnded():
             return True
-        case WaitEnded():
-            return event.request_id != PROVIDER
         case WaitRequested() if event.for_provider:
-            return False
+            return True
         case WaitRequested(node=None):
             return event.request_id != HOME_BUDGET
         case RunParked(handover=True, why=why):

@@ -53,12 +53,13 @@ def start(
 
     Leaving the block early parks the run within two seconds, of which replies in flight get at most 1.5.
 
-    `workflow` is a shipped name or a file; `model` has the values of `--model` (None: `REPLAN_MODEL`, else `rules`). A
-    limit of None means the workflow's limit, or else no limit. `active_seconds` limits how long models and guards work;
-    waiting for people does not count. `output_tokens` limits each reply. `guards` and `generators` are functions by the
-    name that the workflow uses, in addition to the installed ones. `home` is a folder, None for `$REPLAN_HOME`, or
-    `MEMORY`. `ask` answers questions; without it, or when it returns None or an empty text, a run that needs an answer
-    ends with the status `waiting`.
+    `workflow` is a shipped name or a file; `model` has the values of `--model` (None: `REPLAN_MODEL`, else `rules`).
+    A limit of None means the workflow's limit, or else no limit. `active_seconds` limits how long models and guards
+    work; waiting for people does not count. `output_tokens` limits each reply. A provider that stays down for
+    `patience_seconds` (None: ten minutes) parks the run, with the cause `provider`. `guards` and `generators` are
+    functions by the name that the workflow uses, in addition to the installed ones. `home` is a folder, None for
+    `$REPLAN_HOME`, or `MEMORY`. `ask` answers questions; without it, or when it returns None or an empty text, a run
+    that needs an answer ends with the status `waiting`.
 
     In an asyncio program, `ask` and async plug-ins run in the caller's event loop, other plug-ins in a worker thread.
 

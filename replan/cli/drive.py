@@ -12,6 +12,7 @@ from replan.cli.conversation import converse
 from replan.cli.exits import exit_of_result
 from replan.cli.hints import hosted_run, how_to_answer, how_to_resume
 from replan.cli.options import Invocation
+from replan.cli.outage_notes import OutageNotes
 from replan.cli.signals import Signals
 from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_json, show
 from replan.cli.terminal.progress import Progress, progress
@@ -54,12 +55,15 @@ async def drive_in_foreground(
     silent = options.as_json or options.invocation.verbose > 0 or options.invocation.log_json
     with progress(kind, f"{run}: {title}", silent=silent) as display:
         async with trio.open_nursery() as hooks, trio.open_nursery() as nursery:
-            notifier = Notifier(engine.hook, hooks, title)
+            notifier, outage = Notifier(engine.hook, hooks, title), OutageNotes()
 
             def on_record(record: Record[Any], state: Any) -> None:
                 if not session.following:  # Else the host calls the hook.
                     notifier.take(record.event)
                 display.on_record(record, state)
+                note = outage.about(record.event, kind.run_state(state))
+                if note:
+                    display.note(note)
 
             session = RunSession(engine, run, on_record, display.note, notifier.tell, heard=display.heard)
             nursery.start_soon(signals.watch, display.note, lambda: session.following)

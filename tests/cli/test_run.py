@@ -206,7 +206,10 @@ def test_a_refused_key_is_exit_4(replan, problem, monkeypatch):
 def test_a_server_that_cannot_be_reached_is_exit_4_after_the_patience(replan, problem, monkeypatch):
     monkeypatch.setattr(outage, "BACKOFF_FIRST", 0.001)
     use_server(monkeypatch, "http://127.0.0.1:9/v1")
-    result = replan("run", problem, "-m", "gpt-test", "-w", "single", "--patience", "1s")
+    result = replan("run", problem, "-m", "gpt-test", "-w", "single", "--patience", "3s", "--json")
+    assert result.exit_code == 4
+    assert "the provider is down (refused_connection: no connection" in " ".join(result.stderr.split())
+    result = replan("resume", "--last", "--patience", "0.001s")
     assert result.exit_code == 4
     assert "start the server" in result.stdout
     assert "sk-test-key" not in result.stdout + result.stderr

@@ -127,6 +127,7 @@ async def test_after_the_patience_the_foreground_leaves_and_a_resume_goes_on(sta
             assert (result.status, result.cause) == ("parked", "provider")
             assert f"status {status}" in result.why
             assert 500 < clock.time - 1_700_000_000.0 < 900
+            assert clock.wakeups < 40, "a process that waits does nothing else"
             assert (await engine.journal.row("run-1")).summary.next_wake == result.next_try
             clock.time = provider.down_until
             result = await engine.resume("run-1")
@@ -453,3 +454,31 @@ async def test_a_plug_in_that_crashes_parks_the_run_and_is_asked_again_once_it_i
             broken[0] = False
             assert (await mended.resume("run-1")).succeeded
             await check_books(mended, "run-1", provider)
+
+
+async def test_a_plug_in_of_a_child_run_that_crashes_parks_its_parent_too(tmp_path: Path) -> None:
+    clock = JumpingClock()
+    provider = Provider(clock, GOOD)
+    broken, judged = [True], list[str]()
+
+    def mine(_: Artifact, __: Context) -> Verdict:
+        judged.append("mine")
+        if broken[0]:
+            raise RuntimeError("kaput")
+        return Verdict(guard="mine", passed=True, score=1.0)
+
+    workflow = write(tmp_path)
+    (tmp_path / "below.yaml").write_text(CHILD.replace("guard: strategy_valid", "guard: mine, role: strategy"))
+    with provider.serving() as server:
+        async with home(clock, server.base_url) as engine:
+            mended = replace(engine, registry=registry({"mine": mine}))
+            with trio.fail_after(30):
+                result = await mended.begin(request(mended, workflow=workflow), run="run-1")
+            assert (result.status, result.cause) == ("parked", "plugin")
+            assert "run run-1." in result.why
+            assert "kaput" in result.why
+            assert len(judged) <= 4, "no loop: it is not started again and again"
+            assert (await mended.resume("run-1")).cause == "plugin"
+            broken[0] = False
+            assert (await mended.resume("run-1")).succeeded
+            assert len(provider.answered) == 3
