@@ -6,7 +6,7 @@ from typing import Any
 
 from actors.values.artifacts import Artifact
 from actors.values.findings import Code, Finding, Verdict
-from actors.values.open_questions import questions_of
+from actors.values.open_questions import NOT_UNDERSTOOD, not_understood_in, questions_of
 from actors.values.verdict_limits import limited
 from runtime.core.errors import UsageProblem
 from runtime.models.replies import Unreadable
@@ -128,12 +128,23 @@ class Fields:
         )
         return valid
 
+    def optional(self, key: str) -> Any:
+        """Return the value of a field that may be missing, unchecked; None if it is missing."""
+        return None if self._absent(key) or self.values is None else self.values[key]
+
     def verdict(self) -> Verdict:
         """Return the verdict of all checks. Open questions are errors, and keys that no check has read are warnings.
 
         The score is the share of the checks that passed.
         """
         if self.values is not None:
+            not_understood = list(not_understood_in(self.values))
+            if any(finding.severity == "error" for finding in not_understood):
+                # The author has given up, so it says nothing about the artifact's fields.
+                return Verdict(guard=self._guard, findings=tuple(not_understood))
+            if not_understood:
+                self._known.add(NOT_UNDERSTOOD)
+                self.check(not_understood)
             for finding in questions_of(self.values.get("open_questions", [])):
                 self.check([finding])
             unknown = sorted(str(key) for key in self.values if key not in self._known)

@@ -15,7 +15,7 @@ from actors.plans.plan import RESERVED_IDS, Plan, Step
 from actors.plans.reader import read_draft
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Code, Finding, Verdict
-from actors.values.open_questions import questions_of
+from actors.values.open_questions import not_understood_in, questions_of
 from runtime.models.replies import Unreadable
 
 BUDGET_MAX = 1_000_000
@@ -66,12 +66,16 @@ def check_structure(artifact: Artifact, settings: Settings) -> Structure:
     if isinstance(value, Unreadable):
         return Structure((Finding(code=value.code, message=value.message),), 0.0)
     draft, field_findings = read_draft(value.value)
-    findings = [*_questions(value.value), *field_findings]
+    not_understood = tuple(not_understood_in(value.value))
+    if any(finding.severity == "error" for finding in not_understood):
+        return Structure(not_understood, 0.0)
+    findings = [*_questions(value.value), *not_understood, *field_findings]
     if draft is None:
         return Structure(tuple(findings), 0.0)
     order = order_of(draft)
     findings.extend(_check_steps(draft, settings))
     findings.extend(_cycles(draft) if order is None else _check_targets(draft, order))
+    findings.extend(_unknown_requirements(draft))
     wrong_places = {finding.where for finding in findings if finding.severity == "error"}
     if wrong_places:
         return Structure(tuple(findings), SCORE_MAX * max(0.0, 1 - len(wrong_places) / (len(draft.steps) + 1)))
@@ -83,6 +87,16 @@ def _questions(value: Any) -> Iterator[Finding]:
     questions = value.get("open_questions") if isinstance(value, dict) else None
     findings = questions_of(questions if isinstance(questions, list) else [])
     yield from (finding for finding in findings if finding.code in (Code.OPEN_QUESTION, Code.CHOICE, Code.TOO_LARGE))
+
+
+def _unknown_requirements(plan: Plan) -> Iterator[Finding]:
+    """Yield a warning for each step that claims to satisfy a requirement that the plan does not list."""
+    known = {requirement.id for requirement in plan.requirements}
+    for step in plan.steps:
+        if not known.issuperset(step.satisfies):
+            unknown = quoted_list(sorted(step.satisfies - known))
+            text = f"step {printable(step.step_id)}: satisfies names no requirement of this plan: {unknown}."
+            yield Finding(code=Code.UNKNOWN_REQUIREMENT, where=step.step_id, message=text, severity="warning")
 
 
 def _check_steps(plan: Plan, settings: Settings) -> Iterator[Finding]:

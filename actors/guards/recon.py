@@ -1,26 +1,35 @@
 """`recon_valid`: every item extracted from the problem's text occurs in it literally.
 
 White space is folded before the comparison. An item must occur in the specification or in another text of the user.
-Files, APIs and tests are names, so an item of these lists that does not occur is invented, which is an error. The items
-of the other lists may be summaries, so for them it is a warning.
+Files, APIs and tests are names, and a requirement has a quote, so such an item that does not occur is invented. As long
+as anything in the artifact is real, an invented item is a warning, and `normalised` removes it for the steps that build
+on the artifact; an artifact all of whose items are invented is rejected. Items of the other lists may be summaries.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
-from actors.guards.fields import Fields, check_settings, folded, shown
+from actors.guards.fields import Fields, check_settings, folded, shown, type_name
 from actors.guards.port import Guard
 from actors.guards.shapes import RECON_LISTS
-from actors.values.artifacts import Artifact, Context
+from actors.values.artifacts import Artifact, Context, indented_json
 from actors.values.findings import Code, Finding, Verdict
+from actors.values.requirements import requirement_to_json, requirements_in
+from runtime.models.replies import Parsed
 
 NAME = "recon_valid"
 LITERAL = frozenset({"mentioned_files", "apis_involved", "test_references"})
 """The lists whose items are names."""
+REQUIREMENTS = "requirements"
+"""The optional list of stated requirements, each an object with `kind`, `text`, `quote` and `source`."""
 ITEMS_MAX = 1000
 """The most items of one list."""
 SEARCH_MAX = 300_000_000
 """Characters that all searches together go through: each item is searched for in all texts. About a second."""
+
+_PLACE = re.compile(r"(\w+)\[(\d+)\]$")
 
 
 def make(config: Mapping[str, Any]) -> Guard:
@@ -30,21 +39,42 @@ def make(config: Mapping[str, Any]) -> Guard:
     def guard(artifact: Artifact, context: Context) -> Verdict:
         fields = Fields(NAME, artifact)
         search = _Search(context)
-        items = 0
-        for key in RECON_LISTS:
-            listed = fields.texts(key)
-            items += len(listed)
+        lists = {key: fields.texts(key) for key in RECON_LISTS}
+        quotes = list(_quotes(fields))
+        real = any(search.finds(item) for items in (*lists.values(), quotes) for _, item in items[:ITEMS_MAX])
+        for key, listed in lists.items():
             if len(listed) > ITEMS_MAX:
                 message = f"{key} has {len(listed)} items; at most {ITEMS_MAX} will do"
                 fields.check([Finding(code=Code.TYPE, message=message, where=key)])
             elif listed:
-                fields.check(_not_in_text(key, listed, search))
-        if fields.values is not None and not items:
+                fields.check(_not_in_text(key, listed, search, rejects=key in LITERAL and not real))
+        if quotes:
+            fields.check(_not_in_text(REQUIREMENTS, quotes[:ITEMS_MAX], search, rejects=not real))
+        if fields.values is not None and not any(lists.values()) and not quotes:
             message = "nothing was found in the problem's text; every list is empty"
             fields.check([Finding(code=Code.NOTHING_FOUND, message=message, severity="warning")])
         return fields.verdict()
 
     return guard
+
+
+def _quotes(fields: Fields) -> Iterator[tuple[int, str]]:
+    """Check the list of requirements, and yield the quotes of the valid ones with their indices."""
+    value = fields.optional(REQUIREMENTS)
+    if value is None:
+        return
+    if not isinstance(value, list):
+        message = f"{REQUIREMENTS} must be a list, not {type_name(value)}"
+        fields.check([Finding(code=Code.TYPE, message=message, where=REQUIREMENTS)])
+        return
+    for index, item in enumerate(value):
+        requirement = next(requirements_in([item]), None)
+        where = f"{REQUIREMENTS}[{index}]"
+        if requirement is None:
+            message = f"{where} must have a kind, a text, a quote and a source; it is left out"
+            fields.check([Finding(code=Code.TYPE, message=message, where=where, severity="warning")])
+        else:
+            yield index, requirement.quote
 
 
 class _Search:
@@ -66,8 +96,11 @@ class _Search:
         return found
 
 
-def _not_in_text(key: str, items: list[tuple[int, str]], search: _Search) -> Iterator[Finding]:
-    """Yield a finding for each item that does not occur, and one for a list that was not searched to its end."""
+def _not_in_text(key: str, items: list[tuple[int, str]], search: _Search, *, rejects: bool) -> Iterator[Finding]:
+    """Yield a finding for each item that does not occur, an error iff `rejects`, and one for a list cut short."""
+    advice = "quote it as written there"
+    if not rejects and key in {*LITERAL, REQUIREMENTS}:
+        advice = "it is left out"
     for index, item in items:
         found = search.finds(item)
         if found is None:
@@ -77,8 +110,39 @@ def _not_in_text(key: str, items: list[tuple[int, str]], search: _Search) -> Ite
         if not found:
             yield Finding(
                 code=Code.NOT_IN_TEXT,
-                message=f"{key}[{index}] {shown(item)} does not stand in the problem's text; quote it as written there",
+                message=f"{key}[{index}] {shown(item)} does not stand in the problem's text; {advice}",
                 where=f"{key}[{index}]",
-                severity="error" if key in LITERAL else "warning",
+                severity="error" if rejects else "warning",
                 tokens=(item,),
             )
+
+
+def normalised(artifact: Artifact, findings: Collection[Finding]) -> Artifact:
+    """Return the artifact as later steps see it: without invented names, and with the ids of its requirements.
+
+    `findings` are those of the verdict that accepted it. An artifact with nothing to change is returned as it is.
+    """
+    invented = frozenset(finding.where for finding in findings if finding.code == Code.NOT_IN_TEXT)
+    value = artifact.value.value if isinstance(artifact.value, Parsed) else None
+    if not isinstance(value, dict) or not (invented or REQUIREMENTS in value):
+        return artifact
+    return _normalised(artifact, invented)
+
+
+@lru_cache(maxsize=64)  # The same artifact is shown in many prompts.
+def _normalised(artifact: Artifact, invented: frozenset[str]) -> Artifact:
+    assert isinstance(artifact.value, Parsed)
+    value: dict[str, Any] = dict(artifact.value.value)
+    places: dict[str, set[int]] = {}
+    for where in invented:
+        match = _PLACE.match(where)
+        if match and match[1] in {*LITERAL, REQUIREMENTS}:
+            places.setdefault(match[1], set()).add(int(match[2]))
+    for key, dropped in places.items():
+        if isinstance(value.get(key), list):
+            value[key] = [item for index, item in enumerate(value[key]) if index not in dropped]
+    if REQUIREMENTS in value:
+        value[REQUIREMENTS] = [requirement_to_json(one) for one in requirements_in(value[REQUIREMENTS])]
+    if value == artifact.value.value:
+        return artifact
+    return artifact.with_content(indented_json(value))

@@ -12,6 +12,8 @@ from actors.policy.table import BacktrackLevel
 from actors.run.cut_replies import cut_verdict, mended
 from actors.run.parking import RunParked
 from actors.search.progress import Phase
+from actors.values.artifacts import FILTERED, LENGTH
+from actors.values.findings import Code
 from runtime.core.copies import changed
 
 CUTS_MAX = 2
@@ -65,9 +67,10 @@ def in_same_visit(state: State, branch: Branch, node: Node, decision: Decision) 
 
 
 def _is_cut(node: Node) -> bool:
-    """Tell whether a node was rejected because the end of its reply is missing; a guard's codes do not matter."""
-    rejected = node.verdict is not None and not node.verdict.passed
-    return rejected and node.artifact is not None and node.artifact.ended_early
+    """Tell whether a node was rejected because the end of its reply is missing; a guard's own codes do not matter."""
+    if node.verdict is None or node.artifact is None or node.artifact.finish_reason not in (LENGTH, FILTERED):
+        return False
+    return any(finding.code in (Code.CUT, Code.FILTERED) for finding in node.verdict.errors)
 
 
 def _cut_in_visit(state: State, branch: Branch, node: Node) -> list[str]:

@@ -48,6 +48,7 @@ class Outcome(StrEnum):
     BUDGET_EXHAUSTED = "budget_exhausted"  # more may help
     ALL_PRUNED = "all_pruned"  # a root step failed for good: this pipeline does not solve it
     BACKTRACK_CEILING = "backtrack_ceiling"  # nowhere left to go back to
+    NOT_UNDERSTOOD = "not_understood"  # the author does not understand the problem, and no answer helps
     CANCELLED = "cancelled"
     FAILED = "failed"  # the provider, or a bug
 

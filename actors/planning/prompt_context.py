@@ -10,9 +10,10 @@ from collections.abc import Container, Sequence
 from functools import lru_cache
 from typing import Any
 
+from actors.guards.recon import normalised
 from actors.planning.state import Branch, Node, State
 from actors.prompting.render import Rendered, render
-from actors.values.artifacts import Context, Feedback
+from actors.values.artifacts import Artifact, Context, Feedback
 from actors.values.findings import Verdict
 
 PREVIEW_MAX = 200
@@ -24,7 +25,7 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
     config, run, progress = state.config, state.run, branch.progress
     workflow, dependencies = config.workflow, {}
     for parent in config.steps[step].requires:
-        artifact = _artifact(state, progress[parent].accepted)
+        artifact = _accepted(state, progress[parent].accepted)
         if artifact is not None:
             dependencies[parent] = artifact
     window, answered = workflow.feedback_window, _questioned(state)
@@ -144,6 +145,14 @@ def _story(state: State, last: Node, cycle: Sequence[str]) -> str:
 def _preview(content: str) -> str:
     line = " ".join(content.split())
     return line if len(line) <= PREVIEW_MAX else f"{line[:PREVIEW_MAX]}..."
+
+
+def _accepted(state: State, node: str | None) -> Artifact | None:
+    """Return an accepted artifact as the steps that require it see it."""
+    attempt = state.nodes.get(node or "")
+    if attempt is None or attempt.artifact is None or attempt.verdict is None:
+        return None if attempt is None else attempt.artifact
+    return normalised(attempt.artifact, attempt.verdict.findings)
 
 
 def _artifact(state: State, node: str | None) -> Any:

@@ -1,16 +1,20 @@
 """The result of a planning run: its plan, the accepted path and the findings. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from actors.guards.recon import normalised
 from actors.planning.state import Node, State
+from actors.plans.coverage import not_taken_up
 from actors.plans.proved_plan import ProvedPlan, proved_plan
+from actors.plans.reader import read_plan
 from actors.run.questions import Question
 from actors.run.result import OpenQuestion, RunResult, RunView, question_json, result_fields
 from actors.search.moves import Search
 from actors.values.findings import Finding
+from actors.values.requirements import Requirement, requirement_to_json
 from runtime.models.replies import Parsed
 
 
@@ -61,8 +65,19 @@ class Result(RunResult):
         """The proved plan; None if there is none, or if the accepted artifact is not a JSON object."""
         return proved_plan(self.plan_json) if isinstance(self.plan_json, Mapping) else None
 
+    @cached_property
+    def not_taken_up(self) -> tuple[Requirement, ...] | None:
+        """The stated requirements that no step of the plan takes up; None where the plan lists no requirements."""
+        plan = None if self.plan_json is None else read_plan(self.plan_json)[0]
+        return tuple(not_taken_up(plan)) if plan is not None and plan.requirements else None
+
+    def remarks(self) -> Sequence[str]:
+        """Return a line for each requirement that no step takes up."""
+        return [f"not taken up by a step: {one.kind}: {one.text}" for one in self.not_taken_up or ()]
+
     def details(self) -> Mapping[str, Any]:
         """Return the keys that `--json` prints for planning runs, in addition to those of every run."""
+        missing = self.not_taken_up
         return {
             "revision": self.revision,
             "plan": self.plan_json,
@@ -70,6 +85,7 @@ class Result(RunResult):
                 {"step": step.step, "node": step.node, "value": step.value, "score": step.score} for step in self.path
             ],
             "findings": [finding.model_dump(mode="json", exclude_defaults=True) for finding in self.findings],
+            **({} if missing is None else {"not_taken_up": [requirement_to_json(one) for one in missing]}),
         }
 
 
@@ -164,5 +180,7 @@ def _is_plan(state: State, node: Node) -> bool:
 def _value(node: Node) -> Any:
     if node.artifact is None:
         return None
-    value = node.artifact.value
-    return value.value if isinstance(value, Parsed) else node.artifact.content
+    artifact = node.artifact
+    if node.verdict is not None and node.verdict.passed:
+        artifact = normalised(artifact, node.verdict.findings)
+    return artifact.value.value if isinstance(artifact.value, Parsed) else artifact.content

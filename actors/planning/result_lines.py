@@ -14,6 +14,7 @@ FINDINGS_MAX = 5
 
 _NEXT = {
     "all_pruned": "state the problem more fully, or use another model",
+    "not_understood": "state the problem as software work in English, or use a language model (-m NAME)",
     "backtrack_ceiling": "use a workflow with larger backtrack budgets, or another model",
     "cancelled": "what was validated is kept",
 }

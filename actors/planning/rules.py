@@ -18,6 +18,7 @@ from actors.run.ids import step_of
 from actors.run.waits import WaitRequested
 from actors.search.progress import GOAL, Phase, cleared, first, next_attempt
 from actors.search.strategies.tree import BranchView, Tree
+from actors.values.findings import Code
 from runtime.core.ledger import Limit
 
 _FAILED, _STUCK = Phase.FAILED, Phase.STUCK  # Before Python 3.12 an enum is slow to look into.
@@ -122,6 +123,8 @@ def _give_up(state: State, branch: Branch) -> RunFinished | None:
     assert node.decision is not None
     assert node.verdict is not None
     outcome = Outcome.BACKTRACK_CEILING if state.config.graph.requires[step] else Outcome.ALL_PRUNED
+    if any(finding.code == Code.NOT_UNDERSTOOD for finding in node.verdict.findings):
+        outcome = Outcome.NOT_UNDERSTOOD
     return RunFinished(outcome=outcome, why=f"{step}: {summary(node.decision, node.verdict)}")
 
 

@@ -7,6 +7,8 @@ A plan is data that a model or a person wrote. `actors.plans.reader` reads one f
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from actors.values.requirements import Requirement, requirement_to_json
+
 ESCALATE = "escalate"
 CONTINUE = "continue"
 NEVER = "never"
@@ -61,6 +63,8 @@ class Step(NamedTuple):
     """Tokens that its final failure deletes, before `failure_effects` are added."""
     repeatable: bool = False
     """Whether it may run any number of times; a plan of repeatable steps is a policy."""
+    satisfies: frozenset[str] = frozenset()
+    """Ids of the plan's requirements that its success satisfies."""
 
     @property
     def goes_back_to(self) -> str | None:
@@ -91,6 +95,10 @@ class Plan:
     """The most attempts of all steps together in one execution."""
     invariants: tuple[Invariant, ...] = ()
     """Conditions on every reachable state."""
+    requirements: tuple[Requirement, ...] = ()
+    """The stated requirements, those included that no step satisfies."""
+    basis: str = ""
+    """How the plan came about and how sure its author is, for people."""
 
     @property
     def is_policy(self) -> bool:
@@ -120,6 +128,10 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
         del value["goal"]
     if not plan.invariants:
         del value["invariants"]
+    if plan.requirements:
+        value["requirements"] = [requirement_to_json(requirement) for requirement in plan.requirements]
+    if plan.basis:
+        value["basis"] = plan.basis
     return value
 
 
@@ -140,8 +152,17 @@ def _step_to_json(step: Step) -> dict[str, Any]:
         "failure_effects": sorted(step.failure_effects),
         "failure_delete_effects": sorted(step.failure_delete_effects),
         "repeatable": step.repeatable,
+        "satisfies": sorted(step.satisfies),
     }
-    optional = ("description", "guard", "delete_effects", "failure_effects", "failure_delete_effects", "repeatable")
+    optional = (
+        "description",
+        "guard",
+        "delete_effects",
+        "failure_effects",
+        "failure_delete_effects",
+        "repeatable",
+        "satisfies",
+    )
     for key in optional:
         if not value[key]:
             del value[key]

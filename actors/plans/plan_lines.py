@@ -20,7 +20,8 @@ def plan_lines(value: Any) -> list[Line]:
     if plan is None or order is None:
         return value_lines(value)
     later = contingent_steps(plan)
-    lines = [line(f"Plan {plan.plan_id}{f': {plan.goal}' if plan.goal else ''}", "bold")]
+    lines = [line(plan.basis, "yellow"), BLANK] if plan.basis else []
+    lines.append(line(f"Plan {plan.plan_id}{f': {plan.goal}' if plan.goal else ''}", "bold"))
     lines.append(_field("start", plan.initial_state))
     lines.append(_field("goal", plan.goal_state))
     for number, step in enumerate(order.steps, 1):

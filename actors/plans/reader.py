@@ -11,19 +11,22 @@ from actors.plans.formatting import describe_value, printable
 from actors.plans.plan import PLAN_ID_DEFAULT, Invariant, Plan, Step
 from actors.plans.size import too_large
 from actors.values.findings import Code, Finding
+from actors.values.requirements import Requirement, requirements_in
 
 FINDINGS_MAX = 1_000
 """The most findings about fields and types; reading stops there."""
 
-# The types of fields: `tokens` is a list of strings, `nullable_text` a string or null.
+# The types of fields: `tokens` is a list of strings, `nullable_text` a string or null. A `remark` is a string and
+# `marks` are a list of strings that no guard depends on: of another type they are ignored with a warning.
 _PLAN_FIELDS = {
     "plan_id": "text",
     "goal": "nullable_text",
     "initial_state": "tokens",
     "goal_state": "tokens",
     "total_retry_budget": "integer",
+    "basis": "remark",
 }
-_PLAN_OTHER_KEYS = frozenset(("invariants", "steps", "open_questions"))
+_PLAN_OTHER_KEYS = frozenset(("invariants", "steps", "open_questions", "requirements", "not_understood"))
 _INVARIANT_FIELDS = {"when": "tokens", "must": "tokens", "must_not": "tokens"}
 _STEP_FIELDS = {
     "step_id": "text",
@@ -40,6 +43,7 @@ _STEP_FIELDS = {
     "failure_effects": "tokens",
     "failure_delete_effects": "tokens",
     "repeatable": "bool",
+    "satisfies": "marks",
 }
 
 
@@ -90,7 +94,10 @@ class _Reader:
             self._warn(Code.MISSING, "plan_id", "The plan has no plan_id; give it a short name.")
         invariants = self._invariants(value.get("invariants"))
         steps = self._steps(value)
-        return None if steps is None else Plan(**fields, steps=steps, invariants=invariants)
+        requirements = self._requirements(value.get("requirements"))
+        if steps is None:
+            return None
+        return Plan(**fields, steps=steps, invariants=invariants, requirements=requirements)
 
     def _steps(self, value: Mapping[str, Any]) -> tuple[Step, ...] | None:
         raw = value.get("steps")
@@ -138,6 +145,15 @@ class _Reader:
                 self._error(Code.NOT_OBJECT, path, f"{path} must be an object, not {describe_value(item)}.")
         return tuple(invariants)
 
+    def _requirements(self, raw: Any) -> tuple[Requirement, ...]:
+        if raw is None:
+            return ()
+        requirements = tuple(requirements_in(raw))
+        if not isinstance(raw, list) or len(requirements) < len(raw):
+            text = "requirements must be a list of objects with kind, text, quote and source; what is not is ignored."
+            self._warn(Code.TYPE, "requirements", text)
+        return requirements
+
     def _fields(
         self, value: Mapping[Any, Any], types: Mapping[str, str], prefix: str, other_keys: frozenset[str] = frozenset()
     ) -> dict[str, Any]:
@@ -181,8 +197,19 @@ class _Reader:
                 return None
             case "nullable_text" if raw is None:
                 return None
+            case "remark" | "marks":
+                return self._unchecked(field_type, raw, where)
             case _:
                 return raw if self._is_text(raw, where) else None
+
+    def _unchecked(self, field_type: str, raw: Any, where: str) -> Any:
+        """Return a field that no guard depends on, or None with a warning if it has another type."""
+        if field_type == "remark" and isinstance(raw, str):
+            return raw
+        if field_type == "marks" and isinstance(raw, list) and all(isinstance(item, str) for item in raw):
+            return frozenset(raw)
+        self._warn(Code.TYPE, where, f"{where} is not of the type that a plan has there; it is ignored.")
+        return None
 
     def _tokens(self, raw: Any, where: str) -> frozenset[str] | None:
         if isinstance(raw, list):

@@ -15,9 +15,11 @@ from actors.policy.targets import resolved, root_above
 from actors.search.graph import Graph
 from actors.search.moves import Move, Redo, Retry, Search, Stuck, choose, forward_only, one_up, stay, stuck
 from actors.search.progress import Progress
-from actors.values.findings import Finding, Verdict
+from actors.values.findings import Code, Finding, Verdict
 from runtime.core.events import Value
 
+NOT_UNDERSTOOD = "not_understood"
+"""The rule by which a step whose author does not understand the problem is given up."""
 Signature = frozenset[tuple[str, str]]
 """The set of (code, where) of a verdict's error findings. Failures with equal signatures count as the same failure."""
 
@@ -123,6 +125,10 @@ def decide(failure: Failure, situation: Situation, cause: Cause | None = None) -
     ignore both the findings and the cause.
     """
     graph, progress = situation.graph, situation.progress
+    doubt = _not_understood(failure, situation)
+    if doubt is not None:
+        proposal = _Proposal(BacktrackLevel.GIVE_UP, (), NOT_UNDERSTOOD, doubt)
+        return _decision(failure, graph, proposal, stuck(graph, failure.step))
     match situation.search:
         case Search.LINEAR:
             return _decision(failure, graph, _baseline("linear", failure), forward_only(graph, progress, failure.step))
@@ -176,6 +182,16 @@ def _informed(failure: Failure, situation: Situation, cause: Cause | None) -> De
             return _question(failure, proposal)
         move = stay(graph, progress, step)
     return _decision(failure, graph, proposal, move)
+
+
+def _not_understood(failure: Failure, situation: Situation) -> Finding | None:
+    """Return the finding that the author does not understand the problem, unless a question is asked first.
+
+    Every search and policy gives up then: no other attempt of this author can be better.
+    """
+    doubt = next((finding for finding in failure.verdict.findings if finding.code == Code.NOT_UNDERSTOOD), None)
+    asks = situation.search is Search.DEPTH_FIRST and situation.questions_left > 0
+    return None if doubt is None or (doubt.severity == "warning" and asks) else doubt
 
 
 def _used_up(failure: Failure, situation: Situation) -> bool:
@@ -281,7 +297,8 @@ def _further(failure: Failure, situation: Situation) -> tuple[str, ...]:
 
 def summary(decision: Decision, verdict: Verdict) -> str:
     """Return a description of the decision's failure, one line for people; `verdict` is the verdict on its node."""
-    finding = next((error for error in verdict.errors if error.code == decision.code), None)
+    findings = (*verdict.errors, *verdict.findings)
+    finding = next((finding for finding in findings if finding.code == decision.code), None)
     if finding is None:
         return f"{decision.step} was rejected by {verdict.guard}"
     place = f" at {finding.where}" if finding.where else ""

@@ -5,7 +5,7 @@ from typing import Any
 
 from actors.guards.fields import folded
 from actors.rules.parsed_request import ParsedRequest, facts_of, kind_of
-from actors.rules.slots import lists_of, sources
+from actors.rules.slots import constraints_in, sources
 from actors.rules.tables import Rules
 from actors.rules.text import lower, words
 
@@ -79,7 +79,7 @@ def _missing(request: ParsedRequest, steps: list[Mapping[str, Any]], rules: Rule
         for item in items:
             if item not in plan_text:
                 yield phrases["unnamed"].replace("{what}", what).replace("{item}", item)
-    for item in lists_of(facts, rules)["constraints"]:
+    for item in constraints_in(request, facts):
         if item not in plan_text:
             yield phrases["no_constraint_step"].replace("{item}", item)
     guards = {step.get("guard") for step in steps if isinstance(step.get("guard"), str)}

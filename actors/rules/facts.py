@@ -130,7 +130,7 @@ def is_file(token: str, rules: Rules) -> bool:
 
 
 def _tokens(text: Text) -> Iterator[str]:
-    for line in text.written:
+    for line in text.distinct:
         for match in _TOKEN.finditer(line.text):
             if match.end() - match.start() <= TOKEN_LENGTH_MAX:
                 yield match[0]
@@ -148,7 +148,7 @@ def _paths(text: Text, traces: Sequence[Trace], rules: Rules) -> Iterator[str]:
 
 
 def _test_names(text: Text) -> Iterator[str]:
-    for line in text.written:
+    for line in text.distinct:
         head = line.text[:LINE_LENGTH_MAX]
         yield from _NODE.findall(head)
         yield from (match[0] for match in _WORD.finditer(head) if _TEST_NAME.match(match[0]))
@@ -165,7 +165,7 @@ def _apis(text: Text, traces: Sequence[Trace], rules: Rules, taken: set[str]) ->
         plain = name.removesuffix("()").removesuffix("!")
         return len(plain) > 1 and name not in taken and plain not in excluded and not is_file(plain, rules)
 
-    for line in text.written:
+    for line in text.distinct:
         head = line.text[:LINE_LENGTH_MAX]
         if line.code:
             if match := _DEFINITION.match(head):

@@ -18,6 +18,7 @@ from actors.rules.slots import area_of, first, names
 from actors.rules.strategy import strategy_artifact
 from actors.rules.tables import Rules
 from actors.rules.template_files import build_rules
+from actors.values.requirements import requirement_to_json
 from runtime.core.cost import Usage
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
@@ -64,13 +65,16 @@ def write(role: str, material: Mapping[str, Any], rules: Rules) -> str:
 
 def analysis_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
     """Return the analysis; each escalation moves it to the next kind in the ranking."""
-    classification = request.classification
-    kind = classification.kind(request.escalations)
+    classification, doubts = request.classification, request.doubts()
+    if doubts and not doubts["open_questions"]:
+        return doubts
+    kind = request.understanding.kind
     others = [other for other in classification.ranking if other != kind and classification.scores[other] > 0]
     slots = {
         "kind": rules.phrases.kind(kind),
         "second": rules.phrases.kind(others[0]) if others else "",
         "signals": names([f'"{signal}"' for signal in classification.signals[kind][:3]]),
+        "sure": f"{round(100 * classification.certainty)}",
     }
     return {
         "problem_type": kind,
@@ -79,7 +83,8 @@ def analysis_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
         "key_signals": list(classification.signals[kind] or (request.facts.title or rules.phrases.nameless,)),
         "affected_area": area_of(request.facts, rules) or request.facts.title or rules.phrases.nameless,
         "rationale": first(rules.phrases.rationale, slots),
-        "open_questions": request.questions(rules),
+        "open_questions": [],
+        **doubts,
     }
 
 
@@ -93,6 +98,7 @@ def recon_artifact(request: ParsedRequest, _: Rules) -> dict[str, Any]:
         "test_references": list(facts.tests),
         "reproduction_steps": list(facts.steps),
         "constraints_mentioned": list(constraints_of(request, facts.constraints)),
+        "requirements": [requirement_to_json(one) for one in request.stated.requirements],
         "open_questions": [],
     }
 

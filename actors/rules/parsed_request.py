@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from actors.guards.fields import folded
@@ -9,9 +10,20 @@ from actors.guards.plan_settings import GUARD_CATALOG
 from actors.rules.classification import Classification, classify
 from actors.rules.facts import Facts, extract
 from actors.rules.language import language_of
+from actors.rules.requirements import Stated, stated_in
+from actors.rules.subject import ENGLISH, Subject, natural_language, subject_of
 from actors.rules.tables import Rules
 from actors.rules.text import Text
+from actors.rules.understanding import SYMPTOM_SCORE, Answers, Understanding, understand
+from actors.values.open_questions import NOT_UNDERSTOOD
+from actors.values.requirements import Requirement, RequirementKind, requirements_in
 
+CONSTRAINING = frozenset(
+    (RequirementKind.MUST_AVOID, RequirementKind.MUST_KEEP, RequirementKind.DEADLINE, RequirementKind.BUDGET)
+)
+"""The kinds of requirements that do not say what is wanted."""
+READ_LENGTH_MAX = 200_000
+"""Characters of each part of a problem's text that are read: as many as a language model is shown."""
 R_MAX = 100
 """The default limit of a plan's retry budget (`r_max` in docs/reference/workflow.md)."""
 
@@ -29,6 +41,12 @@ class ParsedRequest:
     """The facts in the text."""
     classification: Classification
     """The classification of the text."""
+    understanding: Understanding
+    """What to make of the text: a kind, a question, or a doubt that no question is left for."""
+    stated: Stated
+    """What the text demands, and the cause that it states."""
+    cut: bool
+    """Whether the text is longer than what was read of it."""
     language: str
     """The programming language."""
     dependencies: Mapping[str, Any]
@@ -37,8 +55,8 @@ class ParsedRequest:
     """The number of rejections of this step."""
     escalations: int
     """The number of later failures that this step caused; all of them, not only those in the feedback window."""
-    closed_questions: tuple[str, ...]
-    """The questions that were answered, declined or expired, folded."""
+    answers: Answers
+    """The questions that were answered, declined or expired."""
     requirements: tuple[str, ...]
     """The requirements that the user has added, folded; the newest first."""
     catalogue: frozenset[str]
@@ -53,15 +71,13 @@ class ParsedRequest:
         value = self.dependencies.get(role)
         return value if isinstance(value, Mapping) else {}
 
-    def questions(self, rules: Rules) -> list[dict[str, Any]]:
-        """Return the next question that is not closed, if the text is too short to plan from; else no question."""
-        open_questions = [
-            question
-            for question in rules.phrases.questions
-            if not any(folded(question) in closed for closed in self.closed_questions)
-        ]
-        next_questions = open_questions[:1] if self.classification.thin else []
-        return [{"question": question, "type": "text", "choices": []} for question in next_questions]
+    def doubts(self) -> dict[str, Any]:
+        """Return the fields by which an artifact asks, or says that the problem is not understood; none if it is."""
+        if not self.understanding.doubt:
+            return {}
+        question = self.understanding.question
+        questions = [] if question is None else [dict(question)]
+        return {"open_questions": questions, NOT_UNDERSTOOD: self.understanding.doubt}
 
 
 def parse_request(material: Mapping[str, Any], rules: Rules) -> ParsedRequest:
@@ -69,29 +85,78 @@ def parse_request(material: Mapping[str, Any], rules: Rules) -> ParsedRequest:
     clarifications = [item for item in _list(material.get("clarifications")) if isinstance(item, Mapping)]
     answers = tuple(str(item.get("answer", "")) for item in clarifications)
     requirements, notes = (tuple(map(str, _list(material.get(name)))) for name in ("requirements", "notes"))
-    names = rules.signals.headings
-    headings = frozenset((*names.generic, *names.reproduction, *names.constraints, *names.ignored))
-    text = Text(
-        (str(material.get("specification", "")), *answers, *requirements, *notes), headings, frozenset(names.ignored)
-    )
-    facts = extract(text, rules)
+    specification = str(material.get("specification", ""))
+    told_of = [one for one in requirements if rules.requirements.kind_of(one) not in CONSTRAINING]
+    reading = _read((specification, *answers, *requirements, *notes), (*answers, *told_of, *notes), rules)
     settings = material.get("settings")
     settings = settings if isinstance(settings, Mapping) else {}
     dependencies = material.get("dependencies")
+    escalations = max(_count(settings.get("escalations")), len(_list(material.get("escalation"))))
+    asked = tuple(folded(str(item.get("question", ""))) for item in clarifications)
+    given = tuple((question, answer) for question, answer in zip(asked, answers, strict=True) if answer.strip())
+    history = Answers(asked, given)
+    told = tuple(map(folded, reversed(requirements)))
+    understanding = understand(reading.subject, reading.classification, history, rules, escalations)
     return ParsedRequest(
-        text=text,
-        facts=facts,
-        classification=classify(text, facts, rules),
-        language=language_of(text, facts, rules),
+        text=reading.text,
+        facts=reading.facts,
+        classification=reading.classification,
+        understanding=understanding,
+        stated=stated_in(
+            reading.text,
+            told,
+            (*reading.facts.steps, *(trace.text for trace in reading.facts.traces)),
+            reading.facts.title,
+            kind=understanding.kind,
+            patterns=rules.requirements,
+            forms=rules.forms,
+        ),
+        cut=len(specification) > READ_LENGTH_MAX,
+        language=reading.language,
         dependencies=dependencies if isinstance(dependencies, Mapping) else {},
         retries=len(_list(material.get("retry"))),
-        escalations=max(_count(settings.get("escalations")), len(_list(material.get("escalation")))),
-        closed_questions=tuple(folded(str(item.get("question", ""))) for item in clarifications),
-        requirements=tuple(map(folded, reversed(requirements))),
+        escalations=escalations,
+        answers=history,
+        requirements=told,
         catalogue=GUARD_CATALOG | {name for name in _list(settings.get("guard_catalog")) if isinstance(name, str)},
         r_max=_count(settings.get("r_max")) or R_MAX,
         strong=settings.get("assurance") == "strong",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What was read in the parts of a text."""
+
+    text: Text
+    facts: Facts
+    classification: Classification
+    subject: Subject
+    language: str
+
+
+@lru_cache(maxsize=4)  # The steps of a run read the same text.
+def _read(parts: tuple[str, ...], added: tuple[str, ...], rules: Rules) -> _Reading:
+    """Return the reading of a text.
+
+    By the first of the parts and what was `added` it is classified: a constraint alone does not say what is wanted.
+    Where the specification is in another language and the user has said something in English, only that is classified:
+    the names of files and the like are found in all of it.
+    """
+    parts = tuple(part[:READ_LENGTH_MAX] for part in parts)
+    names = rules.signals.headings
+    sections = (*names.generic, *names.reproduction, *names.constraints, *names.ignored, *rules.requirements.sections)
+    text = Text(parts, frozenset(sections), frozenset(names.ignored))
+    facts = extract(text, rules)
+    said = tuple(part[:READ_LENGTH_MAX] for part in added if part.strip())
+    prose = replace(text, parts=(*parts[:1], *said))
+    if said and natural_language(replace(text, parts=parts[:1]).head, rules.subject) != ENGLISH:
+        prose = replace(text, parts=said)
+        facts = replace(facts, title=extract(prose, rules).title)
+    classification = classify(prose, facts, rules)
+    symptom = max(classification.scores.values()) >= SYMPTOM_SCORE
+    subject = subject_of(prose.head, anchored=facts.anchored, symptom=symptom, table=rules.subject)
+    return _Reading(text, facts, classification, subject, language_of(text, facts, rules))
 
 
 def facts_of(request: ParsedRequest) -> Facts:
@@ -100,9 +165,7 @@ def facts_of(request: ParsedRequest) -> Facts:
     After an answer, a list that is empty in the recon is taken from the request's own facts too: the recon may be older
     than the answer.
     """
-    recon = {
-        name: value for name, value in request.dependency("recon").items() if value or not request.closed_questions
-    }
+    recon = {name: value for name, value in request.dependency("recon").items() if value or not request.answers.asked}
     own = request.facts
     return replace(
         own,
@@ -112,6 +175,14 @@ def facts_of(request: ParsedRequest) -> Facts:
         steps=_texts(recon, "reproduction_steps", own.steps),
         constraints=constraints_of(request, _texts(recon, "constraints_mentioned", own.constraints)),
     )
+
+
+def requirements_of(request: ParsedRequest) -> tuple[Requirement, ...]:
+    """Return the requirements for a plan: those of the accepted recon, and those of the text that it does not have."""
+    found = {one.id: one for one in requirements_in(request.dependency("recon").get("requirements"))}
+    for requirement in request.stated.requirements:
+        found.setdefault(requirement.id, requirement)
+    return tuple(found.values())
 
 
 def constraints_of(request: ParsedRequest, constraints: tuple[str, ...]) -> tuple[str, ...]:
@@ -124,7 +195,7 @@ def constraints_of(request: ParsedRequest, constraints: tuple[str, ...]) -> tupl
 def kind_of(request: ParsedRequest, rules: Rules) -> str:
     """Return the problem's kind: that of the accepted analysis, else that of the request's own classification."""
     kind = request.dependency("analysis").get("problem_type")
-    return kind if isinstance(kind, str) and kind in rules.templates else request.classification.kind()
+    return kind if isinstance(kind, str) and kind in rules.templates else request.understanding.kind
 
 
 def _texts(artifact: Mapping[str, Any], key: str, own: tuple[str, ...]) -> tuple[str, ...]:

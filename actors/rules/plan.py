@@ -10,11 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from actors.rules.parsed_request import ParsedRequest, facts_of, kind_of
-from actors.rules.slots import LIMITS, fill, first, item_slots, lists_of, numbered, slots_of
+from actors.rules.parsed_request import READ_LENGTH_MAX, ParsedRequest, facts_of, kind_of, requirements_of
+from actors.rules.slots import LIMITS, Item, fill, first, in_full, item_slots, lists_of, numbered, slots_of
 from actors.rules.strategy import ranked
 from actors.rules.tables import RESERVED, Rules, Template, TemplateStep
 from actors.rules.text import shorten
+from actors.rules.understanding import basis
+from actors.values.open_questions import NOT_UNDERSTOOD
+from actors.values.requirements import Requirement, requirement_to_json
 
 MORE_AFTER_CRITIQUE = 2
 """Additional repetitions of a step after an accepted critique."""
@@ -32,16 +35,18 @@ class Choice:
 
     cues: frozenset[str]
     """The cues of the text."""
-    lists: Mapping[str, Sequence[str]]
+    lists: Mapping[str, Sequence[Item]]
     """The lists that steps are repeated for."""
+    requirements: Sequence[Requirement] = ()
+    """The requirements that steps may take up."""
     optional: bool = True
     """Whether optional steps are included."""
     loops: bool = True
     """Whether a failure may go back to an earlier step; if not, it escalates to a person."""
 
-    def items(self, step: TemplateStep) -> Sequence[str]:
+    def items(self, step: TemplateStep) -> Sequence[Item]:
         """Return the items that the step is repeated for; one empty item for a step that is not repeated."""
-        return self.lists[step.for_each] if step.for_each else ("",)
+        return self.lists[step.for_each] if step.for_each else (Item(""),)
 
     def includes(self, step: TemplateStep) -> bool:
         """Return whether the step is part of the plan."""
@@ -55,34 +60,47 @@ def plan_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
     The first rejection removes the optional steps, the second one the loops. An accepted critique allows more
     repetitions, and its points are added to the description of the last step.
     """
+    doubts = {} if request.dependencies.keys() & {"analysis", "strategy"} else request.doubts()
+    if doubts and not doubts["open_questions"]:
+        return {"plan_id": NOT_UNDERSTOOD, "steps": [], **doubts}
     facts = facts_of(request)
     points = _critique_points(request)
-    lists = lists_of(facts, rules, MORE_AFTER_CRITIQUE if points else 0)
     strategy_id = request.dependency("strategy").get("strategy_id")
     strategy = rules.strategies.get(strategy_id) if isinstance(strategy_id, str) else None
     strategy = strategy or rules.strategies[ranked(request, rules)[0]]
     kind = strategy.template or kind_of(request, rules)
+    lists = lists_of(request, facts, rules, kind, MORE_AFTER_CRITIQUE if points else 0)
+    requirements = requirements_of(request)
     cues = request.classification.cues | (frozenset() if strategy.template else frozenset({"investigate"}))
     slots = slots_of(request, facts, rules)
     steps: list[dict[str, Any]] = []
     for cut in range(min(request.retries, 2), 3):
-        choice = Choice(cues, lists, optional=cut < 1, loops=cut < 2 and not request.strong)
-        steps = list(_steps(rules.templates[kind], choice, slots))
+        choice = Choice(cues, lists, requirements, optional=cut < 1, loops=cut < 2 and not request.strong)
+        steps = list(_steps(rules.templates[kind], choice, slots, rules))
         if _budget(steps) <= request.r_max:
             break
     if points:
         steps[-1]["description"] += " " + rules.phrases.critique_point.replace("{points}", numbered(points))
     plan = _plan(rules.templates[kind], steps, slots, lists, request.r_max)
-    if "analysis" not in request.dependencies and (questions := request.questions(rules)):
-        plan["open_questions"] = questions
-    return plan
+    if requirements:
+        plan["requirements"] = [requirement_to_json(one) for one in requirements]
+    return plan | {"basis": _basis(request, rules)} | doubts
+
+
+def _basis(request: ParsedRequest, rules: Rules) -> str:
+    """Return what stands above the plan: what the text was taken for, and that the plan is a template."""
+    kind = kind_of(request, rules)
+    text = basis(request.understanding, request.classification, rules, kind, request.stated)
+    cut = rules.phrases.basis["cut"].replace("{count}", f"{READ_LENGTH_MAX:,}")
+    return f"{text} {cut}" if request.cut else text
 
 
 def template_plan(template: Template, request: ParsedRequest, rules: Rules) -> dict[str, Any]:
     """Return a template's plan with one repetition of each repeated step, for a later step to refine."""
     facts = facts_of(request)
-    lists, slots = lists_of(facts, rules, -max(LIMITS.values())), slots_of(request, facts, rules)
-    steps = list(_steps(template, Choice(frozenset(), lists), slots))
+    lists = lists_of(request, facts, rules, template.kind, -max(LIMITS.values()))
+    slots = slots_of(request, facts, rules)
+    steps = list(_steps(template, Choice(frozenset(), lists), slots, rules))
     return _plan(template, steps, slots, lists, request.r_max)
 
 
@@ -90,7 +108,7 @@ def _plan(
     template: Template,
     steps: list[dict[str, Any]],
     slots: Mapping[str, str],
-    lists: Mapping[str, Sequence[str]],
+    lists: Mapping[str, Sequence[Item]],
     r_max: int,
 ) -> dict[str, Any]:
     effects = {token for step in steps for token in (*step["effects"], *step["failure_effects"])}
@@ -107,7 +125,7 @@ def _plan(
     }
 
 
-def _steps(template: Template, choice: Choice, slots: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def _steps(template: Template, choice: Choice, slots: Mapping[str, str], rules: Rules) -> Iterator[dict[str, Any]]:
     """Yield the steps of the plan."""
     kept = {step.step_id: step for step in template.steps if choice.includes(step)}
     omitted = {step.step_id: step for step in template.steps if step.step_id not in kept}
@@ -139,14 +157,15 @@ def _steps(template: Template, choice: Choice, slots: Mapping[str, str]) -> Iter
         for number, item in enumerate(choice.items(step), 1):
             repetition = number if step.for_each else None
             chained = step.in_order and number > 1
-            step_slots = {**slots, **item_slots(item, number)} if step.for_each else slots
+            step_slots = {**slots, **item_slots(item.text, number)} if step.for_each else slots
+            taken = [one for one in choice.requirements if one.kind == step.takes_up]
             before = tokens(step.effects, number - 1) if chained else []
             goes_back = step.on_failure not in RESERVED
             keeps_failure = choice.loops or not goes_back
             yield {
                 "step_id": f"{step.step_id}_{number}" if step.for_each else step.step_id,
                 "name": fill(step.name, step_slots),
-                "description": _description(step, step_slots),
+                "description": _description(step, step_slots, taken, rules),
                 "generator": step.generator,
                 "guard": step.guard,
                 "retry_budget": step.retry_budget,
@@ -159,7 +178,12 @@ def _steps(template: Template, choice: Choice, slots: Mapping[str, str]) -> Iter
                 "on_failure": step.on_failure if keeps_failure else "escalate",
                 "failure_effects": tokens(step.failure_effects, repetition),
                 "failure_delete_effects": tokens(step.failure_delete_effects, repetition) if keeps_failure else [],
+                **_satisfies((*item.satisfies, *(one.id for one in taken))),
             }
+
+
+def _satisfies(ids: Sequence[str]) -> dict[str, list[str]]:
+    return {"satisfies": list(ids)} if ids else {}
 
 
 def _numbered(pattern: str, count: int, number: int | None = None) -> list[str]:
@@ -169,8 +193,11 @@ def _numbered(pattern: str, count: int, number: int | None = None) -> list[str]:
     return [pattern.replace(NUMBER, str(place)) for place in ([number] if number else range(1, count + 1))]
 
 
-def _description(step: TemplateStep, slots: Mapping[str, str]) -> str:
-    sentences = (first((part,) if isinstance(part, str) else part, slots) for part in step.description)
+def _description(step: TemplateStep, slots: Mapping[str, str], taken: Sequence[Requirement], rules: Rules) -> str:
+    sentences = [first((part,) if isinstance(part, str) else part, slots) for part in step.description]
+    if taken:
+        phrase = rules.phrases.takes_up[taken[0].kind]
+        sentences.append(phrase.replace("{items}", in_full([one.text for one in taken])))
     return " ".join(sentence for sentence in sentences if sentence)
 
 

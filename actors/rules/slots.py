@@ -1,12 +1,14 @@
 """The values of templates' slots (`{name}`), and the lists that steps are repeated for, from a problem's facts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from actors.guards.fields import folded
 from actors.rules.facts import Facts
-from actors.rules.parsed_request import ParsedRequest
+from actors.rules.parsed_request import ParsedRequest, requirements_of
 from actors.rules.tables import SLOT, Rules
 from actors.rules.text import shorten
+from actors.values.requirements import Requirement, RequirementKind
 
 NAMES_MAX = 4
 """Names, or sentences, in one slot."""
@@ -17,8 +19,22 @@ ITEM_LENGTH_MAX = 200
 BRIEF_LENGTH_MAX = 60
 """Characters of an item in a step's name."""
 
-LIMITS: Mapping[str, int] = {"constraints": 5, "moves": 5, "suspects": 3, "targets": 3}
+SENTENCES_MAX = 12
+"""Requirements in one slot."""
+
+LIMITS: Mapping[str, int] = {"constraints": 5, "goals": 6, "moves": 5, "suspects": 3, "targets": 3}
 """The largest number of repetitions, for each list; a longer plan would be hard to read."""
+KEPT = (RequirementKind.MUST_AVOID, RequirementKind.MUST_KEEP)
+"""The kinds of requirements that are constraints."""
+
+
+class Item(NamedTuple):
+    """What a step is repeated for."""
+
+    text: str
+    """What it is; requirements are never cut."""
+    satisfies: tuple[str, ...] = ()
+    """The ids of the requirements in it."""
 
 
 def fill(sentence: str, slots: Mapping[str, str]) -> str | None:
@@ -46,8 +62,9 @@ def slots_of(request: ParsedRequest, facts: Facts, rules: Rules) -> dict[str, st
         "tests": names(_distinct(facts.tests)),
         "benchmarks": names([file for file in facts.files if _is_benchmark(file, rules)]),
         "steps": numbered(facts.steps),
-        "constraints": numbered(facts.constraints),
-        "wishes": numbered(facts.wishes),
+        "cause": request.stated.cause,
+        "constraints": _all_of(constraints_in(request, facts), rules),
+        "wishes": _all_of(_texts(requirements_of(request), (RequirementKind.GOAL,)) or facts.wishes, rules),
         "error": _short(error, NAME_LENGTH_MAX),
         "place": next(iter(_places(facts, rules)), ""),
         "location": next(iter(_places(facts, rules)), area),
@@ -55,22 +72,77 @@ def slots_of(request: ParsedRequest, facts: Facts, rules: Rules) -> dict[str, st
     }
 
 
-def lists_of(facts: Facts, rules: Rules, more: int = 0) -> dict[str, tuple[str, ...]]:
-    """Return the lists that a step may be repeated for; only `constraints` may be empty.
+def lists_of(
+    request: ParsedRequest, facts: Facts, rules: Rules, kind: str, more: int = 0
+) -> dict[str, tuple[Item, ...]]:
+    """Return the lists that a step may be repeated for; only `constraints` and `goals` may be empty.
 
-    `more` is added to the limits of their lengths, which are at least 1.
+    `more` is added to the limits of their lengths, which are at least 1. Requirements are never left out: where there
+    are more than the limit, several share an item. What a feature is to do is a list of its own; a refactoring makes a
+    move of it, and any other kind checks it like a constraint.
     """
+    requirements = requirements_of(request)
+    goals = [one for one in requirements if one.kind == RequirementKind.GOAL]
+    kept = [one for one in requirements if one.kind in KEPT]
+    checked = kept if kind in ("feature", "refactoring") else [*kept, *goals]
     targets = sources(facts, rules) or _distinct(facts.apis) or (_unknown_area(facts, rules),)
-    lists = {
-        "constraints": facts.constraints,
+    limits = {name: max(1, limit + more) for name, limit in LIMITS.items()}
+    cut = {
         "moves": facts.wishes or targets,
         "suspects": (*_places(facts, rules), *_unplaced(facts, rules)) or targets,
         "targets": targets,
     }
-    return {
-        name: tuple(_short(item, ITEM_LENGTH_MAX) for item in items[: max(1, LIMITS[name] + more)])
-        for name, items in lists.items()
+    lists = {
+        name: tuple(Item(_short(text, ITEM_LENGTH_MAX)) for text in items[: limits[name]])
+        for name, items in cut.items()
     }
+    others = tuple(Item(text) for text in _uncovered(facts.constraints, requirements))
+    lists["constraints"] = (*_shared(checked, limits["constraints"]), *others[: limits["constraints"]])
+    lists["goals"] = _shared(goals, limits["goals"])
+    if goals:
+        lists["moves"] = _shared(goals, limits["moves"])
+    return lists
+
+
+def _shared(requirements: Sequence[Requirement], limit: int) -> tuple[Item, ...]:
+    """Return the requirements as at most `limit` items, in their order and as evenly as can be."""
+    count = min(limit, len(requirements))
+    groups = [requirements[n * len(requirements) // count : (n + 1) * len(requirements) // count] for n in range(count)]
+    return tuple(Item(in_full([one.text for one in group]), tuple(one.id for one in group)) for group in groups)
+
+
+def in_full(texts: Sequence[str]) -> str:
+    """Return the texts as one, numbered if there are several, and none of them cut."""
+    if len(texts) == 1:
+        return texts[0]
+    return "; ".join(f"({place}) {text}" for place, text in enumerate(texts, 1))
+
+
+def constraints_in(request: ParsedRequest, facts: Facts) -> tuple[str, ...]:
+    """Return the texts of all constraints, those that only the facts have last."""
+    requirements = requirements_of(request)
+    return (*_texts(requirements, KEPT), *_uncovered(facts.constraints, requirements))
+
+
+def _texts(requirements: Iterable[Requirement], kinds: Sequence[str]) -> tuple[str, ...]:
+    return tuple(one.text for one in requirements if one.kind in kinds)
+
+
+def _uncovered(constraints: Iterable[str], requirements: Sequence[Requirement]) -> tuple[str, ...]:
+    """Return the constraints that no requirement states, in whole or in part."""
+    return tuple(
+        item
+        for item in constraints
+        if not any(one.quote in folded(item) or folded(item) in one.quote for one in requirements)
+    )
+
+
+def _all_of(texts: Sequence[str], rules: Rules) -> str:
+    """Return the texts as one, numbered and uncut; of a long list the first, and how many others there are."""
+    shown = [text.rstrip(".;") for text in texts[:SENTENCES_MAX]]
+    others = len(texts) - len(shown)
+    said = "; ".join(f"({place}) {text}" for place, text in enumerate(shown, 1))
+    return f"{said}; {rules.phrases.others.replace('{count}', str(others))}" if others else said
 
 
 def item_slots(item: str, number: int) -> dict[str, str]:

@@ -13,6 +13,9 @@ TRACES_MAX = 20
 LOOK_AHEAD_MAX = 8
 """Lines between the start of a trace and its first frame; the limit keeps the time linear."""
 
+HEAD_LENGTH_MIN = 6
+"""Characters of the shortest line that begins a stack trace."""
+
 _PYTHON_FRAME = re.compile(r'File "([^"]{1,300})", line (\d{1,7})(?:, in (\S{1,200}))?')
 _ERROR = re.compile(r"([A-Za-z_][\w.]{0,200})(?::|$)")
 _JAVA_FRAME = re.compile(r"at ([\w.$<>/@-]{1,300})\(([\w.$ -]{1,200}?)(?::(\d{1,7}))?\)")
@@ -78,7 +81,7 @@ def find_traces(lines: Sequence[str]) -> list[Trace]:
     indents = [len(line[:LINE_LENGTH_MAX]) - len(line[:LINE_LENGTH_MAX].lstrip("> \t")) for line in lines]
     at = 0
     while at < len(lines) and len(traces) < TRACES_MAX:
-        for parse in _PARSERS if heads[at] else ():
+        for parse in _PARSERS if len(heads[at]) >= HEAD_LENGTH_MIN else ():
             if (result := parse(heads, indents, at)) is not None:
                 language, error, frames, start, end, tail = result
                 first, last = (max(start, end - LINES_MAX), end) if tail else (start, min(end, start + LINES_MAX))

@@ -39,7 +39,10 @@ def select_strategy(request: ParsedRequest, rules: Rules) -> str:
 
 
 def strategy_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
-    """Return the strategy artifact."""
+    """Return the strategy artifact; where no analysis came before, it is this step that asks."""
+    doubts = {} if "analysis" in request.dependencies else request.doubts()
+    if doubts and not doubts["open_questions"]:
+        return doubts
     name = select_strategy(request, rules)
     strategy = rules.strategies[name]
     facts = facts_of(request)
@@ -61,4 +64,5 @@ def strategy_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
         "expected_guards": list(strategy.expected_guards),
         "risk_factors": [text for risk in strategy.risk_factors if (text := fill(risk, slots)) is not None],
         "open_questions": [],
+        **doubts,
     }

@@ -8,14 +8,20 @@ from typing import Annotated
 from pydantic import Field
 
 from actors.files.config_model import Config
+from actors.rules.requirements import RequirementPatterns
+from actors.rules.sentence_forms import FormTable
+from actors.rules.subject import SubjectTable
+from actors.values.requirements import RequirementKind
 
 KINDS = ("bug_fix", "feature", "refactoring", "performance")
 """The kinds of problem."""
-LISTS = ("constraints", "moves", "suspects", "targets")
+LISTS = ("constraints", "goals", "moves", "suspects", "targets")
 """The lists that a step may be repeated for (`for_each`); `actors.rules.slots` fills them."""
 FILLED_SLOTS = frozenset(("area", "language", "location", "title"))
 """Slots that always have a value."""
-OPTIONAL_SLOTS = frozenset(("apis", "benchmarks", "constraints", "error", "files", "place", "steps", "tests", "wishes"))
+OPTIONAL_SLOTS = frozenset(
+    ("apis", "benchmarks", "cause", "constraints", "error", "files", "place", "steps", "tests", "wishes")
+)
 """Slots that are empty if the text has no such facts."""
 SLOT = re.compile(r"\{([a-z]+)\}")
 RESERVED = frozenset({"escalate", "continue", "never"})
@@ -37,6 +43,11 @@ class Headings(Config):
     """Sections that are not read."""
     generic: tuple[str, ...]
     """Headings that are not used as the title."""
+
+    @property
+    def not_prose(self) -> tuple[str, ...]:
+        """The sections whose sentences say nothing about the kind of work."""
+        return (*self.reproduction, *self.constraints, *self.ignored)
 
 
 class Thin(Config):
@@ -66,6 +77,17 @@ class Severity(Config):
     """Phrases of a low severity."""
 
 
+class Certainty(Config):
+    """How surely a kind holds, and from when on it is planned for."""
+
+    prior: float = Field(gt=0)
+    """What is added to the scores of both kinds, so that little evidence is no certainty."""
+    ask_below: float = Field(ge=0, le=1)
+    """The share of the evidence below which the user is asked."""
+    least: float = Field(ge=0)
+    """The score below which the user is asked."""
+
+
 class Signals(Config):
     """The tables for the classification of a text; the file explains each."""
 
@@ -75,6 +97,20 @@ class Signals(Config):
     """The weights of stack traces, error names and steps to reproduce, for each kind."""
     title_weight: float
     """The additional factor of a phrase in the title."""
+    opening_weight: float
+    """The weight of a title that begins as the titles of a kind do."""
+    lead_in: str
+    """What may stand before the beginning."""
+    openings: dict[str, tuple[str, ...]]
+    """How titles of each kind begin, as regular expressions."""
+    patterns: dict[str, dict[str, float]]
+    """The regular expressions of each kind of problem, with their weights."""
+    noun_phrase: dict[str, float]
+    """The weight of a title that only names a thing, for each kind."""
+    sentence_words: frozenset[str]
+    """Words with which a title says something about a thing."""
+    certainty: Certainty
+    """How surely a kind must hold."""
     severity: Severity
     """The phrases of each severity."""
     cues: dict[str, tuple[Phrase, ...]]
@@ -89,6 +125,24 @@ class Signals(Config):
     """When a classification is firm."""
     stop_words: frozenset[str]
     """Words that are not content words."""
+
+    @cached_property
+    def compiled_openings(self) -> Mapping[str, re.Pattern[str]]:
+        """One expression for the beginnings of each kind."""
+        return {kind: re.compile("|".join(map("(?:{})".format, items))) for kind, items in self.openings.items()}
+
+    @cached_property
+    def compiled_lead_in(self) -> re.Pattern[str]:
+        """The expression for what may stand before a beginning, repeated."""
+        return re.compile(f"(?:{self.lead_in}){{0,4}}")
+
+    @cached_property
+    def compiled_patterns(self) -> Mapping[str, tuple[tuple[re.Pattern[str], float], ...]]:
+        """The expressions of each kind with their weights."""
+        return {
+            kind: tuple((re.compile(pattern), weight) for pattern, weight in patterns.items())
+            for kind, patterns in self.patterns.items()
+        }
 
 
 class Language(Config):
@@ -152,6 +206,20 @@ class Phrases(Config):
     """The rationale of an analysis."""
     questions: tuple[str, ...] = Field(min_length=1)
     """The questions about a text that is too short, in their order."""
+    doubt_questions: dict[str, str]
+    """The question for each doubt that is asked about: `language` and `subject`."""
+    kind_question: str
+    """The question for the kind of problem."""
+    kind_answers: dict[str, str]
+    """The answers to choose from, by kind; `none` for another."""
+    doubts: dict[str, str]
+    """Why the author does not understand a problem: `language`, `subject`, `other`, `thin` and `kind`."""
+    basis: dict[str, str]
+    """What stands above a plan: `words`, `told`, `analysis` or `changed`, then `cause`, `template` and `more`."""
+    takes_up: dict[str, str]
+    """How a step says which requirements it takes up, by their kind; `{items}` are the requirements."""
+    others: str
+    """What ends a list that is not shown in full; `{count}` is the number of the others."""
     nameless: str
     """The title of a problem without one."""
     nowhere: str
@@ -212,6 +280,8 @@ class TemplateStep(Config):
     """The cue that the text must contain; null is no condition."""
     for_each: str | None = None
     """The list for whose items the step is repeated; null is no repetition."""
+    takes_up: RequirementKind | None = None
+    """The kind of requirements that the step names and satisfies; those of a list are satisfied by its repetitions."""
     in_order: bool = False
     """Whether each repetition depends on the one before."""
     optional: bool = False
@@ -240,9 +310,19 @@ class Rules(Config):
     """`signals.yaml`."""
     languages: Languages
     """`languages.yaml`."""
+    subject: SubjectTable
+    """`subject.yaml`."""
+    forms: FormTable
+    """`forms.yaml`."""
+    requirements: RequirementPatterns
+    """`requirements.yaml`."""
     phrases: Phrases
     """`phrases.yaml`."""
     strategies: dict[str, Strategy]
     """`strategies.yaml`, by strategy id."""
     templates: dict[str, Template]
     """The plan templates, by kind."""
+
+    def __hash__(self) -> int:
+        """Return the hash of the identity: rules are large, and built once for a model."""
+        return id(self)

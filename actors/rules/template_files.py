@@ -13,6 +13,9 @@ from pydantic import TypeAdapter, ValidationError
 from actors.files.validation_errors import usage_problem
 from actors.files.yaml_document import Document, KeyPath, read_document
 from actors.guards.plan_settings import GUARD_CATALOG
+from actors.rules.requirements import RequirementPatterns
+from actors.rules.sentence_forms import FormTable
+from actors.rules.subject import SubjectTable
 from actors.rules.tables import (
     FILLED_SLOTS,
     KINDS,
@@ -52,6 +55,9 @@ PHRASES = frozenset(
 _TABLES: Mapping[str, TypeAdapter[Any]] = {
     "signals": TypeAdapter(Signals),
     "languages": TypeAdapter(Languages),
+    "subject": TypeAdapter(SubjectTable),
+    "forms": TypeAdapter(FormTable),
+    "requirements": TypeAdapter(RequirementPatterns),
     "phrases": TypeAdapter(Phrases),
     "strategies": TypeAdapter(dict[str, Strategy]),
 }

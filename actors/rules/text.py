@@ -5,7 +5,7 @@ The time is linear in the length of the text: patterns are matched only against 
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from actors.guards.fields import folded
@@ -14,6 +14,8 @@ LINE_LENGTH_MAX = 2000
 """Characters of a line that patterns are matched against."""
 SENTENCE_LENGTH_MAX = 240
 """Characters of a quoted sentence."""
+HEAD_LENGTH_MAX = 20_000
+"""Characters at the start of each part by which a text is classified."""
 TITLE_LENGTH_MAX = 80
 """Characters of a title."""
 
@@ -79,6 +81,11 @@ class Text:
         return tuple(line for line in self.lines if line.text and not line.text.isspace())
 
     @cached_property
+    def distinct(self) -> Sequence[Line]:
+        """The lines that are not blank, each different one once: a repeated line names nothing new."""
+        return tuple({(line.text, line.code): line for line in self.written}.values())
+
+    @cached_property
     def fences(self) -> Sequence[str]:
         """The info strings of the code blocks, in lower case."""
         matches = (_FENCE.match(line.text[:LINE_LENGTH_MAX]) for line in self.written if line.code)
@@ -95,13 +102,19 @@ class Text:
         return folded("\n".join(line.text for line in self.written if not line.code))
 
     @cached_property
-    def _parts_folded(self) -> tuple[str, ...]:
+    def head(self) -> str:
+        """The prose of the first pages of each part, folded: what a text is about is said there."""
+        return replace(self, parts=tuple(part[:HEAD_LENGTH_MAX] for part in self.parts)).prose
+
+    @cached_property
+    def folded_parts(self) -> tuple[str, ...]:
+        """The parts, folded."""
         return tuple(folded(part) for part in self.parts)
 
     def holds(self, quote: str) -> bool:
         """Return whether the text contains the quote literally, with white space folded."""
         folded_quote = folded(quote)
-        return bool(folded_quote) and any(folded_quote in part for part in self._parts_folded)
+        return bool(folded_quote) and any(folded_quote in part for part in self.folded_parts)
 
     def quotes(self, candidates: Iterable[str], *, limit: int) -> tuple[str, ...]:
         """Return the first `limit` different candidates that the text contains."""
@@ -116,14 +129,14 @@ class Text:
         return tuple(kept)
 
     def title(self, generic: Iterable[str]) -> str:
-        """Return the first heading that is not in `generic`, else the first line of prose, shortened."""
+        """Return the first sentence of the first heading that is not in `generic`, else of the prose, shortened."""
         names = frozenset(generic)
         prose = [folded(line.text[:LINE_LENGTH_MAX]) for line in self.written[:200] if not line.code][:40]
         marked = (match[1] for line in prose[:6] if (match := _HEADING.match(line)))
         for line in (*marked, *prose):
             plain = line.lstrip("#").strip(" *=_:")
             if plain and plain.lower() not in names:
-                return shorten(plain.rstrip("."), TITLE_LENGTH_MAX)
+                return shorten(sentences(plain)[0].rstrip("."), TITLE_LENGTH_MAX)
         return ""
 
 

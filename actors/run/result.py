@@ -1,6 +1,6 @@
 """The result of a run of any kind: the object that `--json` prints, and lines for a terminal. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NotRequired, TypedDict
 
@@ -86,6 +86,10 @@ class RunResult:
     def held_up(self) -> bool:
         """Whether a host should drive the run, and cannot; `why` says why."""
         return self.status == "running" and bool(self.why) and not self.cause
+
+    def remarks(self) -> Sequence[str]:
+        """Return what the kind tells people beside the result, on stderr, a line each."""
+        return ()
 
     def details(self) -> Mapping[str, Any]:
         """Return what the kind adds to the object that `--json` prints."""

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -38,10 +38,14 @@ class Artifact:
     finish_reason: str = "stop"
     """Why the model stopped, in OpenAI's words."""
 
-    @cached_property
+    @property
     def ended_early(self) -> bool:
         """Whether the end of the reply is missing: it reached its token limit, or a content filter stopped it."""
         return ended_early(self.content, self.finish_reason)
+
+    def with_content(self, content: str) -> "Artifact":
+        """Return the same artifact with other content."""
+        return replace(self, content=content)
 
     @cached_property
     def value(self) -> Parsed | Unreadable:
@@ -57,7 +61,7 @@ class Artifact:
     @cached_property
     def shown(self) -> str:
         """The text that prompts show: the JSON value without the text around it, or else the whole content."""
-        return _indented(self.value.value) if isinstance(self.value, Parsed) else self.content
+        return indented_json(self.value.value) if isinstance(self.value, Parsed) else self.content
 
 
 def ended_early(content: str, finish_reason: str) -> bool:
@@ -65,7 +69,8 @@ def ended_early(content: str, finish_reason: str) -> bool:
     return finish_reason in (LENGTH, FILTERED) and not is_whole(content)
 
 
-def _indented(value: Any) -> str:
+def indented_json(value: Any) -> str:
+    """Return a JSON value as indented text."""
     try:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
     except TypeError:  # An integer of more than 64 bits, or a lone surrogate.

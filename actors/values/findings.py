@@ -38,6 +38,7 @@ class Code(StrEnum):
     UNKNOWN_GUARD = "plan.unknown_guard"
     BAD_BUDGET = "plan.bad_budget"
     MIXED_REPEATABLE = "plan.mixed_repeatable"
+    UNKNOWN_REQUIREMENT = "plan.unknown_requirement"  # warning
     # plan, nominal run (medium): `where` is the step id, `initial_state` or `goal_state`
     INITIAL_UNDEFINED = "plan.initial_undefined"
     GOAL_UNDEFINED = "plan.goal_undefined"
@@ -64,6 +65,8 @@ class Code(StrEnum):
     CRITIQUE_IGNORED = "critique.ignored"  # the plan is its draft unchanged
     CRITIQUE_UNHEEDED = "critique.unheeded"  # warning: a step that the critique names is unchanged
     NOT_COMPARED = "critique.not_compared"  # warning: the critique or the draft is missing
+    # the problem as a whole
+    NOT_UNDERSTOOD = "problem.not_understood"  # a warning beside an open question, else an error
     # requirements, which only a person can correct
     OPEN_QUESTION = "requirements.open_question"
     CONFLICT = "requirements.conflict"

@@ -43,7 +43,10 @@ def ago(seconds: float) -> str:
 
 
 def title_of(problem: str) -> str:
-    """Return the first line with words, without Markdown's marks, cut to 80 characters."""
+    """Return the first line with words, without Markdown's marks, cut between words to 80 characters."""
     lines = (line.strip("#*_= \t-") for line in problem.splitlines())
     title = next((" ".join(line.split()) for line in lines if line), "")
-    return title if len(title) <= 80 else f"{title[:79]}…"
+    if len(title) <= 80:
+        return title
+    head, blank, _ = title[:79].rpartition(" ")
+    return f"{head if blank else title[:79]}…"

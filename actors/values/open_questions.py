@@ -1,7 +1,7 @@
 """The open questions of an artifact: texts, `{"question", "choices"}` or `{"question", "type"}`, of limited size."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from actors.values.answers import NUMBER, TEXT, YES_NO, choice
 from actors.values.findings import Code, Finding
@@ -36,6 +36,21 @@ QUESTIONS_SCHEMA: dict[str, Any] = {
     },
 }
 """The schema of `open_questions` in model requests. All keys are required: without choices, `choices` is empty."""
+
+
+NOT_UNDERSTOOD = "not_understood"
+"""The field in which an author says that it does not understand the problem, and why."""
+
+
+def not_understood_in(value: Any) -> Iterator[Finding]:
+    """Yield a finding if the author of this JSON value says that it does not understand the problem.
+
+    It is a warning while a question is open whose answer may help, and an error otherwise. Never raises.
+    """
+    why = value.get(NOT_UNDERSTOOD) if isinstance(value, Mapping) else None
+    if isinstance(why, str) and why.strip():
+        severity: Literal["error", "warning"] = "warning" if value.get("open_questions") else "error"
+        yield Finding(code=Code.NOT_UNDERSTOOD, message=why, where=NOT_UNDERSTOOD, severity=severity)
 
 
 def questions_of(questions: Any) -> Iterator[Finding]:

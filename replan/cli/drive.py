@@ -93,7 +93,9 @@ def print_result(kind: AnyKind, result: RunResult, *, as_json: bool, full: bool 
 
 
 def _exit(result: RunResult, signals: Signals, *, hosted: bool) -> int:
-    """Say on stderr how to go on, and return the exit code."""
+    """Say on stderr what is left out and how to go on, and return the exit code."""
+    for remark in result.remarks():
+        notice(remark)
     how_to_answer(result)
     if result.status == "running" and not result.held_up:
         hosted_run(result.run_id)

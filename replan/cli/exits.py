@@ -41,8 +41,8 @@ MEANING = {
     Exit.OK: "a plan was found; the command did what it says",
     Exit.INTERNAL: "internal error, a plug-in that failed (the run is parked), or no room left to write",
     Exit.USAGE: "bad input, option or configuration",
-    Exit.UNSOLVED: "no plan: all ways pruned, or nowhere left to go back to (check: a plan was rejected); "
-    "for other kinds of agents: not a success",
+    Exit.UNSOLVED: "no plan: all ways pruned, nowhere left to go back to, or not understood "
+    "(check: a plan was rejected); for other kinds of agents: not a success",
     Exit.PROVIDER: "the model's provider refused, could not be reached, or cut the replies; "
     "the run is parked and can be resumed",
     Exit.BUDGET: "the budget is used up; the run can be resumed with more",
@@ -59,6 +59,7 @@ MEANING = {
 _OUTCOMES = {
     "success": Exit.OK,
     "all_pruned": Exit.UNSOLVED,
+    "not_understood": Exit.UNSOLVED,
     "backtrack_ceiling": Exit.UNSOLVED,
     "budget_exhausted": Exit.BUDGET,
     "cancelled": Exit.CANCELLED,

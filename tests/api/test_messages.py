@@ -97,7 +97,7 @@ def test_a_run_that_its_host_cannot_drive_goes_on_in_this_process(in_loop, tmp_p
 
     monkeypatch.setattr(Engine, "resume", late)
     monkeypatch.setattr(Engine, "hosted", always_hosted)
-    records, result = in_loop(follow, tmp_path, lambda question: "It fails.")
+    records, result = in_loop(follow, tmp_path, lambda question: "The export in shop/export.py fails.")
     assert [record.seq for record in records] == [*range(1, len(records) + 1)]
     kinds = [record.event.kind for record in records]
     place = kinds.index("run_parked")

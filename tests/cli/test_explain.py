@@ -23,7 +23,17 @@ from tests.cli.test_bad_input import assert_refused
 SCRIPT = {"g_analysis": [ANALYSIS], "g_recon": [RECON], "g_strategy": [STRATEGY], "g_plan": [PLAN]}
 
 
-@pytest.mark.parametrize("words", [Outcome, Code, ReplyCode, GUARD_CATALOG, BUILT_IN, STATUSES], ids=str)
+WORDS = {
+    "outcomes": Outcome,
+    "codes": Code,
+    "codes of replies": ReplyCode,
+    "catalog": GUARD_CATALOG,
+    "guards": BUILT_IN,
+    "statuses": STATUSES,
+}
+
+
+@pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
 def test_every_word_that_users_read_is_explained(words):
     known = {term.name for term in terms()}
     assert {str(word) for word in words} - known == set()

@@ -179,7 +179,7 @@ def test_the_built_in_model_puts_a_requirement_into_its_plan(replan, tmp_path):
     replan("resume", run)
     replan("answer", f"{run}/q2", "The login in auth/session.py fails with a TimeoutError; it should work.")
     plan = json.loads(replan("resume", run, "--json").stdout)["plan"]
-    assert "Never write to the production database." in json.dumps(plan)
+    assert "Never write to the production database" in json.dumps(plan)
 
 
 @pytest.mark.parametrize("text", ["", "  ", "x" * 10_001])

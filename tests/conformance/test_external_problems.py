@@ -30,19 +30,28 @@ def test_a_language_is_named_right_or_not_at_all():
         assert ask("analysis", case["statement"])["language"] in {case["language"], "unknown"}, case["problem_id"]
 
 
+def asks(case):
+    """Tell whether the author asks what kind of work a problem is."""
+    return ask("analysis", case["statement"])["open_questions"] != []
+
+
+def test_at_most_one_in_ten_is_asked_about():
+    """The threshold of issue 12 is 15 %."""
+    assert len([case["problem_id"] for case in CASES if asks(case)]) <= 1
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["problem_id"])
-def test_every_artifact_is_accepted(case):
-    """The whole pipeline is accepted, and no question is asked, since each of these texts is detailed enough."""
+def test_every_artifact_is_accepted_but_an_analysis_that_asks(case):
     artifacts = pipeline(case["statement"])
     for role, value in artifacts.items():
         for name, verdict in judged(role, value, case["statement"]).items():
-            assert verdict.passed, (name, verdict.errors)
-    assert artifacts["analysis"]["open_questions"] == []
+            expected = not (role == "analysis" and asks(case))
+            assert verdict.passed == expected, (name, verdict.errors)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["problem_id"])
 async def test_the_whole_pipeline_makes_a_plan_that_is_proved_over_all_traces(case):
-    """Engine, actors, journal and guards, with the built-in model."""
+    """Engine, actors, journal and guards, with the built-in model; its question is answered with the label."""
     async with open_memory(CODEC, SystemClock()) as journal:
         known, config = registry(), UserConfig()
         engine = Engine(journal, registry=known, environment={})
@@ -57,6 +66,10 @@ async def test_the_whole_pipeline_makes_a_plan_that_is_proved_over_all_traces(ca
             now=0.0,
         )
         result = await engine.begin(job)
-    assert (result.outcome, result.calls) == ("success", 4)
+        if asks(case):
+            assert (result.status, result.calls) == ("waiting", 2)
+            await engine.answer(result.open_questions[0], case["type_hint"])
+            result = await engine.resume(result.run_id)
+    assert (result.outcome, result.calls) == ("success", 5 if asks(case) else 4)
     verdict: Verdict = judged("plan", result.plan_json, case["statement"])["plan_expansive"]
     assert verdict.passed

@@ -10,6 +10,7 @@ from actors.guards import analysis, critique, recon, shapes, strategy
 from actors.values.artifacts import Artifact, Clarified, Context
 from actors.values.findings import Code
 from actors.values.open_questions import QUESTIONS_SCHEMA
+from actors.values.requirements import requirement_id
 from runtime.core.errors import UsageProblem
 
 TEXT = "The parser in src/parser.py fails:\n  `Parser.run()` loses\n  rows. See tests/test_parser.py."
@@ -195,7 +196,57 @@ def test_names_that_are_not_in_the_text_were_invented(key):
     verdict = judge("recon", {**GOOD["recon"], key: ["src/parser.py", "src/lexer.py"]})
     (finding,) = verdict.findings
     assert (finding.code, finding.where, finding.tokens) == (Code.NOT_IN_TEXT, f"{key}[1]", ("src/lexer.py",))
+    assert finding.severity == "warning"
+    assert verdict.passed
+
+
+def test_a_recon_in_which_nothing_is_real_is_rejected():
+    """Each invented name is an error; a summary that is not in the text stays a warning."""
+    nothing = {key: [] for key in shapes.RECON_LISTS}
+    verdict = judge("recon", {**nothing, "mentioned_files": ["src/lexer.py"], "constraints_mentioned": ["be kind"]})
     assert not verdict.passed
+    assert findings_of(verdict) == [
+        (Code.NOT_IN_TEXT, "mentioned_files[0]", "error"),
+        (Code.NOT_IN_TEXT, "constraints_mentioned[0]", "warning"),
+    ]
+
+
+def test_later_steps_see_no_invented_name():
+    value = {
+        **GOOD["recon"],
+        "mentioned_files": ["src/lexer.py", "src/parser.py"],
+        "stack_traces": ["in short, a mess"],
+    }
+    artifact = Artifact(artifact_id="a", step="g", content=json.dumps(value))
+    seen = recon.normalised(artifact, judge("recon", value).findings)
+    assert seen.value.value == {**value, "mentioned_files": ["src/parser.py"]}
+    good = Artifact(artifact_id="a", step="g", content=json.dumps(GOOD["recon"]))
+    assert recon.normalised(good, ()) is good
+
+
+def test_requirements_are_quoted_and_get_their_ids_from_the_quote():
+    real = {"kind": "goal", "text": "Run.", "quote": "Parser.run()", "source": "problem", "id": "mine"}
+    value = {**GOOD["recon"], "requirements": [{**real, "quote": "nowhere"}, real, {"kind": "wish", "quote": "x"}]}
+    verdict = judge("recon", value)
+    assert verdict.passed
+    assert findings_of(verdict) == [
+        (Code.TYPE, "requirements[2]", "warning"),
+        (Code.NOT_IN_TEXT, "requirements[0]", "warning"),
+    ]
+    artifact = Artifact(artifact_id="a", step="g", content=json.dumps(value))
+    shown = recon.normalised(artifact, verdict.findings).value.value["requirements"]
+    assert shown == [{**real, "id": requirement_id("Parser.run()")}]
+    assert requirement_id("Parser.run()") == requirement_id("\n Parser.run() ")
+
+
+def test_an_author_that_does_not_understand_says_nothing_else():
+    verdict = judge("recon", {"not_understood": "It is about a cat."})
+    assert findings_of(verdict) == [(Code.NOT_UNDERSTOOD, "not_understood", "error")]
+    asking = judge("recon", {**GOOD["recon"], "not_understood": "Of what?", "open_questions": ["Of what?"]})
+    assert findings_of(asking) == [
+        (Code.NOT_UNDERSTOOD, "not_understood", "warning"),
+        (Code.OPEN_QUESTION, "open_questions[0]", "error"),
+    ]
 
 
 @pytest.mark.parametrize("key", sorted(set(shapes.RECON_LISTS) - recon.LITERAL))
@@ -206,17 +257,17 @@ def test_summaries_that_are_not_in_the_text_only_warn(key):
 
 
 def test_white_space_is_folded_and_case_is_not():
-    assert judge("recon", {**GOOD["recon"], "apis_involved": ["`Parser.run()` loses rows."]}).passed
-    assert not judge("recon", {**GOOD["recon"], "apis_involved": ["parser.run()"]}).passed
+    assert not judge("recon", {**GOOD["recon"], "apis_involved": ["`Parser.run()` loses rows."]}).findings
+    assert judge("recon", {**GOOD["recon"], "apis_involved": ["parser.run()"]}).findings
 
 
 def test_answers_count_as_text_but_each_on_its_own():
     value = {**GOOD["recon"], "apis_involved": ["Lexer.next", "tail"]}
-    assert not judge("recon", value).passed
-    assert judge("recon", value, answers=["It is Lexer.next", "and tail"]).passed
-    assert not judge(
+    assert len(judge("recon", value).findings) == 2
+    assert not judge("recon", value, answers=["It is Lexer.next", "and tail"]).findings
+    assert judge(
         "recon", {**GOOD["recon"], "apis_involved": ["next and"]}, answers=["It is Lexer.next", "and tail"]
-    ).passed
+    ).findings
 
 
 def test_finding_nothing_is_a_warning():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from actors.policy.decision import Escalation, Failure, Past, decide, signature, summary
+from actors.policy.decision import NOT_UNDERSTOOD, Escalation, Failure, Past, decide, signature, summary
 from actors.policy.table import BacktrackLevel, Policy
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Search
@@ -53,6 +53,21 @@ TAGS = [
 def gist(decision):
     """Return the level, the targets and the rule of a decision."""
     return decision.level, *decision.targets, decision.rule
+
+
+@pytest.mark.parametrize("search", Search)
+def test_an_author_that_does_not_understand_is_given_up_at_once(search):
+    """Whatever the policy and the search, unless the author asks and the user may still be asked."""
+    decision = decide(failure("problem.not_understood", step="plan"), replace(situation(), search=search))
+    assert gist(decision) == ("give_up", "not_understood")
+    doubt = Finding(code=Code.NOT_UNDERSTOOD, message="Of what?", severity="warning")
+    asking = failure("requirements.open_question", step="plan")
+    asking = replace(asking, verdict=asking.verdict.model_copy(update={"findings": (doubt, *asking.verdict.findings)}))
+    allowed = decide(asking, replace(situation(), search=search))
+    forbidden = decide(asking, replace(situation(), search=search, questions_left=0))
+    assert allowed.level == ("clarify" if search is Search.DEPTH_FIRST else "give_up")
+    assert gist(forbidden) == ("give_up", "not_understood")
+    assert summary(forbidden, asking.verdict) == "problem.not_understood: Of what?"
 
 
 @pytest.mark.parametrize(("code", "level", "target", "rule"), TABLE, ids=[row[0] for row in TABLE])
@@ -320,6 +335,8 @@ def test_there_is_always_a_decision_and_it_is_legal(pair):
     assert decision == decide(failed, current)
     rows_that_give_up = {row.id for row in current.policy.rows if row.level is BacktrackLevel.GIVE_UP}
     match decision.level:
+        case BacktrackLevel.GIVE_UP if decision.rule == NOT_UNDERSTOOD:
+            assert Code.NOT_UNDERSTOOD in {finding.code for finding in failed.verdict.findings}
         case BacktrackLevel.LOCAL_RETRY:
             assert decision.targets == (failed.step,)
             assert can_retry(graph, progress, failed.step)

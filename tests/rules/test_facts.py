@@ -91,13 +91,17 @@ TEXTS = st.one_of(
 )
 
 
+OTHER_KEYS = {"open_questions", "requirements"}
+
+
 @given(TEXTS, st.lists(TEXTS, max_size=2))
 def test_every_quote_occurs_in_the_text(text, answers):
     """All recon lists and key signals of any text are literal quotes, and the guard accepts them."""
     clarifications = [{"question": "?", "answer": answer} for answer in answers]
     recon = ask("recon", text, clarifications=clarifications)
     parts = [folded(part) for part in (text, *answers)]
-    quotes = [quote for key, items in recon.items() if key != "open_questions" for quote in items]
+    quotes = [quote for key, items in recon.items() if key not in OTHER_KEYS for quote in items]
+    quotes += [requirement["quote"] for requirement in recon["requirements"]]
     classification = read(text, clarifications=clarifications).classification
     quotes += [signal for signals in classification.signals.values() for signal in signals]
     assert [quote for quote in quotes if not any(folded(quote) in part for part in parts)] == []

@@ -135,4 +135,4 @@ def test_every_kind_of_step_and_cue_is_used():
     """Some template uses each cue and each list."""
     steps = [step for template in RULES.templates.values() for step in template.steps]
     assert {step.only_if for step in steps} - {None, "investigate"} == set(RULES.signals.cues)
-    assert {step.for_each for step in steps} - {None} == {"constraints", "moves", "suspects", "targets"}
+    assert {step.for_each for step in steps} - {None} == {"constraints", "goals", "moves", "suspects", "targets"}

@@ -12,6 +12,7 @@ from actors.planning.prompt_context import rendered
 from actors.policy.table import BacktrackLevel
 from actors.search.cost import worst_case_calls
 from actors.search.moves import Search
+from actors.values.findings import Code
 from runtime.core.ledger import Amount
 
 REPLANS = (BacktrackLevel.PARTIAL_REPLAN, BacktrackLevel.FULL_REPLAN)
@@ -254,6 +255,8 @@ class Invariants:
                 assert step not in self.silent
             case BacktrackLevel.GIVE_UP if decision.rule == "unreviewed":
                 assert "review.unanswered" in {error.code for error in self.verdicts[decision.node].errors}
+            case BacktrackLevel.GIVE_UP if decision.rule == "not_understood":
+                assert Code.NOT_UNDERSTOOD in {finding.code for finding in self.verdicts[decision.node].findings}
             case BacktrackLevel.GIVE_UP:
                 assert not self.may_retry(step)
                 nowhere = not any(self.may_visit(target) for target in (step, *self.graph.above[step]))
@@ -320,13 +323,18 @@ class Invariants:
             assert node is None or self.busy[self.step_of[node]] == node, "work is asked for that nobody needs"
 
     def ending(self, event, state):
-        """S27, S28, S36: the outcome is the right one of the six."""
+        """S27, S28, S36: the outcome is the right one of the seven."""
+        last = next((seen for seen in reversed(self.seen[:-1]) if seen.kind != "run_resumed"), None)
         assert state.run.ledger.reserved == {}
         complete = set(self.accepted) == set(self.graph.steps)
         assert complete == (event.outcome is Outcome.SUCCESS) or event.at is not None
         match event.outcome:
             case Outcome.SUCCESS:
                 assert all(self.verdicts[node].passed for node in self.accepted.values())
+            case Outcome.NOT_UNDERSTOOD:
+                assert event.why.partition(":")[0] in self.stuck
+                assert Code.NOT_UNDERSTOOD in event.why
+                assert not self.asking, "an answer could still open a new round"
             case Outcome.ALL_PRUNED | Outcome.BACKTRACK_CEILING:
                 step = event.why.partition(":")[0]
                 assert step in self.stuck

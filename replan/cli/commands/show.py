@@ -8,7 +8,7 @@ from replan.cli.exits import Exit
 from replan.cli.hints import how_to_answer, how_to_resume
 from replan.cli.home import named_or_newest, opened_to_read
 from replan.cli.options import Invocation
-from replan.cli.terminal.console import out, print_json, print_text, rich_text, rich_tree, show
+from replan.cli.terminal.console import notice, out, print_json, print_text, rich_text, rich_tree, show
 from replan.runs.children import top_of
 from replan.runs.loaded import Loaded
 from replan.runs.status import status_of
@@ -72,6 +72,8 @@ def _print_result(result: RunResult, loaded: Loaded, top: str, *, as_json: bool,
     else:
         show(loaded.kind.views.lines(result, program(), full=full))
         _hint_next(result, top)
+    for remark in result.remarks():
+        notice(remark)
 
 
 def _print_document(result: RunResult, loaded: Loaded, view: str, top: str, *, as_json: bool) -> None:

@@ -1,0 +1,218 @@
+"""What the form of a text says about the kind of work: statements, wishes, names, words about code, sorts of documents.
+
+A title such as "The menu opens behind the player" has no word that speaks for a kind; it is a report because it states
+how things are. The tables are those of `configs/templates/forms.yaml`.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from actors.files.config_model import Config
+from actors.rules.text import Text, lower, sentences
+from actors.rules.word_lists import WordList, words_of
+
+STATEMENT, WISH, CAPABILITY, QUESTION, INSTRUCTION, NAME = (
+    "statement",
+    "wish",
+    "capability",
+    "question",
+    "instruction",
+    "name",
+)
+"""The forms of a sentence."""
+SENTENCE_LENGTH_MAX = 300
+"""Characters of a sentence that patterns are tried on."""
+PROPOSAL_SIGNS = 2
+"""Sections or phrases from which on a text is a proposal."""
+
+_PLURAL = re.compile(r"[a-z-]{2,}[a-rt-z0-9]s$|[a-z]+ies$")
+
+
+class FormTable(Config):
+    """The content of `forms.yaml`; the file explains each entry."""
+
+    verbs: tuple[str, ...]
+    """Base forms of verbs that are hardly used as nouns."""
+    noun_verbs: tuple[str, ...]
+    """Base forms of verbs that are nouns too."""
+    after_verb: frozenset[str]
+    """Words that follow a verb and seldom a noun."""
+    prepositions: frozenset[str]
+    """Those of them that follow a noun as often."""
+    determiners: frozenset[str]
+    """Words with which a sentence begins more often than a name."""
+    be: frozenset[str]
+    """Auxiliary verbs and irregular past forms."""
+    before_infinitive: frozenset[str]
+    """Words after which a base form is no finite verb."""
+    clause_words: frozenset[str]
+    """Words that begin a subordinate clause."""
+    wish: str
+    """How a wish shows."""
+    question: str
+    """How a question for something new begins."""
+    capability: str
+    """How a sentence that says what somebody can do begins."""
+    quantity: str
+    """A measured time, rate or size."""
+    code_words: tuple[str, ...]
+    """Words about the code itself."""
+    proposal: tuple[str, ...]
+    """Phrases of a proposal."""
+    proposal_sections: frozenset[str]
+    """Names of sections of a proposal."""
+    advisory: str
+    """The first line of a security advisory."""
+    weights: dict[str, float]
+    """The weight of each form."""
+    sentences: int
+    """How many sentences below the title are looked at."""
+
+    @cached_property
+    def compiled(self) -> Mapping[str, re.Pattern[str]]:
+        """The expressions, by their names."""
+        return {
+            name: re.compile(getattr(self, name)) for name in ("wish", "question", "capability", "quantity", "advisory")
+        }
+
+    @cached_property
+    def third_person(self) -> Mapping[str, bool]:
+        """The third-person forms of the verbs, each with whether it is a noun too."""
+        forms = {_third_person(verb): False for verb in self.verbs}
+        return forms | {_third_person(verb): True for verb in self.noun_verbs}
+
+    @cached_property
+    def after_noun_verb(self) -> frozenset[str]:
+        """Words that show that a word before them is a verb, although it may be a noun."""
+        return self.after_verb - self.prepositions
+
+    @cached_property
+    def bases(self) -> frozenset[str]:
+        """The base forms of all verbs."""
+        return frozenset((*self.verbs, *self.noun_verbs))
+
+    @cached_property
+    def plain_verbs(self) -> frozenset[str]:
+        """The base forms of the verbs that are no nouns."""
+        return frozenset(self.verbs) - frozenset(self.noun_verbs)
+
+    @cached_property
+    def code_list(self) -> WordList:
+        """The words about code, prepared."""
+        return WordList(self.code_words)
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """The forms of a text."""
+
+    title: str
+    """The form of the title."""
+    below: tuple[tuple[str, str], ...]
+    """Each sentence below the title with its form."""
+    items: int
+    """How many list items the text has, outside the sections that are left out."""
+    code_title: tuple[str, ...]
+    """The words about code in the title."""
+    code_below: tuple[str, ...]
+    """Those that only the rest has."""
+    quantities: tuple[str, ...]
+    """The measured times, rates and sizes."""
+    proposal: bool
+    """Whether the text is a proposal of a change."""
+    advisory: str
+    """The first line of a security advisory, or an empty text."""
+
+
+def forms_of(text: Text, title: str, ignored: Sequence[str], table: FormTable) -> Forms:
+    """Return the forms of a text; sentences of the sections `ignored` are left out."""
+    every = _sentences(text, frozenset(ignored))
+    whole = next((sentence for sentence in every if title and sentence.startswith(title)), title)  # A title may be cut.
+    below = [sentence for sentence in every if sentence != whole][: table.sentences]
+    in_title = table.code_list.hits(words_of(title), lower(title))
+    rest = " ".join(below)
+    in_rest = table.code_list.hits(words_of(rest), lower(rest))
+    first = next((line.text for line in text.written), "")[:SENTENCE_LENGTH_MAX]
+    advisory = table.compiled["advisory"].match(lower(first))
+    return Forms(
+        title=form_of(whole, table) if title else "",
+        below=tuple((sentence, form_of(sentence, table)) for sentence in below),
+        items=sum(one.item and one.section not in ignored for one in text.passages),
+        code_title=tuple(dict.fromkeys(in_title)),
+        code_below=tuple(word for word in dict.fromkeys(in_rest) if word not in in_title),
+        quantities=tuple(match[0] for match in table.compiled["quantity"].finditer(lower(text.head))),
+        proposal=is_proposal(text, table),
+        advisory=first[: advisory.end()] if advisory else "",
+    )
+
+
+def form_of(sentence: str, table: FormTable) -> str:
+    """Return the form of a sentence.
+
+    It states something if it has more verbs than subordinate clauses, or begins with a clause.
+    """
+    small = lower(sentence[:SENTENCE_LENGTH_MAX])
+    found = words_of(small)
+    compiled = table.compiled
+    if compiled["question"].match(small):
+        return QUESTION
+    verbs = list(_verbs(found, table))
+    clauses = sum(word in table.clause_words for word in found[1 : verbs[-1]]) if verbs else 0
+    states = len(verbs) > clauses or bool(verbs and found[0] in table.clause_words)
+    if found and not states and _instructs(found, table):
+        return INSTRUCTION
+    if compiled["capability"].match(small):
+        return CAPABILITY
+    if compiled["wish"].search(small):
+        return WISH
+    return STATEMENT if states else NAME
+
+
+def _instructs(found: Sequence[str], table: FormTable) -> bool:
+    """Return whether the words begin with an instruction: "cache the rates", not "profile pictures"."""
+    if found[0] in table.plain_verbs:
+        return True
+    return found[0] in table.bases and len(found) > 1 and found[1] in table.after_verb
+
+
+def _verbs(found: Sequence[str], table: FormTable) -> Iterator[int]:
+    """Yield the places of the finite verbs after the first word, and of auxiliaries."""
+    for place, word in enumerate(found):
+        if word in table.be or word.endswith("n't") or (place > 0 and _is_verb(found, place, table)):
+            yield place
+
+
+def _is_verb(found: Sequence[str], place: int, table: FormTable) -> bool:
+    """Return whether the word at this place is a finite verb, as far as its neighbours show."""
+    word, before = found[place], found[place - 1]
+    following = found[place + 1] if place + 1 < len(found) else ""
+    noun_too = table.third_person.get(word)
+    if noun_too is not None:
+        # "The week starts on Sunday" has a verb, "tags in the list" has none.
+        whole = place > 1 and found[0] in table.determiners and following in table.after_verb
+        return whole or not noun_too or following in table.after_noun_verb
+    if word in table.plain_verbs:
+        return before not in table.before_infinitive
+    plural = _PLURAL.search(before) is not None and before not in table.third_person
+    return plural and word in table.bases and following in table.after_verb
+
+
+def _sentences(text: Text, ignored: frozenset[str]) -> list[str]:
+    """Return the sentences of the paragraphs outside the sections `ignored`."""
+    passages = (one for one in text.passages if not one.item and one.section not in ignored)
+    return [sentence for passage in passages for sentence in sentences(passage.text)]
+
+
+def is_proposal(text: Text, table: FormTable) -> bool:
+    """Return whether a text is a proposal of a change."""
+    small = lower(text.head)
+    sections = {line.section for line in text.written} & table.proposal_sections
+    return len(sections) + sum(phrase in small for phrase in table.proposal) >= PROPOSAL_SIGNS
+
+
+def _third_person(verb: str) -> str:
+    if verb.endswith(("s", "x", "ch", "sh", "o", "z")):
+        return f"{verb}es"
+    return f"{verb[:-1]}ies" if verb.endswith("y") and verb[-2] not in "aeiou" else f"{verb}s"

@@ -1,0 +1,149 @@
+"""When the built-in author plans, when it asks, and when it gives up; and what it says of a plan."""
+
+import pytest
+
+from .author import RULES, ask, judged, pipeline, read
+
+GERMAN = "Die Anmeldung geht seit dem letzten Update nicht mehr."
+KIND = RULES.phrases.kind_question
+TWO_MINDS = "The export crashes, and it is slow"
+
+
+def question_of(text, **material):
+    """Return the text of the question that an analysis asks, or None."""
+    questions = ask("analysis", text, **material)["open_questions"]
+    return questions[0]["question"] if questions else None
+
+
+def codes(role, value, text):
+    """Return the codes of the errors of a role's first guard."""
+    return [finding.code for finding in next(iter(judged(role, value, text).values())).errors]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Clicking Save does nothing",
+        "Login button missing",
+        "Search returns no results",
+        "Users are logged out after 5 minutes",
+        "Export loses the last row",
+        "The total should be 10 but the page shows 9.99",
+    ],
+)
+def test_a_symptom_speaks_for_a_bug(text):
+    assert ask("analysis", text)["problem_type"] == "bug_fix"
+
+
+def test_a_symptom_in_what_is_plainly_new_does_not():
+    assert ask("analysis", "Add a warning to the upload page if a file loses rows")["problem_type"] == "feature"
+
+
+def test_above_a_plan_stands_what_the_text_was_taken_for():
+    basis = ask("plan", "Clicking Save does nothing")["basis"]
+    assert 'Taken for a bug, 89 % of the evidence, on the words "does nothing"' in basis
+    assert "template" in basis
+
+
+def test_a_plan_for_another_analysis_says_so():
+    basis = ask("plan", "Clicking Save does nothing", dependencies={"analysis": {"problem_type": "feature"}})["basis"]
+    assert basis.startswith("Planned as a feature, as the accepted analysis says.")
+
+
+def test_another_language_gets_one_line_that_names_the_alternative():
+    question = question_of(GERMAN)
+    assert "German" in question
+    assert "-m NAME" in question
+    assert "\n" not in question
+
+
+def test_an_answer_in_english_takes_the_place_of_the_text():
+    said = [{"question": question_of(GERMAN), "answer": "The login page fails with an error since the last update."}]
+    artifacts = pipeline(GERMAN, clarifications=said)
+    assert artifacts["analysis"]["problem_type"] == "bug_fix"
+    assert artifacts["plan"]["goal"].startswith("The login page fails")
+
+
+def test_an_answer_in_another_language_again_is_not_understood():
+    said = [{"question": question_of(GERMAN), "answer": "Ich kann mich nicht mehr anmelden, es geht nicht."}]
+    assert codes("analysis", ask("analysis", GERMAN, clarifications=said), GERMAN) == ["problem.not_understood"]
+
+
+@pytest.mark.parametrize("role", ["analysis", "strategy", "plan"])
+def test_what_is_not_about_software_is_not_understood(role):
+    text = "Plan my move from Munich to Berlin: a cat, a piano, a flat on the fourth floor."
+    value = ask(role, text)
+    assert codes(role, value, text) == ["problem.not_understood"]
+    assert "piano" in value["not_understood"]
+
+
+def test_a_text_of_two_minds_is_asked_about_and_the_answer_decides():
+    assert question_of(TWO_MINDS) == KIND
+    for answer, kind in RULES.phrases.kind_answers.items():
+        said = [{"question": KIND, "answer": kind}]
+        value = ask("analysis", TWO_MINDS, clarifications=said)
+        if answer == "none":
+            assert codes("analysis", value, TWO_MINDS) == ["problem.not_understood"]
+        else:
+            assert value["problem_type"] == answer
+            assert "as the answer to a question says" in ask("plan", TWO_MINDS, clarifications=said)["basis"]
+
+
+@pytest.mark.parametrize("text", [TWO_MINDS, GERMAN, "Fix it"])
+def test_a_question_that_nobody_answers_is_never_followed_by_a_guess(text):
+    said = []
+    while question := question_of(text, clarifications=said):
+        said.append({"question": question, "answer": "", "unanswered": "declined"})
+        assert len(said) <= 2
+    assert codes("analysis", ask("analysis", text, clarifications=said), text) == ["problem.not_understood"]
+
+
+def test_a_requirement_told_later_does_not_say_what_is_wanted():
+    thin = question_of("Make it better, please.")
+    assert question_of("Make it better, please.", requirements=["Never write to the production database."]) == thin
+    assert question_of("Make it better, please.", requirements=["The login page crashes."]) is None
+
+
+def test_a_long_text_says_that_it_was_cut():
+    text = "The parser crashes on empty rows.\n" + "Another line.\n" * 20_000
+    plan = ask("plan", text)
+    assert "Only the first 200,000 characters" in plan["basis"]
+
+
+def test_more_requirements_than_can_be_listed_are_said_to_be_there():
+    text = "# Add an importer\n\n" + "\n".join(f"- read column {number}" for number in range(500))
+    plan = ask("plan", text)
+    assert len(plan["requirements"]) == 200
+    assert "The text states more than can be listed" in plan["basis"]
+    taken = {name for step in plan["steps"] for name in step.get("satisfies", [])}
+    assert taken == {one["id"] for one in plan["requirements"]}
+    assert len(plan["steps"]) < 25
+
+
+def test_nothing_that_a_report_has_seen_becomes_a_demand():
+    stated = read(
+        "Users cannot log in since Monday\n\nThe page is not shown, the mail never arrives and no error is logged."
+    ).stated
+    assert stated.requirements == ()
+
+
+@pytest.mark.parametrize(
+    ("clause", "kind"),
+    [
+        ("Do not log card data", "must_avoid"),
+        ("It must still run on Python 3.8", "must_keep"),
+        ("no new infrastructure", "must_avoid"),
+        ("We cannot roll back", "must_avoid"),
+        ("Done by Friday", "deadline"),
+        ("It must be fixed today", "deadline"),
+        ("We have 2 weeks", "deadline"),
+        ("At most 6 person-days", "budget"),
+        ("Right-to-left scripts are out of scope", "scope"),
+        ("The list should be sorted", "goal"),
+        ("Before 4.2 it worked", None),
+        ("What they do today instead", None),
+    ],
+)
+def test_a_clause_is_told_by_its_words(clause, kind):
+    found = RULES.requirements.kind_of(clause, failure=True)
+    assert found == kind or (kind is None and found in (None, "goal"))
