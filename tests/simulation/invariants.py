@@ -324,7 +324,6 @@ class Invariants:
 
     def ending(self, event, state):
         """S27, S28, S36: the outcome is the right one of the seven."""
-        last = next((seen for seen in reversed(self.seen[:-1]) if seen.kind != "run_resumed"), None)
         assert state.run.ledger.reserved == {}
         complete = set(self.accepted) == set(self.graph.steps)
         assert complete == (event.outcome is Outcome.SUCCESS) or event.at is not None
