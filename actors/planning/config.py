@@ -71,17 +71,17 @@ class RunConfig(Value):
             yield from child.all
 
     def with_settings(self, event: SettingsChanged) -> "RunConfig":
-        """Return the configuration after a person has changed the model or the time limit, also of runs to come."""
-        if event.model is None and event.timeout_seconds is None and event.output_tokens is None:
+        """Return the configuration after a person has changed the model or the limits of a call, also of runs to come.
+
+        Such a limit holds for every step.
+        """
+        if event.model is None and event.timeout_seconds is None and event.output_tokens_max is None:
             return self
-        workflow, own, shared = self.workflow, dict[str, Any](), dict[str, Any]()
+        workflow = self.workflow
         if event.timeout_seconds is not None:
-            own["timeout_seconds"] = shared["model_timeout_seconds"] = event.timeout_seconds
-        if event.output_tokens is not None:
-            own["output_tokens_max"] = shared["output_tokens_max"] = event.output_tokens
-        if own:
-            steps = {step: pair.model_copy(update=own) for step, pair in workflow.action_pairs.items()}
-            workflow = workflow.model_copy(update={"action_pairs": steps, **shared})
+            workflow = _for_every_step(workflow, "timeout_seconds", "model_timeout_seconds", event.timeout_seconds)
+        if event.output_tokens_max is not None:
+            workflow = _for_every_step(workflow, "output_tokens_max", "output_tokens_max", event.output_tokens_max)
         return RunConfig(
             workflow=workflow,
             policy=self.policy,
@@ -174,6 +174,12 @@ class RunConfig(Value):
     def workflow_ref(self) -> str:
         """The content hash of all this: two runs with the same one decide alike."""
         return text_hash(self.model_dump_json())
+
+
+def _for_every_step(workflow: Workflow, own: str, common: str, value: float) -> Workflow:
+    """Return the workflow with a value for one of its keys and for the key by which a step has its own."""
+    steps = {step: pair.model_copy(update={own: value}) for step, pair in workflow.action_pairs.items()}
+    return workflow.model_copy(update={"action_pairs": steps, common: value})
 
 
 @lru_cache(maxsize=64)

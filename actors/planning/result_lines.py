@@ -1,6 +1,6 @@
 """The result of a planning run for people: the proved plan, or why there is none, and the next step. Pure."""
 
-from actors.planning.advice import advice_for
+from actors.planning.advice import advice_for, cut_advice
 from actors.planning.result import Result
 from actors.planning.search_tree import finding_line
 from actors.plans.plan_lines import plan_lines, value_lines
@@ -52,6 +52,8 @@ def outcome_lines(result: Result, program: str = "replan", *, full: bool = True)
 
 def _advice(result: Result, program: str) -> str:
     """Return the next step after a run without a plan."""
+    if result.cause == "reply":
+        return cut_advice(result, program)
     common = advice(result, program)
     if common and result.outcome != "budget_exhausted":
         return common

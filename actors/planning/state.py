@@ -167,6 +167,8 @@ class State:
     """The nodes whose guard has not been asked yet."""
     to_replan: bool = False
     """Whether a changed requirement has not sent the search back yet."""
+    forgiven: frozenset[str] = frozenset()
+    """The nodes with a cut reply that count no more, because a person has resumed the run after them."""
     resting: Mapping[str, float] = field(default_factory=dict)
     """Seconds that a rejected node waits before its step is retried, by node."""
     plugins: tuple[PlugInFile, ...] = ()

@@ -14,6 +14,7 @@ from actors.run.clock import TimedEvent
 from actors.run.ids import call_of, node_of, step_of, try_id
 from actors.run.messages import Faulted, Generated
 from actors.run.texts import storable
+from actors.values.artifacts import ended_early
 from runtime.core.copies import changed, without
 from runtime.core.cost import Price, Usage
 from runtime.core.events import Event, Seconds
@@ -95,6 +96,11 @@ class Replied(TimedEvent):
     def node(self) -> str:
         """The subject of the call."""
         return node_of(self.request_id)
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether the end of the reply is missing, as of an artifact (`actors.values.artifacts.ended_early`)."""
+        return ended_early(self.content, self.finish_reason)
 
     @property
     def used(self) -> Amount:

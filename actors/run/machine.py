@@ -265,8 +265,8 @@ def with_settings(start: AgentStarted, event: SettingsChanged) -> AgentStarted:
         settings = settings.model_copy(update={"model": event.model, "price": event.price})
     if event.timeout_seconds is not None:
         settings = settings.model_copy(update={"timeout_seconds": event.timeout_seconds})
-    if event.output_tokens is not None:
-        settings = settings.model_copy(update={"output_tokens_max": event.output_tokens})
+    if event.output_tokens_max is not None:
+        settings = settings.model_copy(update={"output_tokens_max": event.output_tokens_max})
     return start.model_copy(update={"settings": settings})
 
 

@@ -114,8 +114,8 @@ def changes_text(event: SettingsChanged) -> str:
         parts.append(f"the model to {event.model}")
     if event.timeout_seconds is not None:
         parts.append(f"the time limit of a call to {event.timeout_seconds:g} s")
-    if event.output_tokens is not None:
-        parts.append(f"the limit of a reply to {event.output_tokens:,} tokens")
+    if event.output_tokens_max is not None:
+        parts.append(f"the limit of a reply to {event.output_tokens_max:,} tokens")
     return " and ".join(parts)
 
 

@@ -1,7 +1,7 @@
-"""Settings that a person changes while a run goes on: its limits, its model, and the time limit of its calls. Pure.
+"""Settings that a person changes while a run goes on: its limits, its model, the limits of a call and a reply. Pure.
 
 A change is a message of the inbox: `{"kind": "change", ...}` with any of the keys of `Limits`, which are set to the
-given values, and `model`, `price`, `timeout_seconds` and `output_tokens`. It is valid until the run's end is final.
+given values, and `model`, `price`, `timeout_seconds` and `output_tokens_max`. It is valid until the run's end is final.
 """
 
 from collections.abc import Mapping
@@ -19,14 +19,14 @@ MODEL_MAX = 300
 """Characters of a model's name."""
 TIMEOUT_MOST = 86_400.0
 """The longest time limit of a call, in seconds."""
-OUTPUT_MOST = 10**6
-"""The most tokens of one reply that can be asked for."""
+OUTPUT_TOKENS_MOST = 10**6
+"""The largest token limit of a reply."""
 
-_OWN = frozenset({"kind", "model", "price", "timeout_seconds", "output_tokens"})
+_OWN = frozenset({"kind", "model", "price", "timeout_seconds", "output_tokens_max"})
 
 
 class SettingsChanged(TimedEvent):
-    """A person changed limits, the model, or the time limit of calls."""
+    """A person changed limits, the model, the time limit of calls, or the token limit of replies."""
 
     first: ClassVar[bool] = True
     kind: Literal["settings_changed"] = "settings_changed"
@@ -38,8 +38,8 @@ class SettingsChanged(TimedEvent):
     """The price of that model; None where it is unknown."""
     timeout_seconds: float | None = Field(default=None, gt=0)
     """The time limit of a call from now on; None where it stays."""
-    output_tokens: int | None = Field(default=None, ge=1)
-    """The most tokens of one reply from now on; None where it stays."""
+    output_tokens_max: int | None = Field(default=None, ge=1)
+    """The token limit of a reply from now on; None where it stays."""
 
     @field_serializer("limits")
     def _all_limits(self, limits: Limits | None) -> dict[str, Any] | None:
@@ -58,11 +58,10 @@ def change_of(ledger: Ledger, body: Mapping[str, Any], at: float) -> SettingsCha
         raise UsageProblem(f"a model's name has 1 to {MODEL_MAX} characters", place="model")
     if timeout is not None and not (_is_number(timeout) and 0 < timeout <= TIMEOUT_MOST):
         raise UsageProblem(f"a time limit is a number above 0, at most {TIMEOUT_MOST:g}", place="timeout_seconds")
-    output = body.get("output_tokens")
-    if output is not None and not (
-        isinstance(output, int) and not isinstance(output, bool) and 0 < output <= OUTPUT_MOST
-    ):
-        raise UsageProblem(f"a reply has 1 to {OUTPUT_MOST:,} tokens", place="output_tokens")
+    output = body.get("output_tokens_max")
+    if output is not None and not (_is_number(output) and isinstance(output, int) and 0 < output <= OUTPUT_TOKENS_MOST):
+        cause = f"a token limit is a whole number above 0, at most {OUTPUT_TOKENS_MOST:,}"
+        raise UsageProblem(cause, place="output_tokens_max")
     if not given and model is None and timeout is None and output is None:
         raise UsageProblem("nothing is changed")
     try:
@@ -80,7 +79,7 @@ def change_of(ledger: Ledger, body: Mapping[str, Any], at: float) -> SettingsCha
         model=None if model is None else storable(model),
         price=price,
         timeout_seconds=timeout,
-        output_tokens=output,
+        output_tokens_max=output,
     )
 
 
@@ -91,8 +90,8 @@ def for_children(changes: Mapping[str, Any], before: Limits, event: SettingsChan
         said |= {"model": event.model, "price": None if event.price is None else event.price.model_dump(mode="json")}
     if event.timeout_seconds is not None:
         said["timeout_seconds"] = event.timeout_seconds
-    if event.output_tokens is not None:
-        said["output_tokens"] = event.output_tokens
+    if event.output_tokens_max is not None:
+        said["output_tokens_max"] = event.output_tokens_max
     if event.limits is not None:
         for key in ("deadline", "patience_seconds"):
             value = getattr(event.limits, key)

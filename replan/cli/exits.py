@@ -43,7 +43,8 @@ MEANING = {
     Exit.USAGE: "bad input, option or configuration",
     Exit.UNSOLVED: "no plan: all ways pruned, nowhere left to go back to, or not understood "
     "(check: a plan was rejected); for other kinds of agents: not a success",
-    Exit.PROVIDER: "the model's provider refused or could not be reached; the run is parked and can be resumed",
+    Exit.PROVIDER: "the model's provider refused, could not be reached, or cut the replies; "
+    "the run is parked and can be resumed",
     Exit.BUDGET: "the budget is used up; the run can be resumed with more",
     Exit.WAITING: "the run waits for an answer of the user",
     Exit.CANCELLED: "the run was cancelled",
@@ -65,7 +66,7 @@ _OUTCOMES = {
 }
 
 
-_HELD = {"home_budget": Exit.BUDGET, "provider": Exit.PROVIDER, "plugin": Exit.INTERNAL}
+_HELD = {"home_budget": Exit.BUDGET, "provider": Exit.PROVIDER, "plugin": Exit.INTERNAL, "reply": Exit.PROVIDER}
 """The exit codes of parked runs that nobody asked to park, by the cause."""
 
 

@@ -34,7 +34,7 @@ class Changes:
     timeout_seconds: float | None = None
     """The time limit of a call."""
     output_tokens: int | None = None
-    """The most tokens of one reply."""
+    """The token limit of a reply, of every step."""
     model: str | None = None
     """The model, as after `--model`."""
 
@@ -76,7 +76,7 @@ def message_of(
     if changes.timeout_seconds is not None:
         body["timeout_seconds"] = changes.timeout_seconds
     if changes.output_tokens is not None:
-        body["output_tokens"] = changes.output_tokens
+        body["output_tokens_max"] = changes.output_tokens
     price_known = result.cost_usd is not None
     if changes.model is not None:
         config = read_user_config(locate_home(environment).config)
@@ -95,4 +95,5 @@ def message_of(
 
 def name_of(key: str) -> str:
     """Return the name in Python of a key of the message."""
-    return next((name for name, each in _LIMITS.items() if each == key), key)
+    names = {**_LIMITS, "output_tokens": "output_tokens_max"}
+    return next((name for name, each in names.items() if each == key), key)

@@ -3,7 +3,7 @@
     workflow [key=value ...]        the workflow; an indented line per step: NAME [<- REQUIRED ...] [key=value ...]
     limits [calls=N tokens=N cost=MICRO_USD active=S deadline=S patience=S]
     begin                           start the run
-    reply NODE ["text"] [tokens=N] [took=CALLS]  the generator's   accept NODE    the guard passes it
+    reply NODE ["text"] [tokens=N] [took=CALLS] [finish=length]    accept NODE    the guard passes it
     reject NODE [CODE[@WHERE][:KIND] ...] [tag=TAG] [fatal]        fault REQUEST KIND [retry_after=S] [took=CALLS]
     classify REQUEST CODE|"text"    the classifier's reply
     ok NODE                         reply and accept               bad NODE ...   reply and reject
@@ -119,11 +119,11 @@ class Interpreter:
         self.world.now += seconds
         return self.world.now
 
-    def reply(self, request, text="", tokens=15, took=None):
+    def reply(self, request, text="", tokens=15, took=None, finish="stop"):
         usage = Usage(input_tokens=tokens - 5, output_tokens=5)
-        content = text or json.dumps({"by": request})
+        content = text or json.dumps({"by": request})[: None if finish == "stop" else -1]
         cost = None if took is None else Amount(took, tokens)
-        artifact = Reply(text=content, usage=usage, model="toy")
+        artifact = Reply(text=content, usage=usage, model="toy", finish_reason=finish)
         return self.send(Generated(request, self.tick(), 1.0, artifact, cost))
 
     def classify(self, request, text):

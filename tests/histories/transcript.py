@@ -126,6 +126,7 @@ class Transcript:
         changes = [] if event.limits is None else [f"calls {event.limits.calls}"]
         changes += [f"model {event.model}"] if event.model else []
         changes += [f"time-out {event.timeout_seconds:g} s"] if event.timeout_seconds else []
+        changes += [f"replies of {event.output_tokens_max} tokens"] if event.output_tokens_max else []
         return f"changed   {', '.join(changes)}"
 
     def _mail_refused(self, event):

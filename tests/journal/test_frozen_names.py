@@ -92,7 +92,7 @@ CHANGE = {
     "patience_seconds": 60.0,
     "model": "rules",
     "timeout_seconds": 60.0,
-    "output_tokens": 5_000,
+    "output_tokens_max": 5_000,
 }
 """Everything that a person can change of a run."""
 

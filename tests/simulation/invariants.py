@@ -32,6 +32,7 @@ class Invariants:
         self.closed, self.heard, self.silent, self.messages = {}, set(), set(), []
         self.reviewed, self.reviewing, self.changed, self.shown = config.reviewed, set(), False, []
         self.moves, self.texts = set(), {}
+        self.cut, self.extra, self.held = set(), 0, False
 
     def replay(self, events):
         for event in events:
@@ -63,6 +64,7 @@ class Invariants:
         prompted = event.again if event.kind == "request_reissued" else event
         if prompted.kind == "generation_requested" and not self.graph.budgets[prompted.step].deterministic:
             self.shown = [True] * len(self.shown)
+        self.cuts(event)
         match event.kind:
             case "request_reissued":
                 again = event.again
@@ -106,6 +108,16 @@ class Invariants:
                 self.moves |= {("asked", event.kind) for _ in self.asking}
                 self.asking = {}
         self.seen.append(event)
+
+    def cuts(self, event):
+        """To resume a run that was parked for cut replies allows each step one more attempt, and a retry."""
+        match event.kind:
+            case "artifact_produced" if event.finish_reason != "stop":
+                self.cut.add(event.node)
+            case "run_parked":
+                self.held = self.held or event.cause == "reply"
+            case "run_resumed":
+                self.extra, self.held = self.extra + 2 * self.held * len(self.graph.steps), False
 
     def asked(self, event):
         """A review is of what no other guard rejects; any other question was decided on, and is within the limit."""
@@ -152,9 +164,9 @@ class Invariants:
         self.step_of[event.node], self.visit_of[event.node], self.busy[step] = step, event.visit, event.node
         key = (step, parents) if leaf else (step, event.visit)
         self.attempts[key] += 1
-        assert budget.deterministic or self.attempts[key] <= budget.rmax
+        assert budget.deterministic or self.attempts[key] <= budget.rmax + self.extra
         self.calls += not budget.deterministic
-        assert self.calls <= worst_case_calls(self.graph), "more calls than the worst case of a round"
+        assert self.calls <= worst_case_calls(self.graph) + self.extra, "more calls than the worst case of a round"
 
     def doubted(self, event):
         """S22: a rejection is classified once at most, and no more of them than the workflow says."""
@@ -231,7 +243,7 @@ class Invariants:
         match decision.level:
             case BacktrackLevel.LOCAL_RETRY:
                 assert targets == (step,)
-                assert self.may_retry(step)
+                assert self.may_retry(step) or (self.extra and decision.node in self.cut)
             case BacktrackLevel.PARTIAL_REPLAN | BacktrackLevel.FULL_REPLAN:
                 assert targets
                 assert all(target == step or target in self.graph.above[step] for target in targets)
@@ -295,7 +307,7 @@ class Invariants:
 
     def mark(self, node):
         """Return the text by which a rejection is known again; one without errors has none."""
-        errors = self.verdicts[node].errors
+        errors = () if node in self.cut else self.verdicts[node].errors  # Cut replies are told of in the same words.
         return errors[0].message if errors and errors[0].code != "review.unanswered" else ""
 
     def quiet(self, state, outstanding):

@@ -34,7 +34,7 @@ _RESUME = examples(
 @click.option("--active-time", type=Duration(), help="Limit how long models and guards work, over the whole run.")
 @click.option("--patience", type=Duration(), help="Stay so long for a provider that is down, such as 10m.")
 @click.option("--timeout", type=float, metavar="S", help="Seconds that a model call may take from now on.")
-@click.option("--output-tokens", type=int, metavar="N", help="Tokens of one reply at most from now on.")
+@click.option("--output-tokens", type=int, metavar="N", help="Tokens of one reply at most from now on, for every step.")
 @click.option("--grace", type=click.FloatRange(min=0), metavar="S", help="Ctrl-C waits so many seconds for replies.")
 @plugins_option
 @no_input_option

@@ -1,0 +1,74 @@
+"""Changing a run that exists from Python: its limits, those of its calls and replies, and its model."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from actors.run.result import RunResult
+from replan.api.loops import blocking, in_any_loop, same_parameters
+from replan.api.options import Home, environment_of
+from replan.runs.changes import Changes, message_of, name_of
+from replan.runs.engine import Engine
+from replan.runs.home import open_home
+from replan.runs.run_ids import run_named
+from runtime.core.errors import UsageProblem
+
+__all__ = ["alimits", "limits", "post_changes"]
+
+
+async def alimits(
+    run: str,
+    *,
+    model: str | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    max_cost_usd: float | None = None,
+    deadline_seconds: float | None = None,
+    active_seconds: float | None = None,
+    patience_seconds: float | None = None,
+    timeout_seconds: float | None = None,
+    output_tokens: int | None = None,
+    home: Home = None,
+) -> RunResult:
+    """Change the limits of a run, of its calls and replies, or its model, and return what it has come to.
+
+    What is None stays as it is. Limits count from the start of the run, `deadline_seconds` from now. The run may be
+    driven, wait, be parked, or have ended for want of a budget; it is not driven here: `resume` goes on with it, or its
+    host does. Raises `RunNotFound`, and `UsageProblem`, whose place is the keyword, for a change that is not valid, for
+    none at all, and for a run whose end is final.
+    """
+    changes = Changes(
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_cost_usd=max_cost_usd,
+        deadline_seconds=deadline_seconds,
+        active_seconds=active_seconds,
+        patience_seconds=patience_seconds,
+        timeout_seconds=timeout_seconds,
+        output_tokens=output_tokens,
+        model=model,
+    )
+    environment = environment_of(home)
+
+    async def work() -> RunResult:
+        async with open_home(environment=environment, make=False) as engine:
+            name = await run_named(engine.journal, run)
+            await post_changes(engine, name, changes, environment)
+            return await engine.result(name)
+
+    return await in_any_loop(work)
+
+
+@same_parameters(alimits)
+def limits(run: str, **options: Any) -> RunResult:
+    """Change the limits of a run, as `alimits` does, outside of a trio or asyncio program."""
+    return blocking("limits", partial(alimits, run, **options))
+
+
+async def post_changes(engine: Engine, run: str, changes: Changes, environment: Mapping[str, str]) -> None:
+    """Post changes to a run. Raises `UsageProblem`, whose place is the keyword, for those that are not valid."""
+    try:
+        body = message_of(changes, await engine.result(run), engine.journal.now(), environment)
+        await engine.change(run, body)
+    except UsageProblem as problem:
+        raise UsageProblem(problem.cause, place=name_of(problem.place), hint=problem.hint) from None
