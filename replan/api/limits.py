@@ -1,19 +1,16 @@
 """Changing a run that exists from Python: its limits, those of its calls and replies, and its model."""
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from actors.run.result import RunResult
 from replan.api.loops import blocking, in_any_loop, same_parameters
 from replan.api.options import Home, environment_of
-from replan.runs.changes import Changes, message_of, name_of
-from replan.runs.engine import Engine
+from replan.runs.changes import Changes, post_changes
 from replan.runs.home import open_home
 from replan.runs.run_ids import run_named
-from runtime.core.errors import UsageProblem
 
-__all__ = ["alimits", "limits", "post_changes"]
+__all__ = ["alimits", "limits"]
 
 
 async def alimits(
@@ -63,12 +60,3 @@ async def alimits(
 def limits(run: str, **options: Any) -> RunResult:
     """Change the limits of a run, as `alimits` does, outside of a trio or asyncio program."""
     return blocking("limits", partial(alimits, run, **options))
-
-
-async def post_changes(engine: Engine, run: str, changes: Changes, environment: Mapping[str, str]) -> None:
-    """Post changes to a run. Raises `UsageProblem`, whose place is the keyword, for those that are not valid."""
-    try:
-        body = message_of(changes, await engine.result(run), engine.journal.now(), environment)
-        await engine.change(run, body)
-    except UsageProblem as problem:
-        raise UsageProblem(problem.cause, place=name_of(problem.place), hint=problem.hint) from None

@@ -7,6 +7,7 @@ from typing import Any
 
 from actors.planning.prepare import LIMIT_MOST
 from actors.run.result import RunResult
+from replan.runs.engine import Engine
 from replan.runs.models import check_model
 from replan.runs.prepare import price_for
 from replan.setup.home_folder import locate_home
@@ -59,9 +60,16 @@ _LIMITS = {
 """The keys of the message by the names in Python."""
 
 
-def message_of(
-    changes: Changes, result: RunResult, now: float, environment: Mapping[str, str] = os.environ
-) -> dict[str, Any]:
+async def post_changes(engine: Engine, run: str, changes: Changes, environment: Mapping[str, str] = os.environ) -> None:
+    """Post changes to a run. Raises `UsageProblem`, whose place is the name in Python, for those that are not valid."""
+    try:
+        body = _message_of(changes, await engine.result(run), engine.journal.now(), environment)
+        await engine.change(run, body)
+    except UsageProblem as problem:
+        raise UsageProblem(problem.cause, place=_name_of(problem.place), hint=problem.hint) from None
+
+
+def _message_of(changes: Changes, result: RunResult, now: float, environment: Mapping[str, str]) -> dict[str, Any]:
     """Return changes as the run's inbox takes them. Raises `UsageProblem`, whose place is the name in Python."""
     body: dict[str, Any] = {}
     for name, key in _LIMITS.items():
@@ -93,7 +101,7 @@ def message_of(
     return body
 
 
-def name_of(key: str) -> str:
-    """Return the name in Python of a key of the message."""
+def _name_of(place: str) -> str:
+    """Return the name in Python of a key of the message; any other place as it is."""
     names = {**_LIMITS, "output_tokens": "output_tokens_max"}
-    return next((name for name, each in names.items() if each == key), key)
+    return next((name for name, key in names.items() if key == place), place)

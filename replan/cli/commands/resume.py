@@ -8,7 +8,7 @@ from replan.cli.drive import Foreground, drive_in_foreground
 from replan.cli.home import newest_to_resume, opened, run_named
 from replan.cli.options import OPTIONS, Invocation
 from replan.cli.terminal.console import notice
-from replan.runs.changes import Changes, message_of, name_of
+from replan.runs.changes import Changes, post_changes
 from replan.runs.engine import Engine
 from replan.runs.session import RunSession
 from replan.runs.status import goes_on
@@ -47,11 +47,10 @@ async def _resume(options: Foreground, wanted: str | None, changes: Changes) -> 
 async def _post(engine: Engine, run: str, changes: Changes) -> None:
     """Post changes to a run. Raises `UsageProblem`, whose place is the option, for those that are not valid."""
     try:
-        body = message_of(changes, await engine.result(run), engine.journal.now())
-        await engine.change(run, body)
+        await post_changes(engine, run, changes)
     except UsageProblem as problem:
-        name = name_of(problem.place)
-        raise UsageProblem(problem.cause, place=OPTIONS.get(name, name), hint=problem.hint) from None
+        place = OPTIONS.get(problem.place, problem.place)
+        raise UsageProblem(problem.cause, place=place, hint=problem.hint) from None
 
 
 async def _say_if_over(engine: Engine, run: str) -> None:
