@@ -2,8 +2,8 @@
 
 import socket
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +36,27 @@ class JumpingClock(SystemClock):
     """A clock that stands still while anybody works, and moves to the next time that somebody waits for."""
 
     def __init__(self, start: float = 1_700_000_000.0) -> None:
-        self.time = start
+        self._time = start
+        self._alarms: list[tuple[float, Callable[[], Any]]] = []
         self.wakeups = 0
         self._sleepers: list[float] = []
         self.busy: int = 0
+
+    @property
+    def time(self) -> float:
+        """The time."""
+        return self._time
+
+    @time.setter
+    def time(self, time: float) -> None:
+        self._time = time
+        for alarm in [each for each in self._alarms if each[0] <= time]:
+            self._alarms.remove(alarm)
+            alarm[1]()
+
+    def at(self, when: float, action: Callable[[], Any]) -> None:
+        """Have something done as soon as the clock shows a time."""
+        self._alarms.append((when, action))
 
     def now(self) -> float:
         """Return the time; every look takes a microsecond, so that the order of events shows."""
@@ -113,7 +130,33 @@ class Provider:
             server.stop()
 
 
-def free_port() -> int:
+REFUSED = "refused"
+"""The fault of a provider that nobody can connect to."""
+FAULTS = (503, 502, REFUSED)
+"""What a provider that is down does: it answers with a status, or refuses connections."""
+
+
+@contextmanager
+def outage(provider: Provider, fault: int | str, seconds: float) -> Iterator[str]:
+    """Serve a provider that is down for so long, and yield its address."""
+    clock = provider.clock
+    provider.down_until = clock.time + seconds
+    with ExitStack() as stack:
+        if isinstance(fault, int):
+            provider.status = fault
+            yield stack.enter_context(provider.serving()).base_url
+        else:
+            port = _free_port()
+            clock.at(provider.down_until, lambda: stack.enter_context(provider.serving(port)))
+            yield f"http://127.0.0.1:{port}/v1"
+
+
+def reason_of(fault: int | str) -> str:
+    """Return the words of a run's reason that name a fault."""
+    return f"status {fault}" if isinstance(fault, int) else "refused"
+
+
+def _free_port() -> int:
     """Return a port that nobody listens on now."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
