@@ -8,6 +8,7 @@ import pytest
 import trio
 
 import runtime.host.host
+from actors.run.calls import Replied
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
 from replan.cli.exits import Exit, exit_of_result
@@ -105,6 +106,42 @@ async def test_a_budget_is_raised_twice_with_a_child_run_and_an_open_question_in
             answered = [name for name in provider.answered if name.startswith("g_analysis")]
             assert len(answered) == 2, "the accepted analysis is not asked for again"
             ledger = (await engine.load("run-1"))[0].run.ledger
+            assert (ledger.spent.calls, ledger.unknown.calls) == (len(provider.answered), 0)
+
+
+async def test_a_question_opens_after_the_first_raise_and_a_child_run_begins_after_the_second(tmp_path: Path) -> None:
+    clock = JumpingClock()
+    provider = Provider(clock, GOOD)
+    first = iter([{"problem_type": 1}, {**ANALYSIS, "open_questions": ["Which users?"]}])
+
+    def handle(body: Any, headers: Any, n: int) -> Answer:
+        name = headers.get("x-client-request-id", "").partition("/")[2]
+        answer = Provider.handle(provider, body, headers, n)
+        return Answer.value(next(first, ANALYSIS)) if name.startswith("g_analysis") else answer
+
+    with serve(handle) as server:
+        async with home(clock, server.base_url) as engine:
+            result = await engine.begin(request(engine, workflow=write(tmp_path), max_calls=1), run="run-1")
+            assert result.outcome == "budget_exhausted", result
+            await engine.change("run-1", {"calls": 2})
+            result = await engine.resume("run-1")
+            assert (result.status, result.open_questions) == ("waiting", ("run-1/q1",)), result
+            await engine.answer("run-1/q1", "new ones")
+            assert (await engine.resume("run-1")).outcome == "budget_exhausted"
+            await engine.change("run-1", {"calls": 9})
+            result = await engine.resume("run-1")
+            assert result.succeeded, result
+            [child] = [row.run for row in await engine.journal.runs(RunFilter()) if row.run != "run-1"]
+            runs = {name: await engine.load(name) for name in ("run-1", child)}
+            replies = [
+                record.event.request_id
+                for _, records in runs.values()
+                for record in records
+                if isinstance(record.event, Replied) and not record.event.node.startswith("g_below")
+            ]
+            assert sorted(replies) == sorted(provider.answered)
+            assert len([name for name in replies if name.startswith("g_analysis")]) == 3
+            ledger = runs["run-1"][0].run.ledger
             assert (ledger.spent.calls, ledger.unknown.calls) == (len(provider.answered), 0)
 
 
