@@ -12,6 +12,7 @@ from actors.run.messages import Faulted, Generated, Judged
 from actors.run.state import NotStarted
 from actors.run.texts import storable
 from actors.values.verdict_limits import bounded
+from runtime.core.ledger import Limit
 from runtime.core.machine import Refused
 
 
@@ -52,6 +53,10 @@ def _generated(state: State, message: Generated) -> PlanningEvent | None:
     if not isinstance(received, Received):
         return received
     request, fields = received
+    limit = state.run.ledger.limits.deadline
+    if message.late and limit is not None and message.at >= limit:
+        # Whoever sets the deadline anew goes on with the child run, so that it is not said to have found nothing.
+        return RunFinished.of(ending.exhausted(Limit.DEADLINE))
     if isinstance(request, GenerationRequested):
         return ArtifactProduced(**fields, repeats=_earlier(state, request.node, request.step, fields["content"]))
     return FailureClassified(**fields, cause=read_cause(fields["content"]))

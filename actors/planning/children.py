@@ -55,7 +55,16 @@ class ChildGenerator:
         if state.run.finished is None:
             return _waits(brief, state, now, now - started)
         reply = Reply(text=artifact_of(brief.run, state), usage=None, model=brief.pinned.model)
-        return Generated(brief.request_id, now, now - started, reply, state.run.ledger.committed)
+        return Generated(
+            brief.request_id, now, now - started, reply, state.run.ledger.committed, late=_ended_by_deadline(state)
+        )
+
+
+def _ended_by_deadline(state: State) -> bool:
+    """Tell whether a child run has ended because its deadline has passed."""
+    deadline = state.run.ledger.limits.deadline
+    spent_out = state.end is not None and state.end.outcome is Outcome.BUDGET_EXHAUSTED
+    return spent_out and deadline is not None and state.run.now >= deadline
 
 
 def _waits(brief: ChildBrief, state: State, now: float, elapsed: float) -> Faulted | None:

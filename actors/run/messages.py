@@ -21,6 +21,8 @@ class Generated:
     """The reply."""
     cost: Amount | None = None
     """The usage, where the reply does not report it."""
+    late: bool = False
+    """Whether a child run brought nothing because its deadline has passed, which its parent gave it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,8 +205,10 @@ async def test_a_deadline_that_has_passed_is_set_anew_also_for_a_child_run(tmp_p
     provider.slow = {"g_strategy": 0.5}  # Meanwhile nobody else works, so that the clock moves to the deadline.
     with provider.serving() as server:
         async with home(clock, server.base_url) as engine:
-            clock.busy = 1
-            prepared = request(engine, workflow=write(tmp_path), deadline_seconds=100.0)
+            clock.busy, workflow = 1, write(tmp_path)
+            # The child's call in flight at the deadline is charged: it needs more calls than a run without a fault.
+            (tmp_path / "below.yaml").write_text(CHILD.replace("rmax: 1", "rmax: 2"))
+            prepared = request(engine, workflow=workflow, deadline_seconds=100.0)
 
             def on_record(record: Any, _: Any) -> None:
                 clock.busy = int(getattr(record.event, "step", "") != "g_below")
@@ -220,5 +222,7 @@ async def test_a_deadline_that_has_passed_is_set_anew_also_for_a_child_run(tmp_p
             [child] = [row.run for row in await engine.journal.runs(RunFilter()) if row.run != "run-1"]
             assert (await engine.load(child))[0].run.ledger.limits.deadline > clock.time
             assert [name for name in provider.answered if name.startswith("g_analysis")] == ["g_analysis/v1.a1"]
-            ledger = (await engine.load("run-1"))[0].run.ledger
-            assert ledger.spent.calls + ledger.unknown.calls <= len(provider.asked)
+            below, above = [(await engine.load(name))[0].run.ledger for name in (child, "run-1")]
+            assert above.committed.calls == 1 + below.committed.calls
+            assert below.unknown.calls <= 1, "the call in flight at the deadline, whether or not it was answered"
+            assert 1 + below.spent.calls <= len(provider.answered) <= 1 + below.committed.calls
