@@ -23,15 +23,15 @@ class PathStep:
     """One accepted artifact on the path."""
 
     step: str
-    """The id of its step."""
+    """The id of the step whose artifact it is."""
     node: str
-    """The id of its search node."""
+    """The id of the attempt that brought it."""
     value: Any
     """The artifact's JSON value; its text if it is not JSON."""
     score: float
     """The guard's score, from 0 to 1."""
     guard: str = ""
-    """The guard's name."""
+    """The name of the guard that accepted it."""
     last: bool = False
     """Whether no other artifact on the path builds on it."""
 

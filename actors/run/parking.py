@@ -24,7 +24,7 @@ class RunResumed(TimedEvent):
     later: ClassVar[tuple[str, ...]] = ("at_once",)
     kind: Literal["run_resumed"] = "run_resumed"
     epoch: int
-    """The driver's epoch."""
+    """The number of the driver's lease, higher than that of every driver before it."""
     at_once: bool = False
     """Whether a person asked for it: the next tries do not wait."""
 
@@ -35,11 +35,11 @@ class RunParked(TimedEvent):
     later: ClassVar[tuple[str, ...]] = ("cause",)
     kind: Literal["run_parked"] = "run_parked"
     handover: bool = False
-    """Whether whoever drives runs of this home goes on with it; else a person has to say so."""
+    """Whether any driver of this home goes on with it; else a person has to resume it."""
     why: str = ""
-    """One line; empty where a person wished it."""
+    """The reason, in one line; empty where a person wished it."""
     cause: Halt = ""
-    """What only a person can mend; empty where the driver was asked to leave."""
+    """The cause that only a person can remove; empty where the driver was asked to leave."""
 
 
 def resumed(run: RunState[C], event: RunResumed) -> RunState[C]:

@@ -4,10 +4,10 @@ from functools import partial
 from typing import Any
 
 from actors.run.result import RunResult
-from replan.api.loops import blocking, in_any_loop, same_parameters
-from replan.api.options import Home, environment_of
+from replan.api.home import Home, at_home
+from replan.api.loops import blocking, same_parameters
 from replan.runs.changes import Changes, post_changes
-from replan.runs.home import open_home
+from replan.runs.engine import Engine
 from replan.runs.run_ids import run_named
 
 __all__ = ["alimits", "limits"]
@@ -45,15 +45,13 @@ async def alimits(
         output_tokens=output_tokens,
         model=model,
     )
-    environment = environment_of(home)
 
-    async def work() -> RunResult:
-        async with open_home(environment=environment, make=False) as engine:
-            name = await run_named(engine.journal, run)
-            await post_changes(engine, name, changes, environment)
-            return await engine.result(name)
+    async def change(engine: Engine) -> RunResult:
+        name = await run_named(engine.journal, run)
+        await post_changes(engine, name, changes, engine.environment)
+        return await engine.result(name)
 
-    return await in_any_loop(work)
+    return await at_home(home, change)
 
 
 @same_parameters(alimits)
