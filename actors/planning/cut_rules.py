@@ -49,7 +49,7 @@ def park_for_cut(state: State, branch: Branch) -> RunParked | None:
 
 def is_held(state: State, branch: Branch, node: Node) -> bool:
     """Tell whether nothing is decided about a rejected node before a person has resumed the run."""
-    if not _is_cut(node) or node.node in state.forgiven:
+    if not is_cut(node) or node.node in state.forgiven:
         return False
     cut = [each for each in _cut_in_visit(state, branch, node) if each not in state.forgiven]
     return len(cut) >= CUTS_MAX
@@ -60,13 +60,13 @@ def in_same_visit(state: State, branch: Branch, node: Node, decision: Decision) 
 
     So it is where no attempt is left: other steps are not to blame.
     """
-    if not _is_cut(node) or state.forgiven.isdisjoint(_cut_in_visit(state, branch, node)):
+    if not is_cut(node) or state.forgiven.isdisjoint(_cut_in_visit(state, branch, node)):
         return decision
     again = {"level": BacktrackLevel.LOCAL_RETRY, "targets": (node.step,), "wanted": None}
     return decision.model_copy(update=again)
 
 
-def _is_cut(node: Node) -> bool:
+def is_cut(node: Node) -> bool:
     """Tell whether a node was rejected because the end of its reply is missing; a guard's own codes do not matter."""
     if node.verdict is None or node.artifact is None or node.artifact.finish_reason not in (LENGTH, FILTERED):
         return False
@@ -75,12 +75,12 @@ def _is_cut(node: Node) -> bool:
 
 def _cut_in_visit(state: State, branch: Branch, node: Node) -> list[str]:
     attempts = state.attempts_at(branch, node.step)
-    return [each.node for each in attempts if each.visit == node.visit and _is_cut(each)]
+    return [each.node for each in attempts if each.visit == node.visit and is_cut(each)]
 
 
 def forgive(state: State) -> State:
     """Return the state after a person has resumed a run that was parked for such replies: they count no more."""
-    cut = {name for name, node in state.nodes.items() if _is_cut(node)}
+    cut = {name for name, node in state.nodes.items() if is_cut(node)}
     return changed(state, forgiven=state.forgiven | cut)
 
 
@@ -88,7 +88,7 @@ def retold(state: State) -> State:
     """Return the state after the limit of replies has changed: prompts do not ask for brevity that it does not need."""
     nodes = dict(state.nodes)
     for name, node in state.nodes.items():
-        told = mended(node.verdict, state.config.steps[node.step].output_tokens_max) if _is_cut(node) else ""
+        told = mended(node.verdict, state.config.steps[node.step].output_tokens_max) if is_cut(node) else ""
         if told and node.rejection_text:
             nodes[name] = changed(node, rejection_text=f"- {told}")
     return changed(state, nodes=nodes)

@@ -75,16 +75,25 @@ class Oracle:
             self.violations.append(violation)
 
     def committed(self, records, summary, holder):
-        """Check one committed batch: its records, its status row, and the epoch of the current driver."""
+        """Check one committed batch: its records, its status row, and the epoch of the current driver.
+
+        A driver that takes the run over may take changed settings before older messages, in one batch with them.
+        """
+        before = len(self.consumed)
         for record in records:
             self.expect(record.seq == len(self.records) + 1, f"record {record.seq} is out of order")
             self.expect(record.epoch == holder, f"record {record.seq} was written by a driver that had lost the run")
             self.records.append(record)
             self.observe(record, record.event)
+        batch = self.consumed[before:]
+        taken_over = any(record.event.kind == "run_resumed" for record in records)
+        self.expect(taken_over or batch == sorted(batch), "messages are consumed out of order")
+        self.consumed[before:] = sorted(batch)
         stale = [name for name in self.open() if name not in self.current()]
         # Where the daily budget does not allow every reissue, the remaining requests wait for the next message.
         pending = self.current() or self.judging or self.waits
-        postponed = self.parked or "home_budget" in self.waits or (self.home_limited and pending)
+        waits = not self.waits.keys().isdisjoint(("home_budget", "provider"))  # Nothing is asked of models meanwhile.
+        postponed = self.parked or waits or (self.home_limited and pending)
         self.expect(postponed or not stale, f"{stale} of an earlier driver is neither reissued nor withdrawn")
         self.check_row(summary)
 
@@ -181,6 +190,9 @@ class Oracle:
             case "note_told" | "requirement_told":
                 self.expect(record.inbox is not None, "a note or requirement without a message")
                 self.messages.append((record.seq, event.kind.removesuffix("_told"), event.text))
+            case "settings_changed":
+                self.expect(record.inbox is not None, "a change without a message")
+                self.limits = event.limits or self.limits
             case "mail_refused":
                 self.expect(record.inbox is not None, "a refusal without a message")
 
