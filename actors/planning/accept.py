@@ -54,7 +54,7 @@ def _generated(state: State, message: Generated) -> PlanningEvent | None:
         return received
     request, fields = received
     limit = state.run.ledger.limits.deadline
-    if message.late and limit is not None and message.at >= limit:
+    if message.out_of_time and limit is not None and message.at >= limit:
         # Whoever sets the deadline anew goes on with the child run, so that it is not said to have found nothing.
         return RunFinished.of(ending.exhausted(Limit.DEADLINE))
     if isinstance(request, GenerationRequested):

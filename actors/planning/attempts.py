@@ -121,8 +121,8 @@ def attempts(
     """Return the attempts in the order of their requests.
 
     The cost of backtracks and of late replies is read from the records. `interrupted` says that the run has lost its
-    driver, so that its open requests may have been charged. `live`: it is there,
-    also while the run is being parked, and waits for replies in flight.
+    driver, so that its open requests may have been charged; `live`, that the driver is there, and waits for replies in
+    flight also while it parks the run.
     """
     if not isinstance(state, State):
         return []

@@ -56,11 +56,11 @@ class ChildGenerator:
             return _waits(brief, state, now, now - started)
         reply = Reply(text=artifact_of(brief.run, state), usage=None, model=brief.pinned.model)
         return Generated(
-            brief.request_id, now, now - started, reply, state.run.ledger.committed, late=_ended_by_deadline(state)
+            brief.request_id, now, now - started, reply, state.run.ledger.committed, out_of_time=_out_of_time(state)
         )
 
 
-def _ended_by_deadline(state: State) -> bool:
+def _out_of_time(state: State) -> bool:
     """Tell whether a child run has ended because its deadline has passed."""
     deadline = state.run.ledger.limits.deadline
     spent_out = state.end is not None and state.end.outcome is Outcome.BUDGET_EXHAUSTED

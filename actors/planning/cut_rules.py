@@ -88,7 +88,7 @@ def retold(state: State) -> State:
     """Return the state after the limit of replies has changed: prompts do not ask for brevity that it does not need."""
     nodes = dict(state.nodes)
     for name, node in state.nodes.items():
-        told = mended(node.verdict, state.config.steps[node.step].output_tokens_max) if is_cut(node) else ""
-        if told and node.rejection_text:
-            nodes[name] = changed(node, rejection_text=f"- {told}")
+        text = mended(node.verdict, state.config.steps[node.step].output_tokens_max) if is_cut(node) else ""
+        if text and node.rejection_text:
+            nodes[name] = changed(node, rejection_text=f"- {text}")
     return changed(state, nodes=nodes)

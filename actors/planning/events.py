@@ -50,7 +50,7 @@ class Outcome(StrEnum):
     BACKTRACK_CEILING = "backtrack_ceiling"  # nowhere left to go back to
     NOT_UNDERSTOOD = "not_understood"  # the author does not understand the problem, and no answer helps
     CANCELLED = "cancelled"
-    FAILED = "failed"  # the provider, or a bug
+    FAILED = "failed"  # a bug; in runs of earlier releases also the provider
 
 
 class RunStarted(TimedEvent):

@@ -42,8 +42,8 @@ def reopening(result: RunResult, program: str) -> str:
         case "limits":
             return f"{advice(result, program)}."
         case "requirement":
-            told = f"`{program} tell {run} TEXT --as requirement`, then `{program} resume {run}`"
-            return f"It goes on after another requirement: {told}."
+            commands = f"`{program} tell {run} TEXT --as requirement`, then `{program} resume {run}`"
+            return f"It goes on after another requirement: {commands}."
         case "resume":
             return f"`{program} resume {run}` goes on with it."
         case _:

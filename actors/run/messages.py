@@ -21,7 +21,7 @@ class Generated:
     """The text, the usage that was reported, and the name of the model or generator."""
     cost: Amount | None = None
     """The usage, where the reply does not report it."""
-    late: bool = False
+    out_of_time: bool = False
     """Whether a child run brought nothing because its deadline has passed, which its parent gave it."""
 
 

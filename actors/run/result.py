@@ -69,7 +69,7 @@ class RunResult:
     messages: Messages = ()
     """The messages that the user sent without being asked, oldest first."""
     cause: str = ""
-    """The cause outside of the run that ended or holds it: `provider`, `plugin`, `bug` or `home_budget`; else empty."""
+    """The cause from outside of its end or pause: `provider`, `reply`, `plugin`, `bug` or `home_budget`; else empty."""
     fault: Fault | None = None
     """The provider's last fault, where that holds the run."""
     next_try: float | None = None

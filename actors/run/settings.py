@@ -22,6 +22,7 @@ TIMEOUT_MOST = 86_400.0
 OUTPUT_TOKENS_MOST = 10**6
 """The largest token limit of a reply."""
 
+_UNITS = {"micro_usd": "micro-dollars", "active_seconds": "active seconds"}
 _OWN = frozenset({"kind", "model", "price", "timeout_seconds", "output_tokens_max"})
 
 
@@ -85,19 +86,19 @@ def change_of(ledger: Ledger, body: Mapping[str, Any], at: float) -> SettingsCha
 
 def for_children(changes: Mapping[str, Any], before: Limits, event: SettingsChanged) -> Mapping[str, Any]:
     """Return the message to child runs after one more change: what is reserved for them limits calls and money."""
-    said: dict[str, Any] = {"kind": "change", **changes}
+    message: dict[str, Any] = {"kind": "change", **changes}
     if event.model is not None:
-        said |= {"model": event.model, "price": None if event.price is None else event.price.model_dump(mode="json")}
+        message |= {"model": event.model, "price": None if event.price is None else event.price.model_dump(mode="json")}
     if event.timeout_seconds is not None:
-        said["timeout_seconds"] = event.timeout_seconds
+        message["timeout_seconds"] = event.timeout_seconds
     if event.output_tokens_max is not None:
-        said["output_tokens_max"] = event.output_tokens_max
+        message["output_tokens_max"] = event.output_tokens_max
     if event.limits is not None:
         for key in ("deadline", "patience_seconds"):
             value = getattr(event.limits, key)
             if value != getattr(before, key):
-                said[key] = value
-    return said if len(said) > 1 else {}
+                message[key] = value
+    return message if len(message) > 1 else {}
 
 
 def _check_room(ledger: Ledger, limits: Limits, given: Mapping[str, Any], at: float) -> None:
@@ -112,7 +113,8 @@ def _check_room(ledger: Ledger, limits: Limits, given: Mapping[str, Any], at: fl
     }
     for key, (limit, used) in reached.items():
         if key in given and limit is not None and limit <= used:
-            raise UsageProblem(f"the limit of {key} is reached already: {used:,.10g} of {limit:,.10g}", place=key)
+            amounts = f"the limit of {_UNITS.get(key, key)} is reached already: {used:,.10g} of {limit:,.10g}"
+            raise UsageProblem("the deadline has passed already" if key == "deadline" else amounts, place=key)
 
 
 def _is_number(value: object) -> bool:

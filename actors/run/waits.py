@@ -113,7 +113,7 @@ def work_of(waits: Waits) -> dict[str, Work]:
 
 
 def provider_waits(waits: Waits) -> list[WaitRequested]:
-    """Return the open waits for a provider: the run's own first, then those of its child runs."""
+    """Return the open waits for a provider, in the order in which they began: the run's own and its child runs'."""
     return [wait for wait in waits.values() if wait.for_provider] if waits else []
 
 

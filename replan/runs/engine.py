@@ -264,14 +264,13 @@ class Engine:
         return await self._and_wake(inbox.post_message(self.journal, common, run, text, kind))
 
     async def change(self, run: str, changes: Mapping[str, Any]) -> Posted:
-        """Post a change of limits, the model or the time limit of calls (`actors.run.settings`).
+        """Post a change of the limits, the model, or the limits of calls and replies (`actors.run.settings`).
 
         Raises `RunNotFound`, `KindUnknown`, and `UsageProblem`, whose place is the key, for a change that is not valid
         and for a run whose end is final or that is a step of another.
         """
         await check_own(self, run, "resume RUN")
-        loaded = await self.read(run)
-        common = loaded.kind.run_state(await self.with_inbox(run, loaded))
+        common = await self.common_with_inbox(run)
         return await self._and_wake(inbox.post_change(self.journal, common, run, changes))
 
     async def cancel(self, run: str) -> Posted:

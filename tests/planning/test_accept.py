@@ -59,7 +59,7 @@ def test_a_child_run_that_ended_by_its_deadline_ends_its_parent_if_the_deadline_
     made = World(pinned({"g_plan": {}}), judge=lambda *_: passed())
     made.limits = Limits(calls=9, deadline=1005.0)
     made.begin()
-    made.send(Generated("g_plan/v1.a1", at, 1.0, Reply("{}", None, "toy"), Amount(calls=2), late=True))
+    made.send(Generated("g_plan/v1.a1", at, 1.0, Reply("{}", None, "toy"), Amount(calls=2), out_of_time=True))
     end = made.state.run.finished
     assert (end is not None and end.why == "the deadline has passed") is (at > 1005.0)
     assert ("g_plan/v1.a1" in made.state.run.calls.open) is (at > 1005.0), "its call is asked for again"

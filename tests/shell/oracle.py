@@ -108,8 +108,8 @@ class Oracle:
     def observe(self, record, event):
         """Check and apply one record."""
         kind = event.kind
-        said = self.finished is not None and not self.finished.final and kind in AFTER_AN_END
-        self.expect(self.finished is None or kind == "settled" or said, f"{kind} after the end")
+        reopens = self.finished is not None and not self.finished.final and kind in AFTER_AN_END
+        self.expect(self.finished is None or kind == "settled" or reopens, f"{kind} after the end")
         if record.inbox is not None:
             self.expect(record.inbox not in self.consumed, f"message {record.inbox} is consumed twice")
             self.consumed.append(record.inbox)
