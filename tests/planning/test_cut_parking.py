@@ -4,10 +4,11 @@ import json
 
 import pytest
 
+from actors.planning.prompt_context import context_for
 from actors.run.parking import RunParked
 from actors.run.settings import SettingsChanged
 from runtime.core.ledger import Limits
-from runtime.core.machine import settle
+from runtime.core.machine import fold, settle
 from runtime.core.messages import Mailed, Parking, Resumed
 from runtime.models.port import Reply
 from tests.support.worlds import SEEDS, World, passed, pinned, rejected
@@ -175,3 +176,23 @@ def test_a_spent_budget_ends_the_run_before_another_attempt():
     run.limits = Limits(calls=2)
     run.run()
     assert resume(run).run.finished.outcome == "budget_exhausted"
+
+
+def test_a_step_back_tells_of_cut_replies_once_and_of_other_rejections():
+    """However many there were: the texts are the same, and would leave no room for the others."""
+    judged = []
+
+    def judge(request, _state):
+        judged.append(request.node)
+        wrong = request.node.startswith("b/") and not any(node.startswith("b/") for node in judged[:-1])
+        return rejected("plan.goal_unreachable") if wrong else passed()
+
+    run = world({"b": ["length"] * 3}, judge=judge)
+    run.run()
+    resume(run)
+    assert run.state.run.finished.outcome == "success"
+    revised = next(place for place, event in enumerate(run.events) if event.kind == "revised")
+    before = fold(run.machine, run.events[: revised + 1])
+    (entry,) = context_for(before, before.latest, "a").escalation
+    assert entry.text.count("was cut off") == 1
+    assert entry.text.count("plan.goal_unreachable") == 1
