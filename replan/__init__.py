@@ -1,8 +1,8 @@
 """Replan: planning agents that live long.
 
 `solve(problem)` plans a problem, `asolve` does so in a trio or asyncio program, `start` lets you follow a run, and
-`resume` goes on with one; `runs`, `show`, `cancel` and `delete` work on the runs of a home;
-`tell`, `answer` and `decline` talk to a run; `check` judges a plan; `admit` records a run of another kind.
+`resume` goes on with one, with higher `limits` if need be; `runs`, `show`, `cancel` and `delete` work on the runs of
+a home; `tell`, `answer` and `decline` talk to a run; `check` judges a plan; `admit` records a run of another kind.
 What is named here is loaded when it is first used, so that `import replan` costs nothing.
 """
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from replan.api.check import check
     from replan.api.handle import Run
     from replan.api.inbox import aanswer, adecline, answer, atell, decline, tell
+    from replan.api.limits import alimits, limits
     from replan.api.options import MEMORY
     from replan.api.runs import aresume, asolve, drive, resume, solve, start
     from replan.api.stored import RunSummary, acancel, adelete, aruns, ashow, cancel, delete, runs, show
@@ -56,6 +57,7 @@ __all__ = [
     "adecline",
     "adelete",
     "admit",
+    "alimits",
     "answer",
     "aresume",
     "aruns",
@@ -69,6 +71,7 @@ __all__ = [
     "drive",
     "generator",
     "guard",
+    "limits",
     "resume",
     "runs",
     "show",
@@ -102,6 +105,7 @@ _HOMES = {
     "adecline": "replan.api.inbox",
     "adelete": "replan.api.stored",
     "admit": "replan.api.admit",
+    "alimits": "replan.api.limits",
     "answer": "replan.api.inbox",
     "aresume": "replan.api.runs",
     "aruns": "replan.api.stored",
@@ -115,6 +119,7 @@ _HOMES = {
     "drive": "replan.api.runs",
     "generator": "actors.values.plugin_marks",
     "guard": "actors.values.plugin_marks",
+    "limits": "replan.api.limits",
     "resume": "replan.api.runs",
     "runs": "replan.api.stored",
     "show": "replan.api.stored",

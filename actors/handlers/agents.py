@@ -103,6 +103,6 @@ def agent_actors(resources: Resources, tools: Sequence[Tool] = ()) -> list[Actor
     )
     return [
         model,
-        Actor(CLOCK, partial(wait, clock), concurrency=WAITS_MAX),
+        Actor(CLOCK, partial(wait, clock, resources.probe), concurrency=WAITS_MAX),
         *(tool_actor(tool, clock.now) for tool in tools),
     ]

@@ -112,17 +112,22 @@ class Attempt:
 
 
 def attempts(
-    state: PlanningState, records: Sequence[Record[PlanningEvent]] = (), *, interrupted: bool = False
+    state: PlanningState,
+    records: Sequence[Record[PlanningEvent]] = (),
+    *,
+    interrupted: bool = False,
+    live: bool = False,
 ) -> list[Attempt]:
     """Return the attempts in the order of their requests.
 
     The cost of backtracks and of late replies is read from the records. `interrupted` says that the run has lost its
-    driver, so that its open requests may have been charged.
+    driver, so that its open requests may have been charged; `live`, that the driver is there, and waits for replies in
+    flight also while it parks the run.
     """
     if not isinstance(state, State):
         return []
     wasted, late = _wasted(state, records), _late(records)
-    rests = interrupted or state.run.parked or state.run.finished is not None
+    rests = interrupted or (state.run.parked and not live) or state.run.finished is not None
     unknown = _unknown(state, rests=rests)
     known = state.config.price is not None
     places = {name: place for place, name in enumerate(state.nodes)}

@@ -1,7 +1,8 @@
 """What the actors of a planning run are handed with an open request. Pure."""
 
-from dataclasses import dataclass
-from typing import assert_never
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, assert_never
 
 from actors.handlers.briefs import CallOptions, GenerationBrief, JudgementBrief
 from actors.planning.call_events import ClassificationRequested, GenerationRequested, PlanningCall
@@ -31,7 +32,9 @@ class ChildBrief:
     pinned: RunConfig
     """The child's configuration."""
     limits: Limits
-    """What the request reserves for the child, with the parent's deadline."""
+    """What the request reserves for the child, with the parent's deadline and patience."""
+    change: Mapping[str, Any] = field(default_factory=dict)
+    """What people have changed of the parent's settings, as an inbox message holds it."""
 
 
 Brief = GenerationBrief | ChildBrief | JudgementBrief | WaitRequested | ClarificationRequested
@@ -89,7 +92,9 @@ def child_brief(state: State, branch: Branch, request: GenerationRequested) -> C
             micro_usd=reserve.micro_usd or None,
             active_seconds=None if seconds_left is None else max(0.001, seconds_left),
             deadline=limits.deadline,
+            patience_seconds=limits.patience_seconds,
         ),
+        change=state.run.changes,
     )
 
 

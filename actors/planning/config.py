@@ -17,6 +17,7 @@ from actors.policy.decision import Escalation
 from actors.policy.table import Policy
 from actors.prompting.book import PromptBook
 from actors.prompting.render import Template
+from actors.run.settings import SettingsChanged
 from actors.search.cost import happy_calls, worst_case_calls
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Search
@@ -73,6 +74,27 @@ class RunConfig(Value):
         yield self
         for child in self.children.values():
             yield from child.all
+
+    def with_settings(self, event: SettingsChanged) -> "RunConfig":
+        """Return the configuration after a person has changed the model or the limits of a call, also of runs to come.
+
+        Such a limit holds for every step.
+        """
+        if event.model is None and event.timeout_seconds is None and event.output_tokens_max is None:
+            return self
+        workflow = self.workflow
+        if event.timeout_seconds is not None:
+            workflow = _for_every_step(workflow, "timeout_seconds", "model_timeout_seconds", event.timeout_seconds)
+        if event.output_tokens_max is not None:
+            workflow = _for_every_step(workflow, "output_tokens_max", "output_tokens_max", event.output_tokens_max)
+        return RunConfig(
+            workflow=workflow,
+            policy=self.policy,
+            prompts=self.prompts,
+            model=event.model or self.model,
+            price=event.price if event.model is not None else self.price,
+            children={name: child.with_settings(event) for name, child in self.children.items()},
+        )
 
     @property
     def most_calls(self) -> int:
@@ -165,6 +187,12 @@ class RunConfig(Value):
     def workflow_ref(self) -> str:
         """The content hash of all this: two runs with the same one decide alike."""
         return text_hash(self.model_dump_json())
+
+
+def _for_every_step(workflow: Workflow, own: str, common: str, value: float) -> Workflow:
+    """Return the workflow with a value for one of its keys and for the key by which a step has its own."""
+    steps = {step: pair.model_copy(update={own: value}) for step, pair in workflow.action_pairs.items()}
+    return workflow.model_copy(update={"action_pairs": steps, common: value})
 
 
 @lru_cache(maxsize=64)

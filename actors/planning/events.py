@@ -32,6 +32,7 @@ from actors.run.questions import (
     ClarificationRequested,
     ClarificationWithdrawn,
 )
+from actors.run.settings import SettingsChanged
 from actors.run.waits import WaitEnded, WaitRequested
 from actors.search.strategies.prune_cause import PruneCause
 from actors.values.findings import ReasonTag, Verdict
@@ -49,13 +50,14 @@ class Outcome(StrEnum):
     BACKTRACK_CEILING = "backtrack_ceiling"  # nowhere left to go back to
     NOT_UNDERSTOOD = "not_understood"  # the author does not understand the problem, and no answer helps
     CANCELLED = "cancelled"
-    FAILED = "failed"  # the provider, or a bug
+    FAILED = "failed"  # a bug; in runs of earlier releases also the provider
 
 
 class RunStarted(TimedEvent):
     """A planning run began. Its first event, which holds all that later decisions depend on."""
 
     texts: ClassVar[tuple[str, ...]] = ("specification", "pinned", "attachments")
+    later: ClassVar[tuple[str, ...]] = ("attachments", "plugins")
     kind: Literal["run_started"] = "run_started"
     run: str
     """The run's id."""
@@ -213,6 +215,7 @@ PlanningEvent = Annotated[
     | WaitEnded
     | Settled
     | MailRefused
+    | SettingsChanged
     | RunFinished,
     Field(discriminator="kind"),
 ]
@@ -244,6 +247,7 @@ EVENTS: tuple[type[Event], ...] = (
     WaitEnded,
     Settled,
     MailRefused,
+    SettingsChanged,
     RunFinished,
 )
 """The members of the union, for the codec and for generated docs."""

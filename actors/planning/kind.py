@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from actors.planning.call_events import FailureClassified
+from actors.planning.config import read_config
 from actors.planning.events import EVENTS, PlanningEvent, RunStarted
 from actors.planning.log_fields import log_fields
 from actors.planning.machine import PlanningMachine
@@ -66,7 +67,8 @@ def _drift(started: PlanningEvent, state: PlanningState, resources: Resources) -
     if not (isinstance(started, RunStarted) and isinstance(state, State)):
         return ""
     changed = changed_plugins(started, resources.registry)
-    return "; ".join(filter(None, (edited(started, state.config, resources.registry, resources.root), changed)))
+    differs = edited(started, read_config(started.pinned), resources.registry, resources.root)
+    return "; ".join(filter(None, (differs, changed)))
 
 
 PLANNING: Kind[PlanningState, PlanningEvent] = Kind(

@@ -50,9 +50,12 @@ class PlanningMachine:
         """Return the open requests as work for steps, guards, the clock and the user."""
         if isinstance(state, NotStarted):
             return {}
+        if state.run.finished is not None:
+            return {}
         work: dict[str, Work] = {}
+        held = state.run.held
         for request_id, opened in state.run.calls.open.items():
-            if _carried_out(state, opened):
+            if _carried_out(state, opened) and request_id not in held:
                 work[request_id] = Work(request_id, _address(opened.request), opened.request)
         for request_id, judgement in state.judgements.items():
             work[request_id] = Work(request_id, f"guard:{judgement.step}", judgement, repeatable=True)
@@ -72,7 +75,10 @@ class PlanningMachine:
         """Return the run's status row."""
         if isinstance(state, NotStarted):
             return Summary("running")
-        calls = [name for name, opened in state.run.calls.open.items() if _carried_out(state, opened)]
+        held = state.run.held
+        calls = [
+            name for name, opened in state.run.calls.open.items() if _carried_out(state, opened) and name not in held
+        ]
         return status_row(state.run, calls, working=bool(state.judgements))
 
 

@@ -32,6 +32,7 @@ LIMIT_MOST: Mapping[str, float] = {
     "max_cost_usd": 10**9,
     "deadline_seconds": 10**10,
     "active_seconds": 10**10,
+    "patience_seconds": 10**10,
 }
 """The largest values of the limits. Larger ones are typing errors; below, sums are exact and years have four digits."""
 
@@ -65,6 +66,8 @@ class RunOptions:
     """The limit of the tokens of one reply, for every step, in place of the workflow's limits."""
     timeout_seconds: float | None = None
     """The time limit of one model call in seconds, for every step, in place of the workflow's limits."""
+    patience_seconds: float | None = None
+    """Seconds of pauses in which a process stays for a provider that is down; None is the usual patience."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +149,7 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
         micro_usd=None if options.max_cost_usd is None else micro_limit(options.max_cost_usd),
         active_seconds=options.active_seconds,
         deadline=None if options.deadline_seconds is None else setup.now + options.deadline_seconds,
+        patience_seconds=options.patience_seconds,
     )
     source = _source(Path(loaded.source), setup.root)
     files = tuple(dict.fromkeys(file for used in everything for file in registry.files_of(used.workflow)))

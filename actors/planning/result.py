@@ -101,7 +101,7 @@ def result_of(view: RunView) -> Result:
     fields = result_fields(
         view, state.run, with_inbox.run, price_known=begun is not None and begun.config.price is not None
     )
-    questions = [question for question in with_inbox.run.questions.values() if question.open]
+    questions = [with_inbox.run.questions[name] for name in with_inbox.run.open_questions]
     if questions:
         fields["question"] = question_of(view.run_id, with_inbox, questions[0])
     won = fields["outcome"] == "success"

@@ -170,6 +170,8 @@ class State:
     """The nodes whose guard has not been asked yet."""
     to_replan: bool = False
     """Whether a requirement has changed and the search has not gone back for it yet."""
+    forgiven: frozenset[str] = frozenset()
+    """The nodes with a cut reply that count no more, because a person has resumed the run after them."""
     resting: Mapping[str, float] = field(default_factory=dict)
     """The seconds that the policy delays the retry of a rejected attempt, by its node, until the wait has ended."""
     attachments: tuple[Attachment, ...] = ()
@@ -185,7 +187,10 @@ class State:
     @property
     def working(self) -> bool:
         """Whether any work is open whose time counts as active: a model's, a tool's or a guard's."""
-        return bool(self.run.calls.open or self.judgements)
+        open_calls = self.run.calls.open
+        if self.run.waits and open_calls:
+            return bool(open_calls.keys() - self.run.held or self.judgements)
+        return bool(open_calls or self.judgements)
 
     @property
     def end(self) -> RunFinished | None:

@@ -23,6 +23,7 @@ from actors.run.questions import (
     ClarificationRequested,
     ClarificationWithdrawn,
 )
+from actors.run.settings import SettingsChanged
 from actors.run.state import RunState
 from actors.run.tools import TOOL_EVENTS, ToolEvent, ToolMessage
 from actors.run.waits import WaitEnded, WaitRequested
@@ -106,6 +107,7 @@ AgentEvent = (
     | NoteTold
     | RequirementTold
     | MailRefused
+    | SettingsChanged
     | WaitRequested
     | WaitEnded
     | RunResumed
@@ -128,6 +130,7 @@ AGENT_EVENTS: tuple[type[Event], ...] = (
     NoteTold,
     RequirementTold,
     MailRefused,
+    SettingsChanged,
     WaitRequested,
     WaitEnded,
     RunResumed,

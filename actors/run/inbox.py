@@ -1,8 +1,8 @@
 """The messages that people post to a run, and the check of what it takes. Pure; the poster makes the same check.
 
 A message is JSON: `{"kind": "answer", "question", "answer"}`, `{"kind": "decline", "question"}`, `{"kind": "cancel"}`,
-or `{"kind": "note", "text"}` and the same for a requirement. A question's answer and its decline share one key of the
-inbox, so that the first of them stands.
+`{"kind": "change", ...}` (`actors.run.settings`), or `{"kind": "note", "text"}` and the same for a requirement. A
+question's answer and its decline share one key of the inbox, so that the first of them stands.
 """
 
 import json
@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from actors.run.clock import TimedEvent
 from actors.run.ending import Outcome, RunFinished
 from actors.run.questions import ClarificationAnswered, ClarificationDeclined, Questions
+from actors.run.settings import SettingsChanged, change_of
 from actors.run.texts import storable
 from actors.values.answers import normal_answer
 from runtime.core.errors import UsageProblem
+from runtime.core.ledger import Ledger
 
 if TYPE_CHECKING:
     from runtime.core.messages import Mailed
@@ -57,7 +59,15 @@ class MailRefused(TimedEvent):
     """The reason, in one sentence for people."""
 
 
-InboxEvent = ClarificationAnswered | ClarificationDeclined | NoteTold | RequirementTold | MailRefused | RunFinished
+InboxEvent = (
+    ClarificationAnswered
+    | ClarificationDeclined
+    | NoteTold
+    | RequirementTold
+    | SettingsChanged
+    | MailRefused
+    | RunFinished
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +106,19 @@ def texts_of(messages: Messages, kind: MessageKind) -> tuple[str, ...]:
     return tuple([message.text for message in messages if message.kind == kind])
 
 
-def accept_mail(questions: Questions, messages: Messages, message: "Mailed") -> InboxEvent:
+def accept_mail(
+    questions: Questions, messages: Messages, ledger: Ledger, message: "Mailed", *, finished: bool = False
+) -> InboxEvent:
     """Return the fact that a person's message is: what they said, or that it could not be taken and why."""
     try:
-        return _taken(questions, messages, _body(message.body), message.at)
+        body = _body(message.body)
+        match body.get("kind"):
+            case "change":
+                return change_of(ledger, body, message.at)
+            case "cancel" if finished:
+                return MailRefused(at=message.at, key=storable(message.key), reason="the run has finished")
+            case _:
+                return _taken(questions, messages, body, message.at)
     except UsageProblem as problem:
         return MailRefused(at=message.at, key=storable(message.key), reason=problem.cause)
 

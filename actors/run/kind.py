@@ -14,10 +14,12 @@ from actors.run.calls import Replied
 from actors.run.ids import step_of
 from actors.run.state import NotStarted, RunState
 from actors.run.views import Views
+from actors.run.waits import WaitRequested
 from runtime.core.cost import Price
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
 from runtime.core.machine import Machine
+from runtime.models.port import Fault
 
 if TYPE_CHECKING:  # Reading a run needs no event loop.
     from runtime.core.clock import Clock
@@ -42,13 +44,20 @@ class ChildRun:
     """The title of the run in lists."""
     first: Callable[[float], Any]
     """Returns the message that starts it, from the time in UTC seconds since 1970."""
+    change: Mapping[str, Any] = field(default_factory=dict)
+    """The message that brings its settings up to date (`actors.run.settings`), where they were changed; else empty."""
 
 
 DriveChild = Callable[[ChildRun], Awaitable[Any]]
-"""Drives a child run to its end and returns its last state; None where it was parked before.
+"""Drives a child run to its end and returns its last state; None where it was parked before by whoever drives it.
 
-A child that has begun goes on where its journal ends, and one that has finished is only read.
+A child that has begun goes on where its journal ends, and one that has finished is only read, unless it has failed. The
+state of one that waits for its provider is returned too. Raises `Halted` for one that only a person can bring on.
 """
+
+
+Probe = Callable[[WaitRequested], Awaitable[Fault | None]]
+"""Asks the provider that is waited for whether it is up: returns None, or why it is not."""
 
 
 async def _no_child(child: ChildRun) -> Any:
@@ -71,6 +80,8 @@ class Resources:
     """The environment variables of the process."""
     threads: bool = True
     """Whether slow work may run in threads; not in a simulation."""
+    probe: Probe | None = None
+    """Asks the provider of the model whether it is up, without cost; None for a model in this process."""
     slot: "CallSlot" = nullcontext
     """The context in which a call to the model is sent: it waits for a free slot of the model's provider."""
     drive_child: DriveChild = _no_child

@@ -21,11 +21,13 @@ class Generated:
     """The text, the usage that was reported, and the name of the model or generator."""
     cost: Amount | None = None
     """The usage, where the reply does not report it."""
+    out_of_time: bool = False
+    """Whether a child run brought nothing because its deadline has passed, which its parent gave it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Faulted:
-    """A try of a call brought no reply."""
+    """A try of a call brought no reply, or the provider that is waited for was asked and is down."""
 
     request_id: str
     """The id of the request that was tried."""
@@ -36,7 +38,9 @@ class Faulted:
     fault: Fault
     """The fault that the model's client reports."""
     cost: Amount | None = None
-    """The usage of a child run until it gave its provider up."""
+    """The usage of a child run until it gave its provider up, in runs of earlier releases."""
+    until: float | None = None
+    """When a child run tries again that waits for its provider: it has not ended, and its call stays open."""
 
 
 @dataclass(frozen=True, slots=True)

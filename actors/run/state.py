@@ -3,16 +3,19 @@
 A kind's state holds a `RunState` as its field `run`. Before the run begins, its state is `NotStarted()`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
+from actors.run import waits as waiting
 from actors.run.calls import C, Calls
 from actors.run.ending import RunFinished
 from actors.run.inbox import MessageKind, Messages, texts_of
 from actors.run.questions import ClarificationRequested, Questions, open_of, shown_in_prompts
 from actors.run.tools import Tools
-from actors.run.waits import HOME_BUDGET, Waits
+from actors.run.waits import HOME_BUDGET, PROVIDER, WaitRequested, Waits
 from actors.values.artifacts import Clarified
+from runtime.core.halt import Halt
 from runtime.core.ledger import Ledger, Limits
 
 
@@ -36,6 +39,8 @@ class RunState(Generic[C]):
     """Whether a parked run goes on by itself once a driver can take it; else a person has to resume it."""
     parked_reasons: tuple[str, ...] = ()
     """Why it was parked since it was last driven, oldest first; an entry is empty where a person wished it."""
+    parked_cause: Halt = ""
+    """The cause that only a person can remove, where the run was parked for one."""
     ledger: Ledger = field(default_factory=lambda: Ledger(Limits()))
     """The run's limits, and the amounts that are reserved, spent and unknown against them."""
     calls: Calls[C] = field(default_factory=Calls)
@@ -49,7 +54,20 @@ class RunState(Generic[C]):
     messages: Messages = ()
     """The notes and requirements that the user sent without being asked, oldest first."""
     finished: RunFinished | None = None
-    """The run's end, once it has one; calls of tools may still be open then, and their ends are recorded after it."""
+    """The run's end, once it has one, until it is undone; ends of open calls of tools are recorded after it."""
+    renewing: bool = False
+    """Whether it was given another model, which the next driver opens; until then nothing is asked for."""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """The settings changed since the run began that hold for its child runs too, as a message to them."""
+    reopening: bool = False
+    """Whether a message or change after the end lets the run go on when it is driven next."""
+
+    def undone(self, *, at_once: bool) -> bool:
+        """Tell whether a takeover undoes the run's end; `at_once` says that a person wants it to go on."""
+        end = self.finished
+        if end is None or end.final:
+            return False
+        return self.reopening or (at_once and end.reopened_by == "resume")
 
     @property
     def over(self) -> bool:
@@ -63,17 +81,29 @@ class RunState(Generic[C]):
 
     @property
     def saving(self) -> bool:
-        """Whether nothing new may be asked of models: the run is parked, or the day's budget is used up."""
-        return self.parked or HOME_BUDGET in self.waits
+        """Whether nothing may be asked of models: the run is parked, gets another one, or waits for provider or day."""
+        return self.parked or self.renewing or HOME_BUDGET in self.waits or PROVIDER in self.waits
+
+    @property
+    def held(self) -> frozenset[str]:
+        """The requests whose child run waits for its provider."""
+        return waiting.held(self.waits) if self.waits else frozenset()
+
+    @property
+    def outage(self) -> WaitRequested | None:
+        """The wait for the provider that nobody stays for, if the run has one."""
+        return next((wait for wait in waiting.provider_waits(self.waits) if wait.node is None), None)
 
     @property
     def open_questions(self) -> dict[str, ClarificationRequested]:
-        """The open questions by id, in the order in which they were asked."""
-        return open_of(self.questions) if self.questions else {}
+        """The open questions by id, in the order in which they were asked; none of a run that has finished."""
+        return open_of(self.questions) if self.questions and self.finished is None else {}
 
     @property
     def asked_since(self) -> float | None:
-        """The time at which the oldest open question was asked, in UTC seconds; None where none is open."""
+        """The time at which the oldest open question was asked, in UTC seconds; None where nobody waits for one."""
+        if self.finished is not None:
+            return None
         return min((question.at for question in self.questions.values() if question.open), default=None)
 
     @property

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from actors.run import records
+from actors.run.advice import advice
 from actors.run.questions import Question
 from actors.run.result import RunResult, RunView, common_lines, question_json, result_fields
 from actors.values.format import counted, money
@@ -63,6 +64,11 @@ def _result(view: RunView) -> RunResult:
     return RunResult(**result_fields(view, view.state.run, view.with_inbox.run))
 
 
+def _lines(result: RunResult, program: str) -> list[Line]:
+    step = advice(result, program)
+    return [*common_lines(result, program), *([line(f"Next: {step}.", "cyan")] if step else [])]
+
+
 def _question(run: str, _: Any, question: Question) -> dict[str, Any]:
     return {**question_json(run, question)}
 
@@ -99,7 +105,7 @@ class Views(Generic[S, E]):
 
     result: Callable[[RunView], RunResult] = _result
     """The result of a run; its `to_json` is what `show --json` prints."""
-    result_lines: Callable[[Any, str], list[Line]] = common_lines
+    result_lines: Callable[[Any, str], list[Line]] = _lines
     """The same for people, from the result and the name that the user calls this program by."""
     brief_lines: Callable[[Any, str], list[Line]] | None = None
     """The same in short, which is shown unless all is asked for; None where `result_lines` is short."""

@@ -42,7 +42,7 @@ class Artifact:
     @property
     def ended_early(self) -> bool:
         """Whether the end of the reply is missing: it reached its token limit, or a content filter stopped it."""
-        return self.finish_reason in (LENGTH, FILTERED) and not is_whole(self.content)
+        return ended_early(self.content, self.finish_reason)
 
     def with_content(self, content: str) -> "Artifact":
         """Return the same artifact with other content."""
@@ -63,6 +63,11 @@ class Artifact:
     def shown(self) -> str:
         """The text that prompts show: the JSON value without the text around it, or else the whole content."""
         return indented_json(self.value.value) if isinstance(self.value, Parsed) else self.content
+
+
+def ended_early(content: str, finish_reason: str) -> bool:
+    """Tell whether a reply lacks its end. One that is whole by itself does not, whatever the server says."""
+    return finish_reason in (LENGTH, FILTERED) and not is_whole(content)
 
 
 def indented_json(value: Any) -> str:

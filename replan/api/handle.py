@@ -19,6 +19,8 @@ from runtime.core.events import Record
 from runtime.drive.changes import Polling
 from runtime.drive.options import Stop
 
+GRACE_SECONDS = 10.0
+"""How long `park` waits for replies in flight."""
 LEAVE_SECONDS = 1.5
 """How long leaving a block waits for replies in flight; parking takes at most half a second more."""
 
@@ -65,7 +67,7 @@ class TrioRun(Run[R]):
     def __init__(self, run_id: str, on_record: OnRecord | None = None) -> None:
         """Take the run's id; `on_record` gets each record beside those who iterate."""
         self.run_id = run_id
-        self.stop = Stop()
+        self.stop = Stop(grace=GRACE_SECONDS)
         """The request to stop."""
         self._on_record = on_record
         self._feed: RunFeed[RunResult] = RunFeed(trio.Event)

@@ -35,6 +35,22 @@ class Invocation:
     """The files of plug-ins that `--plugins` names."""
 
 
+OPTIONS = {
+    "workflow": "--workflow",
+    "search": "--search",
+    "model": "--model",
+    "max_calls": "--max-calls",
+    "max_tokens": "--max-tokens",
+    "max_cost_usd": "--max-cost",
+    "deadline_seconds": "--deadline",
+    "active_seconds": "--active-time",
+    "patience_seconds": "--patience",
+    "output_tokens": "--output-tokens",
+    "timeout_seconds": "--timeout",
+}
+"""The options of the command line by their names in Python, which the errors of preparing a run use."""
+
+
 def _store(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
     def store(ctx: click.Context, _: click.Parameter, value: Any) -> None:
         invocation = ctx.find_object(Invocation)

@@ -87,16 +87,29 @@ async def run_named(reader: "Reading", name: str) -> str:
 
 async def named_or_newest(reader: "Reading", name: str | None) -> str:
     """Return the run that an argument names, or the newest run for None."""
-    return await newest_run(reader, unfinished=False) if name is None else await run_named(reader, name)
+    return await newest_run(reader) if name is None else await run_named(reader, name)
 
 
-async def newest_run(reader: "Reading", *, unfinished: bool) -> str:
-    """Return the newest run that has a record, or the newest of those that have not finished."""
+async def newest_run(reader: "Reading") -> str:
+    """Return the newest run that has a record."""
     for row in await all_runs(reader):
-        if row.last_seq > 0 and not (unfinished and row.summary.status == "finished"):
+        if row.last_seq > 0:
             return row.run
-    cause = "no run to resume" if unfinished else "no runs yet"
-    raise RunNotFound("", cause=f"{cause} (`{program()} run PROBLEM` starts one)")
+    raise RunNotFound("", cause=f"no runs yet (`{program()} run PROBLEM` starts one)")
+
+
+async def newest_to_resume(reader: "Reading", *, raised: bool) -> str:
+    """Return the newest run that goes on when it is resumed, with raised limits or without; else the newest of all."""
+    from actors.run.ending import Outcome
+
+    rows = [row for row in await all_runs(reader) if row.last_seq > 0]
+    reopened = {Outcome.FAILED, Outcome.BUDGET_EXHAUSTED} if raised else {Outcome.FAILED}
+    for row in rows:
+        if row.summary.status != "finished" or row.summary.detail in reopened:
+            return row.run
+    if rows:
+        return rows[0].run
+    raise RunNotFound("", cause=f"no run to resume (`{program()} run PROBLEM` starts one)")
 
 
 async def all_runs(reader: "Reading") -> list[RunRow]:

@@ -93,13 +93,13 @@ def simulate_run(setup: LabSetup, problem: str, seed: int) -> tuple[PlanningStat
     assert not isinstance(first, Refused)
     state, events = settle(MACHINE, MACHINE.initial(), first)
     queue: list[tuple[float, int, str, PlanningMessage]] = []
-    started: set[str] = set()
+    started: set[tuple[str, float | None]] = set()
     now = START
     while state.run.finished is None:
         open_work = MACHINE.outstanding(state)
         for request_id, work in open_work.items():
-            if request_id not in started:
-                started.add(request_id)
+            if (request_id, work.until) not in started:
+                started.add((request_id, work.until))
                 message = worker.message(state, work, now)
                 if message is not None:
                     heapq.heappush(queue, (message.at, len(started), request_id, message))

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from actors.run.ending import FINAL
 from actors.run.ids import is_child
 from replan.runs.run_ids import ALL
 from replan.runs.tops import check_own
@@ -13,9 +14,6 @@ from runtime.process.identity import is_dead
 
 if TYPE_CHECKING:
     from replan.runs.engine import Engine
-
-FINAL = frozenset({"success", "cancelled"})
-"""The outcomes after which a run never goes on."""
 
 
 async def delete_run(engine: "Engine", run: str, *, force: bool = False) -> Deleted:

@@ -1,6 +1,7 @@
 """A run as its journal has it, and a run as it is after the message that starts it."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from runtime.core.machine import Refused
 
 if TYPE_CHECKING:
     from runtime.drive.run_log import Snapshot
+    from runtime.journal.port import InboxItem
 
 AnyKind = Kind[Any, Any]
 """A kind, whatever its states and events are."""
@@ -55,6 +57,18 @@ class Loaded:
     def inbox(self) -> int:
         """The id of the last posted message that the records consumed, or 0."""
         return max((each.inbox or 0 for each in self.records), default=0)
+
+    def after(self, messages: "Sequence[InboxItem]") -> Any:
+        """Return the state with messages of the inbox accepted as facts, and no decision made."""
+        machine, state = self.kind.machine, self.state
+        if not messages or not self.started:
+            return state
+        from runtime.core.messages import Mailed  # noqa: PLC0415 -- mostly none is unread
+
+        for item in messages:
+            event = machine.accept(state, Mailed(item.inbox, item.key, item.body, item.at))
+            state = state if event is None or isinstance(event, Refused) else machine.evolve(state, event)
+        return state
 
     @property
     def replies(self) -> Counter[str]:

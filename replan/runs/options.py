@@ -34,6 +34,8 @@ class DriveOptions:
     """Wakes the driver when there may be a message in the inbox; None polls the journal."""
     rest_after: float | None = None
     """The seconds of waiting for a clock after which a host takes the run back; None in the foreground."""
+    at_once: bool = False
+    """Whether a person has resumed the run, who does not want to wait for what it waits for."""
     differs: Notice | None = None
     """Gets a line, before a run is resumed, if the files that it was started with have changed since."""
     heard: OnCharacters | None = None

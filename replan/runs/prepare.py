@@ -108,6 +108,11 @@ def setup_for(
     )
 
 
+def price_for(choice: Choice, config: UserConfig, environment: Mapping[str, str], now: float) -> Price | None:
+    """Return the price of a model; None where it is unknown."""
+    return _price(choice, config, environment, now, data_root())
+
+
 def _price(choice: Choice, config: UserConfig, environment: Mapping[str, str], now: float, root: Path) -> Price | None:
     own = {
         name: Price.per_mtok(entry.input_usd_per_mtok, entry.output_usd_per_mtok, "config.yaml")

@@ -83,17 +83,7 @@ class Reading:
 
         So people see their own messages at once, also while no process drives the run.
         """
-        machine, state = loaded.kind.machine, loaded.state
-        unread = await self.journal.inbox(run, loaded.inbox) if loaded.started else []
-        if not unread:
-            return state
-        from runtime.core.machine import Refused  # noqa: PLC0415 -- as the module says
-        from runtime.core.messages import Mailed  # noqa: PLC0415
-
-        for item in unread:
-            event = machine.accept(state, Mailed(item.inbox, item.key, item.body, item.at))
-            state = state if event is None or isinstance(event, Refused) else machine.evolve(state, event)
-        return state
+        return loaded.after(await self.journal.inbox(run, loaded.inbox))
 
     async def state_with_inbox(self, run: str) -> Any:
         """Return a run's state as `with_inbox` does. Raises as `read` does."""

@@ -60,6 +60,10 @@ class Event(Value):
     """A fact. Subclasses have a literal `kind`; `texts` names the string fields that are stored by content hash."""
 
     texts: ClassVar[tuple[str, ...]] = ()
+    first: ClassVar[bool] = False
+    """Whether a driver that takes a run over takes it before anything is decided."""
+    later: ClassVar[tuple[str, ...]] = ()
+    """Fields that were added after the first release: people are not shown them while they have their default."""
     kind: str = ""
 
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from runtime.core.halt import Halt
+
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
@@ -9,6 +11,8 @@ class Resumed:
 
     epoch: int
     at: float
+    at_once: bool = False
+    """Whether a person asked for it, who does not want to wait for what the run waits for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,8 @@ class Crashed:
     request_id: str
     at: float
     error: str
+    halted: Halt = ""
+    """Why the run is to be parked instead of ended; empty for a bug of ours."""
 
 
 @dataclass(frozen=True, slots=True)

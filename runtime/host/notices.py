@@ -49,6 +49,8 @@ class Resting:
     run: str
     until: float | None
     """When it goes on (UTC seconds since 1970), where that is known."""
+    why: str = ""
+    """What it waits for, where that is not only a time: its provider."""
 
 
 @dataclass(frozen=True, slots=True)

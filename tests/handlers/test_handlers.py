@@ -134,13 +134,13 @@ async def test_facts_are_used_in_the_form_in_which_the_journal_stores_them(autoj
 
 
 @pytest.mark.parametrize("text", [None, {"a": 1}, b"{}"])
-async def test_a_generator_that_returns_no_text_ends_the_run_as_a_bug(autojump_clock, text):
+async def test_a_generator_that_returns_no_text_parks_the_run(autojump_clock, text):
     async def mine(context):
         await trio.lowlevel.checkpoint()
         return text
 
     end = await finished(prompt(GOOD), generators={"mine": FunctionGenerator(mine, "mine")}, generator="mine")
-    assert (end.outcome, end.cause) == ("failed", "bug")
+    assert (end.kind, end.cause) == ("run_parked", "plugin")
     assert "generator 'mine' returned" in end.why
 
 

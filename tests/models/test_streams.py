@@ -52,10 +52,10 @@ async def test_a_stalled_stream_times_out():
 
 async def test_a_slow_stream_is_waited_for():
     """As long as something comes; and before the first character a model may think."""
-    async with wired(Answer.stream(TEXT, pieces=6, gap_seconds=0.1), stall_seconds=0.3) as (_, model):
+    async with wired(Answer.stream(TEXT * 2, pieces=30, gap_seconds=0.05), stall_seconds=1.0) as (_, model):
         assert isinstance(await model.complete(request()), Reply)
     thinking = [chunk({"role": "assistant"}), chunk({"content": TEXT}, "stop"), "[DONE]"]
-    async with wired(Answer.events(thinking, gap_seconds=0.5), stall_seconds=0.6) as (_, model):
+    async with wired(Answer.events(thinking, gap_seconds=0.5), stall_seconds=4.0) as (_, model):
         assert isinstance(await model.complete(request()), Reply)
     async with wired(Answer.events(thinking[:2], gap_seconds=0.5), stall_seconds=0.2) as (_, model):
         assert isinstance(await model.complete(request()), Reply)

@@ -18,7 +18,7 @@ from tests.simulation.invariants import Invariants
 from tests.support.worlds import SEEDS as SEEDS_STEPS
 from tests.support.worlds import World, default_policy, passed, pinned, rejected
 
-SEEDS = 80
+SEEDS = 160
 
 
 def test_the_simulation_makes_every_move_of_the_table_and_no_other():
@@ -26,7 +26,7 @@ def test_the_simulation_makes_every_move_of_the_table_and_no_other():
     made = set()
     for seed in range(SEEDS):
         run = Run(seed)
-        run.weather = replace(run.weather, disturbance=0.4, passes=0.3, fatal=0.5, cancel=0.01)
+        run.weather = replace(run.weather, disturbance=0.4, passes=0.3, fatal=0.5, cancel=0.02)
         run.config = pinned(SEEDS_STEPS, question_expires_seconds=1_000.0)
         run.invariants = Invariants(run.config, run.limits)
         run.simulate()

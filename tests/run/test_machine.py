@@ -119,8 +119,11 @@ def test_a_fault_is_tried_again_after_a_wait():
     wait = stage.only(CLOCK)
     assert stage.send(Woken(wait.request_id, wait.until)) == ["wait_ended", "call_requested"]
     assert stage.only(MODEL).request_id == "offer/v1.t2"
-    assert stage.fault(FaultKind.AUTH) == ["generation_failed", "run_finished"]
-    assert stage.state.run.finished.cause == "provider"
+    assert stage.fault(FaultKind.AUTH) == ["generation_failed", "wait_requested"]
+    assert stage.state.run.outage.fault.kind is FaultKind.AUTH
+    assert stage.machine.summary(stage.state).due == stage.state.run.outage.until
+    stage.send(Resumed(9, stage.now, at_once=True))
+    assert stage.send(Woken("provider", stage.now)) == ["wait_ended", "call_requested"]
 
 
 def test_a_parked_run_asks_for_nothing_and_a_new_driver_asks_again():
