@@ -1,4 +1,4 @@
-"""Child runs: driving one, ending those that were withdrawn, and finding the run on top."""
+"""Child runs: driving one, and ending those that were withdrawn."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
