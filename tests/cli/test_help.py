@@ -87,7 +87,7 @@ def test_a_command_that_only_reads_loads_no_event_loop(command, read_home, monke
     assert loaded_by(code, READING[command]) == []
 
 
-@pytest.mark.parametrize("command", ["show --last --json", "log --last --json", "runs"])
+@pytest.mark.parametrize("command", ["show --last --json", "log --last --json", "runs --json"])
 def test_a_command_that_leaves_at_once_has_written_everything(command, read_home):
     environment = os.environ | {"REPLAN_HOME": read_home}
     call = [sys.executable, "-m", "replan", *command.split()]
