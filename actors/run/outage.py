@@ -7,16 +7,18 @@ cost, whether it is up (`actors.handlers.handlers.wait`).
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from actors.run.calls import C, Tries
 from actors.run.ids import backoff_id
-from actors.run.messages import Faulted
 from actors.run.parking import RunParked
 from actors.run.state import RunState
 from actors.run.texts import storable
 from actors.run.waits import PROVIDER, WaitRequested
 from runtime.models.port import Fault, FaultKind
+
+if TYPE_CHECKING:
+    from actors.run.messages import Faulted
 
 TRIES_MAX = 5
 """Transport tries of one call in a row, before the provider is asked whether it is up (docs/explanation/budgets.md)."""
@@ -56,7 +58,7 @@ def after_fault(run: RunState[C]) -> WaitRequested | RunParked | None:
     return None
 
 
-def still_down(run: RunState[C], message: Faulted) -> WaitRequested | None:
+def still_down(run: RunState[C], message: "Faulted") -> WaitRequested | None:
     """Return the wait that follows when the provider, or that of a child run, was asked and is down."""
     fault = message.fault.model_copy(update={"message": storable(message.fault.message)})
     if message.until is not None:

@@ -1,8 +1,11 @@
 """Files that the user gives a run beside the problem, and their form in a run's first record. Pure."""
 
+from functools import cache
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic import TypeAdapter
+
+from runtime.core.events import Value
 
 ATTACHMENT_BYTES_MAX = 64_000
 """Of one file or listing; a longer one is cut."""
@@ -10,10 +13,8 @@ ATTACHMENTS_BYTES_MAX = 256_000
 """Of all of them together, names included: about 64,000 tokens, in every prompt of the run."""
 
 
-class Attachment(BaseModel):
+class Attachment(Value):
     """A file, or the list of a folder's files."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     """The path as the user named it, or relative to the repository."""
@@ -32,14 +33,16 @@ class Attachment(BaseModel):
         return f"{self.name}\n\n{self.text}{more}"
 
 
-_ALL: TypeAdapter[tuple[Attachment, ...]] = TypeAdapter(tuple[Attachment, ...])
+@cache
+def _adapter() -> TypeAdapter[tuple[Attachment, ...]]:
+    return TypeAdapter(tuple[Attachment, ...])
 
 
 def stored_form(attachments: tuple[Attachment, ...]) -> str:
     """Return attachments as the text that a record holds; empty for none."""
-    return _ALL.dump_json(attachments, exclude_defaults=True).decode() if attachments else ""
+    return _adapter().dump_json(attachments, exclude_defaults=True).decode() if attachments else ""
 
 
 def read_stored(text: str) -> tuple[Attachment, ...]:
     """Return the attachments in a record's text. Raises `pydantic.ValidationError`."""
-    return _ALL.validate_json(text) if text else ()
+    return _adapter().validate_json(text) if text else ()

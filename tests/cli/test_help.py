@@ -1,8 +1,10 @@
 """The help: complete, with examples and exit codes, and fast, since no heavy module is loaded."""
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -61,16 +63,20 @@ def read_home(tmp_path_factory):
     return str(folder / "home")
 
 
+LOOP = ("trio", "rich.console", "structlog", "openai", "jsonschema", "yaml")
+"""Modules that reading does not need, where a pipe is written to: most of a short command's time is imports."""
+DECIDING = ("actors.planning.accept", "actors.planning.advance", "actors.search.strategies.selection")
+"""Modules that only a driven run needs."""
 READING = {
-    "runs": ["trio", "rich.console", "structlog", "openai", "jsonschema", "actors.run.state", "yaml"],
-    "questions": ["trio", "rich.console", "structlog", "openai", "jsonschema", "actors.planning.machine", "yaml"],
-    "show --last": ["trio", "rich.console", "structlog", "openai"],
-    "show --last --tree": ["trio", "rich.console", "structlog", "openai"],
-    "show --last --prompt g_plan/v1.a1": ["trio", "rich.console", "structlog", "openai"],
-    "export --last": ["trio", "rich.console", "structlog", "openai"],
-    "log --last": ["trio", "rich.console", "structlog", "openai"],
+    "runs": [*LOOP, *DECIDING, "actors.run.state"],
+    "questions": [*LOOP, *DECIDING, "actors.planning.machine"],
+    "show --last": [*LOOP, *DECIDING],
+    "show --last --tree": [*LOOP, *DECIDING],
+    "show --last --prompt g_plan/v1.a1": [*LOOP, *DECIDING],
+    "export --last": [*LOOP, *DECIDING],
+    "log --last": [*LOOP, *DECIDING],
 }
-"""What no reading command needs where it writes to a pipe: most of a short command's time is imports."""
+"""What each command does not load."""
 
 
 @pytest.mark.parametrize("command", READING)
@@ -79,6 +85,20 @@ def test_a_command_that_only_reads_loads_no_event_loop(command, read_home, monke
     call = f"main({command.split()!r})"
     code = f"from replan.cli import main\ntry:\n    {call}\nexcept SystemExit as end:\n    assert not end.code"
     assert loaded_by(code, READING[command]) == []
+
+
+@pytest.mark.parametrize("command", ["show --last --json", "log --last --json", "runs --json"])
+def test_a_command_that_leaves_at_once_has_written_everything(command, read_home):
+    environment = os.environ | {"REPLAN_HOME": read_home}
+    call = [sys.executable, "-m", "replan", *command.split()]
+    written = subprocess.run(call, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
+    assert written == CliRunner().invoke(app, command.split(), env={"REPLAN_HOME": read_home}).stdout
+    with Path("/dev/full").open("w") as full:
+        refused = subprocess.run(
+            call, cwd=ROOT, env=environment, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("replan: stdout: no space left")
 
 
 def test_every_command_has_a_declaration_and_a_body_of_its_name():
