@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from actors.run.kind import ChildRun
+from actors.run.state import RunState
 from replan.runs.loaded import AnyKind, Loaded, started
 from replan.runs.options import DriveOptions
 from runtime.core.errors import Halted, Held, JournalError, KindUnknown, RunExists, RunNotFound
@@ -34,10 +35,8 @@ async def drive_child(
         await engine.journal.create(child.run, child.title, kind.name, kind.format)
     loaded = await engine.read(child.run)
     common = kind.run_state(loaded.state)
-    if common is not None and common.finished is not None:
-        failed = common.finished.reopened_by == "resume" and common.finished.cause != "home_budget"
-        if not (failed and options.at_once):
-            return loaded.state
+    if common is not None and common.finished is not None and not _goes_on(common, child, at_once=options.at_once):
+        return loaded.state
     if child.change and loaded.started:
         body = json.dumps(dict(child.change))
         await engine.journal.post(child.run, f"change:{text_hash(body)[:16]}", body)
@@ -49,6 +48,18 @@ async def drive_child(
         return await _drive(engine, child.run, loaded, state=state, options=options, model=shared[1], first=first)
     async with engine.model(name, loaded.replies) as model:
         return await _drive(engine, child.run, loaded, state=state, options=options, model=model, first=first)
+
+
+def _goes_on(common: RunState[Any], child: ChildRun, *, at_once: bool) -> bool:
+    """Tell whether a finished child run is driven again: it has failed, or its deadline is set anew.
+
+    Child and parent end by the same deadline, in either order.
+    """
+    end, deadline = common.finished, common.ledger.limits.deadline
+    if end is None or end.reopened_by == "resume":
+        return at_once and end is not None and end.cause != "home_budget"
+    passed = deadline is not None and common.now >= deadline
+    return end.reopened_by == "limits" and passed and child.change.get("deadline", deadline) != deadline
 
 
 async def _drive(

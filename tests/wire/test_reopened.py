@@ -9,9 +9,11 @@ import trio
 
 import runtime.host.host
 from actors.run.calls import Replied
+from actors.run.kind import ChildRun
 from actors.values.artifacts import Artifact, Context
 from actors.values.findings import Verdict
 from replan.cli.exits import Exit, exit_of_result
+from replan.runs.children import drive_child
 from replan.runs.options import DriveOptions
 from replan.setup.plugins import registry
 from runtime.core.errors import UsageProblem
@@ -199,7 +201,8 @@ async def test_a_plug_in_of_a_child_run_that_crashes_parks_its_parent_too(tmp_pa
             assert len(provider.answered) == 3
 
 
-async def test_a_deadline_that_has_passed_is_set_anew_also_for_a_child_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("child_ended", [False, True])
+async def test_a_deadline_that_has_passed_is_set_anew_also_for_a_child_run(child_ended: bool, tmp_path: Path) -> None:
     clock = JumpingClock()
     provider = Provider(clock, GOOD)
     provider.slow = {"g_strategy": 0.5}  # Meanwhile nobody else works, so that the clock moves to the deadline.
@@ -216,6 +219,11 @@ async def test_a_deadline_that_has_passed_is_set_anew_also_for_a_child_run(tmp_p
             result = await engine.begin(prepared, DriveOptions(on_record=on_record), run="run-1")
             assert (result.outcome, result.why) == ("budget_exhausted", "the deadline has passed")
             clock.busy, provider.slow = 1, {}
+            if child_ended:  # As it may by itself: both runs end at the same moment, in either order.
+                [row] = [row for row in await engine.journal.runs(RunFilter()) if row.run != "run-1"]
+                child_run = ChildRun(row.run, row.kind, row.title, lambda _: None)
+                ended = await drive_child(engine, child_run, (None, None), DriveOptions())
+                assert ended is not None and ended.run.finished is not None
             await engine.change("run-1", {"deadline": clock.time + 1000.0})
             result = await engine.resume("run-1")
             assert result.succeeded, result
