@@ -7,7 +7,7 @@ import trio
 from actors.values.lines import line, verbatim
 from replan.cli.exits import Exit
 from replan.cli.hints import answer_with
-from replan.cli.home import all_runs, opened_to_read, run_named
+from replan.cli.home import all_runs, named_or_newest, opened_to_read
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import notice, out, print_json, rich_text
 from replan.runs.engine import Engine
@@ -16,16 +16,16 @@ from replan.views.questions import open_questions, question_rows
 from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
 
 
-def list_questions(invocation: Invocation, name: str | None, *, as_json: bool) -> int:
-    """Print the open questions. Return the exit code."""
-    return trio.run(_list_questions, invocation, name, as_json)
+def list_questions(invocation: Invocation, name: str | None, *, last: bool, as_json: bool) -> int:
+    """Print the open questions of a run, of the `last` run, or of all. Return the exit code."""
+    return trio.run(_list_questions, invocation, name, last, as_json)
 
 
-async def _list_questions(invocation: Invocation, name: str | None, as_json: bool) -> int:
+async def _list_questions(invocation: Invocation, name: str | None, last: bool, as_json: bool) -> int:
     questions: list[dict[str, Any]] = []
     async with opened_to_read(invocation) as engine:
-        if name is not None:
-            questions = await _questions_of(engine, await run_named(engine, name))
+        if last or name is not None:
+            questions = await _questions_of(engine, await named_or_newest(engine, name))
         else:
             # Not only the runs that wait: a question may be open while other steps go on.
             for row in await all_runs(engine):
