@@ -16,7 +16,7 @@ from tests.support.openai_server import Answer, by_step, serve
 FOLLOWED = [page for page in pages() if any(block.language == "sh" for block in blocks(page))]
 TEACHING = [page for page in FOLLOWED if page.parent.name in ("tutorial", "how-to") or page.name == "README.md"]
 """The pages that people begin with."""
-LANGUAGES = {"sh", "text", "yaml", "toml", "json", "python", "mermaid"}
+LANGUAGES = {"sh", "text", "console", "yaml", "toml", "json", "python", "mermaid"}
 PROCESSES = {"host.md": "a command must be a process of its own to be ended by a signal"}
 """The pages whose commands do not fork from the warm program, and why."""
 ELSEWHERE = {"add-an-agent.md": "test_add_an_agent.py: it installs a package"}
@@ -25,12 +25,11 @@ ELSEWHERE = {"add-an-agent.md": "test_add_an_agent.py: it installs a package"}
 MAKE = """#!/bin/sh
 case "$1" in
 setup) mkdir -p .venv/bin && : > .venv/bin/activate ;;
-run) cd {root} && {recipe} ;;
-test) ;;
+run) make setup && cd {root} && {recipe} ;;
 *) exit 2 ;;
 esac
 """
-"""The command `make`: what a checkout's would set up is there already, and tests do not run all tests."""
+"""The command `make`: what a checkout's would set up is there already."""
 
 
 def name_of(page):
@@ -157,6 +156,7 @@ def test_a_page_shows_all_that_a_reader_needs(page):
     assert {block.language for block in found} <= LANGUAGES
     for before, block in zip([None, *found], found, strict=False):
         assert block.language != "text" or before.language in ("sh", "text"), block.place
+        assert block.language == "sh" or not re.search(r"^\$ ", block.body, re.MULTILINE), block.place
 
 
 @pytest.mark.parametrize("page", TEACHING, ids=name_of)
