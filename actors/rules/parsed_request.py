@@ -36,9 +36,9 @@ class ParsedRequest:
     text: Text
     """The problem's text, with everything that the user has added."""
     facts: Facts
-    """The facts in the text."""
+    """The files, interfaces, stack traces, tests and the like that the text names."""
     classification: Classification
-    """The classification of the text."""
+    """The kind of work that the text asks for, with its scores and signals."""
     understanding: Understanding
     """What to make of the text: a kind, a question, or a doubt that no question is left for."""
     stated: Stated
@@ -46,9 +46,9 @@ class ParsedRequest:
     cut: bool
     """Whether the text, with everything that the user has added, is longer than what was read of it."""
     language: str
-    """The programming language."""
+    """The programming language of the text, in lower case; `unknown` where nothing shows it."""
     dependencies: Mapping[str, Any]
-    """The accepted artifacts by role."""
+    """The JSON values of the accepted artifacts, by the role of their step."""
     retries: int
     """The number of rejections of this step."""
     escalations: int
@@ -84,30 +84,30 @@ def parse_request(material: Mapping[str, Any], rules: Rules) -> ParsedRequest:
     answers = tuple(str(item.get("answer", "")) for item in clarifications)
     requirements, notes = (tuple(map(str, _list(material.get(name)))) for name in ("requirements", "notes"))
     specification = str(material.get("specification", ""))
-    told_of = [one for one in requirements if rules.requirements.kind_of(one) not in CONSTRAINING]
-    reading = _read((specification, *answers, *requirements, *notes), (*answers, *told_of, *notes), rules)
+    wishes = [text for text in requirements if rules.requirements.kind_of(text) not in CONSTRAINING]
+    reading = _read((specification, *answers, *requirements, *notes), (*answers, *wishes, *notes), rules)
     settings = material.get("settings")
     settings = settings if isinstance(settings, Mapping) else {}
     dependencies = material.get("dependencies")
     escalations = max(_count(settings.get("escalations")), len(_list(material.get("escalation"))))
-    asked = tuple(folded(str(item.get("question", ""))) for item in clarifications)
-    given = tuple((question, answer) for question, answer in zip(asked, answers, strict=True) if answer.strip())
-    history = Answers(asked, given)
-    told = tuple(map(folded, reversed(requirements)))
+    questions = tuple(folded(str(item.get("question", ""))) for item in clarifications)
+    answered = tuple((question, answer) for question, answer in zip(questions, answers, strict=True) if answer.strip())
+    history = Answers(questions, answered)
+    newest_first = tuple(map(folded, reversed(requirements)))
     understanding = understand(reading.subject, reading.classification, history, rules, escalations)
     return ParsedRequest(
         text=reading.text,
         facts=reading.facts,
         classification=reading.classification,
         understanding=understanding,
-        stated=_stated(reading, told, understanding.kind, rules),
+        stated=_stated(reading, newest_first, understanding.kind, rules),
         cut=reading.cut,
         language=reading.language,
         dependencies=dependencies if isinstance(dependencies, Mapping) else {},
         retries=len(_list(material.get("retry"))),
         escalations=escalations,
         answers=history,
-        requirements=told,
+        requirements=newest_first,
         catalogue=GUARD_CATALOG | {name for name in _list(settings.get("guard_catalog")) if isinstance(name, str)},
         r_max=_count(settings.get("r_max")) or R_MAX,
         strong=settings.get("assurance") == "strong",
@@ -139,10 +139,10 @@ def _read(parts: tuple[str, ...], added: tuple[str, ...], rules: Rules) -> _Read
     sections = (*names.generic, *names.reproduction, *names.constraints, *names.ignored, *rules.requirements.sections)
     text = Text(parts, frozenset(sections), frozenset(names.ignored))
     facts = extract(text, rules)
-    said = tuple(part for part in beginnings(added) if part.strip())
-    prose = replace(text, parts=(*parts[:1], *said))
-    if said and natural_language(replace(text, parts=parts[:1]).head, rules.subject) != ENGLISH:
-        prose = replace(text, parts=said)
+    additions = tuple(part for part in beginnings(added) if part.strip())
+    prose = replace(text, parts=(*parts[:1], *additions))
+    if additions and natural_language(replace(text, parts=parts[:1]).head, rules.subject) != ENGLISH:
+        prose = replace(text, parts=additions)
         facts = replace(facts, title=extract(prose, rules).title)
     classification = classify(prose, facts, rules)
     symptom = max(classification.scores.values()) >= SYMPTOM_SCORE
@@ -151,11 +151,11 @@ def _read(parts: tuple[str, ...], added: tuple[str, ...], rules: Rules) -> _Read
 
 
 @lru_cache(maxsize=4)  # For all steps of a run, unless an escalation changes the kind.
-def _stated(reading: _Reading, told: tuple[str, ...], kind: str, rules: Rules) -> Stated:
+def _stated(reading: _Reading, added: tuple[str, ...], kind: str, rules: Rules) -> Stated:
     """Return what the text demands if the problem is of this kind."""
     known = (*reading.facts.steps, *(trace.text for trace in reading.facts.traces))
     return stated_in(
-        reading.text, told, known, reading.facts.title, kind=kind, patterns=rules.requirements, forms=rules.forms
+        reading.text, added, known, reading.facts.title, kind=kind, patterns=rules.requirements, forms=rules.forms
     )
 
 
@@ -179,10 +179,10 @@ def facts_of(request: ParsedRequest) -> Facts:
 
 def requirements_of(request: ParsedRequest) -> tuple[Requirement, ...]:
     """Return the requirements for a plan: those of the accepted recon, and those of the text that it does not have."""
-    found = {one.id: one for one in requirements_in(request.dependency("recon").get("requirements"))}
+    requirements = {item.id: item for item in requirements_in(request.dependency("recon").get("requirements"))}
     for requirement in request.stated.requirements:
-        found.setdefault(requirement.id, requirement)
-    return tuple(found.values())
+        requirements.setdefault(requirement.id, requirement)
+    return tuple(requirements.values())
 
 
 def constraints_of(request: ParsedRequest, constraints: tuple[str, ...]) -> tuple[str, ...]:

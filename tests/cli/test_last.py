@@ -25,7 +25,7 @@ def waiting(replan):
 
 def questions(replan, *arguments):
     """Return the ids of the listed questions."""
-    return [one["id"] for one in json.loads(replan("questions", *arguments, "--json").stdout)["questions"]]
+    return [question["id"] for question in json.loads(replan("questions", *arguments, "--json").stdout)["questions"]]
 
 
 def test_the_only_question_of_the_newest_run_is_answered(replan, waiting):

@@ -68,10 +68,10 @@ def difference(shown, printed):
         if rest:
             continue
         starts = range(begin, len(printed_lines) - len(part) + 1)
-        found = next((start for start in starts if matches(part, printed_lines[start : start + len(part)])), None)
-        if found is None:
+        place = next((start for start in starts if matches(part, printed_lines[start : start + len(part)])), None)
+        if place is None:
             return part
-        begin = found + len(part)
+        begin = place + len(part)
     return None
 
 

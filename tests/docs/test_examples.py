@@ -152,9 +152,9 @@ def test_a_page_can_be_followed_as_it_is_rendered(page, request, empty, server):
 def test_a_page_shows_all_that_a_reader_needs(page):
     """Nothing is said beside a fence's language, no other language has commands, and output follows its command."""
     assert [match["info"] for match in FENCE.finditer(page.read_text("utf-8")) if len(match["info"].split()) != 1] == []
-    found = blocks(page)
-    assert {block.language for block in found} <= LANGUAGES
-    for before, block in zip([None, *found], found, strict=False):
+    shown = blocks(page)
+    assert {block.language for block in shown} <= LANGUAGES
+    for before, block in zip([None, *shown], shown, strict=False):
         assert block.language != "text" or before.language in ("sh", "text"), block.place
         assert block.language == "sh" or not re.search(r"^\$ ", block.body, re.MULTILINE), block.place
 
@@ -185,8 +185,8 @@ def test_every_term_in_shown_output_is_explained(page):
     known = {term.name for term in terms()}
     defined = "\n".join(block.body for block in blocks(page) if block.language == "sh")
     shown = "\n".join(block.body for block in blocks(page) if block.language == "text")
-    found = {match[match.lastgroup] for match in SHOWN_TERMS.finditer(shown)}
-    assert {term for term in found if term not in known and term not in defined} == set()
+    used = {match[match.lastgroup] for match in SHOWN_TERMS.finditer(shown)}
+    assert {term for term in used if term not in known and term not in defined} == set()
 
 
 def test_the_front_page_and_the_tutorial_say_how_terms_are_explained():

@@ -58,16 +58,15 @@ async def _answer(invocation: Invocation, question: str | None, text: str | None
 async def _only_question(engine: Engine, run: str) -> str:
     """Return the id of the only open question of a run. Raises `UsageProblem` where there is none, or a choice."""
     loaded = await engine.read(run)
-    found = [one["id"] for one in open_questions(loaded.kind, run, await engine.with_inbox(run, loaded))]
-    if len(found) != 1:
-        cause = f"it has {len(found)} open questions: {', '.join(found[:5])}" if found else "it has no open question"
-        hint = (
-            f"`{program()} answer --last ID TEXT` names one"
-            if found
-            else f"`{program()} questions` lists those of all runs"
-        )
-        raise UsageProblem(cause, place=run, hint=hint)
-    return split(found[0])[1]
+    questions = open_questions(loaded.kind, run, await engine.with_inbox(run, loaded))
+    names = [split(question["id"])[1] for question in questions]
+    if not names:
+        hint = f"`{program()} questions` lists those of all runs"
+        raise UsageProblem("it has no open question", place=run, hint=hint)
+    if len(names) > 1:
+        cause = f"it has {len(names)} open questions: {', '.join(names[:5])}"
+        raise UsageProblem(cause, place=run, hint=f"`{program()} answer --last ID TEXT` names one")
+    return names[0]
 
 
 def report_posted(text: str, row: RunRow, *, hosted: bool, open_count: int = 0) -> None:

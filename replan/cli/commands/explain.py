@@ -33,7 +33,7 @@ class Term(NamedTuple):
     name: str
     """The term, as it is printed."""
     kind: str
-    """What it is."""
+    """What sort of term it is, such as `outcome of a run`."""
     means: str
     """Its meaning, in a sentence or two."""
 
@@ -41,14 +41,14 @@ class Term(NamedTuple):
 def terms() -> list[Term]:
     """Return every term that can be explained, section by section."""
     configs = data_root() / "configs"
-    found: list[Term] = []
+    every_term: list[Term] = []
     for name in ("meanings.yaml", "terms.yaml"):
         sections: Mapping[str, Any] = yaml.safe_load((configs / name).read_text(encoding="utf-8"))
         for section, entries in sections.items():
             if section in _SECTIONS:
-                found += _terms(_SECTIONS[section], entries)
+                every_term += _terms(_SECTIONS[section], entries)
     policy = yaml.safe_load((configs / "policies" / "default.yaml").read_text(encoding="utf-8"))
-    return [*found, *(Term(row["id"], _ROW, f"{row['why']} So: {row['level']}.") for row in policy["rows"])]
+    return [*every_term, *(Term(row["id"], _ROW, f"{row['why']} So: {row['level']}.") for row in policy["rows"])]
 
 
 def _terms(kind: str, entries: Mapping[str, Any]) -> Iterator[Term]:
