@@ -59,7 +59,7 @@ STATED = [
     ("reference/prompts.md", f"{ANSWER_BYTES_MAX:,} of each answer, {FEEDBACK_BYTES_MAX:,} of each rejection"),
     (
         "explanation/rules-model.md",
-        f"first {READ_LENGTH_MAX:,} characters of a text and at most {READ_LINES_MAX:,} lines",
+        f"{READ_LENGTH_MAX:,} characters of a text and at most {READ_LINES_MAX:,} lines",
     ),
     ("explanation/rules-model.md", f"first {SENTENCES_READ_MAX:,} sentences, and lists at most {REQUIREMENTS_MAX}"),
     ("explanation/security.md", f"no more than {READ_LINES_MAX:,} such lines"),
