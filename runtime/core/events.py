@@ -13,7 +13,6 @@ of the event is a property, never a field.
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
-from threading import RLock
 from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
 import orjson
@@ -25,9 +24,6 @@ Seconds = Annotated[float, AfterValidator(lambda seconds: round(seconds, 6))]
 """A time or a duration in seconds, rounded to the microsecond: finer digits are noise."""
 
 
-_building = RLock()
-
-
 class Value(BaseModel):
     """A frozen value that refuses unknown keys, and numbers that JSON cannot hold.
 
@@ -36,24 +32,6 @@ class Value(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
-
-    @classmethod
-    def model_rebuild(
-        cls,
-        *,
-        force: bool = False,
-        raise_errors: bool = True,
-        _parent_namespace_depth: int = 2,
-        _types_namespace: Mapping[str, Any] | None = None,
-    ) -> bool | None:
-        """Build the schema, one thread at a time: pydantic takes no lock of its own before version 2.14."""
-        with _building:
-            return super().model_rebuild(
-                force=force,
-                raise_errors=raise_errors,
-                _parent_namespace_depth=_parent_namespace_depth + 1 if _parent_namespace_depth else 0,
-                _types_namespace=_types_namespace,
-            )
 
 
 class Event(Value):

@@ -104,9 +104,10 @@ async def test_a_cancelled_run_takes_its_child_of_another_kind_with_it(journal, 
     with trio.CancelScope() as driving:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(lambda: engine.begin(prepared, run="top"))
-            while child not in {row.run for row in await journal.runs(RunFilter())}:  # noqa: ASYNC110
+            rows = []
+            while len(rows) < 3 or not all(row.last_seq for row in rows):  # Until the run below the child has begun.
                 await trio.sleep(0.01)
-            await trio.sleep(0.1)
+                rows = await journal.runs(RunFilter())
             driving.cancel()
     await engine.finish_cancelled("top")
     rows = await journal.runs(RunFilter())
