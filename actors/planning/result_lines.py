@@ -1,5 +1,6 @@
 """The result of a planning run for people: the proved plan, or why there is none, and the next step. Pure."""
 
+from actors.guards.plan_settings import GUARD_CATALOG
 from actors.planning.advice import advice_for, cut_advice
 from actors.planning.result import Result
 from actors.planning.search_tree import finding_line
@@ -27,7 +28,7 @@ def brief_lines(result: Result, program: str = "replan") -> list[Line]:
         return outcome_lines(result, program)
     run = result.run_id
     more = f"All of it: {program} show {run} --full; as a checklist: {program} export {run} -o plan.md"
-    return [*outcome_lines(result, program, full=False), line(more, "dim")]
+    return [*outcome_lines(result, program, full=False), *_guard_hint(result, program), line(more, "dim")]
 
 
 def outcome_lines(result: Result, program: str = "replan", *, full: bool = True) -> list[Line]:
@@ -45,9 +46,19 @@ def outcome_lines(result: Result, program: str = "replan", *, full: bool = True)
         rows += [BLANK, line("The last rejection", "bold")]
         rows += [indented(finding_line(finding), "red") for finding in result.findings[:FINDINGS_MAX]]
     rows += [BLANK, used(result)]
+    if result.outcome:
+        rows.append(line(f"What {result.outcome} means: {program} explain {result.outcome}", "dim"))
     if result.status == "finished" or result.cause:
         rows.append(line(f"Next: {_advice(result, program)}.", "cyan"))
     return rows
+
+
+def _guard_hint(result: Result, program: str) -> list[Line]:
+    """Return where the guards are explained that stand in brackets behind the steps: the first one is the example."""
+    steps = result.plan_json.get("steps", ()) if isinstance(result.plan_json, dict) else ()
+    guards = [step.get("guard") for step in steps if isinstance(step, dict)]
+    known = next((guard for guard in guards if guard in GUARD_CATALOG), None)
+    return [] if known is None else [line(f"In brackets: what checks a step; {program} explain {known}", "dim")]
 
 
 def _advice(result: Result, program: str) -> str:

@@ -1,4 +1,4 @@
-"""A plan in short, for people: a line for each step. `plan_lines` has all of it. Pure."""
+"""A plan in short, for people: what it rests on, and a line for each step. `plan_lines` has all of it. Pure."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +8,7 @@ from actors.plans.graph import order_of
 from actors.plans.plan import CONTINUE, ESCALATE, NEVER, Step
 from actors.plans.plan_lines import value_lines
 from actors.plans.reader import read_plan
-from actors.values.lines import Line, Span, line
+from actors.values.lines import BLANK, Line, Span, line
 
 
 def plan_summary(value: Any) -> list[Line]:
@@ -21,7 +21,8 @@ def plan_summary(value: Any) -> list[Line]:
     head = line(f"Plan {plan.plan_id}{f': {plan.goal}' if plan.goal else ''}", "bold")
     width = len(str(len(order.steps)))
     rows = (_row(f"{number:>{width}}. ", step, step.step_id in later) for number, step in enumerate(order.steps, 1))
-    return [head, *rows]
+    basis = [line(plan.basis, "yellow"), BLANK] if plan.basis else []
+    return [*basis, head, *rows]
 
 
 def _row(number: str, step: Step, contingent: bool) -> Line:

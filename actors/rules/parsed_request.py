@@ -13,7 +13,7 @@ from actors.rules.language import language_of
 from actors.rules.requirements import Stated, stated_in
 from actors.rules.subject import ENGLISH, Subject, natural_language, subject_of
 from actors.rules.tables import Rules
-from actors.rules.text import Text
+from actors.rules.text import Text, beginnings
 from actors.rules.understanding import SYMPTOM_SCORE, Answers, Understanding, understand
 from actors.values.open_questions import NOT_UNDERSTOOD
 from actors.values.requirements import Requirement, RequirementKind, requirements_in
@@ -22,8 +22,6 @@ CONSTRAINING = frozenset(
     (RequirementKind.MUST_AVOID, RequirementKind.MUST_KEEP, RequirementKind.DEADLINE, RequirementKind.BUDGET)
 )
 """The kinds of requirements that do not say what is wanted."""
-READ_LENGTH_MAX = 200_000
-"""Characters of each part of a problem's text that are read: as many as a language model is shown."""
 R_MAX = 100
 """The default limit of a plan's retry budget (`r_max` in docs/reference/workflow.md)."""
 
@@ -46,7 +44,7 @@ class ParsedRequest:
     stated: Stated
     """What the text demands, and the cause that it states."""
     cut: bool
-    """Whether the text is longer than what was read of it."""
+    """Whether the text, with everything that the user has added, is longer than what was read of it."""
     language: str
     """The programming language of the text, in lower case; `unknown` where nothing shows it."""
     dependencies: Mapping[str, Any]
@@ -102,16 +100,8 @@ def parse_request(material: Mapping[str, Any], rules: Rules) -> ParsedRequest:
         facts=reading.facts,
         classification=reading.classification,
         understanding=understanding,
-        stated=stated_in(
-            reading.text,
-            newest_first,
-            (*reading.facts.steps, *(trace.text for trace in reading.facts.traces)),
-            reading.facts.title,
-            kind=understanding.kind,
-            patterns=rules.requirements,
-            forms=rules.forms,
-        ),
-        cut=len(specification) > READ_LENGTH_MAX,
+        stated=_stated(reading, newest_first, understanding.kind, rules),
+        cut=reading.cut,
         language=reading.language,
         dependencies=dependencies if isinstance(dependencies, Mapping) else {},
         retries=len(_list(material.get("retry"))),
@@ -124,11 +114,12 @@ def parse_request(material: Mapping[str, Any], rules: Rules) -> ParsedRequest:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Reading:
-    """What was read in the parts of a text."""
+    """What was read in the parts of a text. It equals itself alone: its texts are slow to compare."""
 
     text: Text
+    cut: bool
     facts: Facts
     classification: Classification
     subject: Subject
@@ -143,12 +134,12 @@ def _read(parts: tuple[str, ...], added: tuple[str, ...], rules: Rules) -> _Read
     Where the specification is in another language and the user has said something in English, only that is classified:
     the names of files and the like are found in all of it.
     """
-    parts = tuple(part[:READ_LENGTH_MAX] for part in parts)
+    whole, parts = parts, (*beginnings(parts[:1]), *beginnings(parts[1:]))
     names = rules.signals.headings
     sections = (*names.generic, *names.reproduction, *names.constraints, *names.ignored, *rules.requirements.sections)
     text = Text(parts, frozenset(sections), frozenset(names.ignored))
     facts = extract(text, rules)
-    additions = tuple(part[:READ_LENGTH_MAX] for part in added if part.strip())
+    additions = tuple(part for part in beginnings(added) if part.strip())
     prose = replace(text, parts=(*parts[:1], *additions))
     if additions and natural_language(replace(text, parts=parts[:1]).head, rules.subject) != ENGLISH:
         prose = replace(text, parts=additions)
@@ -156,7 +147,16 @@ def _read(parts: tuple[str, ...], added: tuple[str, ...], rules: Rules) -> _Read
     classification = classify(prose, facts, rules)
     symptom = max(classification.scores.values()) >= SYMPTOM_SCORE
     subject = subject_of(prose.head, anchored=facts.anchored, symptom=symptom, table=rules.subject)
-    return _Reading(text, facts, classification, subject, language_of(text, facts, rules))
+    return _Reading(text, parts != whole, facts, classification, subject, language_of(text, facts, rules))
+
+
+@lru_cache(maxsize=4)  # For all steps of a run, unless an escalation changes the kind.
+def _stated(reading: _Reading, added: tuple[str, ...], kind: str, rules: Rules) -> Stated:
+    """Return what the text demands if the problem is of this kind."""
+    known = (*reading.facts.steps, *(trace.text for trace in reading.facts.traces))
+    return stated_in(
+        reading.text, added, known, reading.facts.title, kind=kind, patterns=rules.requirements, forms=rules.forms
+    )
 
 
 def facts_of(request: ParsedRequest) -> Facts:

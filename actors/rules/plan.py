@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from actors.rules.parsed_request import READ_LENGTH_MAX, ParsedRequest, facts_of, kind_of, requirements_of
+from actors.rules.parsed_request import ParsedRequest, facts_of, kind_of, requirements_of
 from actors.rules.slots import LIMITS, Item, fill, first, in_full, item_slots, lists_of, numbered, slots_of
 from actors.rules.strategy import ranked
 from actors.rules.tables import RESERVED, Rules, Template, TemplateStep
-from actors.rules.text import shorten
+from actors.rules.text import READ_LENGTH_MAX, READ_LINES_MAX, shorten
 from actors.rules.understanding import basis
 from actors.values.open_questions import NOT_UNDERSTOOD
 from actors.values.requirements import Requirement, requirement_to_json
@@ -91,7 +91,9 @@ def _basis(request: ParsedRequest, rules: Rules) -> str:
     """Return what stands above the plan: what the text was taken for, and that the plan is a template."""
     kind = kind_of(request, rules)
     text = basis(request.understanding, request.classification, rules, kind, request.stated)
-    cut = rules.phrases.basis["cut"].replace("{count}", f"{READ_LENGTH_MAX:,}")
+    cut = (
+        rules.phrases.basis["cut"].replace("{count}", f"{READ_LENGTH_MAX:,}").replace("{lines}", f"{READ_LINES_MAX:,}")
+    )
     return f"{text} {cut}" if request.cut else text
 
 

@@ -17,7 +17,7 @@ from actors.values.requirements import Requirement, RequirementKind, Requirement
 
 REQUIREMENTS_MAX = 200
 CLAUSE_LENGTH_MAX = 400  # patterns are tried on at most so many characters at once
-SENTENCES_READ_MAX = 4000  # different sentences that are compared with the patterns: the reading stays below a second
+SENTENCES_READ_MAX = 4000  # sentences that are compared with the patterns: the reading stays below a second
 WISHES_WITHIN = 14  # in a feature request of at most so many sentences, a plain statement is a wish too
 TRACE_START = 60  # characters by which a sentence is recognised as a part of a stack trace
 END = " .;,"
@@ -100,6 +100,8 @@ class Stated:
     """The stated cause as quoted, or an empty text."""
     more: bool
     """Whether the text states more than are listed."""
+    unread: bool = False
+    """Whether the text has more sentences than were searched for requirements."""
 
 
 def stated_in(
@@ -121,12 +123,14 @@ def stated_in(
     reader = _Reader(text, frozenset(map(folded, known)), title, kind, patterns, forms)
     distinct: dict[str, Requirement] = {}
     own = (_requirement(patterns.kind_of(item) or RequirementKind.GOAL, folded(item), "user") for item in added)
-    for requirement in (*own, *reader.requirements()):
+    unread = iter(range(SENTENCES_READ_MAX))
+    for requirement in (*own, *reader.requirements(unread)):
         if len(distinct) > REQUIREMENTS_MAX:
             break
         distinct.setdefault(requirement.id, requirement)
     kept = tuple(distinct.values())
-    return Stated(kept[:REQUIREMENTS_MAX], reader.cause(), len(kept) > REQUIREMENTS_MAX)
+    more = len(kept) > REQUIREMENTS_MAX
+    return Stated(kept[:REQUIREMENTS_MAX], reader.cause(), more, unread=next(unread, None) is None)
 
 
 def _requirement(kind: RequirementKind, quote: str, source: str) -> Requirement:
@@ -145,14 +149,15 @@ class _Reader:
     patterns: RequirementPatterns
     forms: FormTable
 
-    def requirements(self) -> Iterator[Requirement]:
-        """Yield the requirements in the order of the text; a quote that does not stand in it is left out."""
+    def requirements(self, unread: Iterator[int]) -> Iterator[Requirement]:
+        """Yield the requirements in the order of the text; a quote that does not stand in it is left out.
+
+        Each sentence takes an item of `unread`; no sentence is read once it is empty.
+        """
         seen: set[str] = set()
         plain = self._few_sentences()
         for passage in self.text.passages:
-            for kind, quote in self._of_passage(passage, plain):
-                if len(seen) >= SENTENCES_READ_MAX:
-                    return
+            for kind, quote in self._of_passage(passage, plain, unread):
                 if quote not in seen and (source := self._source(quote)) is not None:
                     yield _requirement(kind, quote, source)
                 seen.add(quote)
@@ -183,26 +188,29 @@ class _Reader:
         """Return whether the text is short enough for its plain statements to be wishes."""
         return self.kind == "feature" and sum(1 for _ in self._pieces(WISHES_WITHIN + 1)) <= WISHES_WITHIN
 
-    def _of_passage(self, passage: Passage, plain: bool) -> Iterator[tuple[RequirementKind, str]]:
+    def _of_passage(
+        self, passage: Passage, plain: bool, unread: Iterator[int]
+    ) -> Iterator[tuple[RequirementKind, str]]:
         whole = passage.text
         if passage.text.startswith("#"):
             return
         if passage.item:
             whole = _BOX.sub("", whole, count=1)
             if not _LINK_ONLY.match(whole):
-                yield from self._of_item(whole, passage.section)
+                yield from self._of_item(whole, passage.section, unread)
             return
         by_section = self.patterns.sections.get(passage.section)
-        for sentence in _cut(sentences(whole)):
+        for sentence, _ in zip(_cut(sentences(whole)), unread, strict=False):
             if not any(sentence[:TRACE_START] in fact for fact in self.known) and not self._is_title(sentence):
                 yield from self._of_sentence(sentence, by_section, plain)
 
-    def _of_item(self, whole: str, section: str) -> Iterator[tuple[RequirementKind, str]]:
+    def _of_item(self, whole: str, section: str, unread: Iterator[int]) -> Iterator[tuple[RequirementKind, str]]:
         """Yield what a list item states: all of it, in pieces where it is long."""
         default = self.patterns.sections.get(section, RequirementKind.GOAL)
         if whole in self.known:
             default = RequirementKind.SCOPE
-        for piece in _cut([whole] if len(whole) <= CLAUSE_LENGTH_MAX else sentences(whole)):
+        pieces = _cut([whole] if len(whole) <= CLAUSE_LENGTH_MAX else sentences(whole))
+        for piece, _ in zip(pieces, unread, strict=False):
             kind = self._named(piece)
             yield (default if default is RequirementKind.SCOPE or kind is None else kind), piece
 

@@ -10,6 +10,10 @@ from functools import cached_property
 
 from actors.guards.fields import folded
 
+READ_LENGTH_MAX = 200_000
+"""Characters of a problem that are read, as many as a language model is shown; and of all that its user has added."""
+READ_LINES_MAX = 10_000
+"""Lines of a problem that are read, and of all that its user has added: short lines cost as much as long ones."""
 LINE_LENGTH_MAX = 2000
 """Characters of a line that patterns are matched against."""
 SENTENCE_LENGTH_MAX = 240
@@ -138,6 +142,18 @@ class Text:
             if plain and plain.lower() not in names:
                 return shorten(sentences(plain)[0].rstrip("."), TITLE_LENGTH_MAX)
         return ""
+
+
+def beginnings(parts: Iterable[str]) -> tuple[str, ...]:
+    """Return what is read of the parts: together `READ_LENGTH_MAX` characters and `READ_LINES_MAX` lines at most."""
+    kept: list[str] = []
+    length, count = READ_LENGTH_MAX, READ_LINES_MAX
+    for part in parts:
+        lines = part[:length].splitlines(keepends=True)[:count]
+        kept.append("".join(lines))
+        length -= len(kept[-1])
+        count -= len(lines)
+    return tuple(kept)
 
 
 def sentences(passage: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from actors.guards.fields import folded
 from actors.rules.classification import Classification
-from actors.rules.requirements import Stated
+from actors.rules.requirements import SENTENCES_READ_MAX, Stated
 from actors.rules.subject import ENGLISH, Subject
 from actors.rules.tables import Phrases, Rules
 
@@ -107,6 +107,8 @@ def basis(understanding: Understanding, classification: Classification, rules: R
     parts.append(phrases.basis["template"])
     if stated.more:
         parts.append(_fill(phrases.basis["more"], count=str(len(stated.requirements))))
+    if stated.unread:
+        parts.append(_fill(phrases.basis["unread"], count=f"{SENTENCES_READ_MAX:,}"))
     return " ".join(parts)
 
 

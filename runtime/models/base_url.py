@@ -1,6 +1,6 @@
 """Base URLs: which addresses a prompt may be sent to, checked before anything is sent."""
 
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
 
 from runtime.core.errors import UsageProblem
@@ -9,6 +9,21 @@ OPENAI_URL = "https://api.openai.com/v1"
 """The base URL when none is set."""
 
 _HOST_MAX = 253
+_PRIVATE = tuple(
+    map(
+        ip_network,
+        (
+            "10.0.0.0/8",  # RFC 1918
+            "172.16.0.0/12",
+            "192.168.0.0/16",
+            "169.254.0.0/16",  # link-local, RFC 3927
+            "fc00::/7",  # unique local, RFC 4193
+            "fe80::/10",  # link-local, RFC 4291
+        ),
+    )
+)
+"""What counts as a private network. `is_private` of `ipaddress` also holds for Teredo, which leaves the network, and
+for addresses that are reserved or only for examples."""
 
 
 def check_base_url(text: str, *, place: str = "OPENAI_BASE_URL") -> str:
@@ -56,24 +71,30 @@ def is_name(host: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether the host is this machine: `localhost` (RFC 6761) or a loopback address."""
+    """Tell whether the host is this machine: `localhost`, a loopback address, or the unspecified one.
+
+    Names below `localhost` do not count: RFC 6761 reserves them for this machine, but some resolvers ask a name server.
+    """
     name = host.lower().rstrip(".")
-    if name == "localhost" or name.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return False
+    address = _address(name)
+    return name == "localhost" or (address is not None and (address.is_loopback or address.is_unspecified))
 
 
 def is_local(host: str) -> bool:
     """Tell whether the host is this machine, or an address in digits of a private network."""
-    if is_loopback(host):
-        return True
+    address = _address(host)
+    return is_loopback(host) or (
+        address is not None and any(address.version == net.version and address in net for net in _PRIVATE)
+    )
+
+
+def _address(host: str) -> IPv4Address | IPv6Address | None:
+    """Return the address that a host is in digits, one of IPv4 also where it is written as one of IPv6."""
     try:
-        return ip_address(host).is_private
+        address = ip_address(host)
     except ValueError:
-        return False
+        return None
+    return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address
 
 
 def _normal(parts: SplitResult) -> str:

@@ -160,4 +160,5 @@ def test_a_web_service_reports_wrong_requests(monkeypatch):
 def test_the_page_shows_the_programs_as_they_are():
     page = (ROOT / "docs" / "how-to" / "use-asyncio.md").read_text(encoding="utf-8")
     for name in ("script/plan.py", "web_service/service.py"):
-        assert f"file={Path(name).name}\n{(EXAMPLES / name).read_text(encoding='utf-8')}```" in page
+        text = (EXAMPLES / name).read_text(encoding="utf-8")
+        assert f"cat > {Path(name).name} <<'EOF'\n{text}EOF\n" in page

@@ -83,6 +83,20 @@ def test_several_files_are_an_array(replan, plans):
     assert isinstance(json.loads(replan("check", plans / "many.jsonl", "--json").stdout), list)
 
 
+def test_an_array_is_printed_item_by_item(replan, plans, monkeypatch):
+    """F12: the reports on a file of 256 MiB would all be in memory before the first is printed."""
+    printed = []
+    array = check.JsonArray
+    monkeypatch.setattr(
+        array, "add", lambda self, value, add=array.add: (printed.append(len(printed)), add(self, value))
+    )
+    result = replan("check", plans / "many.jsonl", plans / "good.json", "--json")
+    reports = json.loads(result.stdout)
+    assert len(printed) == len(reports) == 4
+    assert result.stdout == json.dumps(reports, ensure_ascii=False, indent=2) + "\n"
+    assert replan("check", plans / "missing.json", plans / "missing.json", "--json").stdout == "[]\n"
+
+
 def test_an_unreadable_file_is_exit_2_and_the_others_are_still_checked(replan, plans):
     result = replan("check", plans / "malformed.json", plans / "missing.json", plans / "good.json", "--jsonl")
     rows = [json.loads(row) for row in result.stdout.splitlines()]

@@ -4,9 +4,12 @@ import json
 import os
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 
+from actors.config.policy_loader import load_policy
+from actors.config.workflow import GuardLevel
 from actors.guards.built_in import BUILT_IN
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.planning.events import Outcome
@@ -30,6 +33,9 @@ WORDS = {
     "catalog": GUARD_CATALOG,
     "guards": BUILT_IN,
     "statuses": STATUSES,
+    "rules": [row.id for row in load_policy("default", ROOT).rows],
+    "levels": get_args(GuardLevel),
+    "words of the tree": ["accepted", "rejected", "made void"],
 }
 
 
@@ -37,6 +43,18 @@ WORDS = {
 def test_every_word_that_users_read_is_explained(words):
     known = {term.name for term in terms()}
     assert {str(word) for word in words} - known == set()
+
+
+def test_terms_are_explained_where_they_are_shown(replan, problem, scripted):
+    """Newcomers asked what `[human]` and `all_pruned` mean: the output names the command that says so."""
+    planned = replan("run", problem, "-m", scripted(SCRIPT), "--no-input").stdout
+    assert "In brackets: what checks a step; replan explain human\n" in planned
+    assert replan("explain", "human").exit_code == 0
+    pruned = replan("run", problem, "-m", scripted({**SCRIPT, "g_recon": [{}] * 9}), "--no-input").stdout
+    assert "No plan: all_pruned" in pruned
+    assert "What all_pruned means: replan explain all_pruned\n" in pruned
+    waiting = replan("run", "-", "-m", "rules", "--no-input", input="Make it better, please.").stdout
+    assert "replan explain" not in waiting
 
 
 def test_a_term_is_explained_however_it_is_spelt(replan):

@@ -30,6 +30,15 @@ def test_a_plan_has_a_line_for_each_step(replan, planned):
     assert replan("show", "--last").stdout == planned
 
 
+def test_the_short_plan_says_first_what_it_rests_on(replan, problem):
+    """The built-in author's plans were shown without a word about templates and guessing, unless with --full."""
+    first, blank, head = replan("run", problem, "-m", "rules", "--no-input").stdout.splitlines()[:3]
+    assert first.startswith("Taken for a bug")
+    assert "built-in template" in first
+    assert blank == ""
+    assert head.startswith("Plan ")
+
+
 def test_full_shows_what_each_step_needs_and_makes(replan, planned, problem, scripted):
     shown = replan("show", "--last", "--full").stdout
     assert "   needs  bug\n   makes  known\n   guard  human, 2 attempts\n" in shown

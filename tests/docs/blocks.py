@@ -1,51 +1,80 @@
-"""The fenced blocks of a page, and how their info strings say that a test uses them.
+"""The pages, and their code blocks as a reader sees and copies them: taken from the rendered HTML alone.
 
-    ```sh test            run by bash in the page's own folder; must end with exit code 0
-    ```sh exit=6          the same with another exit code
-    ```text output        lines that the block before printed, in this order; `...` stands for lines left out
-    ```yaml file=NAME     written into the folder; so for any language
-    ```python test        executed in the folder; must not raise
+What a fence says after its language is not rendered, so it cannot say anything that a reader needs. These are the
+rules, by the language that the block has on the page:
 
-Tests do not run blocks without such words.
+    sh      commands; a reader pastes all of them, in order, into one shell that begins in an empty folder
+    text    what the block before has printed: its lines in this order, `...` for what is left out
+    other   an excerpt to look at; no command of the page needs it
+
+A file that a command needs is written by a command (`cat > NAME <<'EOF'`), and a command that ends with another exit
+code than 0 says so: `COMMAND || echo "exit code $?"`.
 """
 
 import re
 from dataclasses import dataclass
+from html.parser import HTMLParser
 from pathlib import Path
+
+from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
+RENDERER = MarkdownIt("commonmark").enable("table")
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced block: its language, its other words, its text, and its line on the page."""
+    """A code block: its language, its text, and the heading above it."""
 
     language: str
-    words: tuple[str, ...]
     body: str
-    line: int
+    heading: str
 
     @property
-    def file(self):
-        """The name of the file to write the block to, or None."""
-        return next((word.removeprefix("file=") for word in self.words if word.startswith("file=")), None)
+    def place(self):
+        """Where it is on the page, for messages of tests."""
+        return f"below '{self.heading}': {self.body[:60]!r}"
 
-    @property
-    def exit(self):
-        """The exit code that the block must end with; None if it is not run."""
-        code = next((word.removeprefix("exit=") for word in self.words if word.startswith("exit=")), None)
-        return int(code) if code is not None else 0 if "test" in self.words else None
+
+class _Blocks(HTMLParser):
+    """Collects the code blocks of a page, and the tags that it uses."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks, self.tags = [], set()
+        self._text, self._language, self._heading, self._in_pre = None, "", "", False
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self._in_pre = self._in_pre or tag == "pre"
+        if tag in ("h1", "h2", "h3") or (tag == "code" and self._in_pre):
+            self._text = [] if tag == "code" or self._text is None else self._text
+            self._language = (dict(attrs).get("class") or "").removeprefix("language-")
+
+    def handle_data(self, data):
+        if self._text is not None:
+            self._text.append(data)
+
+    def handle_endtag(self, tag):
+        if tag in ("h1", "h2", "h3"):
+            self._heading, self._text = "".join(self._text), None
+        elif tag == "pre":
+            self.blocks.append(Block(self._language, "".join(self._text), self._heading))
+            self._text, self._in_pre = None, False
+
+
+def rendered(page: Path) -> _Blocks:
+    """Return what a page's HTML holds."""
+    parser = _Blocks()
+    parser.feed(RENDERER.render(page.read_text(encoding="utf-8")))
+    parser.close()
+    return parser
 
 
 def blocks(page: Path) -> list[Block]:
-    """Return a page's blocks in order."""
-    text = page.read_text(encoding="utf-8")
-    result = []
-    for match in FENCE.finditer(text):
-        language, *words = match["info"].split() or [""]
-        result.append(Block(language, tuple(words), match["body"], text.count("\n", 0, match.start()) + 1))
-    return result
+    """Return a page's code blocks in order."""
+    return rendered(page).blocks
 
 
 def pages() -> list[Path]:

@@ -1,157 +1,197 @@
-"""Every example that a page shows is run as a reader would run it: page by page, in a folder and home of its own."""
+"""Every page with commands can be followed as it is rendered: from an empty folder, by pasting what the page shows."""
 
-import json
-import os
 import re
-import shutil
-import subprocess
 import sys
 import tempfile
-from itertools import groupby
 from pathlib import Path
 
 import pytest
 
-from tests.docs.blocks import ROOT, Block, blocks, pages
+from replan.cli.commands.explain import terms
+from tests.docs.blocks import FENCE, ROOT, Block, blocks, pages, rendered
+from tests.docs.reader import RUN_ID, Reader, difference
 from tests.docs.warm import warm_commands
+from tests.support.openai_server import Answer, by_step, serve
 
-RUN_ID = "k7m2x9qa"
-"""The run id that examples show; tests replace it by the id of the newest run."""
-VARIES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|\d\d:\d\d:\d\d|[\d,]+(?= tokens at most)")
-"""Parts of a line that differ between runs: points in time, and reserved tokens, which depend on the prompt."""
+FOLLOWED = [page for page in pages() if any(block.language == "sh" for block in blocks(page))]
+TEACHING = [page for page in FOLLOWED if page.parent.name in ("tutorial", "how-to") or page.name == "README.md"]
+"""The pages that people begin with."""
+LANGUAGES = {"sh", "text", "console", "yaml", "toml", "json", "python", "mermaid"}
+PROCESSES = {"host.md": "a command must be a process of its own to be ended by a signal"}
+"""The pages whose commands do not fork from the warm program, and why."""
+ELSEWHERE = {"add-an-agent.md": "test_add_an_agent.py: it installs a package"}
+"""The pages that another test follows, and why."""
 
-INSTALLING = "docs/explanation/add-an-agent.md"
-"""The page that installs a package; `test_add_an_agent` follows it, since the warm command line would not find that."""
+MAKE = """#!/bin/sh
+case "$1" in
+setup) mkdir -p .venv/bin && : > .venv/bin/activate ;;
+run) make setup && cd {root} && {recipe} ;;
+*) exit 2 ;;
+esac
+"""
+"""The command `make`: what a checkout's would set up is there already."""
 
-WITH_EXAMPLES = [
-    page
-    for page in pages()
-    if any(block.exit is not None for block in blocks(page)) and page.relative_to(ROOT).as_posix() != INSTALLING
-]
+
+def name_of(page):
+    """Return the path of a page in the checkout."""
+    return page.relative_to(ROOT).as_posix()
+
+
+def recipe():
+    """Return the command that `make run` runs."""
+    makefile = (ROOT / "Makefile").read_text()
+    problem = re.search(r"^PROBLEM \?= (.+)$", makefile, re.MULTILINE)[1]
+    return re.search(r"^run:.*\n\t@\$\(BIN\)/(.+)$", makefile, re.MULTILINE)[1].replace("$(PROBLEM)", problem)
+
+
+def write_command(path, text):
+    """Write an executable file."""
+    path.write_text(text)
+    path.chmod(0o700)
 
 
 @pytest.fixture(scope="module")
 def commands():
-    """The folder with the command `replan`. Its path is short, since the name of a socket has a limit."""
+    """The folder with the commands `replan` and `make`."""
     with tempfile.TemporaryDirectory(prefix="rp") as folder, warm_commands(Path(folder)) as path:
+        write_command(path / "make", MAKE.format(root=ROOT, recipe=recipe()))
         yield path
 
 
-REST = "..."
-"""On a line of its own: lines that are left out. At the end of a line: words that are left out."""
+@pytest.fixture
+def processes(tmp_path):
+    """The folder with a command `replan` that is a process of its own."""
+    write_command(tmp_path / "replan", f"#!{sys.executable}\nfrom replan.cli import main\n\nmain()\n")
+    return tmp_path
 
 
-def same(line):
-    """Return a line without the parts that vary and without the alignment of its columns."""
-    return " ".join(VARIES.sub("*", line).split())
+@pytest.fixture
+def empty():
+    """A folder with a short path, since the name of a socket has a limit."""
+    with tempfile.TemporaryDirectory(prefix="rp") as folder:
+        yield Path(folder)
 
 
-def matches(shown, printed):
-    """Tell whether the lines of a page are these lines of the output, in any order: concurrent steps have none."""
-    unmatched = list(printed)
-    for line in sorted(shown, key=lambda line: line.endswith(REST)):
-        start = line.removesuffix(REST)
-        match = next((text for text in unmatched if text == line or (start != line and text.startswith(start))), None)
-        if match is None:
-            return False
-        unmatched.remove(match)
-    return True
+@pytest.fixture
+def server():
+    """A model server that knows the problem of the pages; it serves any number of runs."""
+    replies = {step: Answer.value(value) for step, value in REPLIES.items()}
+    models = Answer.json({"object": "list", "data": [{"id": "qwen3:8b", "object": "model"}]})
+    with serve(by_step(replies), models=lambda _: models) as running:
+        yield running
 
 
-class Reader:
-    """Follows one page from top to bottom."""
-
-    def __init__(self, folder, commands):
-        self.folder = folder / "work"
-        self.home = folder / "home"
-        shutil.copytree(ROOT / "configs" / "problems", self.folder / "configs" / "problems")
-        self.environment = os.environ | {
-            "PATH": os.pathsep.join((str(commands), str(Path(sys.executable).parent), os.environ["PATH"])),
-            "REPLAN_HOME": str(self.home),
-            "COLUMNS": "400",
-            "NO_COLOR": "1",
-        }
-        self.output = ""
-        self.newest_id = None
-
-    def newest(self):
-        """The id of the newest run, or the placeholder while there is none; it is queried once per run."""
-        if self.newest_id is None:
-            runs = json.loads(self.bash("replan runs --json").stdout)["runs"]
-            self.newest_id = runs[0]["run_id"] if runs else RUN_ID
-        return self.newest_id
-
-    def bash(self, script):
-        """Run a script in the page's folder."""
-        return subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", script],
-            cwd=self.folder,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-
-    def follow(self, block: Block):
-        """Write, run or compare a block, as its info string says."""
-        if block.file is not None:
-            (self.folder / block.file).write_text(block.body)
-        if block.exit is None:
-            if "output" in block.words:
-                self.compare(block)
-            return
-        if block.language == "sh":
-            script = block.body.replace(RUN_ID, self.newest()) if RUN_ID in block.body else block.body
-            done = self.bash(script)
-            self.newest_id = None if "replan run " in script else self.newest_id
-            self.output = done.stdout + done.stderr
-            assert done.returncode == block.exit, f"line {block.line}: exit {done.returncode}\n{self.output}"
-        else:
-            assert block.language == "python", f"line {block.line}: no test runs {block.language}"
-            self.python(block)
-
-    def python(self, block):
-        """Run a Python block in this process."""
-        with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryFile("w+") as out:
-            patch.chdir(self.folder)
-            patch.setenv("REPLAN_HOME", str(self.home))
-            patch.setattr("sys.stdout", out)
-            exec(compile(block.body, f"line {block.line}", "exec"), {"__name__": "example"})
-            out.seek(0)
-            self.output = out.read()
-
-    def compare(self, block):
-        """Check that the output has the lines of the block one after the other; `...` stands for any lines."""
-        output = self.output.replace(self.newest(), RUN_ID) if RUN_ID in block.body else self.output
-        printed = [same(line) for line in output.splitlines() if line.strip()]
-        shown = [same(line) for line in block.body.splitlines() if line.strip()]
-        for rest, lines in groupby(shown, key=REST.__eq__):
-            part = list(lines)
-            starts = range(len(printed) - len(part) + 1)
-            printed_so = rest or any(matches(part, printed[start : start + len(part)]) for start in starts)
-            assert printed_so, f"line {block.line}: not printed one after the other: {part}\n{self.output}"
+REPLIES = {
+    "g_analysis": {
+        "problem_type": "bug_fix",
+        "language": "python",
+        "severity": "high",
+        "key_signals": ["leaves out the last order"],
+        "affected_area": "shop/export.py",
+        "rationale": "The text describes a defect and where it shows.",
+        "open_questions": [],
+    },
+    "g_recon": {
+        "mentioned_files": ["shop/export.py"],
+        "stack_traces": [],
+        "apis_involved": [],
+        "test_references": [],
+        "reproduction_steps": [],
+        "constraints_mentioned": [],
+        "open_questions": [],
+    },
+    "g_strategy": {
+        "strategy_id": "S1_locate_and_fix",
+        "strategy_name": "Locate and fix",
+        "rationale": "A test with two pages shows the cause.",
+        "key_steps": ["Write a test with two pages", "Fix it"],
+        "expected_guards": ["dynamic_test", "all_tests_pass"],
+        "risk_factors": [],
+        "open_questions": [],
+    },
+    "g_plan": {
+        "plan_id": "export_fix",
+        "initial_state": ["repository"],
+        "goal_state": ["fixed"],
+        "total_retry_budget": 6,
+        "steps": [
+            {
+                "step_id": "pin",
+                "name": "Write a test with two pages",
+                "generator": "tester",
+                "guard": "dynamic_test",
+                "retry_budget": 2,
+                "preconditions": ["repository"],
+                "effects": ["cause_known"],
+            },
+            {
+                "step_id": "fix",
+                "name": "Fix the loop",
+                "generator": "coder",
+                "guard": "all_tests_pass",
+                "retry_budget": 2,
+                "dependencies": ["pin"],
+                "preconditions": ["cause_known"],
+                "effects": ["fixed"],
+            },
+        ],
+    },
+}
 
 
-@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_every_example_of_a_page_does_what_the_page_says(page, commands, tmp_path):
-    """Files are written, commands run, exit codes and shown lines compared, in the order of the page."""
-    reader = Reader(tmp_path, commands)
-    for block in blocks(page):
-        if page.name != "README.md" or block.language == "python":  # Its transcript has a test of its own.
+@pytest.mark.parametrize("page", [page for page in FOLLOWED if page.name not in ELSEWHERE], ids=name_of)
+def test_a_page_can_be_followed_as_it_is_rendered(page, request, empty, server):
+    """All commands are pasted, in order; each succeeds or says its exit code, and prints what the page shows."""
+    commands = request.getfixturevalue("processes" if page.name in PROCESSES else "commands")
+    with Reader(empty, commands, server.base_url) as reader:
+        for block in blocks(page):
             reader.follow(block)
 
 
-def test_the_front_page_shows_what_make_run_prints(commands, tmp_path):
-    """The command is the one in the Makefile, the lines are those of the first block on the page."""
-    makefile = (ROOT / "Makefile").read_text()
-    problem = re.search(r"^PROBLEM \?= (.+)$", makefile, re.MULTILINE)[1]
-    recipe = re.search(r"^run:.*\n\t@\$\(BIN\)/(.+)$", makefile, re.MULTILINE)[1]
-    reader = Reader(tmp_path, commands)
-    reader.follow(Block("sh", ("test",), recipe.replace("$(PROBLEM)", problem), 0))
-    shown = next(block for block in blocks(ROOT / "README.md") if "output" in block.words)
-    reader.compare(shown)
+@pytest.mark.parametrize("page", FOLLOWED, ids=name_of)
+def test_a_page_shows_all_that_a_reader_needs(page):
+    """Nothing is said beside a fence's language, no other language has commands, and output follows its command."""
+    assert [match["info"] for match in FENCE.finditer(page.read_text("utf-8")) if len(match["info"].split()) != 1] == []
+    shown = blocks(page)
+    assert {block.language for block in shown} <= LANGUAGES
+    for before, block in zip([None, *shown], shown, strict=False):
+        assert block.language != "text" or before.language in ("sh", "text"), block.place
+        assert block.language == "sh" or not re.search(r"^\$ ", block.body, re.MULTILINE), block.place
+
+
+@pytest.mark.parametrize("page", TEACHING, ids=name_of)
+def test_no_command_of_a_page_for_beginners_has_an_id_to_replace(page):
+    """A run is named by `--last` or by a variable that a command sets."""
+    assert [block.place for block in blocks(page) if block.language == "sh" and RUN_ID in block.body] == []
+
+
+@pytest.mark.parametrize("page", TEACHING, ids=name_of)
+def test_a_page_for_beginners_has_no_pictures(page):
+    """A recording cannot be copied, read aloud or tested."""
+    assert "img" not in rendered(page).tags
+
+
+SHOWN_TERMS = re.compile(
+    r"\[(?P<guard>[a-z]\w+)\]|(?:accepted|rejected) by (?P<judge>\w+)|(?:No plan|finished): (?P<outcome>\w+)"
+    r"|=> (?P<level>\w+)|by rule (?P<row>\w+)|(?P<code>\b(?:plan|reply|recon|field|requirements)\.\w+)"
+    r"|at level (?P<depth>\w+)|assurance (?P<assurance>\w+)"
+)
+"""How the terms of the program show in its output."""
+
+
+@pytest.mark.parametrize("page", FOLLOWED, ids=name_of)
+def test_every_term_in_shown_output_is_explained(page):
+    """`replan explain TERM` knows it, or the page itself defines it."""
+    known = {term.name for term in terms()}
+    defined = "\n".join(block.body for block in blocks(page) if block.language == "sh")
+    shown = "\n".join(block.body for block in blocks(page) if block.language == "text")
+    used = {match[match.lastgroup] for match in SHOWN_TERMS.finditer(shown)}
+    assert {term for term in used if term not in known and term not in defined} == set()
+
+
+def test_the_front_page_and_the_tutorial_say_how_terms_are_explained():
+    for page in TEACHING[0], ROOT / "docs" / "tutorial" / "first-plan.md":
+        assert any("replan explain composite" in block.body for block in blocks(page) if block.language == "sh"), page
 
 
 def test_the_tree_on_the_front_page_is_the_one_that_the_tutorial_has_printed():
@@ -163,8 +203,45 @@ def test_the_tree_on_the_front_page_is_the_one_that_the_tutorial_has_printed():
     assert len(trees[0]) == 1
 
 
-def test_the_pages_that_teach_have_examples():
+def test_the_pages_that_teach_are_followed():
     """A parser that found no blocks would let all pages pass."""
-    names = {page.relative_to(ROOT).as_posix() for page in WITH_EXAMPLES}
-    assert "docs/tutorial/first-plan.md" in names
-    assert sum(name.startswith("docs/how-to/") for name in names) >= 6
+    names = {name_of(page) for page in FOLLOWED}
+    assert {"README.md", "docs/tutorial/first-plan.md"} <= names
+    assert {name_of(page) for page in pages() if page.parent.name == "how-to"} <= names
+
+
+def test_a_block_is_what_a_reader_copies(tmp_path):
+    """Entities are characters again; comments, and words after a fence's language, are not there."""
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# A `b`\n\n<!-- sh -->\n```sh test file=x\ncat <<'EOF' && echo \"1 > 0\"\nEOF\n```\n\n`x`\n\n    y\n"
+    )
+    assert blocks(page) == [Block("sh", "cat <<'EOF' && echo \"1 > 0\"\nEOF\n", "A b"), Block("", "y\n", "A b")]
+
+
+def test_a_reader_notices_what_is_wrong(empty, commands):
+    with Reader(empty, commands) as reader:
+        assert reader.paste("X=1\ncd /")
+        assert reader.paste('echo "$X $PWD"\n')
+        assert reader.printed == "1 /\n"
+        assert reader.paste('false || echo "exit code $?"\n')
+        assert reader.printed == "exit code 1\n"
+        assert not reader.paste("echo before\nfalse\necho after\n")
+        assert reader.printed == "before\n"
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "missing"),
+    [
+        ("a\nb\n", "x\nb\na\ny\n", None),
+        ("a\n...\nb\n", "a\nx\nb\n", None),
+        ("a\n...\nb\n", "b\nx\na\n", ["b"]),
+        ("a\nb\n", "a\nx\nb\n", ["a", "b"]),
+        ("run k7m2x9qa 10:00:00 7 tokens at most", "run   abcdefg2 23:59:59 1,234 tokens at most", None),
+        ("run k7m2x9qa", "run abc", ["run k7m2x9qa"]),
+        ("a ...", "a (b)", None),
+        ("a.c", "abc", ["a.c"]),
+    ],
+)
+def test_shown_lines_are_compared(shown, printed, missing):
+    assert difference(shown, printed) == missing

@@ -1,8 +1,10 @@
 """The OpenAI hand over a real socket: every way a server can fail, and what is made of it."""
 
+import re
 import socket
 import time
 from email.utils import formatdate
+from pathlib import Path
 
 import pytest
 import trio
@@ -13,6 +15,8 @@ from runtime.models.port import Fault, FaultKind, Reply
 from tests.contracts.model import TEXT, request
 from tests.models.wired import KEY, fault_of, wired
 from tests.support.openai_server import Answer
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 async def test_what_goes_out():
@@ -42,6 +46,18 @@ async def test_what_goes_out():
         },
     }
     assert server.finished == 1
+
+
+async def test_the_headers_that_the_client_adds_are_documented():
+    """F12: the page on model servers lists what they tell about this machine."""
+    async with wired(Answer.say(TEXT)) as (server, model):
+        await model.complete(request())
+    page = (ROOT / "docs" / "how-to" / "use-a-model-server.md").read_text(encoding="utf-8")
+    [seen] = server.seen
+    documented = {name.lower() for name in re.findall(r"`(X-Stainless-[\w-]+)`", page)}
+    assert {name for name in seen.headers if name.startswith("x-stainless-")} == documented
+    others = set(seen.headers) - documented - {"host", "connection", "content-length", "content-type", "accept"}
+    assert others == {"accept-encoding", "authorization", "user-agent", "x-client-request-id"}
 
 
 async def test_without_run_schema_or_system():

@@ -63,7 +63,8 @@ def test_what_means_nothing_is_told(text, told):
         ("https://api.openai.com/v1/", "https://api.openai.com/v1"),
         ("https://example.org", "https://example.org"),
         ("http://localhost:11434/v1", "http://localhost:11434/v1"),
-        ("http://api.localhost/v1", "http://api.localhost/v1"),
+        ("http://0.0.0.0:8000/v1", "http://0.0.0.0:8000/v1"),
+        ("https://api.localhost/v1", "https://api.localhost/v1"),
         ("http://127.0.0.1:8000/v1/", "http://127.0.0.1:8000/v1"),
         ("http://[::1]:8000/v1", "http://[::1]:8000/v1"),
         ("http://192.168.1.5:8000/v1", "http://192.168.1.5:8000/v1"),
@@ -85,6 +86,10 @@ def test_addresses_that_are_fine(text, url):
         "http://api.openai.com/v1",
         "http://8.8.8.8/v1",
         "http://localhost.example.org/v1",
+        "http://api.localhost/v1",
+        "http://203.0.113.5/v1",
+        "http://240.0.0.1/v1",
+        "http://[2001::1]/v1",
         "http://127.0.0.1.example.org/v1",
         "https://user:hunter2@example.org/v1",
         "https://example.org/v1?key=hunter2",
@@ -109,3 +114,34 @@ def test_this_machine_and_its_network():
     assert not is_loopback("192.168.0.1")
     assert is_local("fd00::1")
     assert not is_local("example.local")
+
+
+@pytest.mark.parametrize("host", ["10.1.2.3", "172.31.0.1", "192.168.1.5", "169.254.1.1", "fd12::1", "fe80::1%eth0"])
+def test_addresses_of_private_networks_are_local(host):
+    assert is_local(host)
+    assert not is_loopback(host)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "api.localhost",  # F12: a resolver may ask a name server
+        "2001::1",  # F12: Teredo
+        "203.0.113.5",  # F12: for examples
+        "240.0.0.1",  # F12: reserved
+        "100.64.0.1",
+        "172.32.0.1",
+        "198.18.0.1",
+        "192.0.2.1",
+        "::ffff:8.8.8.8",
+        "64:ff9b:1::1",
+        "2001:db8::1",
+    ],
+)
+def test_other_addresses_are_not_local(host):
+    assert not is_local(host)
+
+
+def test_an_ipv4_address_may_be_written_as_one_of_ipv6():
+    assert is_local("::ffff:192.168.1.1")
+    assert is_loopback("::ffff:127.0.0.1")

@@ -8,9 +8,11 @@ from replan.cli.hints import how_to_resume, more_questions
 from replan.cli.home import opened
 from replan.cli.inputs import ANSWER_BYTES_MAX, read_stdin
 from replan.cli.options import Invocation
-from replan.cli.reading import run_named
+from replan.cli.reading import named_or_newest, run_named
 from replan.cli.terminal.console import notice, print_json
+from replan.runs.engine import Engine
 from replan.runs.inbox import split
+from replan.setup.command_name import program
 from replan.views.questions import open_questions
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import RunRow
@@ -19,15 +21,25 @@ SHOWN_MAX = 200
 """Characters that are shown of an answer that was given before."""
 
 
-def answer_question(invocation: Invocation, question: str, text: str | None, *, as_json: bool) -> int:
-    """Post an answer; None declines the question. Return the exit code."""
-    return trio.run(_answer, invocation, question, read_stdin(ANSWER_BYTES_MAX) if text == "-" else text, as_json)
+def answer_question(
+    invocation: Invocation, question: str | None, text: str | None, *, last: bool, as_json: bool
+) -> int:
+    """Post an answer; a text of None declines the question. Return the exit code.
+
+    With `last` the question is one of the newest run, by its id in that run; None is the only one that is open.
+    """
+    body = read_stdin(ANSWER_BYTES_MAX) if text == "-" else text
+    return trio.run(_answer, invocation, question, body, last, as_json)
 
 
-async def _answer(invocation: Invocation, question: str, text: str | None, as_json: bool) -> int:
+async def _answer(invocation: Invocation, question: str | None, text: str | None, last: bool, as_json: bool) -> int:
     async with opened(invocation) as engine:
-        prefix, name = split(question)
-        run = await run_named(engine, prefix)
+        if last:
+            run = await named_or_newest(engine, None)
+            name = question or await _only_question(engine, run)
+        else:
+            prefix, name = split(question or "")
+            run = await run_named(engine, prefix)
         full = f"{run}/{name}"
         receipt = await (engine.decline(full) if text is None else engine.answer(full, text))
         if receipt.result == "conflict":
@@ -43,6 +55,20 @@ async def _answer(invocation: Invocation, question: str, text: str | None, as_js
     if as_json:
         print_json({"question": full, "result": receipt.result, "answer": receipt.stands, "open_questions": open_count})
     return Exit.OK
+
+
+async def _only_question(engine: Engine, run: str) -> str:
+    """Return the id of the only open question of a run. Raises `UsageProblem` where there is none, or a choice."""
+    loaded = await engine.read(run)
+    questions = open_questions(loaded.kind, run, await engine.with_inbox(run, loaded))
+    names = [split(question["id"])[1] for question in questions]
+    if not names:
+        hint = f"`{program()} questions` lists those of all runs"
+        raise UsageProblem("it has no open question", place=run, hint=hint)
+    if len(names) > 1:
+        cause = f"it has {len(names)} open questions: {', '.join(names[:5])}"
+        raise UsageProblem(cause, place=run, hint=f"`{program()} answer --last ID TEXT` names one")
+    return names[0]
 
 
 def report_posted(text: str, row: RunRow, *, hosted: bool, open_count: int = 0) -> None:

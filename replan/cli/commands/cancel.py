@@ -5,19 +5,19 @@ import trio
 from replan.cli.exits import Exit
 from replan.cli.home import opened
 from replan.cli.options import Invocation
-from replan.cli.reading import run_named
+from replan.cli.reading import named_or_newest
 from replan.cli.terminal.console import notice, print_json
 from replan.runs import cancelling
 
 
-def cancel_run(invocation: Invocation, name: str, *, as_json: bool) -> int:
-    """Cancel a run. Return the exit code."""
+def cancel_run(invocation: Invocation, name: str | None, *, as_json: bool) -> int:
+    """Cancel a run, the newest for None. Return the exit code."""
     return trio.run(_cancel, invocation, name, as_json)
 
 
-async def _cancel(invocation: Invocation, name: str, as_json: bool) -> int:
+async def _cancel(invocation: Invocation, name: str | None, as_json: bool) -> int:
     async with opened(invocation) as engine:
-        run = await run_named(engine, name)
+        run = await named_or_newest(engine, name)
         finished = await cancelling.cancel_run(engine, run)
     outcome = "is cancelled" if finished else "will be cancelled by the process driving it"
     notice(f"run {run} {outcome}")

@@ -13,14 +13,16 @@ from replan.api.check import check
 from replan.cli.exits import Exit
 from replan.cli.inputs import as_text, file_named
 from replan.cli.options import Invocation
-from replan.cli.terminal.console import notice, print_json, show
+from replan.cli.terminal.console import notice, show
+from replan.cli.terminal.plain import JsonArray, print_json
 from replan.setup.command_name import program
 from replan.views.check_report import report_lines
 from runtime.core.errors import UsageProblem
 from runtime.models.replies import BYTES_MAX, Parsed, ReplyCode
 
 FILE_BYTES_MAX = 256 * 1024 * 1024
-"""The largest `.jsonl` file that is read, line by line; of any other file, only as much as a plan may have."""
+"""The largest `.jsonl` file that is read, line by line: memory holds one line of at most `BYTES_MAX` and its report. Of
+any other file, only as much is read as a plan may have."""
 
 _UNREADABLE = frozenset(str(code) for code in ReplyCode)
 
@@ -54,14 +56,16 @@ class Case:
 def check_files(invocation: Invocation, files: tuple[str, ...], standard: Standard, form: str) -> int:
     """Check every plan of the files and print `text`, `json` or `jsonl`. Return the exit code."""
     del invocation  # Checking has no home, so it keeps no log.
-    worst, reports = Exit.OK, []
+    worst, single, array = Exit.OK, len(files) == 1 and not files[0].endswith(".jsonl"), JsonArray()
     for name in files:
         try:
             for case in _cases(name):
                 verdict, report, guards = _judged(case, standard)
                 worst = _worse(worst, _exit_of(verdict))
-                if form == "json":
-                    reports.append(report)
+                if form == "json" and single:
+                    print_json(report)
+                elif form == "json":
+                    array.add(report)
                 elif form == "jsonl":
                     print_json(report, indent=None)
                 else:
@@ -69,10 +73,8 @@ def check_files(invocation: Invocation, files: tuple[str, ...], standard: Standa
         except UsageProblem as problem:
             notice(str(problem))
             worst = Exit.USAGE
-    if form == "json":
-        single = len(files) == 1 and not files[0].endswith(".jsonl")
-        if reports or not single:
-            print_json(reports[0] if single else reports)
+    if form == "json" and not single:
+        array.end()
     return worst
 
 

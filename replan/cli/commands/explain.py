@@ -23,6 +23,7 @@ _SECTIONS = {
     "guards": "guard of a workflow's step",
     "words": "word",
 }
+_ROW = "rule of the default policy"
 """What the terms of a section are."""
 
 
@@ -46,7 +47,8 @@ def terms() -> list[Term]:
         for section, entries in sections.items():
             if section in _SECTIONS:
                 every_term += _terms(_SECTIONS[section], entries)
-    return every_term
+    policy = yaml.safe_load((configs / "policies" / "default.yaml").read_text(encoding="utf-8"))
+    return [*every_term, *(Term(row["id"], _ROW, f"{row['why']} So: {row['level']}.") for row in policy["rows"])]
 
 
 def _terms(kind: str, entries: Mapping[str, Any]) -> Iterator[Term]:

@@ -6,7 +6,7 @@ from actors.values.lines import line, verbatim
 from replan.cli.exits import Exit
 from replan.cli.hints import answer_with
 from replan.cli.options import Invocation
-from replan.cli.reading import all_runs, reading, run_named
+from replan.cli.reading import all_runs, named_or_newest, reading
 from replan.cli.terminal.console import notice, print_json, print_row
 from replan.views.errors import line_of_error
 from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from replan.runs.reader import Reading
 
 
-def list_questions(invocation: Invocation, name: str | None, *, as_json: bool) -> int:
-    """Print the open questions. Return the exit code."""
-    questions = reading(invocation, lambda reader: _questions(reader, name))
+def list_questions(invocation: Invocation, name: str | None, *, last: bool, as_json: bool) -> int:
+    """Print the open questions of a run, of the `last` run, or of all. Return the exit code."""
+    questions = reading(invocation, lambda reader: _questions(reader, name, last=last))
     if as_json:
         print_json({"questions": questions})
         return Exit.OK
@@ -38,9 +38,9 @@ def _rows(question: dict[str, Any]) -> list[str]:
     return question_rows(question)
 
 
-async def _questions(reader: "Reading", name: str | None) -> list[dict[str, Any]]:
-    if name is not None:
-        return await _questions_of(reader, await run_named(reader, name))
+async def _questions(reader: "Reading", name: str | None, *, last: bool) -> list[dict[str, Any]]:
+    if last or name is not None:
+        return await _questions_of(reader, await named_or_newest(reader, name))
     questions: list[dict[str, Any]] = []
     # Not only the runs that wait: a question may be open while other steps go on.
     for row in await all_runs(reader):

@@ -7,19 +7,19 @@ from replan.cli.exits import Exit
 from replan.cli.home import opened
 from replan.cli.inputs import MESSAGE_BYTES_MAX, read_stdin
 from replan.cli.options import Invocation
-from replan.cli.reading import run_named
+from replan.cli.reading import named_or_newest
 from replan.cli.terminal.plain import print_json
 
 
-def tell_run(invocation: Invocation, name: str, text: str, kind: str, *, as_json: bool) -> int:
-    """Post a note or a requirement. Return the exit code."""
+def tell_run(invocation: Invocation, name: str | None, text: str, kind: str, *, as_json: bool) -> int:
+    """Post a note or a requirement to a run, the newest for None. Return the exit code."""
     body = read_stdin(MESSAGE_BYTES_MAX) if text == "-" else text
     return trio.run(_tell, invocation, name, body, kind, as_json)
 
 
-async def _tell(invocation: Invocation, name: str, text: str, kind: str, as_json: bool) -> int:
+async def _tell(invocation: Invocation, name: str | None, text: str, kind: str, as_json: bool) -> int:
     async with opened(invocation) as engine:
-        run = await run_named(engine, name)
+        run = await named_or_newest(engine, name)
         posted = await engine.tell(run, text, kind)
         row, hosted = await engine.journal.row(run), await engine.hosted()
     effect = "the next prompt shows it" if kind == "note" else "the run goes back for it"

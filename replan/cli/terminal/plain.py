@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from textwrap import indent as indented
 from typing import Any
 
 from actors.values.lines import Line, LineTree
@@ -19,10 +20,31 @@ def print_text(text: str) -> None:
 
 def print_json(value: Any, *, indent: int | None = 2) -> None:
     """Print one JSON value on stdout, in characters that its encoding has and that no terminal obeys."""
+    print(_json(value, indent))  # noqa: T201 -- results go to stdout
+
+
+class JsonArray:
+    """An array that is printed item by item, as `print_json` would print it: only one item is in memory."""
+
+    def __init__(self) -> None:
+        """Print nothing yet."""
+        self._empty = True
+
+    def add(self, value: Any) -> None:
+        """Print the next item."""
+        before = "[" if self._empty else ","
+        print(f"{before}\n{indented(_json(value, 2), '  ')}", end="")  # noqa: T201
+        self._empty = False
+
+    def end(self) -> None:
+        """Print the end of the array."""
+        print("[]" if self._empty else "\n]")  # noqa: T201
+
+
+def _json(value: Any, indent: int | None) -> str:
     ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
-    text = _UNSHOWN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-    print(text)  # noqa: T201 -- results go to stdout
+    return _UNSHOWN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def plain_line(row: Line) -> str:

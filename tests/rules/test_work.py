@@ -1,0 +1,78 @@
+"""The work on a long problem is bounded: calls of functions are counted, so that no test depends on the machine."""
+
+import sys
+
+import pytest
+
+from actors.rules.requirements import REQUIREMENTS_MAX, SENTENCES_READ_MAX
+from actors.rules.text import READ_LENGTH_MAX, READ_LINES_MAX, beginnings
+from tests.rules.author import ask, read
+
+MIB = 1024 * 1024
+CALLS_MAX = 4_000_000
+"""Calls that the reading of one text may make: about a second."""
+SHAPES = """a$|a$$|- x$|# a$|```$a$```$|Abc. |. A|It must x. |a/b.py |`a` |  File "a.py", line 3, in f$"""
+
+
+def calls(text, **material):
+    """Return how many functions are called while a text is read, built-in ones included."""
+    count = 0
+
+    def trace(frame, event, argument):
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(trace)
+    try:
+        read(text, **material)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("shape", SHAPES.replace("\n", "").replace("$", "\n").split("|"))
+def test_a_text_of_a_megabyte_costs_no_more_than_what_is_read_of_it(shape):
+    """F10: 1 MiB of lines with one letter cost 12 s."""
+    assert calls(shape * (MIB // len(shape))) <= CALLS_MAX
+
+
+@pytest.mark.parametrize("shape", ["a\n", "It must x. "])
+def test_a_longer_text_costs_no_more(shape):
+    first, second = (calls(shape * (size // len(shape))) for size in (MIB, 2 * MIB))
+    assert second <= first * 1.01
+
+
+def test_many_messages_of_the_user_cost_no_more_than_one_long_text():
+    assert calls("It fails.", notes=("a\n" * 5000,) * 100) <= CALLS_MAX
+
+
+def test_the_steps_of_a_run_share_the_reading_of_its_text():
+    text = "The export must write all rows. " * 3000
+    first = calls(text)
+    assert calls(text) < first / 100
+
+
+def test_characters_and_lines_are_limited():
+    long, many = "x" * (READ_LENGTH_MAX + 1), "a\n" * (READ_LINES_MAX + 1)
+    assert beginnings((long, "more")) == (long[:-1], "")
+    assert beginnings((many, "more")) == (many[:-2], "")
+    assert beginnings(("one\ntwo", "", "three")) == ("one\ntwo", "", "three")
+
+
+def test_the_answer_after_a_long_problem_is_read():
+    """The problem and what its user has added have limits of their own."""
+    text = "It is bad.\n" * 40_000
+    assert "src/a.py" in read(text, notes=("It happens in src/a.py.",)).facts.files
+
+
+def test_the_plan_says_that_lines_were_not_read():
+    text = "The export in src/a.py raises KeyError.\n" + "\n" * READ_LINES_MAX
+    assert "Only the first 200,000 characters or 10,000 lines of the text were read." in ask("plan", text)["basis"]
+    assert "lines of the text" not in ask("plan", text.rstrip())["basis"]
+
+
+def test_the_plan_says_that_sentences_were_not_searched():
+    text = "The export in src/a.py raises KeyError. " + "Abc. " * SENTENCES_READ_MAX
+    plan = ask("plan", text)
+    assert "Only the first 4,000 sentences of the text were searched for requirements." in plan["basis"]
+    assert len(plan.get("requirements", ())) < REQUIREMENTS_MAX
