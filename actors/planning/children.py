@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import orjson
+import trio
 
 from actors.guards.port import AnyGuard
 from actors.planning.events import Outcome
@@ -48,17 +49,17 @@ class ChildGenerator:
         if envelope.withdrawn:  # While it lay in the mailbox: what an earlier driver used of it is not looked up.
             return None
         brief = envelope.brief
-        started = self.clock.now()
+        started = trio.current_time()
         state: State | None = await self.drive(child_of(brief))
         if state is None:
             return None
-        now = self.clock.now()
+        now, elapsed = self.clock.now(), trio.current_time() - started
         fault = given_up(state.run.calls)
         if fault is not None and state.run.finished is not None and state.run.finished.cause == "provider":
             reported = fault.model_copy(update={"message": f"run {brief.run}: {fault.message}"})
-            return Faulted(brief.request_id, now, now - started, reported, state.run.ledger.committed)
+            return Faulted(brief.request_id, now, elapsed, reported, state.run.ledger.committed)
         reply = Reply(text=artifact_of(brief.run, state), usage=None, model=brief.pinned.model)
-        return Generated(brief.request_id, now, now - started, reply, state.run.ledger.committed)
+        return Generated(brief.request_id, now, elapsed, reply, state.run.ledger.committed)
 
 
 def child_of(brief: ChildBrief) -> ChildRun:

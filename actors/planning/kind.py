@@ -20,8 +20,8 @@ from actors.run.kind import Kind, Resources
 from runtime.core.events import Codec
 from runtime.drive.actor import Actor
 
-CODEC: Codec[PlanningEvent] = Codec(EVENTS)
-"""The codec of planning events."""
+CODEC: Codec[PlanningEvent] = Codec(EVENTS, format=2)
+"""The codec of planning events. In format 2 they say `mono` (`actors.run.clock`)."""
 
 
 def _actors(state: PlanningState, resources: Resources) -> list[Actor[Any, Any]]:

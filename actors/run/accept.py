@@ -29,12 +29,12 @@ def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
         case Woken():
             return waits.woken(run.waits, message)
         case Resumed():
-            return RunResumed(at=message.at, epoch=message.epoch)
+            return RunResumed(at=message.at, mono=message.mono, epoch=message.epoch)
         case Parking():
             return parking.accept_parking(run, message)
         case Crashed():
             why = storable(message.error[:ERROR_MAX])
-            return RunFinished(outcome=Outcome.FAILED, why=why, cause="bug", at=message.at)
+            return RunFinished(outcome=Outcome.FAILED, why=why, cause="bug", at=message.at, mono=message.mono)
         case Mailed():
             return inbox.accept_mail(run.questions, run.messages, message)
         case Overdrawn():

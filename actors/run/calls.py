@@ -282,6 +282,7 @@ class ReplyFields(TypedDict):
 
     request_id: str
     at: float
+    mono: float | None
     elapsed: float
     content: str
     usage: Usage | None
@@ -307,7 +308,7 @@ def accept_reply(
     name, reply = message.request_id, message.reply
     if name in ledger.forfeited:
         cost = message.cost or used(reply.usage, ledger.forfeited[name], price)
-        return Settled(request_id=name, at=message.at, used=cost)
+        return Settled(request_id=name, at=message.at, mono=message.mono, used=cost)
     opened = calls.open.get(name)
     if opened is None:
         return None
@@ -316,6 +317,7 @@ def accept_reply(
     fields: ReplyFields = {
         "request_id": name,
         "at": message.at,
+        "mono": message.mono,
         "elapsed": message.elapsed,
         "content": storable(reply.text),
         "usage": reply.usage,
@@ -336,10 +338,11 @@ def accept_fault(calls: Calls[C], ledger: Ledger, message: Faulted) -> CallFaile
         cost = ZERO if message.cost is None and message.fault.kind.refunded else message.cost
         if cost is None or message.request_id not in ledger.forfeited:
             return None
-        return Settled(request_id=message.request_id, at=message.at, used=cost)
+        return Settled(request_id=message.request_id, at=message.at, mono=message.mono, used=cost)
     return CallFailed(
         request_id=message.request_id,
         at=message.at,
+        mono=message.mono,
         elapsed=message.elapsed,
         fault=message.fault.model_copy(update={"message": storable(message.fault.message)}),
         used=message.cost,

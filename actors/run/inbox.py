@@ -97,26 +97,27 @@ def texts_of(messages: Messages, kind: MessageKind) -> tuple[str, ...]:
 def accept_mail(questions: Questions, messages: Messages, message: Mailed) -> InboxEvent:
     """Return the fact that a person's message is: what they said, or that it could not be taken and why."""
     try:
-        return _taken(questions, messages, _body(message.body), message.at)
+        return _taken(questions, messages, _body(message.body), message)
     except UsageProblem as problem:
-        return MailRefused(at=message.at, key=storable(message.key), reason=problem.cause)
+        return MailRefused(at=message.at, mono=message.mono, key=storable(message.key), reason=problem.cause)
 
 
-def _taken(questions: Questions, messages: Messages, body: dict[str, Any], at: float) -> InboxEvent:
+def _taken(questions: Questions, messages: Messages, body: dict[str, Any], message: Mailed) -> InboxEvent:
+    at, mono = message.at, message.mono
     question = str(body.get("question", ""))
     match body.get("kind"):
         case "cancel":
-            return RunFinished(outcome=Outcome.CANCELLED, why="cancelled by the user", at=at)
+            return RunFinished(outcome=Outcome.CANCELLED, why="cancelled by the user", at=at, mono=mono)
         case "answer":
             answer = fitting_answer(questions, question, body.get("answer"))
-            return ClarificationAnswered(question_id=question, at=at, answer=answer)
+            return ClarificationAnswered(question_id=question, at=at, mono=mono, answer=answer)
         case "decline":
             check_decline(questions, question)
-            return ClarificationDeclined(question_id=question, at=at)
+            return ClarificationDeclined(question_id=question, at=at, mono=mono)
         case "note":
-            return NoteTold(at=at, text=check_message(messages, body.get("text")))
+            return NoteTold(at=at, mono=mono, text=check_message(messages, body.get("text")))
         case "requirement":
-            return RequirementTold(at=at, text=check_message(messages, body.get("text")))
+            return RequirementTold(at=at, mono=mono, text=check_message(messages, body.get("text")))
         case _:
             raise UsageProblem("not a message that a run understands")
 

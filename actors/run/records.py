@@ -131,5 +131,6 @@ def record_fields(event: Any) -> Mapping[str, Any]:
     assert isinstance(event, Event)
     values = event.model_dump(mode="json")
     values.pop("at", None)
+    values.pop("mono", None)
     derived = {name: value for name in _DERIVED if isinstance(value := getattr(event, name, None), str)}
     return {**values, **derived}
