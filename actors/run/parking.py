@@ -58,9 +58,7 @@ def accept_overdrawn(run: RunState[C], message: Overdrawn) -> RunFinished | RunP
     """Wait for the next day of the daily budget, or park or end the run where that does not help."""
     if message.until is None:
         outcome = Outcome.BUDGET_EXHAUSTED
-        return RunFinished(
-            outcome=outcome, why=message.why, cause="home_budget", at=message.at, mono=message.mono
-        )
+        return RunFinished(outcome=outcome, why=message.why, cause="home_budget", at=message.at, mono=message.mono)
     if message.never:
         return RunParked(at=message.at, mono=message.mono, why=message.why)
     if HOME_BUDGET in run.waits:

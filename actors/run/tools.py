@@ -278,9 +278,7 @@ def accept(tools: Tools, message: ToolMessage) -> ToolEvent | None:
             tool = tools.get(message.request_id)
             if tool is None or tool.started is not None:
                 return None
-            return ToolStarted(
-                request_id=message.request_id, at=message.at, mono=message.mono, process=message.process
-            )
+            return ToolStarted(request_id=message.request_id, at=message.at, mono=message.mono, process=message.process)
         case Ended():
             if message.request_id not in tools:
                 return None
