@@ -11,5 +11,5 @@ class TimedEvent(Event):
 
     at: Seconds
     """UTC seconds since 1970."""
-    mono: Seconds | None = None
+    mono: float | None = None
     """The driver's monotonic seconds since its claim; None in records of earlier releases."""

@@ -31,7 +31,7 @@ class RunFinished(Event):
     """The cause from outside; empty after a decision of the machine."""
     at: Seconds | None = None
     """When the world ended the run; None after a decision of the machine."""
-    mono: Seconds | None = None
+    mono: float | None = None
     """As of a timed event."""
 
 

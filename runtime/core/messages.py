@@ -19,10 +19,10 @@ class Message:
 
 
 def stamped(message: M, mono: float) -> M:
-    """Return a message with the driver's seconds; one that has them, or cannot hold them, as it is."""
+    """Return a message with the driver's seconds, to the microsecond; one that has them, or no place, as it is."""
     if not isinstance(message, Message) or message.mono is not None:
         return message
-    return replace(message, mono=mono)
+    return replace(message, mono=round(mono, 6))
 
 
 @dataclass(frozen=True, slots=True)

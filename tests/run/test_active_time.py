@@ -198,7 +198,9 @@ def test_what_a_driver_takes_before_it_resumes_the_run_counts_nothing(mono):
 
 
 def test_events_keep_their_seconds_in_the_journal_and_those_without_any_stay_as_they_were():
-    event = RunParked(at=1.0, mono=2.123456789)
+    message = stamped(Woken("deadline", 1.0), 2.123456789)
+    assert stamped(message, 9.0) == message
+    event = WaitEnded(at=1.0, mono=message.mono, request_id="deadline")
     stored = CODEC.encode(event)
     assert b'"mono":2.123457' in stored.body
     assert CODEC.decode(stored.body, {}) == event
