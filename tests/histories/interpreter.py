@@ -9,6 +9,7 @@
     ok NODE                         reply and accept               bad NODE ...   reply and reject
     reach NODE                      ok for all that is asked for until NODE is; its lines are left out
     wake ID · later SECONDS · park · resume · cancel · answer ID "text" · decline ID · note "text" · requirement "text"
+    clock SECONDS                   somebody sets the wall clock forward, or back with a minus
     mail "body"
     show · prompt STEP
 
@@ -26,7 +27,7 @@ from actors.values.findings import Finding, Verdict
 from runtime.core.cost import Price, Usage
 from runtime.core.ledger import Amount, Limits
 from runtime.core.machine import Refused, fold
-from runtime.core.messages import Mailed, Parking, Resumed, Woken
+from runtime.core.messages import Mailed, Parking, Resumed, Woken, stamped
 from runtime.models.port import Fault, FaultKind, Reply
 from tests.histories.transcript import Transcript
 from tests.support.worlds import SEEDS, World, passed, pinned
@@ -60,7 +61,7 @@ class Interpreter:
     def __init__(self):
         self.world = World(pinned(SEEDS), judge=lambda *_: passed(), limits=Limits())
         self.transcript = Transcript(self.world.now)
-        self.epoch = 1
+        self.epoch, self.shift, self.claimed = 1, 0.0, self.world.now
 
     @property
     def state(self):
@@ -103,8 +104,8 @@ class Interpreter:
         return self.send(Begin(self.world.now, "run", "the problem", config, self.world.limits))
 
     def send(self, message):
-        """Give the machine a message; check that the fold of all events gives the same state."""
-        events = self.world.send(message)
+        """Give the machine a message at the driver's second; check that the fold of all events gives the same state."""
+        events = self.world.send(stamped(message, self.world.now - self.shift - self.claimed))
         assert fold(self.world.machine, self.world.events) == self.state
         if events is None:
             return ["nothing new"]
@@ -171,12 +172,18 @@ class Interpreter:
         self.tick(float(seconds))
         return []
 
+    def clock(self, seconds):
+        self.world.now += float(seconds)
+        self.shift += float(seconds)
+        return []
+
     def park(self):
         return self.send(Parking(self.tick()))
 
     def resume(self):
-        self.epoch += 1
-        return self.send(Resumed(self.epoch, self.tick()))
+        self.epoch, now = self.epoch + 1, self.tick()
+        self.claimed = now - self.shift
+        return self.send(Resumed(self.epoch, now))
 
     def cancel(self):
         return self.mail('{"kind": "cancel"}')
