@@ -23,7 +23,7 @@ from actors.values.answers import TEXT, kind_of
 from runtime.core.events import Codec
 from runtime.core.ledger import Amount
 from runtime.core.machine import Refused, fold, settle
-from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken
+from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken, stamped
 from runtime.models.port import Fault, Reply
 from tests.simulation.invariants import Invariants
 from tests.simulation.scenery import START, cause, configuration, limits, reply, verdict, weather
@@ -53,6 +53,7 @@ class Run:
     sent: list = field(default_factory=list)
     answers: list = field(default_factory=list)
     now: float = START
+    claimed: float = START
     epoch: int = 1
     power_cuts: float = 0.05
     count: int = 0
@@ -84,12 +85,13 @@ class Run:
                 break
 
     def send(self, message):
-        """Give the machine one message; write and check what follows."""
-        before = self.state
+        """Give the machine one message at the driver's second; write and check what follows."""
+        message, before = stamped(message, self.now - self.claimed), self.state
         accepted = MACHINE.accept(self.state, message)
         assert accepted == MACHINE.accept(before, message), "accept is not deterministic"
         if accepted is None or isinstance(accepted, Refused):
             return accepted
+        assert getattr(accepted, "mono", message.mono) == message.mono, "an event does not say the driver's second"
         reply = isinstance(message, Generated | Faulted | Judged | Woken)
         if reply and message.request_id not in MACHINE.outstanding(before):
             assert accepted.kind == "settled", "a duplicate or a late reply is acted on"
@@ -238,7 +240,8 @@ class Run:
         elif chance < 0.9:
             self.tell()
         elif 0.93 < chance < 0.95:
-            self.now -= dice.choice((0.5, 5_000.0))  # Somebody sets the clock.
+            back = dice.choice((0.5, 5_000.0))  # Somebody sets the clock.
+            self.now, self.claimed = self.now - back, self.claimed - back
         elif chance > 0.995:
             self.send(Crashed("x", self.now, "a bug \ud800"))
 
@@ -279,6 +282,7 @@ class Run:
         self.epoch += 1
         self.batch = 0
         self.now += self.dice.choice((0.0, 5.0, 500.0))
+        self.claimed = self.now
         if self.state.run.finished is None:
             accepted = MACHINE.accept(self.state, Resumed(self.epoch, self.now))
             assert accepted is not None
