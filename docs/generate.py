@@ -37,6 +37,7 @@ from actors.planning.config import graph_of  # noqa: E402
 from actors.planning.events import EVENTS, Outcome  # noqa: E402
 from actors.policy.table import BacktrackLevel, Row  # noqa: E402
 from actors.prompting.book import PromptEntry, Sections  # noqa: E402
+from actors.run.outage import follows  # noqa: E402
 from actors.run.questions import MOVES, Status  # noqa: E402
 from actors.search.cost import happy_calls, linear_calls, worst_case_calls  # noqa: E402
 from actors.values.findings import Code, ReasonTag  # noqa: E402
@@ -162,11 +163,8 @@ def field_docs(model: type) -> dict[str, str]:
 def faults() -> str:
     """Return every fault of a model's transport and what follows from it."""
     meanings = read("meanings.yaml")["faults"]
-    rows = (
-        (f"`{fault}`", meanings[fault], "no" if fault.final else "yes", "no" if fault.refunded else "yes")
-        for fault in FaultKind
-    )
-    return table(("Fault", "Meaning", "Tried again", "Charged"), rows)
+    rows = ((f"`{fault}`", meanings[fault], follows(fault), "no" if fault.refunded else "yes") for fault in FaultKind)
+    return table(("Fault", "Meaning", "What follows", "Charged"), rows)
 
 
 def questions() -> str:

@@ -1,7 +1,7 @@
 """Replan: planning agents that live long.
 
 `solve(problem)` plans a problem, `asolve` does so in a trio or asyncio program, `start` lets you follow a run, and
-`resume` goes on with one; `runs`, `show` and `cancel` work on the runs of a home, whichever process drives them;
+`resume` goes on with one, with higher `limits` if need be; `runs`, `show` and `cancel` work on the runs of a home;
 `tell`, `answer` and `decline` talk to a run; `check` judges a plan; `admit` records a run of another kind.
 What is named here is loaded when it is first used, so that `import replan` costs nothing.
 """
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from replan.api.check import check
     from replan.api.handle import Run
     from replan.api.inbox import aanswer, adecline, answer, atell, decline, tell
+    from replan.api.limits import alimits, limits
     from replan.api.options import MEMORY
     from replan.api.runs import aresume, asolve, drive, resume, solve, start
     from replan.api.stored import RunSummary, acancel, aruns, ashow, cancel, runs, show
@@ -55,6 +56,7 @@ __all__ = [
     "acancel",
     "adecline",
     "admit",
+    "alimits",
     "answer",
     "aresume",
     "aruns",
@@ -67,6 +69,7 @@ __all__ = [
     "drive",
     "generator",
     "guard",
+    "limits",
     "resume",
     "runs",
     "show",
@@ -99,6 +102,7 @@ _HOMES = {
     "acancel": "replan.api.stored",
     "adecline": "replan.api.inbox",
     "admit": "replan.api.admit",
+    "alimits": "replan.api.limits",
     "answer": "replan.api.inbox",
     "aresume": "replan.api.runs",
     "aruns": "replan.api.stored",
@@ -111,6 +115,7 @@ _HOMES = {
     "drive": "replan.api.runs",
     "generator": "actors.values.plugin_marks",
     "guard": "actors.values.plugin_marks",
+    "limits": "replan.api.limits",
     "resume": "replan.api.runs",
     "runs": "replan.api.stored",
     "show": "replan.api.stored",

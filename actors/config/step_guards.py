@@ -6,6 +6,7 @@ from typing import Any
 from actors.config.plugin_errors import guard_with_name
 from actors.config.workflow import Composite, Workflow
 from actors.guards import review
+from actors.guards.built_in import BUILT_IN
 from actors.guards.composite import composite
 from actors.guards.port import AnyGuard, GuardFactory, definition_of
 from runtime.core.errors import UsageProblem
@@ -33,7 +34,12 @@ def guard_for(workflow: Workflow, step: str, known: Mapping[str, GuardFactory]) 
     Raises:
         GuardRefused: a guard refuses its settings.
     """
-    members = {name: guard_with_name(name, _made(workflow, step, name, known)) for name in guards_of(workflow, step)}
+    members = {
+        name: guard_with_name(
+            name, _made(workflow, step, name, known), "" if known[name] is BUILT_IN.get(name) else "plugin"
+        )
+        for name in guards_of(workflow, step)
+    }
     guard = workflow.effective_guard(step)
     if isinstance(guard, str):
         return members[guard]

@@ -7,7 +7,7 @@ A plug-in is written against anyio, so that its author need not know the event l
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
-from actors.config.plugin_errors import attribute_errors
+from actors.config.plugin_errors import PlugInFailed, attribute_errors
 from actors.handlers.briefs import GenerationBrief
 from actors.prompting.reply_schemas import SCHEMAS
 from actors.values.artifacts import Context
@@ -16,7 +16,7 @@ from runtime.models.port import Fault, Model, ModelRequest, Reply
 from runtime.models.replies import Parsed
 
 TextMaker = Callable[[Context], Awaitable[str] | str]
-"""A plug-in generator."""
+"""The function of a plug-in generator: from a context to the artifact's text, async or not."""
 
 
 class Generator(Protocol):
@@ -48,13 +48,13 @@ class FunctionGenerator:
     async def generate(self, brief: GenerationBrief) -> Reply | Fault:
         """Return the function's text.
 
-        Raises `TypeError` for anything else and `PlugInFailed` for what the function raises; both end the run as a bug.
+        Raises `PlugInFailed` for anything else, and for what the function raises: the run is parked.
         """
         with attribute_errors(f"generator {self._name}"):
             answer = self._function(brief.context)
             text: object = await answer if isinstance(answer, Awaitable) else answer
         if not isinstance(text, str):
-            raise TypeError(f"generator {self._name!r} returned {type(text).__name__}, not text")
+            raise PlugInFailed(f"generator {self._name!r} returned {type(text).__name__}, not text")
         return Reply(text=text, usage=Usage(), model=self._name)
 
 

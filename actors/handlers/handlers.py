@@ -10,8 +10,9 @@ from actors.config.plugin_errors import PlugInFailed
 from actors.guards.port import AnyGuard
 from actors.handlers.briefs import GenerationBrief, JudgementBrief
 from actors.handlers.generators import Generator
+from actors.run.kind import Probe
 from actors.run.messages import Faulted, Generated, Judged
-from actors.run.waits import WaitRequested
+from actors.run.waits import PROVIDER, WaitRequested
 from actors.values.findings import Verdict
 from actors.values.verdict_limits import bounded
 from runtime.core.clock import Clock
@@ -126,8 +127,14 @@ def _judged(request_id: str, clock: Clock, started: float, verdict: Verdict) -> 
     return Judged(request_id, clock.now(), trio.current_time() - started, verdict)
 
 
-async def wait(clock: Clock, envelope: Envelope[WaitRequested]) -> Woken:
-    """Wait until the requested time."""
+async def wait(clock: Clock, probe: Probe | None, envelope: Envelope[WaitRequested]) -> Woken | Faulted:
+    """Wait until the requested time; where the provider is waited for, ask it then whether it is up."""
     request = envelope.brief
     await clock.sleep_until(request.until)
+    if request.request_id == PROVIDER and probe is not None:
+        started = clock.now()
+        fault = await probe(request)
+        if fault is not None:
+            now = clock.now()
+            return Faulted(PROVIDER, now, now - started, fault)
     return Woken(request.request_id, clock.now())

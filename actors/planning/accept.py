@@ -6,12 +6,13 @@ from actors.planning.messages import Begin, PlanningMessage
 from actors.planning.state import PlanningState, State
 from actors.policy.cause import read_cause
 from actors.run import ending
-from actors.run.accept import accept_control
-from actors.run.calls import Received, accept_fault, accept_reply
+from actors.run.accept import accept_control, accept_fault
+from actors.run.calls import Received, accept_reply
 from actors.run.messages import Faulted, Generated, Judged
 from actors.run.state import NotStarted
 from actors.run.texts import storable
 from actors.values.verdict_limits import bounded
+from runtime.core.ledger import Limit
 from runtime.core.machine import Refused
 
 
@@ -25,7 +26,7 @@ def accept(state: PlanningState, message: PlanningMessage) -> PlanningEvent | Re
         case Generated():
             return _generated(state, message)
         case Faulted():
-            return accept_fault(state.run.calls, state.run.ledger, message)
+            return accept_fault(state.run, message)
         case Judged():
             return _judged(state, message)
         case _:
@@ -53,6 +54,10 @@ def _generated(state: State, message: Generated) -> PlanningEvent | None:
     if not isinstance(received, Received):
         return received
     request, fields = received
+    limit = state.run.ledger.limits.deadline
+    if message.out_of_time and limit is not None and message.at >= limit:
+        # Whoever sets the deadline anew goes on with the child run, so that it is not said to have found nothing.
+        return RunFinished.of(ending.exhausted(Limit.DEADLINE))
     if isinstance(request, GenerationRequested):
         return ArtifactProduced(**fields, repeats=_earlier(state, request.node, request.step, fields["content"]))
     return FailureClassified(**fields, cause=read_cause(fields["content"]))
@@ -69,7 +74,7 @@ def _earlier(state: State, node: str, step: str, content: str) -> str | None:
 
 def _judged(state: State, message: Judged) -> VerdictReached | None:
     request = state.judgements.get(message.request_id)
-    if request is None:
+    if request is None or state.run.finished is not None:
         return None
     return VerdictReached(
         node=request.node,

@@ -30,7 +30,7 @@ def actors_for(config: RunConfig, resources: Resources) -> list[Actor[Any, Any]]
     workflow, clock = config.workflow, resources.clock
     registry: Registry = resources.registry
     model, slot = ModelGenerator(resources.model), resources.slot
-    actors: list[Actor[Any, Any]] = [Actor(CLOCK, partial(wait, clock), concurrency=WAITS_MAX)]
+    actors: list[Actor[Any, Any]] = [Actor(CLOCK, partial(wait, clock, resources.probe), concurrency=WAITS_MAX)]
     if workflow.classifications_max:
         concurrency = len(workflow.action_pairs)
         actors.append(Actor(CLASSIFIER, partial(generate, model, clock, slot), concurrency=concurrency))

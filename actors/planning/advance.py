@@ -1,6 +1,7 @@
 """`advance`: the next decision that follows from the state alone, by one table of rules. Pure."""
 
 from actors.planning import question_rules, rules
+from actors.planning.cut_rules import park_for_cut
 from actors.planning.events import PlanningEvent, RunFinished
 from actors.planning.state import PlanningState
 from actors.planning.strategy_view import change_of, ended, tree_of
@@ -26,6 +27,7 @@ RULES = (
     Rule("reissue", Scope.RUN, rules.reissue),
     Rule("rest", Scope.RUN, rules.rest),
     Rule("request", Scope.SEARCH, rules.request),
+    Rule("park for cut replies", Scope.BRANCH, park_for_cut),
 )
 """Every rule, in the order that counts."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from actors.planning.result import Result
 from actors.values.findings import Code, Finding
 
 _BY_CODE: Mapping[str, str] = {
@@ -22,6 +23,15 @@ _BY_FAMILY: Mapping[str, str] = {
     "tool": "make the tool work that failed",
     "child": "look at the run of the step that failed",
 }
+
+
+def cut_advice(result: Result, program: str) -> str:
+    """Return the next step after a run was parked because its replies were cut or filtered again and again."""
+    resume = f"`{program} resume {result.run_id}"
+    if Code.CUT in result.why:  # Also where a child run says so, whose findings are its own.
+        more = f"{resume} --output-tokens {2 * result.output_tokens or 'N'}` allows longer replies"
+        return f"{more}, `-m MODEL` asks another model; what was accepted is kept"
+    return f"{resume} -m MODEL` asks another model, {resume}` the same once more; what was accepted is kept"
 
 
 def advice_for(findings: Sequence[Finding], output_tokens: int) -> str:

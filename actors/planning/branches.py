@@ -39,6 +39,7 @@ from actors.run.questions import (
     ClarificationRequested,
     ClarificationWithdrawn,
 )
+from actors.run.settings import SettingsChanged
 from actors.run.waits import WaitEnded, WaitRequested
 from actors.search.progress import Phase, Progress, Slot, cleared, mark, new_round, redo, start
 from runtime.core.copies import changed, without
@@ -79,6 +80,8 @@ def _number(state: State, event: PlanningEvent) -> int | None:
         case WaitRequested():
             return None if event.node is None else branch_of(event.node)
         case RunStarted() | RunResumed() | RunParked() | NoteTold() | RequirementTold() | MailRefused():
+            return None
+        case SettingsChanged():
             return None
         case _:
             assert_never(event)

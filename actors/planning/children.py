@@ -13,7 +13,6 @@ from actors.planning.events import Outcome
 from actors.planning.machine import ChildBrief
 from actors.planning.messages import Begin
 from actors.planning.state import State
-from actors.run.calls import given_up
 from actors.run.kind import ChildRun, DriveChild
 from actors.run.messages import Faulted, Generated
 from actors.values.artifacts import Artifact, Context
@@ -44,7 +43,7 @@ class ChildGenerator:
     async def generate(self, envelope: Envelope[ChildBrief]) -> Generated | Faulted | None:
         """Return the child's artifact and cost, or None when it was parked or never begun.
 
-        Where the child gave its provider up, the parent does too: it would call the same provider.
+        Where the child waits for its provider, the parent does too: it would call the same provider.
         """
         if envelope.withdrawn:  # While it lay in the mailbox: what an earlier driver used of it is not looked up.
             return None
@@ -54,12 +53,26 @@ class ChildGenerator:
         if state is None:
             return None
         now, elapsed = self.clock.now(), trio.current_time() - started
-        fault = given_up(state.run.calls)
-        if fault is not None and state.run.finished is not None and state.run.finished.cause == "provider":
-            reported = fault.model_copy(update={"message": f"run {brief.run}: {fault.message}"})
-            return Faulted(brief.request_id, now, elapsed, reported, state.run.ledger.committed)
+        if state.run.finished is None:
+            return _waits(brief, state, now, elapsed)
         reply = Reply(text=artifact_of(brief.run, state), usage=None, model=brief.pinned.model)
-        return Generated(brief.request_id, now, elapsed, reply, state.run.ledger.committed)
+        cost = state.run.ledger.committed
+        return Generated(brief.request_id, now, elapsed, reply, cost, out_of_time=_out_of_time(state))
+
+
+def _out_of_time(state: State) -> bool:
+    """Tell whether a child run has ended because its deadline has passed."""
+    deadline = state.run.ledger.limits.deadline
+    spent_out = state.end is not None and state.end.outcome is Outcome.BUDGET_EXHAUSTED
+    return spent_out and deadline is not None and state.run.now >= deadline
+
+
+def _waits(brief: ChildBrief, state: State, now: float, elapsed: float) -> Faulted | None:
+    wait = state.run.outage
+    if wait is None or wait.fault is None:
+        return None
+    fault = wait.fault.model_copy(update={"message": f"run {brief.run}: {wait.fault.message}"})
+    return Faulted(brief.request_id, now, elapsed, fault, until=wait.until)
 
 
 def child_of(brief: ChildBrief) -> ChildRun:
@@ -68,7 +81,7 @@ def child_of(brief: ChildBrief) -> ChildRun:
     def first(at: float) -> Begin:
         return Begin(at, brief.run, brief.problem, brief.pinned.model_dump_json(), brief.limits, child=True)
 
-    return ChildRun(brief.run, "planning", title_of(brief.problem), first)
+    return ChildRun(brief.run, "planning", title_of(brief.problem), first, brief.change)
 
 
 def artifact_of(run: str, state: State) -> str:

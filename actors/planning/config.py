@@ -17,6 +17,7 @@ from actors.policy.decision import Escalation
 from actors.policy.table import Policy
 from actors.prompting.book import PromptBook
 from actors.prompting.render import Template
+from actors.run.settings import SettingsChanged
 from actors.search.cost import happy_calls, worst_case_calls
 from actors.search.graph import Graph, StepBudget
 from actors.search.moves import Search
@@ -30,36 +31,39 @@ class StepConfig(NamedTuple):
     """The configuration of one step, which is looked up several times in every attempt."""
 
     role: str
-    """Its role."""
+    """The role of its artifact, such as `plan`; empty where the workflow gives it none."""
     guard: str
-    """The name of the guard that judges it; of a composite its kind."""
+    """The name of the guard that judges it; for a composite its kind, such as `all_of`."""
     prompt: Template | None
-    """Its prompt; None where it calls no model."""
+    """The prompt that its model is asked with; None where it calls no model."""
     child: "RunConfig | None"
-    """The configuration of its own run, if it has one."""
+    """The configuration of the run that makes its artifact; None for a step that is no run of its own."""
     requires: tuple[str, ...]
     """The steps that it requires, in the order in which prompts show their artifacts."""
     timeout_seconds: float
-    """The time limit of one call."""
+    """The time limit of one call, in seconds."""
     output_tokens_max: int
-    """The token limit of one reply."""
+    """The most tokens of one reply."""
 
 
 class RunConfig(Value):
-    """The resolved configuration of one run. `price` is None when it is unknown; a free model has a price of zero.
-
-    `children` are the configurations of the runs that its steps start, by the name after `workflow:`.
-    """
+    """The resolved configuration of one run, which its first event stores."""
 
     workflow: Workflow
+    """The workflow, with the values that options gave in place of the file's."""
     policy: Policy
+    """The rule table that decides after a rejection."""
     prompts: PromptBook
+    """The prompts of the workflow's steps and of the classifier."""
     model: str
+    """The model, as after `--model`."""
     price: Price | None = None
+    """The model's price; None when it is unknown; a free model has a price of zero."""
     children: Mapping[str, "RunConfig"] = Field(default_factory=dict)
+    """The configurations of the runs that its steps start, by the name after `workflow:`."""
 
     def child_of(self, step: str) -> "RunConfig | None":
-        """Return what a step's own run is pinned to, if it is one."""
+        """Return the configuration of the run that makes a step's artifact; None for a step that is no run."""
         return self.steps[step].child
 
     @property
@@ -69,6 +73,27 @@ class RunConfig(Value):
         for child in self.children.values():
             yield from child.all
 
+    def with_settings(self, event: SettingsChanged) -> "RunConfig":
+        """Return the configuration after a person has changed the model or the limits of a call, also of runs to come.
+
+        Such a limit holds for every step.
+        """
+        if event.model is None and event.timeout_seconds is None and event.output_tokens_max is None:
+            return self
+        workflow = self.workflow
+        if event.timeout_seconds is not None:
+            workflow = _for_every_step(workflow, "timeout_seconds", "model_timeout_seconds", event.timeout_seconds)
+        if event.output_tokens_max is not None:
+            workflow = _for_every_step(workflow, "output_tokens_max", "output_tokens_max", event.output_tokens_max)
+        return RunConfig(
+            workflow=workflow,
+            policy=self.policy,
+            prompts=self.prompts,
+            model=event.model or self.model,
+            price=event.price if event.model is not None else self.price,
+            children={name: child.with_settings(event) for name, child in self.children.items()},
+        )
+
     @property
     def most_calls(self) -> int:
         """The most calls that a run may take: its worst case in one round, or its cap where that is less."""
@@ -76,12 +101,12 @@ class RunConfig(Value):
 
     @cached_property
     def search(self) -> Search:
-        """The strategy inside a branch."""
+        """The way in which each branch is searched, as the strategy says."""
         return self.strategy.moves
 
     @cached_property
     def strategy(self) -> Strategy:
-        """The strategy among branches."""
+        """The strategy that opens and prunes branches, from the workflow's `search`."""
         return strategy_of(read_search(self.workflow.search), self.graph)
 
     @cached_property
@@ -91,12 +116,12 @@ class RunConfig(Value):
 
     @cached_property
     def roles(self) -> dict[str, str]:
-        """Each step's role."""
+        """The role of each step's artifact; empty for a step without one."""
         return {step: self.workflow.role(step) for step in self.workflow.action_pairs}
 
     @cached_property
     def classifier(self) -> Template:
-        """The prompt of a classification."""
+        """The prompt that asks a model for the cause of a rejection."""
         return Template(self.prompts.entries[CLASSIFIER], self.prompts)
 
     @cached_property
@@ -107,7 +132,7 @@ class RunConfig(Value):
 
     @cached_property
     def steps(self) -> dict[str, StepConfig]:
-        """The configuration of each step."""
+        """The configuration of each step, resolved once."""
         order = self.workflow.order()
         return {step: self._step(step, order) for step in self.workflow.action_pairs}
 
@@ -152,6 +177,12 @@ class RunConfig(Value):
     def workflow_ref(self) -> str:
         """The content hash of all this: two runs with the same one decide alike."""
         return text_hash(self.model_dump_json())
+
+
+def _for_every_step(workflow: Workflow, own: str, common: str, value: float) -> Workflow:
+    """Return the workflow with a value for one of its keys and for the key by which a step has its own."""
+    steps = {step: pair.model_copy(update={own: value}) for step, pair in workflow.action_pairs.items()}
+    return workflow.model_copy(update={"action_pairs": steps, common: value})
 
 
 @lru_cache(maxsize=64)

@@ -23,6 +23,7 @@ from actors.planning.call_events import (
 )
 from actors.planning.call_state import Common
 from actors.planning.config import read_config
+from actors.planning.cut_rules import forgive, retold
 from actors.planning.decision_event import Decided
 from actors.planning.events import (
     BranchOpened,
@@ -49,6 +50,7 @@ from actors.run.questions import (
     ClarificationRequested,
     ClarificationWithdrawn,
 )
+from actors.run.settings import SettingsChanged
 from actors.run.state import NotStarted, RunState
 from actors.run.waits import WaitEnded, WaitRequested
 from actors.search.progress import Phase, accept, mark, new_round, redo, start
@@ -114,8 +116,14 @@ def _evolve(state: State, run: Common, branch: Branch, event: PlanningEvent) -> 
             branch = changed(branch, calls=branch.calls + difference)
             return changed(state, run=evolve_run(run, event), branches=with_branch(state.branches, branch))
         case RunFinished():
-            return changed(state, run=evolve_run(run, event), judgements={})
-        case WaitRequested() | RunResumed() | RunParked() | MailRefused():
+            return changed(state, run=evolve_run(run, event), judgements={} if event.final else state.judgements)
+        case SettingsChanged():
+            after = changed(state, run=evolve_run(run, event), config=state.config.with_settings(event))
+            return after if event.output_tokens_max is None else retold(after)
+        case RunResumed():
+            after = changed(state, run=evolve_run(run, event))
+            return forgive(after) if state.run.parked_cause == "reply" else after
+        case WaitRequested() | RunParked() | MailRefused():
             return changed(state, run=evolve_run(run, event))
         case _:
             assert_never(event)

@@ -6,6 +6,7 @@ from typing import Any
 from actors.handlers.registry import Registry
 from actors.planning.actors import actors_for
 from actors.planning.call_events import FailureClassified
+from actors.planning.config import read_config
 from actors.planning.events import EVENTS, PlanningEvent, RunStarted
 from actors.planning.log_fields import log_fields
 from actors.planning.machine import PlanningMachine
@@ -56,7 +57,8 @@ def _drift(started: PlanningEvent, state: PlanningState, resources: Resources) -
     if not (isinstance(started, RunStarted) and isinstance(state, State)):
         return ""
     changed = changed_plugins(started, resources.registry)
-    return "; ".join(filter(None, (edited(started, state.config, resources.registry, resources.root), changed)))
+    differs = edited(started, read_config(started.pinned), resources.registry, resources.root)
+    return "; ".join(filter(None, (differs, changed)))
 
 
 PLANNING: Kind[PlanningState, PlanningEvent] = Kind(

@@ -1,8 +1,8 @@
 """The planning machine: the four functions together, and what the shell shows of a state."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import assert_never
+from dataclasses import dataclass, field
+from typing import Any, assert_never
 
 from actors.handlers.briefs import CallOptions, GenerationBrief, JudgementBrief
 from actors.planning.accept import accept
@@ -35,6 +35,7 @@ class ChildBrief:
     problem: str
     pinned: RunConfig
     limits: Limits
+    change: Mapping[str, Any] = field(default_factory=dict)
 
 
 Brief = GenerationBrief | ChildBrief | JudgementBrief | WaitRequested | ClarificationRequested
@@ -66,9 +67,12 @@ class PlanningMachine:
         """Return the open requests as work for steps, guards, the clock and the user."""
         if isinstance(state, NotStarted):
             return {}
+        if state.run.finished is not None:
+            return {}
         work: dict[str, Work] = {}
+        held = state.run.held
         for request_id, opened in state.run.calls.open.items():
-            if _carried_out(state, opened):
+            if _carried_out(state, opened) and request_id not in held:
                 work[request_id] = Work(request_id, _address(opened.request), opened.request)
         for request_id, judgement in state.judgements.items():
             work[request_id] = Work(request_id, f"guard:{judgement.step}", judgement, repeatable=True)
@@ -109,7 +113,10 @@ class PlanningMachine:
         """Return the run's status row."""
         if isinstance(state, NotStarted):
             return Summary("running")
-        calls = [name for name, opened in state.run.calls.open.items() if _carried_out(state, opened)]
+        held = state.run.held
+        calls = [
+            name for name, opened in state.run.calls.open.items() if _carried_out(state, opened) and name not in held
+        ]
         return status_row(state.run, calls, working=bool(state.judgements))
 
 
@@ -145,7 +152,9 @@ def child_brief(state: State, branch: Branch, request: GenerationRequested) -> C
             micro_usd=reserve.micro_usd or None,
             active_seconds=None if seconds_left is None else max(0.001, seconds_left),
             deadline=limits.deadline,
+            patience_seconds=limits.patience_seconds,
         ),
+        change=state.run.changes,
     )
 
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from actors.guards.recon import normalised
+from actors.planning.cut_rules import is_cut
 from actors.planning.state import Branch, Node, State
 from actors.prompting.render import Rendered, render
 from actors.values.artifacts import Artifact, Context, Feedback
@@ -128,11 +129,19 @@ def escalations(state: State, branch: Branch, step: str) -> list[Node]:
 
 
 def _story(state: State, last: Node, cycle: Sequence[str]) -> str:
-    """Return a text of what failed, why, and on which path, with previews of the artifacts."""
-    lines = []
+    """Return a text of what failed, why, and on which path, with previews of the artifacts.
+
+    What is said of cut replies is the same for each, so it is said once: a visit that people resume again and again may
+    have many.
+    """
+    lines, of_cut = list[str](), set[str]()
     for name in cycle:
         cause = state.nodes[name]
         assert cause.verdict is not None
+        if cause.rejection_text in of_cut:
+            continue
+        if is_cut(cause):
+            of_cut.add(cause.rejection_text)
         lines += [f"{name} ({cause.verdict.guard}):", cause.rejection_text]
     for parent in last.parents:
         artifact = _artifact(state, parent)

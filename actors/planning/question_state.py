@@ -77,6 +77,9 @@ def closed(state: State, run: Common, branch: Branch, event: ClosingEvent) -> St
 
 
 def _to_revise(state: State, branch: Branch, targets: tuple[str, ...]) -> State:
+    earlier = branch.to_revise
+    if earlier is not None and earlier.new_round:  # Several answers were taken before anything was decided.
+        targets = tuple(dict.fromkeys((*earlier.targets, *targets)))
     revision = Revision(BacktrackLevel.CLARIFY, targets, new_round=True)
     return changed(state, branches=with_branch(state.branches, changed(branch, to_revise=revision)))
 

@@ -1,11 +1,11 @@
 """The result of a planning run for people: the proved plan, or why there is none, and the next step. Pure."""
 
-from actors.planning.advice import advice_for
+from actors.planning.advice import advice_for, cut_advice
 from actors.planning.result import Result
 from actors.planning.search_tree import finding_line
 from actors.plans.plan_lines import plan_lines, value_lines
 from actors.plans.plan_summary import plan_summary
-from actors.run.provider_advice import provider_advice
+from actors.run.advice import advice
 from actors.run.result import heading, message_lines, question_lines, used
 from actors.values.lines import BLANK, Line, Span, indented, line
 
@@ -18,14 +18,6 @@ _NEXT = {
     "backtrack_ceiling": "use a workflow with larger backtrack budgets, or another model",
     "cancelled": "what was validated is kept",
 }
-_FLAGS = {
-    "no calls left": "--max-calls",
-    "no tokens left": "--max-tokens",
-    "no money left": "--max-cost",
-    "no active time left": "--active-time",
-    "the deadline has passed": "--deadline",
-}
-"""The flag of the limit that ran out, by what the run says at its end."""
 _PER_CALL = ("no tokens left", "no money left")
 
 
@@ -60,22 +52,19 @@ def outcome_lines(result: Result, program: str = "replan", *, full: bool = True)
 
 def _advice(result: Result, program: str) -> str:
     """Return the next step after a run without a plan."""
-    if result.fault is not None:
-        return f"{provider_advice(result.fault, program)}; `{program} log {result.run_id}` has the details"
-    if result.outcome == "failed":
-        return f"this is a bug: report it; `{program} log {result.run_id}` has the details, the log has the traceback"
+    if result.cause == "reply":
+        return cut_advice(result, program)
+    common = advice(result, program)
+    if common and result.outcome != "budget_exhausted":
+        return common
     tree = f"`{program} show {result.run_id} --tree` explains every attempt"
-    if result.cause == "home_budget" and result.status == "parked":
-        return "raise `home_budget` in config.yaml and resume it, or start a run whose requests are smaller"
-    if result.cause == "home_budget":
-        return f"run it again on the next day (UTC), or with a larger `home_budget` in config.yaml; {tree}"
     by_finding = advice_for(result.findings, result.output_tokens)
     if result.outcome == "backtrack_ceiling" and not result.goes_back and not _unreadable(result):
         return f"use a search that goes back, such as depth_first, or another model; {tree}"
     if result.outcome == "budget_exhausted":
         alone = "the first call alone may take more; " if not result.calls and result.why in _PER_CALL else ""
         first = f"{by_finding}; " if _unreadable(result) else ""
-        return f"{alone}{first}run it again with more {_FLAGS.get(result.why, 'time or calls')}; {tree}"
+        return f"{alone}{first}{common}; {tree}"
     if result.outcome == "cancelled":
         return f"{_NEXT[result.outcome]}; {tree}"
     return f"{by_finding or _NEXT[result.outcome]}; {tree}"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from actors.planning.call_events import ClassificationRequested, PlanningCall, RequestReissued
-from actors.planning.cut_rules import reject_cut
+from actors.planning.cut_rules import in_same_visit, is_held, reject_cut
 from actors.planning.decision_event import Decided
 from actors.planning.events import JudgementRequested, Outcome, Revised, RunFinished, VerdictReached
 from actors.planning.ids import branch_of, classification_id, node_id
@@ -61,7 +61,7 @@ def settle_failure(state: State, branch: Branch) -> Decided | ClassificationRequ
         if slot.phase is _FAILED:
             node = state.newest(branch, step)
             assert node is not None
-            event = _settle(state, branch, node)
+            event = None if is_held(state, branch, node) else _settle(state, branch, node)
             if event is not None:
                 return event
     return None
@@ -83,7 +83,9 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
         escalation=config.escalation(node.step),
         questions_left=0 if node.step in state.silenced else config.workflow.questions_max - run.questions_used,
     )
-    decision = decide(failure, situation, None if classified is None else classified.cause)
+    decision = in_same_visit(
+        state, branch, node, decide(failure, situation, None if classified is None else classified.cause)
+    )
     classifications_left = config.workflow.classifications_max - state.classifications
     if classified is None and classifications_left > 0 and worth_classifying(failure, situation, decision):
         if run.saving:

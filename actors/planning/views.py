@@ -31,7 +31,7 @@ def _tree(
     title: str, state: PlanningState, records: Sequence[Record[PlanningEvent]], *, interrupted: bool, brief: bool
 ) -> Tree:
     if brief:  # A live view is drawn often, and shows nothing that only the records tell.
-        return Tree(search_tree(title, attempts(state, interrupted=interrupted), brief=True))
+        return Tree(search_tree(title, attempts(state, interrupted=interrupted, live=not interrupted), brief=True))
     shown = attempts(state, records, interrupted=interrupted)
     stories = branch_stories(state, records)
     nodes, branches = [attempt.to_json() for attempt in shown], [story.to_json() for story in stories]

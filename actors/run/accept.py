@@ -2,10 +2,11 @@
 
 from typing import assert_never
 
-from actors.run import inbox, parking, waits
-from actors.run.calls import C
+from actors.run import calls, inbox, outage, parking, waits
+from actors.run.calls import C, CallFailed, Settled
 from actors.run.ending import Outcome, RunFinished
 from actors.run.inbox import InboxEvent
+from actors.run.messages import Faulted
 from actors.run.parking import RunParked, RunResumed
 from actors.run.state import RunState
 from actors.run.texts import storable
@@ -21,23 +22,48 @@ ControlEvent = InboxEvent | RunParked | RunResumed | WaitEnded | WaitRequested |
 def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
     """Return the fact that a message of the shell is, or None for a duplicate.
 
-    A finished run takes none; but it is taken over while a tool of it may be at work.
+    A run whose end is final takes none; but it is taken over while a tool of it may be at work.
     """
-    if run.finished is not None and not (isinstance(message, Resumed) and run.tools):
-        return None
+    if run.finished is not None:
+        return _after_end(run, run.finished, message)
     match message:
         case Woken():
             return waits.woken(run.waits, message)
         case Resumed():
-            return RunResumed(at=message.at, mono=message.mono, epoch=message.epoch)
+            return _resumed(message)
         case Parking():
             return parking.accept_parking(run, message)
         case Crashed():
             why = storable(message.error[:ERROR_MAX])
+            if message.halted:
+                parked = RunParked(at=message.at, mono=message.mono, why=why, cause=message.halted)
+                return None if run.parked else parked
             return RunFinished(outcome=Outcome.FAILED, why=why, cause="bug", at=message.at, mono=message.mono)
         case Mailed():
-            return inbox.accept_mail(run.questions, run.messages, message)
+            return inbox.accept_mail(run.questions, run.messages, run.ledger, message)
         case Overdrawn():
             return parking.accept_overdrawn(run, message)
         case _:
             assert_never(message)
+
+
+def _after_end(run: RunState[C], end: RunFinished, message: Control) -> ControlEvent | None:
+    """Return what can still be said to a run that has ended: where that is not final, it may go on."""
+    match message:
+        case Mailed() if not end.final:
+            return inbox.accept_mail(run.questions, run.messages, run.ledger, message, finished=True)
+        case Resumed() if run.tools or run.undone(at_once=message.at_once):
+            return _resumed(message)
+        case _:
+            return None
+
+
+def _resumed(message: Resumed) -> RunResumed:
+    return RunResumed(at=message.at, mono=message.mono, epoch=message.epoch, at_once=message.at_once)
+
+
+def accept_fault(run: RunState[C], message: Faulted) -> CallFailed | Settled | WaitRequested | None:
+    """Return what a fault is: of a call, of the provider that is waited for, or of a child run that waits for its."""
+    if message.request_id == waits.PROVIDER or message.until is not None:
+        return outage.still_down(run, message) if run.finished is None else None
+    return calls.accept_fault(run.calls, run.ledger, message)

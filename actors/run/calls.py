@@ -1,33 +1,28 @@
 """Calls: what a model, or another generator, is asked for, what becomes of it, and what that costs. Pure.
 
 A call is reserved in the ledger when it is asked for, and settled at what it used. A fault of the transport is a *try*:
-the same call is asked for again, under another request id, after a back-off that grows. A driver that takes a run over
-asks anew for the calls of an earlier one (*reissue*): the first try stays charged as unknown.
+the same call is asked for again, under another request id, after a pause (`actors.run.pauses`, `actors.run.outage`). A
+driver that takes a run over asks anew for the calls of an earlier one (*reissue*); the first try stays charged as
+unknown.
 """
 
-import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypedDict, TypeVar
 
 from actors.run.clock import TimedEvent
-from actors.run.ending import Outcome, RunFinished
-from actors.run.ids import backoff_id, call_of, node_of, step_of, try_id
+from actors.run.ids import call_of, node_of, step_of, try_id
 from actors.run.messages import Faulted, Generated
 from actors.run.texts import storable
-from actors.run.waits import WaitRequested
+from actors.values.artifacts import ended_early
 from runtime.core.copies import changed, without
 from runtime.core.cost import Price, Usage
 from runtime.core.events import Event, Seconds
 from runtime.core.ledger import ZERO, Amount, Ledger, used
-from runtime.models.port import Fault
+from runtime.models.port import Fault, FaultKind
 
-TRIES_MAX = 5
-"""Transport tries of one call (docs/explanation/budgets.md)."""
-BACKOFF_TOTAL_MAX = 600.0
-"""Seconds of back-off per call, a server's Retry-After included (docs/explanation/budgets.md)."""
-BACKOFF_FIRST = 1.0
-"""Seconds before the second try; doubles with each, times 0.5 to 1.5 by a hash of the request's id."""
+UNPAID = frozenset({503, 529})
+"""The statuses of a server that has not begun to work on a request, beside those of refused requests."""
 
 
 class CallRequested(Event):
@@ -37,7 +32,7 @@ class CallRequested(Event):
     """
 
     node: str
-    """The subject of the call."""
+    """The node that the call is about, named as the kind of agent likes (`actors.run.ids`)."""
     try_number: int = 1
     """The number of this try, from 1."""
     prompt_hash: str
@@ -45,11 +40,11 @@ class CallRequested(Event):
     calls: int = 1
     """Calls that are reserved: more than one where a run of its own answers."""
     tokens_max: int = 0
-    """Tokens that are reserved, input and output together."""
+    """Tokens that are reserved, input and output together; 0 where no model is called."""
     micro_usd_max: int = 0
-    """Micro-dollars that are reserved."""
+    """Micro-dollars that are reserved; 0 where the model is free or its price is unknown."""
     timeout_seconds: Seconds | None = None
-    """The time limit where it is shorter than the configured one, because less active time is left."""
+    """The time limit in seconds, where it is shorter than the configured one: less active time is left."""
 
     @property
     def call(self) -> str:
@@ -63,12 +58,12 @@ class CallRequested(Event):
 
     @property
     def reserve(self) -> Amount:
-        """The most that it may cost."""
+        """The most that it may cost, which the ledger reserves."""
         return Amount(calls=self.calls, tokens=self.tokens_max, micro_usd=self.micro_usd_max)
 
     @property
     def step(self) -> str:
-        """The step that it is about."""
+        """The step that it is about, the part of the node before the slash."""
         return step_of(self.node)
 
 
@@ -77,34 +72,39 @@ class Replied(TimedEvent):
 
     texts: ClassVar[tuple[str, ...]] = ("content",)
     request_id: str
-    """The request that it answers."""
+    """The id of the request that it answers."""
     elapsed: Seconds
-    """How long it took."""
+    """The seconds from sending the request to the end of the reply."""
     content: str
-    """The reply's text."""
+    """The reply's text, unchanged but for characters that cannot be stored."""
     usage: Usage | None = None
-    """The provider's report, if it made one."""
+    """The tokens that the provider reports; None where it reported none."""
     calls: int = 1
-    """Calls that are charged."""
+    """Calls that are charged: more than one where a run of its own answered."""
     tokens: int | None = None
-    """Tokens that are charged, where no usage that makes sense was reported."""
+    """Tokens that are charged; None where they are those of `usage`."""
     micro_usd: int = 0
-    """Micro-dollars that are charged."""
+    """Micro-dollars that are charged; 0 where the model is free or its price is unknown."""
     model: str = ""
-    """The model's name, as the provider reports it."""
+    """The model's name, as the provider reports it; empty where it reports none."""
     mode: str = "text"
-    """How structure was asked for."""
+    """How the model was asked for structure: `json_schema`, `json_object` or `text`."""
     finish_reason: str = "stop"
-    """Why the model stopped."""
+    """Why the model stopped, in OpenAI's words: `stop`, or `length` where the reply is cut off."""
 
     @property
     def node(self) -> str:
-        """The subject of the call."""
+        """The node that the call was about, as the request's id says."""
         return node_of(self.request_id)
 
     @property
+    def ended_early(self) -> bool:
+        """Whether the end of the reply is missing, as of an artifact (`actors.values.artifacts.ended_early`)."""
+        return ended_early(self.content, self.finish_reason)
+
+    @property
     def used(self) -> Amount:
-        """The amount that is charged."""
+        """The amount that is charged: calls, tokens and micro-dollars."""
         reported = 0 if self.usage is None else self.usage.tokens
         return Amount(
             calls=self.calls, tokens=reported if self.tokens is None else self.tokens, micro_usd=self.micro_usd
@@ -114,15 +114,23 @@ class Replied(TimedEvent):
 class CallFailed(TimedEvent):
     """A try of a call brought no reply."""
 
+    later: ClassVar[tuple[str, ...]] = ("unpaid",)
     kind: Literal["generation_failed"] = "generation_failed"
     request_id: str
-    """The request that was tried."""
+    """The id of the request that was tried."""
     elapsed: Seconds
-    """How long it took."""
+    """The seconds from sending the request to the fault; 0 where it was not sent."""
     fault: Fault
-    """The fault."""
+    """The kind of fault, which decides about a further try, and its message for people."""
     used: Amount | None = None
-    """The usage of a child run until it gave its provider up. It has made all tries, so none follows."""
+    """The usage of a child run until it gave its provider up, in runs of earlier releases."""
+    unpaid: bool = False
+    """Whether the status says that nothing was charged, where the kind of the fault does not."""
+
+    @property
+    def refunded(self) -> bool:
+        """Whether the provider certainly did not charge for it."""
+        return self.used is None and (self.unpaid or self.fault.kind.refunded)
 
     @property
     def call(self) -> str:
@@ -131,7 +139,7 @@ class CallFailed(TimedEvent):
 
     @property
     def node(self) -> str:
-        """The subject of the call."""
+        """The node that the call was about, as the request's id says."""
         return node_of(self.request_id)
 
 
@@ -139,9 +147,9 @@ class CallReissued(Event):
     """An open call of an earlier driver is asked for again. A kind's own subclass says what its calls are."""
 
     replaces: str
-    """The request of the earlier driver; it stays charged as unknown."""
+    """The id of the earlier driver's request; it stays charged as unknown."""
     again: CallRequested
-    """The request that takes its place."""
+    """The request that takes its place, with the next try number."""
 
 
 class Settled(TimedEvent):
@@ -149,9 +157,9 @@ class Settled(TimedEvent):
 
     kind: Literal["settled"] = "settled"
     request_id: str
-    """The withdrawn request."""
+    """The id of the withdrawn request."""
     used: Amount
-    """The cost."""
+    """What the reply used; it replaces the reservation that was charged as unknown."""
 
 
 C = TypeVar("C", bound=CallRequested, covariant=True)
@@ -162,9 +170,9 @@ class OpenCall(NamedTuple, Generic[C]):
     """A call that is asked for and not yet answered."""
 
     request: C
-    """The request."""
+    """The event that asked for the call."""
     epoch: int
-    """The epoch of the driver that asked."""
+    """The epoch of the driver that asked for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,13 +180,13 @@ class Tries(Generic[C]):
     """The failed tries of one call."""
 
     count: int
-    """How many there are."""
+    """The number of failed tries; while the provider is waited for, each time that it was still down counts too."""
     waited: float
-    """Seconds of back-off so far."""
+    """The seconds of pauses since a person has last resumed the run, a server's Retry-After included."""
     failed: CallFailed
-    """The latest."""
+    """The failure of the latest try."""
     request: C
-    """The latest request."""
+    """The request of the latest try."""
     phase: Literal["failed", "waiting", "rested", "open"] = "failed"
     """The next event: a decision about the latest fault, the end of a wait, the next request, or its reply."""
 
@@ -223,7 +231,7 @@ def answered(calls: Calls[C], ledger: Ledger, event: Replied) -> CallsAndLedger:
 def failed(calls: Calls[C], ledger: Ledger, event: CallFailed, *, parked: bool) -> CallsAndLedger:
     """Return calls and ledger after a try brought no reply: charged as it deserves, and counted as a try."""
     name, earlier = event.request_id, calls.tries.get(event.call)
-    refunded = event.used is None and event.fault.kind.refunded
+    refunded = event.refunded
     unsent = refunded and parked  # It was held back for the parking, which is no try of the provider's.
     tries = Tries(
         count=(0 if earlier is None else earlier.count) + (not unsent),
@@ -242,23 +250,7 @@ def charged(calls: Calls[C], event: CallFailed) -> int:
     """Return how many calls a failed try is charged, from the calls before it."""
     if event.used is not None:
         return event.used.calls
-    return 0 if event.fault.kind.refunded else calls.open[event.request_id].request.calls
-
-
-def waiting(calls: Calls[C], wait: WaitRequested) -> Calls[C]:
-    """Return the calls after a wait began: the next try of a call waits for its end."""
-    if wait.node is None or wait.call not in calls.tries:
-        return calls
-    return changed(calls, tries={**calls.tries, wait.call: replace(calls.tries[wait.call], phase="waiting")})
-
-
-def rested(calls: Calls[C], wait: WaitRequested) -> Calls[C]:
-    """Return the calls after the wait ended: the next try may be asked for."""
-    if wait.node is None or wait.call not in calls.tries:
-        return calls
-    tries = calls.tries[wait.call]
-    tries = replace(tries, phase="rested", waited=tries.waited + wait.until - tries.failed.at)
-    return changed(calls, tries={**calls.tries, wait.call: tries})
+    return 0 if event.refunded else calls.open[event.request_id].request.calls
 
 
 def withdrawn(calls: Calls[C], ledger: Ledger, nodes: Collection[str]) -> CallsAndLedger:
@@ -270,15 +262,40 @@ def withdrawn(calls: Calls[C], ledger: Ledger, nodes: Collection[str]) -> CallsA
     return changed(calls, open=without(calls.open, gone), tries=tries), ledger
 
 
-def ended(calls: Calls[C], ledger: Ledger) -> CallsAndLedger:
-    """Return calls and ledger after the run's end: replies to open calls come late."""
+def ended(calls: Calls[C], ledger: Ledger, *, final: bool) -> CallsAndLedger:
+    """Return calls and ledger after the run's end: replies to open calls come late.
+
+    Unless the end is final, the calls stay: they are asked for again when the run is reopened.
+    """
     for name in calls.open:
         ledger = ledger.forfeit(name)
-    return changed(calls, open={}), ledger
+    return changed(calls, open={}) if final else calls, ledger
+
+
+def settled(calls: Calls[C], ledger: Ledger, event: Settled) -> CallsAndLedger:
+    """Return calls and ledger after a late reply. One that came after an end that may be undone is asked for again."""
+    ledger, opened = ledger.settle(event.request_id, event.used), calls.open.get(event.request_id)
+    if opened is None:
+        return calls, ledger
+    late = Fault(kind=FaultKind.CUT, message="the reply came after the end of the run")
+    failed = CallFailed(request_id=event.request_id, at=event.at, elapsed=0.0, fault=late, used=event.used)
+    tries = Tries(count=0, waited=0.0, failed=failed, request=opened.request, phase="rested")
+    kept = {**calls.tries, opened.request.call: tries}
+    return changed(calls, open=without(calls.open, (event.request_id,)), tries=kept), ledger
+
+
+def reopened(calls: Calls[C], ledger: Ledger) -> CallsAndLedger:
+    """Return calls and ledger after an end was undone: what the open calls had reserved is reserved again.
+
+    A driver then asks anew for calls of its predecessor, and goes on with child runs.
+    """
+    for name in calls.open:
+        ledger = ledger.restore(name)
+    return calls, ledger
 
 
 class ReplyFields(TypedDict):
-    """The fields that every event of a reply has."""
+    """The fields that every event of a reply has, as in `Replied`."""
 
     request_id: str
     at: float
@@ -298,7 +315,9 @@ class Received(NamedTuple, Generic[C]):
     """A reply to an open call: what was asked for, and the fields of the event that the kind makes of it."""
 
     request: C
+    """The event that asked for the call."""
     fields: ReplyFields
+    """The fields of the event that the kind makes of the reply."""
 
 
 def accept_reply(
@@ -310,9 +329,12 @@ def accept_reply(
         cost = message.cost or used(reply.usage, ledger.forfeited[name], price)
         return Settled(request_id=name, at=message.at, mono=message.mono, used=cost)
     opened = calls.open.get(name)
-    if opened is None:
+    if opened is None or name not in ledger.reserved:
         return None
     cost = message.cost or used(reply.usage, ledger.reserved[name], price)
+    earlier = calls.tries.get(opened.request.call)
+    if message.cost is not None and earlier is not None and earlier.failed.used is not None:
+        cost = cost - earlier.failed.used  # A child run counts on: this was charged when it gave its provider up.
     reported = reply.usage is not None and reply.usage.tokens == cost.tokens
     fields: ReplyFields = {
         "request_id": name,
@@ -333,9 +355,10 @@ def accept_reply(
 
 def accept_fault(calls: Calls[C], ledger: Ledger, message: Faulted) -> CallFailed | Settled | None:
     """Return what a fault is: of an open call, of a withdrawn one, whose cost is booked, or a duplicate (None)."""
-    if message.request_id not in calls.open:
+    refunded = message.fault.kind.refunded or message.fault.status in UNPAID
+    if message.request_id not in calls.open or message.request_id not in ledger.reserved:
         # Withdrawn work stays charged as unknown, unless the provider has certainly refused it.
-        cost = ZERO if message.cost is None and message.fault.kind.refunded else message.cost
+        cost = ZERO if message.cost is None and refunded else message.cost
         if cost is None or message.request_id not in ledger.forfeited:
             return None
         return Settled(request_id=message.request_id, at=message.at, mono=message.mono, used=cost)
@@ -346,42 +369,5 @@ def accept_fault(calls: Calls[C], ledger: Ledger, message: Faulted) -> CallFaile
         elapsed=message.elapsed,
         fault=message.fault.model_copy(update={"message": storable(message.fault.message)}),
         used=message.cost,
+        unpaid=refunded and not message.fault.kind.refunded,
     )
-
-
-def after_fault(calls: Calls[C], *, parked: bool) -> WaitRequested | RunFinished | None:
-    """Wait before the next try of a call that failed, or end the run where none could help."""
-    for tries in calls.tries.values():
-        if tries.phase != "failed":
-            continue
-        if hopeless(tries):
-            fault = tries.failed.fault
-            last = fault.kind.final or tries.failed.used is not None
-            which = "" if last else f" (try {tries.count} of {TRIES_MAX})"
-            why = f"{fault.kind}: {fault.message}{which}"
-            return RunFinished(outcome=Outcome.FAILED, why=why, cause="provider")
-        if not parked:
-            request, until = tries.request, tries.failed.at + _pause(tries)
-            name = backoff_id(request.request_id)
-            return WaitRequested(request_id=name, until=until, why="back-off", node=request.node)
-    return None
-
-
-def hopeless(tries: Tries[C]) -> bool:
-    """Tell whether no further try is made: none could help, or all that a call may have are used up."""
-    over = tries.count >= TRIES_MAX or tries.waited + _pause(tries) > BACKOFF_TOTAL_MAX
-    return tries.failed.fault.kind.final or tries.failed.used is not None or over
-
-
-def given_up(calls: Calls[C]) -> Fault | None:
-    """Return the fault after which no further try was made."""
-    last = (tries.failed.fault for tries in calls.tries.values() if tries.phase == "failed" and hopeless(tries))
-    return next(last, None)
-
-
-def _pause(tries: Tries[C]) -> float:
-    """Return the seconds before the next try: as the server asked, else doubling, with jitter by the request's id."""
-    if tries.failed.fault.retry_after is not None:
-        return max(0.0, tries.failed.fault.retry_after)
-    jitter = hashlib.sha256(tries.request.request_id.encode()).digest()[0] / 255
-    return BACKOFF_FIRST * float(2 ** (tries.count - 1)) * (0.5 + jitter)

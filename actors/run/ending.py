@@ -1,4 +1,4 @@
-"""How a run ends: the event that ends it, and the outcomes that every kind of agent has. Pure."""
+"""How a run ends: the event that ends it, the outcomes that every kind of agent has, and what reopens a run. Pure."""
 
 from enum import StrEnum
 from typing import Literal
@@ -10,29 +10,51 @@ Cause = Literal["", "provider", "bug", "home_budget"]
 """The cause of an end from outside: the model's provider, a bug of ours, or the daily budget; empty for a decision."""
 
 
+ReopenedBy = Literal["nothing", "resume", "limits", "requirement"]
+"""What lets a finished run go on: nothing, the wish to, a raised limit, or another requirement."""
+
+
 class Outcome(StrEnum):
     """How a run of any kind may end; a kind has outcomes of its own beside these."""
 
     SUCCESS = "success"
     BUDGET_EXHAUSTED = "budget_exhausted"  # more may help
     CANCELLED = "cancelled"
-    FAILED = "failed"  # the provider, or a bug
+    FAILED = "failed"  # a bug; in runs of earlier releases also the provider
+
+
+FINAL = frozenset({Outcome.SUCCESS, Outcome.CANCELLED})
+"""The outcomes after which nothing follows. All others can be gone on with (docs/explanation/endings.md)."""
 
 
 class RunFinished(Event):
-    """The run ended. A kind that says more of its end has a subclass of this in its union of events."""
+    """The run ended. A kind with more to say about its end has a subclass of this in its union of events."""
 
     kind: Literal["run_finished"] = "run_finished"
     outcome: str
     """One of `Outcome`, or of the kind's own outcomes."""
     why: str
-    """One line for people."""
+    """The reason of the outcome, in one line for people."""
     cause: Cause = ""
     """The cause from outside; empty after a decision of the machine."""
     at: Seconds | None = None
-    """When the world ended the run; None after a decision of the machine."""
+    """The time of an end from outside, in UTC seconds since 1970; None after a decision of the machine."""
     mono: float | None = None
     """As of a timed event."""
+
+    @property
+    def final(self) -> bool:
+        """Whether nothing follows it."""
+        return self.outcome in FINAL
+
+    @property
+    def reopened_by(self) -> ReopenedBy:
+        """What lets the run go on."""
+        if self.final:
+            return "nothing"
+        if self.outcome == Outcome.FAILED or self.cause == "home_budget":
+            return "resume"
+        return "limits" if self.outcome == Outcome.BUDGET_EXHAUSTED else "requirement"
 
 
 _RAN_OUT = {

@@ -2,10 +2,10 @@
 
 from typing import assert_never
 
-from actors.run import calls, inbox, parking, questions, tools, waits
+from actors.run import calls, inbox, parking, pauses, questions, settings, tools, waits
 from actors.run.calls import C, CallFailed, CallReissued, CallRequested, Replied, Settled
 from actors.run.clock import TimedEvent
-from actors.run.ending import RunFinished
+from actors.run.ending import ReopenedBy, RunFinished
 from actors.run.ids import expiry_id
 from actors.run.inbox import MailRefused, NoteTold, RequirementTold
 from actors.run.parking import RunParked, RunResumed
@@ -16,6 +16,7 @@ from actors.run.questions import (
     ClarificationRequested,
     ClarificationWithdrawn,
 )
+from actors.run.settings import SettingsChanged
 from actors.run.state import RunState
 from actors.run.tools import (
     ToolCheckRequested,
@@ -26,7 +27,7 @@ from actors.run.tools import (
     ToolRequested,
     ToolStarted,
 )
-from actors.run.waits import WaitEnded, WaitRequested
+from actors.run.waits import DEADLINE, PROVIDER, WaitEnded, WaitRequested
 from runtime.core.copies import changed
 
 RunEvent = (
@@ -44,6 +45,7 @@ RunEvent = (
     | ClarificationExpired
     | NoteTold
     | RequirementTold
+    | SettingsChanged
     | MailRefused
     | ToolEvent
     | RunResumed
@@ -73,11 +75,13 @@ def evolve_run(run: RunState[C], event: RunEvent) -> RunState[C]:
             calls_now, ledger = calls.reissued(run.calls, run.ledger, event, run.epoch)
             return changed(run, calls=calls_now, ledger=ledger)
         case Settled():
-            return changed(run, ledger=run.ledger.settle(event.request_id, event.used))
+            calls_now, ledger = calls.settled(run.calls, run.ledger, event)
+            return changed(run, calls=calls_now, ledger=ledger)
         case WaitRequested():
-            return changed(run, waits=waits.begun(run.waits, event), calls=calls.waiting(run.calls, event))
+            paused = pauses.waiting(run.calls, event, run.waits.get(event.request_id))
+            return changed(run, waits=waits.begun(run.waits, event), calls=paused)
         case WaitEnded():
-            ended = calls.rested(run.calls, run.waits[event.request_id])
+            ended = pauses.rested(run.calls, run.waits[event.request_id])
             return changed(run, waits=waits.ended(run.waits, event.request_id), calls=ended)
         case ClarificationRequested():
             asked = questions.asked(run.questions, event, run.now)
@@ -95,7 +99,10 @@ def evolve_run(run: RunState[C], event: RunEvent) -> RunState[C]:
             left = waits.ended(run.waits, expiry_id(event.question_id))
             return changed(run, questions=questions.closed(run.questions, event), waits=left)
         case NoteTold() | RequirementTold():
-            return changed(run, messages=inbox.told(run.messages, event))
+            wanted = isinstance(event, RequirementTold) and _reopened_by(run, "requirement")
+            return changed(run, messages=inbox.told(run.messages, event), reopening=run.reopening or wanted)
+        case SettingsChanged():
+            return _with_settings(run, event)
         case MailRefused():
             return run
         case RunResumed():
@@ -103,12 +110,31 @@ def evolve_run(run: RunState[C], event: RunEvent) -> RunState[C]:
         case RunParked():
             return parking.parked(run, event)
         case RunFinished():
-            calls_now, ledger = calls.ended(run.calls, run.ledger)
-            asked = questions.ended(run.questions, event)
+            calls_now, ledger = calls.ended(run.calls, run.ledger, final=event.final)
             begun = tools.begun(run.tools)
-            return changed(run, finished=event, calls=calls_now, ledger=ledger, waits={}, tools=begun, questions=asked)
+            run = changed(run, finished=event, reopening=False, calls=calls_now, ledger=ledger, tools=begun)
+            if not event.final:
+                return run
+            return changed(run, waits={}, questions=questions.ended(run.questions, event))
         case _:
             assert_never(event)
+
+
+def _reopened_by(run: RunState[C], what: ReopenedBy) -> bool:
+    return run.finished is not None and run.finished.reopened_by == what
+
+
+def _with_settings(run: RunState[C], event: SettingsChanged) -> RunState[C]:
+    """Return the state with changed settings; a provider that is no longer the run's is not waited for."""
+    run = changed(run, changes=settings.for_children(run.changes, run.ledger.limits, event))
+    if event.model is not None:
+        again = pauses.up(run.calls) if PROVIDER in run.waits else run.calls
+        run = changed(run, waits=waits.without_provider(run.waits), calls=again, renewing=True)
+    if event.limits is None:
+        return run
+    kept = waits.ended(run.waits, DEADLINE) if event.limits.deadline != run.ledger.limits.deadline else run.waits
+    raised = run.reopening or _reopened_by(run, "limits")
+    return changed(run, ledger=changed(run.ledger, limits=event.limits), waits=kept, reopening=raised)
 
 
 def timed(run: RunState[C], event: TimedEvent | RunFinished, *, working: bool) -> RunState[C]:
@@ -117,7 +143,7 @@ def timed(run: RunState[C], event: TimedEvent | RunFinished, *, working: bool) -
     Only the events in `TIMED` tell one. Active time goes by the driver's monotonic seconds, and by the wall clock in an
     epoch whose records do not say them, as those of earlier releases.
     """
-    if event.at is None:
+    if event.at is None or isinstance(event, SettingsChanged):  # It may come before the takeover that follows it.
         return run
     now = max(run.now, event.at)  # A clock that was set back does not turn the time back.
     if isinstance(event, RunResumed):  # Before it there was nobody to do the work.
@@ -127,6 +153,6 @@ def timed(run: RunState[C], event: TimedEvent | RunFinished, *, working: bool) -
         mono, seconds = event.mono, now - run.now if event.mono is None else 0.0
     elif event.mono is not None and event.mono > mono:  # Before it resumes the run, a driver tells the second 0.
         mono, seconds = event.mono, event.mono - mono
-    if working and seconds > 0.0:
+    if working and seconds > 0.0 and run.finished is None:
         return changed(run, now=now, wall=event.at, mono=mono, ledger=run.ledger.worked(seconds))
     return changed(run, now=now, wall=event.at, mono=mono)

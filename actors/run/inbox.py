@@ -1,8 +1,8 @@
 """The messages that people post to a run, and the check of what it takes. Pure; the poster makes the same check.
 
 A message is JSON: `{"kind": "answer", "question", "answer"}`, `{"kind": "decline", "question"}`, `{"kind": "cancel"}`,
-or `{"kind": "note", "text"}` and the same for a requirement. A question's answer and its decline share one key of the
-inbox, so that the first of them stands.
+`{"kind": "change", ...}` (`actors.run.settings`), or `{"kind": "note", "text"}` and the same for a requirement. A
+question's answer and its decline share one key of the inbox, so that the first of them stands.
 """
 
 import json
@@ -12,9 +12,11 @@ from typing import Any, ClassVar, Literal
 from actors.run.clock import TimedEvent
 from actors.run.ending import Outcome, RunFinished
 from actors.run.questions import ClarificationAnswered, ClarificationDeclined, Questions
+from actors.run.settings import SettingsChanged, change_of
 from actors.run.texts import storable
 from actors.values.answers import normal_answer
 from runtime.core.errors import UsageProblem
+from runtime.core.ledger import Ledger
 from runtime.core.messages import Mailed
 
 MESSAGE_MAX = 10_000
@@ -33,41 +35,49 @@ class NoteTold(TimedEvent):
     texts: ClassVar[tuple[str, ...]] = ("text",)
     kind: Literal["note_told"] = "note_told"
     text: str
-    """The text."""
+    """The note, at most `MESSAGE_MAX` characters."""
 
 
 class RequirementTold(TimedEvent):
-    """The user changed what is asked for."""
+    """The user changed what is asked for; later prompts show it, and a planning run replans."""
 
     texts: ClassVar[tuple[str, ...]] = ("text",)
     kind: Literal["requirement_told"] = "requirement_told"
     text: str
-    """The text."""
+    """The requirement, at most `MESSAGE_MAX` characters."""
 
 
 class MailRefused(TimedEvent):
-    """A person's message could not be taken."""
+    """A person's message could not be taken; the run goes on as if it had not come."""
 
     kind: Literal["mail_refused"] = "mail_refused"
     key: str
     """The message's key in the inbox."""
     reason: str
-    """Why, in one sentence."""
+    """The reason, in one sentence for people."""
 
 
-InboxEvent = ClarificationAnswered | ClarificationDeclined | NoteTold | RequirementTold | MailRefused | RunFinished
+InboxEvent = (
+    ClarificationAnswered
+    | ClarificationDeclined
+    | NoteTold
+    | RequirementTold
+    | SettingsChanged
+    | MailRefused
+    | RunFinished
+)
 
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """The kind of message."""
+    """A note or a requirement that the user sent without being asked."""
 
     kind: MessageKind
-    """Whether it changes what is asked for."""
+    """A `requirement` changes what is asked for; a `note` is only shown to later prompts."""
     text: str
-    """The text."""
+    """The message, at most `MESSAGE_MAX` characters."""
     at: float
-    """When, in UTC seconds since 1970."""
+    """When the run took it, in UTC seconds since 1970."""
     seen: bool = False
     """Whether a prompt with it has gone out."""
 
@@ -94,10 +104,19 @@ def texts_of(messages: Messages, kind: MessageKind) -> tuple[str, ...]:
     return tuple([message.text for message in messages if message.kind == kind])
 
 
-def accept_mail(questions: Questions, messages: Messages, message: Mailed) -> InboxEvent:
+def accept_mail(
+    questions: Questions, messages: Messages, ledger: Ledger, message: Mailed, *, finished: bool = False
+) -> InboxEvent:
     """Return the fact that a person's message is: what they said, or that it could not be taken and why."""
     try:
-        return _taken(questions, messages, _body(message.body), message)
+        body = _body(message.body)
+        match body.get("kind"):
+            case "change":
+                return change_of(ledger, body, message.at, message.mono)
+            case "cancel" if finished:
+                raise UsageProblem("the run has finished")
+            case _:
+                return _taken(questions, messages, body, message)
     except UsageProblem as problem:
         return MailRefused(at=message.at, mono=message.mono, key=storable(message.key), reason=problem.cause)
 

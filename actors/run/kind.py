@@ -14,6 +14,7 @@ from actors.run.calls import Replied
 from actors.run.ids import step_of
 from actors.run.state import NotStarted, RunState
 from actors.run.views import Views
+from actors.run.waits import WaitRequested
 from runtime.core.clock import Clock
 from runtime.core.cost import Price
 from runtime.core.errors import UsageProblem
@@ -21,6 +22,7 @@ from runtime.core.events import Codec
 from runtime.core.machine import Machine
 from runtime.drive.actor import Actor
 from runtime.models.limiter import CallSlot
+from runtime.models.port import Fault
 
 S = TypeVar("S")
 E = TypeVar("E")
@@ -33,18 +35,25 @@ class ChildRun:
     run: str
     """Its id: `actors.run.ids.child_run` makes one from the parent's id."""
     kind: str
-    """The name of its kind."""
+    """The name of its kind, which says what drives it."""
     title: str
     """The title of the run in lists."""
     first: Callable[[float], Any]
     """Returns the message that starts it, from the time in UTC seconds since 1970."""
+    change: Mapping[str, Any] = field(default_factory=dict)
+    """The message that brings its settings up to date (`actors.run.settings`), where they were changed; else empty."""
 
 
 DriveChild = Callable[[ChildRun], Awaitable[Any]]
-"""Drives a child run to its end and returns its last state; None where it was parked before.
+"""Drives a child run to its end and returns its last state; None where it was parked before by whoever drives it.
 
-A child that has begun goes on where its journal ends, and one that has finished is only read.
+A child that has begun goes on where its journal ends, and one that has finished is only read, unless it has failed. The
+state of one that waits for its provider is returned too. Raises `Halted` for one that only a person can bring on.
 """
+
+
+Probe = Callable[[WaitRequested], Awaitable[Fault | None]]
+"""Asks the provider that is waited for whether it is up: returns None, or why it is not."""
 
 
 async def _no_child(child: ChildRun) -> Any:
@@ -64,9 +73,11 @@ class Resources:
     root: Path = field(default_factory=Path)
     """The folder of the shipped `configs/` and `prompts/`."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """The environment of the process."""
+    """The environment variables of the process."""
     threads: bool = True
     """Whether slow work may run in threads; not in a simulation."""
+    probe: Probe | None = None
+    """Asks the provider of the model whether it is up, without cost; None for a model in this process."""
     slot: CallSlot = nullcontext
     """The context in which a call to the model is sent: it waits for a free slot of the model's provider."""
     drive_child: DriveChild = _no_child
@@ -104,17 +115,17 @@ class Setup:
     """The resources that a run is prepared with, beside the user's input."""
 
     model: str
-    """The model, as after `--model`."""
+    """The model that the user has chosen, as after `--model`."""
     price: Price | None
     """The model's price; None where it is unknown."""
     registry: Any
-    """As in `Resources`."""
+    """The guards and generators by name, as in `Resources`."""
     root: Path
-    """As in `Resources`."""
+    """The folder of the shipped `configs/` and `prompts/`."""
     environment: Mapping[str, str]
-    """As in `Resources`."""
+    """The environment variables of the process."""
     now: float
-    """The time, in UTC seconds since 1970."""
+    """The time of the preparation, in UTC seconds since 1970."""
     daily_usd: float | None = None
     """The home's daily budget in dollars; None for none. With one, the model's price must be known."""
 
@@ -174,7 +185,7 @@ class Kind(Generic[S, E]):
     log_fields: Callable[[E, S], Mapping[str, str | int]] = lambda _, __: {}
     """Returns what an event is about, for logs and actors: `step`, `node`, `branch` or fields of its own."""
     views: Views[S, E] = field(default_factory=Views)
-    """How its runs are shown."""
+    """How its runs are shown to people and as JSON."""
 
     @property
     def format(self) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Generic, assert_never
 
 from actors.run import ending, inbox, questions, tools, waits
-from actors.run.accept import accept_control
+from actors.run.accept import accept_control, accept_fault
 from actors.run.agent import (
     Agent,
     AgentCallReissued,
@@ -22,7 +22,7 @@ from actors.run.agent import (
     StartAgent,
     UseTool,
 )
-from actors.run.calls import CallFailed, Received, accept_fault, accept_reply
+from actors.run.calls import CallFailed, Received, accept_reply
 from actors.run.ending import Outcome, RunFinished
 from actors.run.evolve import TIMED, evolve_run, timed
 from actors.run.ids import step_of
@@ -35,6 +35,7 @@ from actors.run.questions import (
     ClarificationWithdrawn,
 )
 from actors.run.rules import AFTER_FAULT, KEEP_DEADLINE, TAKE_OVER_TOOLS, Rule, Scope, end_tools
+from actors.run.settings import SettingsChanged
 from actors.run.state import NotStarted, RunState
 from actors.run.summary import status_row
 from actors.run.texts import storable
@@ -84,7 +85,7 @@ class AgentMachine(Generic[D]):
                 received = accept_reply(run.calls, run.ledger, message, state.start.settings.price)
                 return CallAnswered(**received.fields) if isinstance(received, Received) else received
             case Faulted():
-                return accept_fault(run.calls, run.ledger, message)
+                return accept_fault(run, message)
             case tools.Begun() | tools.Ended() | tools.Checked():
                 return tools.accept(run.tools, message)
             case _:
@@ -121,11 +122,14 @@ class AgentMachine(Generic[D]):
         step, data = _step_about(state, event), state.data
         if step is not None:
             data = self.agent.apply(data, step, event)
-        return changed(state, run=evolve_run(run, event), counts=counts, data=data)
+        start = with_settings(state.start, event) if isinstance(event, SettingsChanged) else state.start
+        return changed(state, run=evolve_run(run, event), start=start, counts=counts, data=data)
 
     def outstanding(self, state: AgentState[D] | NotStarted) -> Mapping[str, Work]:
         """Return the open requests as work for the model, the tools, the clock and the user."""
         run = state.run
+        if run.finished is not None:
+            return tools.work_of(run.tools, run.epoch)
         calls = {name: Work(name, MODEL, run.calls.open[name].request) for name in _carried_out(run)}
         others = waits.work_of(run.waits) | questions.work_of(run.questions)
         return calls | tools.work_of(run.tools, run.epoch) | others
@@ -252,6 +256,18 @@ def expire(state: AgentState[Any]) -> questions.ClarificationExpired | waits.Wai
     """Close a question that nobody has answered in time; until then have the clock wait for that."""
     run = state.run
     return questions.expire(run.questions, run.waits, run.now, state.start.settings.question_expires_seconds)
+
+
+def with_settings(start: AgentStarted, event: SettingsChanged) -> AgentStarted:
+    """Return what a run is pinned to after a person has changed it."""
+    settings = start.settings
+    if event.model is not None:
+        settings = settings.model_copy(update={"model": event.model, "price": event.price})
+    if event.timeout_seconds is not None:
+        settings = settings.model_copy(update={"timeout_seconds": event.timeout_seconds})
+    if event.output_tokens_max is not None:
+        settings = settings.model_copy(update={"output_tokens_max": event.output_tokens_max})
+    return start.model_copy(update={"settings": settings})
 
 
 def _started(message: StartAgent) -> AgentStarted:

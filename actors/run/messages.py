@@ -13,45 +13,49 @@ class Generated(Message):
     """A call brought a reply."""
 
     request_id: str
-    """The request that it answers."""
+    """The id of the request that it answers."""
     at: float
     """When, in UTC seconds since 1970."""
     elapsed: float
     """How long it took, in seconds."""
     reply: Reply
-    """The reply."""
+    """The text, the usage that was reported, and the name of the model or generator."""
     cost: Amount | None = None
     """The usage, where the reply does not report it."""
+    out_of_time: bool = False
+    """Whether a child run brought nothing because its deadline has passed, which its parent gave it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Faulted(Message):
-    """A try of a call brought no reply."""
+    """A try of a call brought no reply, or the provider that is waited for was asked and is down."""
 
     request_id: str
-    """The request that was tried."""
+    """The id of the request that was tried."""
     at: float
     """When, in UTC seconds since 1970."""
     elapsed: float
-    """How long it took, in seconds."""
+    """How long it took, in seconds; 0 where it was not sent."""
     fault: Fault
     """The fault that the model's client reports."""
     cost: Amount | None = None
-    """The usage of a child run until it gave its provider up."""
+    """The usage of a child run until it gave its provider up, in runs of earlier releases."""
+    until: float | None = None
+    """When a child run tries again that waits for its provider: it has not ended, and its call stays open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged(Message):
-    """A guard's verdict."""
+    """A guard has judged an artifact."""
 
     request_id: str
-    """The request that it answers."""
+    """The id of the request that it answers."""
     at: float
     """When, in UTC seconds since 1970."""
     elapsed: float
     """How long it took, in seconds."""
     verdict: Verdict
-    """The verdict."""
+    """The verdict, within the limits of `actors.values.verdict_limits`."""
 
 
 CallMessage = Generated | Faulted

@@ -1,15 +1,17 @@
 """Parking: a driver leaves, another takes over, or the daily budget allows no more until the next day. Pure."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
+from actors.run import calls, pauses
 from actors.run import waits as waiting
 from actors.run.calls import C
 from actors.run.clock import TimedEvent
 from actors.run.ending import Outcome, RunFinished
 from actors.run.state import RunState
 from actors.run.texts import storable
-from actors.run.waits import HOME_BUDGET, WaitRequested
+from actors.run.waits import HOME_BUDGET, PROVIDER, WaitRequested
 from runtime.core.copies import changed
+from runtime.core.halt import Halt
 from runtime.core.messages import Overdrawn, Parking
 
 REASONS_MAX = 8
@@ -19,30 +21,68 @@ REASONS_MAX = 8
 class RunResumed(TimedEvent):
     """A driver took the run over under a new epoch."""
 
+    later: ClassVar[tuple[str, ...]] = ("at_once",)
     kind: Literal["run_resumed"] = "run_resumed"
     epoch: int
-    """The driver's epoch."""
+    """The number of the driver's lease, higher than that of every driver before it."""
+    at_once: bool = False
+    """Whether a person asked for it: the next tries do not wait."""
 
 
 class RunParked(TimedEvent):
     """The driver is about to leave; nothing new is asked until the run is resumed."""
 
+    later: ClassVar[tuple[str, ...]] = ("cause",)
     kind: Literal["run_parked"] = "run_parked"
     handover: bool = False
-    """Whether whoever drives runs of this home goes on with it; else a person has to say so."""
+    """Whether any driver of this home goes on with it; else a person has to resume it."""
     why: str = ""
-    """One line; empty where a person wished it."""
+    """The reason, in one line; empty where a person wished it."""
+    cause: Halt = ""
+    """The cause that only a person can remove; empty where the driver was asked to leave."""
 
 
 def resumed(run: RunState[C], event: RunResumed) -> RunState[C]:
-    """Return the state after a driver took over. It asks anew what the day allows: the budget may have been raised."""
-    waits = waiting.ended(run.waits, HOME_BUDGET)
-    return changed(run, epoch=event.epoch, parked=False, handover=False, parked_reasons=(), waits=waits)
+    """Return the state after a driver took over. It asks anew what the day allows: the budget may have been raised.
+
+    An end that can be undone is undone. Where a person has resumed the run, the next tries do not wait, and the
+    provider that was waited for is asked now.
+    """
+    waits, open_calls, ledger = waiting.ended(run.waits, HOME_BUDGET), run.calls, run.ledger
+    undone = run.undone(at_once=event.at_once)
+    if undone:
+        open_calls, ledger = calls.reopened(open_calls, ledger)
+    if event.at_once:
+        open_calls = pauses.begun_anew(open_calls, ask_first=PROVIDER in waits)
+        asked = {PROVIDER: replaced(waits[PROVIDER], event.at)} if PROVIDER in waits else {}
+        delayed = [name for name, wait in waits.items() if wait.for_provider or wait.call in open_calls.tries]
+        waits = {**{name: wait for name, wait in waits.items() if name not in delayed}, **asked}
+    return changed(
+        run,
+        epoch=event.epoch,
+        parked=False,
+        handover=False,
+        parked_reasons=(),
+        parked_cause="",
+        waits=waits,
+        calls=open_calls,
+        ledger=ledger,
+        finished=None if undone else run.finished,
+        reopening=False,
+        renewing=False,
+    )
+
+
+def replaced(wait: WaitRequested, until: float) -> WaitRequested:
+    """Return a wait with another end."""
+    return wait.model_copy(update={"until": until})
 
 
 def parked(run: RunState[C], event: RunParked) -> RunState[C]:
-    """Return the state after a driver said that it leaves."""
-    return changed(run, parked=True, handover=event.handover, parked_reasons=(*run.parked_reasons, event.why))
+    """Return the state after a driver said that it leaves, or after the run has decided that it should."""
+    reasons = (*run.parked_reasons, event.why)
+    cause = event.cause or run.parked_cause
+    return changed(run, parked=True, handover=event.handover, parked_reasons=reasons, parked_cause=cause)
 
 
 def accept_parking(run: RunState[C], message: Parking) -> RunParked | None:

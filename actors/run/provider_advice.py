@@ -6,7 +6,7 @@ from runtime.models.port import Fault, FaultKind
 
 
 def provider_advice(fault: Fault, program: str = "replan") -> str:
-    """Return the next step after a fault that ended a run, as a clause without a full stop."""
+    """Return the next step after a fault that holds a run, as a clause without a full stop."""
     match fault.kind:
         case FaultKind.AUTH:
             return _account(fault.status)
@@ -27,7 +27,7 @@ def provider_advice(fault: Fault, program: str = "replan") -> str:
         case FaultKind.CUT:
             return "try again; if it happens again, look at the server's own log and at proxies on the way"
         case FaultKind.TIMEOUT:
-            return "give the model more time (`model_timeout_seconds` in the workflow), or use a quicker one"
+            return "give the model more time (`model_timeout_seconds` of the workflow, or --timeout), or a quicker one"
         case FaultKind.BAD_REPLY:
             return "set OPENAI_BASE_URL to an OpenAI-compatible server, up to its version, such as https://HOST/v1"
         case FaultKind.TOO_LARGE:

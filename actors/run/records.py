@@ -14,6 +14,7 @@ from actors.run.questions import (
     ClarificationRequested,
     ClarificationWithdrawn,
 )
+from actors.run.settings import SettingsChanged
 from actors.run.tools import (
     ToolCheckRequested,
     ToolFinished,
@@ -22,7 +23,7 @@ from actors.run.tools import (
     ToolRequested,
     ToolStarted,
 )
-from actors.run.waits import HOME_BUDGET, WaitEnded, WaitRequested
+from actors.run.waits import HOME_BUDGET, PROVIDER, WaitEnded, WaitRequested
 from actors.values.format import counted, stamp
 from runtime.core.events import Event
 from runtime.core.owner import describe
@@ -48,14 +49,18 @@ def record_text(event: Any, _: Any) -> str:
             return f"{event.request_id} brought no reply: {event.fault.kind}: {event.fault.message}"
         case Settled():
             return f"{event.request_id} was withdrawn; its late reply cost {counted(event.used.tokens, 'token')}"
+        case WaitRequested() if event.for_provider:
+            return f"waits for the provider until {stamp(event.until)}: {event.why}"
         case WaitRequested():
             return f"{event.node or 'the run'} waits until {stamp(event.until)}: {event.why}"
-        case WaitEnded():
-            return f"{event.request_id} is over"
+        case WaitEnded(request_id=name):
+            return "the provider is up again" if name == PROVIDER else f"{name} is over"
         case NoteTold():
             return f"you noted: {event.text}"
         case RequirementTold():
             return f"you require: {event.text}"
+        case SettingsChanged():
+            return f"you changed {changes_text(event)}"
         case MailRefused():
             return f"a message was refused: {event.reason}"
         case RunFinished():
@@ -99,6 +104,21 @@ def _tool_text(event: Any) -> str:
             return str(event.kind).replace("_", " ")
 
 
+def changes_text(event: SettingsChanged) -> str:
+    """Return what a person changed, as a clause."""
+    parts = []
+    if event.limits is not None:
+        given = event.limits.model_dump(exclude_none=True)
+        parts.append("the limits to " + ", ".join(f"{name} {value:,.12g}" for name, value in given.items()))
+    if event.model is not None:
+        parts.append(f"the model to {event.model}")
+    if event.timeout_seconds is not None:
+        parts.append(f"the time limit of a call to {event.timeout_seconds:g} s")
+    if event.output_tokens_max is not None:
+        parts.append(f"the limit of a reply to {event.output_tokens_max:,} tokens")
+    return " and ".join(parts)
+
+
 def news_text(event: Any, state: Any) -> str:
     """Return the line that progress shows for an event; empty for one that it leaves out."""
     return "" if is_silent(event) else short_text(event) or record_text(event, state)
@@ -108,6 +128,8 @@ def is_silent(event: Any) -> bool:
     """Tell whether progress leaves an event of any kind out: it follows from others, or is told elsewhere."""
     match event:
         case Replied() | Settled() | WaitEnded():
+            return True
+        case WaitRequested() if event.for_provider:
             return True
         case WaitRequested(node=None):
             return event.request_id != HOME_BUDGET
@@ -132,5 +154,8 @@ def record_fields(event: Any) -> Mapping[str, Any]:
     values = event.model_dump(mode="json")
     values.pop("at", None)
     values.pop("mono", None)
+    for name in event.later:
+        if getattr(event, name) == type(event).model_fields[name].default:
+            values.pop(name, None)
     derived = {name: value for name in _DERIVED if isinstance(value := getattr(event, name, None), str)}
     return {**values, **derived}

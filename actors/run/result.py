@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
-from actors.run.calls import given_up
+from actors.run import outage
+from actors.run.ending import ReopenedBy, RunFinished
 from actors.run.inbox import Messages
 from actors.run.questions import Question
 from actors.run.state import RunState
@@ -22,17 +23,17 @@ class OpenQuestion(TypedDict):
     id: str
     """The id that people answer it by (`RUN/ID`)."""
     run_id: str
-    """Its run."""
+    """The id of the run that asks."""
     step: str
     """The step that it is about."""
     text: str
-    """Its text."""
+    """The question, as people see it."""
     why: str
-    """The reason for which it is asked."""
+    """The guard or step that asks, and the rule by which it asks."""
     blocks: list[str]
     """The steps that wait for the answer."""
     asked: str
-    """When it was asked (ISO 8601, UTC)."""
+    """The time at which it was asked (ISO 8601, UTC)."""
     answer_schema: dict[str, Any]
     """The JSON Schema of an answer."""
     node: NotRequired[str]
@@ -46,17 +47,17 @@ class RunResult:
     """A run as its user sees it. A kind that shows more than this defines a subclass."""
 
     run_id: str
-    """The run's id."""
+    """The run's id, which `show`, `answer` and `resume` take."""
     status: str
-    """`running`, `waiting`, `parked` or `finished`."""
+    """`running`, `waiting` (for a person), `parked` or `finished`."""
     outcome: str
-    """The outcome; empty until the run has finished."""
+    """How the run ended, such as `success`; empty until it has finished."""
     why: str
     """The reason of the outcome, or of parking that no user asked for, or why no host can drive the run; else empty."""
     calls: int
-    """Calls that are charged."""
+    """Model calls that are charged, those whose bill is not known included."""
     tokens: int
-    """Tokens that are charged."""
+    """Tokens that are charged, input and output together."""
     cost_usd: float | None
     """The charge in dollars; None where the price is unknown."""
     unknown: Amount = ZERO
@@ -68,9 +69,13 @@ class RunResult:
     messages: Messages = ()
     """The messages that the user sent without being asked, oldest first."""
     cause: str = ""
-    """The cause outside of the run that ended or holds it: `provider`, `bug` or `home_budget`; else empty."""
+    """The cause from outside of its end or pause: `provider`, `reply`, `plugin`, `bug` or `home_budget`; else empty."""
     fault: Fault | None = None
-    """The provider's last fault, where that ended the run."""
+    """The provider's last fault, where that holds the run."""
+    next_try: float | None = None
+    """When a host tries again, where the provider is waited for (UTC seconds since 1970)."""
+    reopened_by: ReopenedBy | Literal[""] = ""
+    """What lets a finished run go on; empty until it has finished."""
 
     @property
     def succeeded(self) -> bool:
@@ -80,7 +85,7 @@ class RunResult:
     @property
     def held_up(self) -> bool:
         """Whether a host should drive the run, and cannot; `why` says why."""
-        return self.status == "running" and bool(self.why)
+        return self.status == "running" and bool(self.why) and not self.cause
 
     def remarks(self) -> Sequence[str]:
         """Return what the kind tells people beside the result, on stderr, a line each."""
@@ -116,7 +121,7 @@ class RunView:
     """The data that views of a run are made from."""
 
     run_id: str
-    """The run's id."""
+    """The id of the run that is shown."""
     status: str
     """The status as users see it, as in `RunResult.status`."""
     state: Any
@@ -136,14 +141,19 @@ def result_fields(
     charged = ledger.spent + ledger.unknown if view.status == "running" else ledger.committed
     finished = run.finished if run.over else None
     reason = run.parked_reason if view.status in ("parked", "running") else ""
-    questions = [question for question in with_inbox.questions.values() if question.open]
+    questions = [with_inbox.questions[name] for name in with_inbox.open_questions]
+    cause, wait = _cause(run, finished, reason), run.outage
+    if cause == "provider" and wait is not None and finished is None:
+        reason = wait.why
     return {
         "run_id": view.run_id,
         "status": view.status,
         "outcome": str(finished.outcome) if finished else "",
         "why": finished.why if finished else reason,
-        "cause": finished.cause if finished else "home_budget" if reason and not run.handover else "",
-        "fault": given_up(run.calls) if finished and finished.cause == "provider" else None,
+        "cause": cause,
+        "fault": next(outage.faults(run), None) if cause == "provider" else None,
+        "next_try": wait.until if wait is not None and finished is None and not run.parked else None,
+        "reopened_by": finished.reopened_by if finished else "",
         "calls": charged.calls,
         "tokens": charged.tokens,
         "cost_usd": charged.micro_usd / MICRO if price_known else None,
@@ -152,6 +162,15 @@ def result_fields(
         "open_questions": tuple(question_name(view.run_id, question) for question in questions),
         "messages": with_inbox.messages,
     }
+
+
+def _cause(run: RunState[Any], finished: RunFinished | None, reason: str) -> str:
+    """Return what ended or holds a run from outside; empty for neither."""
+    if finished is not None:
+        return finished.cause
+    if run.parked_cause or run.outage is not None:
+        return run.parked_cause or "provider"
+    return "home_budget" if reason and not run.handover else ""
 
 
 def question_name(run: str, question: Question) -> str:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from actors.run import calls, tools, waits
+from actors.run import outage, tools, waits
 from actors.run.calls import C
 from actors.run.ending import RunFinished
+from actors.run.parking import RunParked
 from actors.run.questions import ClarificationRequested
 from actors.run.state import RunState
 from actors.run.tools import ToolCheckRequested, ToolFinished, ToolReissued
@@ -33,16 +34,16 @@ class Rule:
     """A decision that may follow from a state."""
 
     name: str
-    """Its name in the documentation."""
+    """Its name in the documentation and in the table of rules."""
     scope: Scope
-    """The arguments of its function."""
+    """Which arguments its function takes."""
     function: Callable[..., Any]
     """Returns the event of the decision, or None; its docstring's first line says what it decides."""
 
 
-def after_fault(run: RunState[C]) -> WaitRequested | RunFinished | None:
-    """Request a wait before the next try of a failed call, or end the run if a further try could not help."""
-    return calls.after_fault(run.calls, parked=run.parked) if run.calls.tries else None
+def after_fault(run: RunState[C]) -> WaitRequested | RunParked | None:
+    """Request a wait before the next try of a failed call, or for the provider; park where only a person can help."""
+    return outage.after_fault(run) if run.calls.tries else None
 
 
 def keep_deadline(run: RunState[C]) -> WaitRequested | RunFinished | None:

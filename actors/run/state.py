@@ -3,27 +3,30 @@
 A kind's state holds a `RunState` as its field `run`. Before the run begins, its state is `NotStarted()`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
+from actors.run import waits as waiting
 from actors.run.calls import C, Calls
 from actors.run.ending import RunFinished
 from actors.run.inbox import MessageKind, Messages, texts_of
 from actors.run.questions import ClarificationRequested, Questions, open_of, shown_in_prompts
 from actors.run.tools import Tools
-from actors.run.waits import HOME_BUDGET, Waits
+from actors.run.waits import HOME_BUDGET, PROVIDER, WaitRequested, Waits
 from actors.values.artifacts import Clarified
+from runtime.core.halt import Halt
 from runtime.core.ledger import Ledger, Limits
 
 
 @dataclass(frozen=True)
 class RunState(Generic[C]):
-    """The state that every run has. `C` is the union of the kind's requests for calls."""
+    """The part of the state that runs of every kind have. `C` is the union of the kind's requests for calls."""
 
     run_id: str = ""
-    """The run's id."""
+    """The run's id; empty before the run has begun."""
     child: bool = False
-    """Whether it is a step of another run, whose books reserve and settle what it takes."""
+    """Whether it is a step of another run, whose ledger reserves and settles what it takes."""
     now: float = 0.0
     """The latest time that the run was told, in UTC seconds; it never goes back, whatever the clock does."""
     wall: float = 0.0
@@ -31,31 +34,46 @@ class RunState(Generic[C]):
     mono: float | None = None
     """The latest of the driver's seconds since its claim; None where its records do not say them."""
     epoch: int = 0
-    """The epoch of the driver that has the run."""
+    """The number of the lease under which the run is or was last driven; it grows with every driver."""
     parked: bool = False
     """Whether the driver has left, or is about to: nothing new is asked for."""
     handover: bool = False
-    """Whether the parked run goes on without a person's word."""
+    """Whether a parked run goes on by itself once a driver can take it; else a person has to resume it."""
     parked_reasons: tuple[str, ...] = ()
-    """Why it was parked since it was last driven; empty where a person wished it."""
+    """Why it was parked since it was last driven, oldest first; an entry is empty where a person wished it."""
+    parked_cause: Halt = ""
+    """The cause that only a person can remove, where the run was parked for one."""
     ledger: Ledger = field(default_factory=lambda: Ledger(Limits()))
-    """The limits, and what is reserved and spent."""
+    """The run's limits, and the amounts that are reserved, spent and unknown against them."""
     calls: Calls[C] = field(default_factory=Calls)
-    """The calls that are not over."""
+    """The calls of models that are not over, with their failed tries."""
     tools: Tools = field(default_factory=dict)
     """The calls of tools that have not ended, by request id."""
     waits: Waits = field(default_factory=dict)
-    """The open waits by request id."""
+    """The open waits, by request id."""
     questions: Questions = field(default_factory=dict)
-    """All questions by id, closed ones too."""
+    """All questions by id, closed ones too, in the order in which they were asked."""
     messages: Messages = ()
-    """The messages that the user sent without being asked."""
+    """The notes and requirements that the user sent without being asked, oldest first."""
     finished: RunFinished | None = None
-    """The run's end, once it has one; calls of tools may still be open, whose end is recorded after it."""
+    """The run's end, once it has one, until it is undone; ends of open calls of tools are recorded after it."""
+    renewing: bool = False
+    """Whether it was given another model, which the next driver opens; until then nothing is asked for."""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """The settings changed since the run began that hold for its child runs too, as a message to them."""
+    reopening: bool = False
+    """Whether a message or change after the end lets the run go on when it is driven next."""
+
+    def undone(self, *, at_once: bool) -> bool:
+        """Tell whether a takeover undoes the run's end; `at_once` says that a person wants it to go on."""
+        end = self.finished
+        if end is None or end.final:
+            return False
+        return self.reopening or (at_once and end.reopened_by == "resume")
 
     @property
     def over(self) -> bool:
-        """Whether the run has ended, and nothing of its tools is at work any more."""
+        """Whether the run has ended and no call of a tool is open any more."""
         return self.finished is not None and not self.tools
 
     @property
@@ -65,22 +83,34 @@ class RunState(Generic[C]):
 
     @property
     def saving(self) -> bool:
-        """Whether nothing new may be asked of models: the run is parked, or the day's budget is used up."""
-        return self.parked or HOME_BUDGET in self.waits
+        """Whether nothing may be asked of models: the run is parked, gets another one, or waits for provider or day."""
+        return self.parked or self.renewing or HOME_BUDGET in self.waits or PROVIDER in self.waits
+
+    @property
+    def held(self) -> frozenset[str]:
+        """The requests whose child run waits for its provider."""
+        return waiting.held(self.waits) if self.waits else frozenset()
+
+    @property
+    def outage(self) -> WaitRequested | None:
+        """The wait for the provider that nobody stays for, if the run has one."""
+        return next((wait for wait in waiting.provider_waits(self.waits) if wait.node is None), None)
 
     @property
     def open_questions(self) -> dict[str, ClarificationRequested]:
-        """The open questions by id, in the order in which they were asked."""
-        return open_of(self.questions) if self.questions else {}
+        """The open questions by id, in the order in which they were asked; none of a run that has finished."""
+        return open_of(self.questions) if self.questions and self.finished is None else {}
 
     @property
     def asked_since(self) -> float | None:
-        """Since when a person is waited for."""
+        """The time at which the oldest open question was asked, in UTC seconds; None where nobody waits for one."""
+        if self.finished is not None:
+            return None
         return min((question.at for question in self.questions.values() if question.open), default=None)
 
     @property
     def questions_used(self) -> int:
-        """How many questions count against the limit of them; reviews are part of the workflow, and do not."""
+        """The number of questions that count against the limit on them; reviews, which a workflow asks for, do not."""
         return sum(1 for question in self.questions.values() if not question.request.review)
 
     @property

@@ -13,13 +13,14 @@ from runtime.core.machine import Summary
 def status_row(run: RunState[C], calls: Collection[str], *, working: bool) -> Summary:
     """Return the run's status row.
 
-    `calls` are the open calls that somebody carries out: what an earlier driver has reserved nobody gives back.
+    `calls` are the open calls that somebody carries out: what an earlier driver has reserved nobody gives back, and a
+    child run that waits for its provider does nothing.
     `working` says whether other work is open that no person does.
     """
     # What a child uses is what the run above has reserved.
     ledger = Ledger(run.ledger.limits) if run.child else run.ledger
     reserved = sum((ledger.reserved.get(name, ZERO) for name in calls), ZERO)
-    row = partial(Summary, committed=ledger.committed, reserved=reserved)
+    row = partial(Summary, committed=ledger.committed, reserved=reserved, parked=run.parked or run.renewing)
     if run.over and run.finished is not None:
         return row("finished", str(run.finished.outcome))
     if run.finished is not None:  # Its driver, or the next one, sees to its tools first.
@@ -33,4 +34,5 @@ def status_row(run: RunState[C], calls: Collection[str], *, working: bool) -> Su
         return row("waiting", next(iter(questions)), run.asked_since, wake)
     if run.parked:
         return row("running" if run.handover else "parked", run.parked_reason)
-    return row("running", next_wake=wake)
+    outage = run.outage if rests else None
+    return row("running", "" if outage is None else outage.why, next_wake=wake)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from actors.run import records
+from actors.run.advice import advice
 from actors.run.questions import Question
 from actors.run.result import RunResult, RunView, common_lines, question_json, result_fields
 from actors.values.format import counted, money
@@ -24,9 +25,9 @@ class Tree:
     """The actions of a run, as a tree."""
 
     tree: LineTree
-    """The tree for people."""
+    """The actions as lines with subtrees, for people."""
     lines: tuple[Line, ...] = ()
-    """The lines below the tree."""
+    """Lines for people that stand below the tree; mostly none."""
     json: Mapping[str, Any] = field(default_factory=dict)
     """The same as plain data: the keys of the object that `show --tree --json` prints beside `run_id`."""
 
@@ -36,9 +37,9 @@ class Document:
     """A document that a run has made, such as its plan."""
 
     lines: tuple[Line, ...] = ()
-    """The document for people."""
+    """The document as lines for people; empty where it has only `text`."""
     json: Any = None
-    """The document as plain data."""
+    """The document as plain data, for `--json`; None where it has only `text`."""
     text: str | None = None
     """The document as text in a format of its own, which has no other form."""
 
@@ -48,9 +49,9 @@ class SentPrompt:
     """The messages that a call got, as they are rebuilt from the journal."""
 
     request_id: str
-    """The request."""
+    """The id of the request that the messages belong to."""
     prompt_hash: str
-    """The hash that the request has stored."""
+    """The hash of the rendered prompt that the request has stored, in hex."""
     verified: bool
     """Whether the rebuilt messages have that hash."""
     messages: tuple[tuple[str, str], ...]
@@ -61,6 +62,11 @@ class SentPrompt:
 
 def _result(view: RunView) -> RunResult:
     return RunResult(**result_fields(view, view.state.run, view.with_inbox.run))
+
+
+def _lines(result: RunResult, program: str) -> list[Line]:
+    step = advice(result, program)
+    return [*common_lines(result, program), *([line(f"Next: {step}.", "cyan")] if step else [])]
 
 
 def _question(run: str, _: Any, question: Question) -> dict[str, Any]:
@@ -99,7 +105,7 @@ class Views(Generic[S, E]):
 
     result: Callable[[RunView], RunResult] = _result
     """The result of a run; its `to_json` is what `show --json` prints."""
-    result_lines: Callable[[Any, str], list[Line]] = common_lines
+    result_lines: Callable[[Any, str], list[Line]] = _lines
     """The same for people, from the result and the name that the user calls this program by."""
     brief_lines: Callable[[Any, str], list[Line]] | None = None
     """The same in short, which is shown unless all is asked for; None where `result_lines` is short."""

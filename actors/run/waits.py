@@ -1,11 +1,11 @@
 """Waits for a time: their events, which are open, and the wait for the run's deadline. Pure.
 
-A wait is for the next try of a call, for a retry that is delayed, for a question's expiry, for the deadline, or for the
-next day of the daily budget.
+A wait is for the next try of a call, for a retry that is delayed, for a question's expiry, for the deadline, for the
+next day of the daily budget, or for the model's provider.
 """
 
 from collections.abc import Collection, Mapping
-from typing import Literal
+from typing import ClassVar, Literal
 
 from actors.run.clock import TimedEvent
 from actors.run.ending import RunFinished, exhausted
@@ -15,6 +15,7 @@ from runtime.core.events import Event, Seconds
 from runtime.core.ledger import Limit
 from runtime.core.machine import Work
 from runtime.core.messages import Woken
+from runtime.models.port import Fault
 
 CLOCK = "clock"
 """The address of the actor that waits."""
@@ -22,25 +23,35 @@ DEADLINE = "deadline"
 """The request id of the wait that ends a run at its deadline."""
 HOME_BUDGET = "home_budget"
 """The request id of the wait for the next day of the daily budget."""
+PROVIDER = "provider"
+"""The request id of the wait for the model's provider. With a colon and a call: of the wait of that child run."""
 
 
 class WaitRequested(Event):
     """The run waits for a time."""
 
+    later: ClassVar[tuple[str, ...]] = ("fault",)
     kind: Literal["wait_requested"] = "wait_requested"
     request_id: str
     """The delayed call or node, after a prefix and a colon; or the name of a wait of the run's own."""
     until: Seconds
-    """UTC seconds since 1970."""
+    """The end of the wait, in UTC seconds since 1970."""
     why: str
     """The awaited event, in a few words."""
     node: str | None = None
     """The work that follows a back-off; None for a wait of the run's own, which keeps no process."""
+    fault: Fault | None = None
+    """The provider's latest fault, where it is waited for."""
 
     @property
     def call(self) -> str:
         """The delayed call, whose next try waits, or the node whose step is to be retried."""
         return call_of(self.request_id.partition(":")[2])
+
+    @property
+    def for_provider(self) -> bool:
+        """Whether the model's provider is waited for: that of this run, or of a child run."""
+        return self.request_id.partition(":")[0] == PROVIDER
 
 
 class WaitEnded(TimedEvent):
@@ -48,7 +59,7 @@ class WaitEnded(TimedEvent):
 
     kind: Literal["wait_ended"] = "wait_ended"
     request_id: str
-    """The wait."""
+    """The request id of the wait."""
 
 
 Waits = Mapping[str, WaitRequested]
@@ -90,9 +101,32 @@ def work_of(waits: Waits) -> dict[str, Work]:
     """Return the open waits as work for the clock."""
     # Nobody keeps a process for a deadline, an expiry or the next day: whoever comes later finds them passed.
     return {
-        name: Work(name, CLOCK, wait, repeatable=True, keeps_no_process=wait.node is None, until=wait.until)
+        name: Work(
+            name,
+            CLOCK,
+            wait,
+            repeatable=True,
+            keeps_no_process=wait.node is None,
+            until=wait.until,
+            leaves=wait.node is None and wait.for_provider,
+        )
         for name, wait in waits.items()
     }
+
+
+def provider_waits(waits: Waits) -> list[WaitRequested]:
+    """Return the open waits for a provider, in the order in which they began: the run's own and its child runs'."""
+    return [wait for wait in waits.values() if wait.for_provider] if waits else []
+
+
+def without_provider(waits: Waits) -> Waits:
+    """Return the waits without those for a provider."""
+    return {name: wait for name, wait in waits.items() if not wait.for_provider}
+
+
+def held(waits: Waits) -> frozenset[str]:
+    """Return the requests whose child run waits for its provider: they are not given to anybody before that is over."""
+    return frozenset(wait.request_id.partition(":")[2] for wait in provider_waits(waits) if wait.request_id != PROVIDER)
 
 
 def next_wake(waits: Waits) -> float | None:

@@ -12,8 +12,10 @@ from actors.planning.prepare import RunOptions, RunRequest
 from actors.planning.result import Result
 from actors.run.result import RunResult
 from replan.api.handle import Begin, Run, TrioRun, drive_in_trio
+from replan.api.home import Home
 from replan.api.loops import blocking, in_any_loop, running_loop, same_parameters
-from replan.api.options import MEMORY, Ask, Driving, Generate, Home, Memory, check_types, driving
+from replan.api.options import MEMORY, Ask, Driving, Generate, Memory, check_types, driving
+from replan.runs.changes import Changes, post_changes
 from replan.runs.home import open_home
 from replan.runs.prepare import prepare
 from replan.runs.run_ids import new_run_id, run_named
@@ -42,6 +44,7 @@ def start(
     max_cost_usd: float | None = None,
     deadline_seconds: float | None = None,
     active_seconds: float | None = None,
+    patience_seconds: float | None = None,
     output_tokens: int | None = None,
     guards: Mapping[str, AnyGuard] | None = None,
     generators: Mapping[str, Generate] | None = None,
@@ -52,12 +55,13 @@ def start(
 
     Leaving the block early parks the run within two seconds, of which replies in flight get at most 1.5.
 
-    `workflow` is a shipped name or a file; `model` has the values of `--model` (None: `REPLAN_MODEL`, else `rules`). A
-    limit of None means the workflow's limit, or else no limit. `active_seconds` limits how long models and guards work;
-    waiting for people does not count. `output_tokens` limits each reply. `guards` and `generators` are functions by the
-    name that the workflow uses, in addition to the installed ones. `home` is a folder, None for `$REPLAN_HOME`, or
-    `MEMORY`. `ask` answers questions; without it, or when it returns None or an empty text, a run that needs an answer
-    ends with the status `waiting`.
+    `workflow` is a shipped name or a file; `model` has the values of `--model` (None: `REPLAN_MODEL`, else `rules`).
+    A limit of None means the workflow's limit, or else no limit. `active_seconds` limits how long models and guards
+    work; waiting for people does not count. `output_tokens` limits each reply. A provider that stays down for
+    `patience_seconds` (None: ten minutes) parks the run, with the cause `provider`. `guards` and `generators` are
+    functions by the name that the workflow uses, in addition to the installed ones. `home` is a folder, None for
+    `$REPLAN_HOME`, or `MEMORY`. `ask` answers questions; without it, or when it returns None or an empty text, a run
+    that needs an answer ends with the status `waiting`.
 
     In an asyncio program, `ask` and async plug-ins run in the caller's event loop, other plug-ins in a worker thread.
 
@@ -72,6 +76,7 @@ def start(
         max_cost_usd=max_cost_usd,
         deadline_seconds=deadline_seconds,
         active_seconds=active_seconds,
+        patience_seconds=patience_seconds,
         output_tokens=output_tokens,
     )
     return _start(problem, options, model, driving(guards, generators, home, ask))
@@ -101,6 +106,15 @@ def solve(problem: str, **options: Any) -> Result:
 def drive(
     run: str,
     *,
+    model: str | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    max_cost_usd: float | None = None,
+    deadline_seconds: float | None = None,
+    active_seconds: float | None = None,
+    patience_seconds: float | None = None,
+    timeout_seconds: float | None = None,
+    output_tokens: int | None = None,
     guards: Mapping[str, AnyGuard] | None = None,
     generators: Mapping[str, Generate] | None = None,
     home: Home = None,
@@ -108,13 +122,27 @@ def drive(
 ) -> AbstractAsyncContextManager[Run[RunResult]]:
     """Resume a run of a home, and yield it while it is driven, as `start` does for a new run.
 
-    `run` is its id, or at least six characters of it. Pass the plug-ins again, since they are not stored. Only
-    records that are written from now on are yielded. A finished run is yielded too; its result is available at once.
+    `run` is its id, or at least six characters of it. Pass the plug-ins again, since they are not stored. The limits
+    and the model replace those of the run, as `limits` says: a run that has ended for want of a budget goes on with a
+    larger one. Only records that are written from now on are yielded. A run whose end is final is yielded too; its
+    result is available at once.
 
     Entering the block raises `RunNotFound`, and `UsageProblem` for a keyword. `result()` raises `Held` where another
     process drives the run, `JournalDamaged`, and `UsageProblem` for a run that lacks a plug-in or is a step of another.
     """
-    return _drive(run, driving(guards, generators, home, ask))
+    check_types(model=model)
+    changes = Changes(
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_cost_usd=max_cost_usd,
+        deadline_seconds=deadline_seconds,
+        active_seconds=active_seconds,
+        patience_seconds=patience_seconds,
+        timeout_seconds=timeout_seconds,
+        output_tokens=output_tokens,
+        model=model,
+    )
+    return _drive(run, changes, driving(guards, generators, home, ask))
 
 
 @same_parameters(drive)
@@ -146,10 +174,13 @@ async def _start(problem: str, options: RunOptions, model: str | None, how: Driv
 
 
 @asynccontextmanager
-async def _drive(run: str, how: Driving) -> AsyncIterator[Run[RunResult]]:
+async def _drive(run: str, changes: Changes, how: Driving) -> AsyncIterator[Run[RunResult]]:
     async def named() -> str:
         async with open_home(environment=how.environment, make=False) as engine:
-            return await run_named(engine.journal, run)
+            name = await run_named(engine.journal, run)
+            if changes:
+                await post_changes(engine, name, changes, how.environment)
+            return name
 
     async def begin(session: RunSession, stop: Stop) -> RunResult:
         return await session.drive(stop)

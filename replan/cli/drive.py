@@ -7,10 +7,12 @@ from typing import Any
 import trio
 
 from actors.run.result import RunResult
+from actors.values.format import stamp
 from replan.cli.conversation import converse
 from replan.cli.exits import exit_of_result
 from replan.cli.hints import hosted_run, how_to_answer, how_to_resume
 from replan.cli.options import Invocation
+from replan.cli.outage_notes import OutageNotes
 from replan.cli.signals import Signals
 from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_json, show
 from replan.cli.terminal.progress import Progress, progress
@@ -40,49 +42,39 @@ class Foreground:
     """Whether the user is never asked."""
     as_json: bool
     """Whether the result is printed as one JSON object."""
+    grace: float | None = None
+    """The seconds that parking waits for replies in flight; None is as long as their own time limits allow."""
 
 
 async def drive_in_foreground(
     engine: Engine, run: str, start: Start, options: Foreground, *, kind: AnyKind, title: str
 ) -> int:
     """Drive a run to its end, a question or a stop; print its result and return the exit code."""
-    signals = Signals()
+    signals = Signals(Stop(grace=options.grace))
     # With -v the log has a line for each record, so progress would only repeat it.
     silent = options.as_json or options.invocation.verbose > 0 or options.invocation.log_json
     with progress(kind, f"{run}: {title}", silent=silent) as display:
         async with trio.open_nursery() as hooks, trio.open_nursery() as nursery:
-            canceller, notifier = _Canceller(engine, run, nursery), Notifier(engine.hook, hooks, title)
+            notifier, outage = Notifier(engine.hook, hooks, title), OutageNotes()
 
             def on_record(record: Record[Any], state: Any) -> None:
                 if not session.following:  # Else the host calls the hook.
                     notifier.take(record.event)
                 display.on_record(record, state)
+                note = outage.about(record.event, kind.run_state(state))
+                if note:
+                    display.note(note)
 
             session = RunSession(engine, run, on_record, display.note, notifier.tell, heard=display.heard)
-            nursery.start_soon(signals.watch, display.note, canceller.cancel, lambda: session.following)
+            nursery.start_soon(signals.watch, display.note, lambda: session.following)
             nursery.start_soon(_tick, display)
             result = await start(session, signals.stop)
             if may_ask() and not options.no_input:
                 result = await converse(engine, session, result, signals, display)
             nursery.cancel_scope.cancel()
-    if canceller.cancelled and result.status != "finished" and not session.following:
-        result = await engine.finish_cancelled(run)
     options.invocation.run = run
     print_result(kind, result, as_json=options.as_json, full=options.invocation.full)
     return _exit(result, signals, hosted=await engine.hosted())
-
-
-class _Canceller:
-    """Posts the message that cancels a run, for a signal handler."""
-
-    def __init__(self, engine: Engine, run: str, nursery: trio.Nursery) -> None:
-        self._engine, self._run, self._nursery = engine, run, nursery
-        self.cancelled = False
-
-    def cancel(self) -> None:
-        """Post it; the driver finds it in the inbox."""
-        self.cancelled = True
-        self._nursery.start_soon(self._engine.cancel, self._run)
 
 
 async def _tick(display: Progress) -> None:
@@ -111,6 +103,8 @@ def _exit(result: RunResult, signals: Signals, *, hosted: bool) -> int:
         notice(f"the run then goes on in its host: {program()} log {result.run_id} --follow")
     elif result.status != "finished":
         how_to_resume(result.run_id, then=result.status == "waiting")
+        if hosted and result.next_try is not None:
+            notice(f"the host asks the provider again at {stamp(round(result.next_try))}")
     if result.status != "finished" and signals.code is not None:
         return signals.code
     return exit_of_result(result)

@@ -39,12 +39,13 @@ class Exit(IntEnum):
 
 MEANING = {
     Exit.OK: "a plan was found; the command did what it says",
-    Exit.INTERNAL: "internal error, or no room left to write",
+    Exit.INTERNAL: "internal error, a plug-in that failed (the run is parked), or no room left to write",
     Exit.USAGE: "bad input, option or configuration",
     Exit.UNSOLVED: "no plan: all ways pruned, nowhere left to go back to, or not understood "
     "(check: a plan was rejected); for other kinds of agents: not a success",
-    Exit.PROVIDER: "the model's provider refused or could not be reached",
-    Exit.BUDGET: "the budget is used up; more may help",
+    Exit.PROVIDER: "the model's provider refused, could not be reached, or cut the replies; "
+    "the run is parked and can be resumed",
+    Exit.BUDGET: "the budget is used up; the run can be resumed with more",
     Exit.WAITING: "the run waits for an answer of the user",
     Exit.CANCELLED: "the run was cancelled",
     Exit.NOT_FOUND: "no such run, or another process drives it",
@@ -65,6 +66,10 @@ _OUTCOMES = {
 }
 
 
+_HELD = {"home_budget": Exit.BUDGET, "provider": Exit.PROVIDER, "plugin": Exit.INTERNAL, "reply": Exit.PROVIDER}
+"""The exit codes of parked runs that nobody asked to park, by the cause."""
+
+
 def exit_of_error(error: BaseException) -> Exit:
     """Return the exit code of an error."""
     match error:
@@ -81,11 +86,11 @@ def exit_of_error(error: BaseException) -> Exit:
 
 
 def exit_of_result(result: "RunResult") -> Exit:
-    """Return the exit code of a run that nobody drives now; a parked run was interrupted, or its budget is spent."""
+    """Return the exit code of a run that nobody drives now; a parked one was interrupted, or is held from outside."""
     if result.status == "waiting":
         return Exit.WAITING
-    if result.status == "parked" and result.cause == "home_budget":
-        return Exit.BUDGET
+    if result.status == "parked" and result.cause:
+        return _HELD.get(result.cause, Exit.INTERRUPTED)
     if result.status != "finished":
         return Exit.INTERRUPTED
     if result.outcome == "failed":

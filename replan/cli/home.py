@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 
+from actors.run.ending import Outcome
 from actors.run.ids import is_child
 from replan.cli.logfile import logging_to
 from replan.cli.options import Invocation
@@ -56,22 +57,33 @@ async def opened_to_read(invocation: Invocation) -> AsyncIterator[Engine]:
 
 
 async def run_named(engine: Engine, name: str) -> str:
-    """Return the run that an id, or an unambiguous prefix of one, names. Raises as `find_run`."""
+    """Return the run that an id, or an unambiguous prefix of one, names. Raises as `run_ids.run_named`."""
     return await run_ids.run_named(engine.journal, name)
 
 
 async def named_or_newest(engine: Engine, name: str | None) -> str:
     """Return the run that an argument names, or the newest run for None."""
-    return await newest_run(engine, unfinished=False) if name is None else await run_named(engine, name)
+    return await newest_run(engine) if name is None else await run_named(engine, name)
 
 
-async def newest_run(engine: Engine, *, unfinished: bool) -> str:
-    """Return the newest run that has a record, or the newest of those that have not finished."""
+async def newest_run(engine: Engine) -> str:
+    """Return the newest run that has a record."""
     for row in await all_runs(engine):
-        if row.last_seq > 0 and not (unfinished and row.summary.status == "finished"):
+        if row.last_seq > 0:
             return row.run
-    cause = "no run to resume" if unfinished else "no runs yet"
-    raise RunNotFound("", cause=f"{cause} (`{program()} run PROBLEM` starts one)")
+    raise RunNotFound("", cause=f"no runs yet (`{program()} run PROBLEM` starts one)")
+
+
+async def newest_to_resume(engine: Engine, *, raised: bool) -> str:
+    """Return the newest run that goes on when it is resumed, with raised limits or without; else the newest of all."""
+    rows = [row for row in await all_runs(engine) if row.last_seq > 0]
+    reopened = {Outcome.FAILED, Outcome.BUDGET_EXHAUSTED} if raised else {Outcome.FAILED}
+    for row in rows:
+        if row.summary.status != "finished" or row.summary.detail in reopened:
+            return row.run
+    if rows:
+        return rows[0].run
+    raise RunNotFound("", cause=f"no run to resume (`{program()} run PROBLEM` starts one)")
 
 
 async def all_runs(engine: Engine) -> list[RunRow]:

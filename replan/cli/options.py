@@ -24,13 +24,29 @@ class Invocation:
     debug: bool = False
     """Whether tracebacks are shown."""
     json: bool = False
-    """Whether stdout is for a program."""
+    """Whether a program reads stdout, so that an error is printed there too, as JSON."""
     run: str = ""
-    """The run whose result the command is about to print."""
+    """The run whose result the command is about to print; empty for none. Named in the error if stdout fails."""
     full: bool = False
-    """Whether a result is shown in full."""
+    """Whether `--full` was given: a result shows what each step of its plan needs, makes and does when it fails."""
     plugins: tuple[str, ...] = ()
     """The files of plug-ins that `--plugins` names."""
+
+
+OPTIONS = {
+    "workflow": "--workflow",
+    "search": "--search",
+    "model": "--model",
+    "max_calls": "--max-calls",
+    "max_tokens": "--max-tokens",
+    "max_cost_usd": "--max-cost",
+    "deadline_seconds": "--deadline",
+    "active_seconds": "--active-time",
+    "patience_seconds": "--patience",
+    "output_tokens": "--output-tokens",
+    "timeout_seconds": "--timeout",
+}
+"""The options of the command line by their names in Python, which the errors of preparing a run use."""
 
 
 def _store(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:

@@ -1,4 +1,4 @@
-"""Signals while a run is driven: the first one parks it, a second Ctrl-C cancels it, a third waits for nothing."""
+"""Signals while a run is driven: the first one parks it, a second one waits for nothing. Neither cancels the run."""
 
 import signal
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import trio
 
 from replan.cli.exits import Exit
-from runtime.drive.options import Stop
+from runtime.drive.options import TERMINATED_SECONDS, Stop
 
 
 @dataclass
@@ -23,10 +23,8 @@ class Signals:
     asking: bool = False
     """Whether the run only waits for the user, so that no reply is in flight."""
 
-    async def watch(
-        self, note: Callable[[str], None], cancel: Callable[[], object], elsewhere: Callable[[], bool]
-    ) -> None:
-        """Park at the first signal, cancel the run at the second Ctrl-C, and wait for nothing more at the third.
+    async def watch(self, note: Callable[[str], None], elsewhere: Callable[[], bool]) -> None:
+        """Park at the first signal, and wait for nothing more at the second.
 
         `elsewhere` tells whether another process drives the run, so that there is nothing to park.
         """
@@ -36,12 +34,19 @@ class Signals:
                 count += 1
                 if count == 1:
                     self.code = Exit.TERMINATED if number == signal.SIGTERM else Exit.INTERRUPTED
+                    if number == signal.SIGTERM:
+                        self.stop.grace = min(TERMINATED_SECONDS, self.stop.grace or TERMINATED_SECONDS)
                     if not (self.asking or elsewhere()):
-                        note("parking: at most 10 s for replies in flight; Ctrl-C again cancels the run")
+                        note(
+                            f"parking: {_how_long(self.stop.grace)}; Ctrl-C again leaves at once, nothing is cancelled"
+                        )
                     self.interrupted.set()
                     self.stop.requested.set()
-                elif count == 2 and number == signal.SIGINT:
-                    note("cancelling the run")
-                    cancel()
                 else:
                     self.stop.forced.set()
+
+
+def _how_long(grace: float | None) -> str:
+    if grace is None:
+        return "waiting for the replies in flight, as long as their time limits allow"
+    return f"waiting at most {grace:g} s for the replies in flight"

@@ -42,16 +42,16 @@ MACHINE: Machine[PlanningState, PlanningEvent, PlanningMessage] = PlanningMachin
 
 @dataclass(frozen=True)
 class LabSetup:
-    """The configuration of simulated runs."""
+    """What all simulated trials of an arm have in common."""
 
     pinned: RunConfig
     """The configuration that the run pins."""
     limits: Limits
-    """The limits of the run."""
+    """The limits of each run; the calls are those that the experiment allows one trial."""
     profile: Profile
     """The profile of the simulated author."""
     registry: Registry = field(default_factory=Registry)
-    """The known guards and generators."""
+    """The guards and generators that the workflow may name."""
     verdict_filter: VerdictFilter | None = None
     """A change of the verdicts of plan guards; its seed is replaced by that of the trial."""
 
@@ -93,13 +93,13 @@ def simulate_run(setup: LabSetup, problem: str, seed: int) -> tuple[PlanningStat
     assert not isinstance(first, Refused)
     state, events = settle(MACHINE, MACHINE.initial(), first)
     queue: list[tuple[float, int, str, PlanningMessage]] = []
-    started: set[str] = set()
+    started: set[tuple[str, float | None]] = set()
     now = START
     while state.run.finished is None:
         open_work = MACHINE.outstanding(state)
         for request_id, work in open_work.items():
-            if request_id not in started:
-                started.add(request_id)
+            if (request_id, work.until) not in started:
+                started.add((request_id, work.until))
                 message = worker.message(state, work, now)
                 if message is not None:
                     heapq.heappush(queue, (message.at, len(started), request_id, message))

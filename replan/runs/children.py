@@ -1,6 +1,8 @@
 """Child runs: driving one, ending those that were withdrawn, and finding the run on top."""
 
+import json
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -10,7 +12,8 @@ from actors.run.kind import ChildRun
 from replan.runs.loaded import AnyKind, Loaded, started
 from replan.runs.options import DriveOptions
 from replan.setup.command_name import program
-from runtime.core.errors import Held, JournalError, KindUnknown, RunExists, RunNotFound, UsageProblem
+from runtime.core.errors import Halted, Held, JournalError, KindUnknown, RunExists, RunNotFound, UsageProblem
+from runtime.core.events import text_hash
 from runtime.drive.options import Ending
 from runtime.logs import log
 
@@ -32,8 +35,15 @@ async def drive_child(
     with suppress(RunExists):
         await engine.journal.create(child.run, child.title, kind.name, kind.format)
     loaded = await engine.read(child.run)
-    if loaded.finished:
-        return loaded.state
+    common = kind.run_state(loaded.state)
+    if common is not None and common.finished is not None:
+        failed = common.finished.reopened_by == "resume" and common.finished.cause != "home_budget"
+        if not (failed and options.at_once):
+            return loaded.state
+    if child.change and loaded.started:
+        body = json.dumps(dict(child.change))
+        await engine.journal.post(child.run, f"change:{text_hash(body)[:16]}", body)
+        loaded = replace(loaded, state=await engine.with_inbox(child.run, loaded))
     first = None if loaded.started else child.first(engine.clock.now())
     state = loaded.state if first is None else started(kind, first)
     name = kind.model(state)
@@ -56,16 +66,20 @@ async def _drive(
             except Held:  # For a moment: by a `cancel`, or by a killed driver whose lease has not run out.
                 await trio.sleep(HELD_SECONDS)
     await cancel_children(engine, kind, run, supervisor.state)
-    return supervisor.state if ending is Ending.FINISHED else None
+    common = kind.run_state(supervisor.state)
+    if common is not None and common.parked_cause:
+        raise Halted(common.parked_cause, f"run {run}: {common.parked_reason}")
+    waits = common is not None and common.outage is not None and not common.parked
+    return supervisor.state if ending is Ending.FINISHED or waits else None
 
 
 async def cancel_children(engine: "Engine", kind: AnyKind, run: str, state: Any) -> None:
-    """End the children of a finished run that were withdrawn before they ended.
+    """End the children of a run whose end is final that were withdrawn before they ended.
 
     If the journal fails for a while, the run has ended nevertheless, and its next `resume` ends the other children.
     """
     common = kind.run_state(state)
-    if common is None or not common.over:
+    if common is None or common.finished is None or not (common.over and common.finished.final):
         return
     try:
         for child in kind.children(state):

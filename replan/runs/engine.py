@@ -2,8 +2,8 @@
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from dataclasses import dataclass, field
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,24 +11,25 @@ from typing import Any, TypeVar
 from actors.handlers.registry import Registry
 from actors.handlers.tools import ending_actors
 from actors.run.ids import is_child
-from actors.run.kind import ChildRun, PreparedRun, Resources
+from actors.run.kind import PreparedRun
 from actors.run.result import RunResult, RunView
 from replan.runs import inbox
-from replan.runs.children import cancel_children, check_own, drive_child
+from replan.runs.children import cancel_children, check_own
 from replan.runs.inbox import Heard
 from replan.runs.loaded import AnyKind, Loaded, started
-from replan.runs.models import Shared, is_stateless, open_model, provider_of
+from replan.runs.models import Shared, is_stateless, open_model
 from replan.runs.options import DETACHED, DriveOptions
+from replan.runs.resources import resources_for
 from replan.runs.run_ids import new_run_id
-from replan.runs.status import row_after, status_of
+from replan.runs.status import goes_on, row_after, status_at_rest, status_of
 from replan.setup.command_name import program
 from replan.setup.data_files import data_root
 from replan.setup.kinds import Kinds
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import JournalDamaged, KindUnknown, ReplanError, RunExists, UsageProblem
 from runtime.core.events import Record
-from runtime.core.machine import Refused, fold
-from runtime.core.messages import Crashed, Mailed, Parking
+from runtime.core.machine import fold
+from runtime.core.messages import Crashed, Parking
 from runtime.drive.actor import Actor
 from runtime.drive.offline import append_one
 from runtime.drive.options import Ending, LeaseTerms
@@ -39,6 +40,7 @@ from runtime.host.wakeup import NoWakeUp, WakeUp
 from runtime.journal.port import Journal, Posted, RunFilter, RunRow
 from runtime.logs.redact import Redactor, secrets_in
 from runtime.models.limiter import CallLimiter
+from runtime.models.probe import Probes
 from runtime.models.watched import WatchedModel
 from runtime.process.identity import identity, is_dead
 
@@ -59,7 +61,7 @@ class Engine:
     registry: Registry = field(default_factory=Registry)
     """The guards and generators that runs may name."""
     clock: Clock = field(default_factory=SystemClock)
-    """The clock of this process."""
+    """The clock of this process, by which runs begin and calls are timed; leases and days go by the journal's own."""
     root: Path = field(default_factory=data_root)
     """The folder of the shipped `configs/` and `prompts/`."""
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
@@ -74,6 +76,8 @@ class Engine:
     """Wakes the hosts of the home."""
     hook: Hook = field(default_factory=Hook)
     """The user's program that is told that a run waits."""
+    probes: Probes = field(default_factory=Probes)
+    """Asks providers that are waited for whether they are up."""
     models: Shared | None = None
     """The models that runs share; None opens one for each run."""
 
@@ -117,22 +121,28 @@ class Engine:
             except RunExists:
                 if (await self.journal.row(name)).last_seq > 0:
                     raise
-            return await self._drive(name, kind, state, options, model=model, first=first)
+            result = await self._drive(name, kind, state, options, model=model, first=first)
+        return await self.resume(name, options) if result is None else result
 
     async def resume(self, run: str, options: DriveOptions = DETACHED) -> RunResult:
         """Go on with a run where its journal ends. A finished run's result is returned as it is.
+
+        The end of a run that may go on is undone (docs/explanation/endings.md), unless a host drives it.
 
         Raises `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged`, and `UsageProblem` for a run that never began,
         that is a step of another, or that needs a plug-in which is not there.
         """
         await check_own(self, run, "resume RUN")
         loaded = await self.read(run)
-        kind, state = loaded.kind, loaded.state
         if not loaded.started:
             raise inbox.not_started(run)
-        if loaded.finished:
-            await cancel_children(self, kind, run, state)
-            return self.view(run, kind, state, "finished")
+        # What was posted counts already: it may name another model, or be the reason why the run goes on.
+        kind, state = loaded.kind, await self.with_inbox(run, loaded)
+        by_person = options.rest_after is None
+        if loaded.finished and not (by_person and goes_on(kind.run_state(state))):
+            await cancel_children(self, kind, run, loaded.state)
+            return self.view(run, kind, loaded.state, "finished")
+        options = replace(options, at_once=by_person)
         missing = kind.missing(state, self.registry)
         if missing:
             hint = (
@@ -140,11 +150,12 @@ class Engine:
             )
             raise UsageProblem(f"this run needs the plug-in {' and '.join(missing)}", place=run, hint=hint)
         if options.differs is not None:
-            text = kind.drift(loaded.records[0].event, state, self._resources(None, None, options))
+            text = kind.drift(loaded.records[0].event, state, resources_for(self, None, None, options))
             if text:
                 options.differs(text)
         async with self.model(kind.model(state), loaded.replies) as model:
-            return await self._drive(run, kind, state, options, model=model, snapshot=loaded.snapshot)
+            result = await self._drive(run, kind, state, options, model=model, snapshot=loaded.snapshot)
+        return await self.resume(run, options) if result is None else result
 
     async def kind_of(self, run: str) -> AnyKind:
         """Return a run's kind. Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for a broken one."""
@@ -194,17 +205,16 @@ class Engine:
 
         So people see their own messages at once, also while no process drives the run.
         """
-        machine, state = loaded.kind.machine, loaded.state
-        if not loaded.started:
-            return state
-        for item in await self.journal.inbox(run, loaded.inbox):
-            event = machine.accept(state, Mailed(item.inbox, item.key, item.body, item.at))
-            state = state if event is None or isinstance(event, Refused) else machine.evolve(state, event)
-        return state
+        return loaded.after(await self.journal.inbox(run, loaded.inbox))
 
     async def state_with_inbox(self, run: str) -> Any:
         """Return a run's state as `with_inbox` does. Raises as `read` does."""
         return await self.with_inbox(run, await self.read(run))
+
+    async def common_with_inbox(self, run: str) -> inbox.Common:
+        """Return the common part of a run's state as `with_inbox` does; None before it began. Raises as `read` does."""
+        loaded = await self.read(run)
+        return loaded.kind.run_state(await self.with_inbox(run, loaded))
 
     async def rows(self, which: RunFilter) -> list[tuple[RunRow, str]]:
         """Return the status rows that match, each with its status for people, who see their own messages at once.
@@ -218,8 +228,7 @@ class Engine:
             common = None
             if row.unread and row.summary.status == "waiting":
                 try:
-                    loaded = await self.read(row.run)
-                    common = loaded.kind.run_state(await self.with_inbox(row.run, loaded))
+                    common = await self.common_with_inbox(row.run)
                 except (JournalDamaged, KindUnknown, UsageProblem):
                     common = None
             status = status_of(row, hosted=hosted, with_inbox=common)
@@ -242,9 +251,7 @@ class Engine:
     async def _post(self, question: str, post: Callable[..., Awaitable[Heard]]) -> Heard:
         run, name = inbox.split(question)
         await check_own(self, run, "questions RUN")
-        loaded = await self.read(run)
-        common = loaded.kind.run_state(await self.with_inbox(run, loaded))
-        return await self._and_wake(post(self.journal, common, run, name))
+        return await self._and_wake(post(self.journal, await self.common_with_inbox(run), run, name))
 
     async def tell(self, run: str, text: str, kind: str = "note") -> Posted:
         """Post a note, which later prompts show, or a requirement, which changes what is asked for.
@@ -253,9 +260,18 @@ class Engine:
         finished or is a step of another.
         """
         await check_own(self, run, "tell RUN TEXT")
-        loaded = await self.read(run)
-        common = loaded.kind.run_state(await self.with_inbox(run, loaded))
+        common = await self.common_with_inbox(run)
         return await self._and_wake(inbox.post_message(self.journal, common, run, text, kind))
+
+    async def change(self, run: str, changes: Mapping[str, Any]) -> Posted:
+        """Post a change of the limits, the model, or the limits of calls and replies (`actors.run.settings`).
+
+        Raises `RunNotFound`, `KindUnknown`, and `UsageProblem`, whose place is the key, for a change that is not valid
+        and for a run whose end is final or that is a step of another.
+        """
+        await check_own(self, run, "resume RUN")
+        common = await self.common_with_inbox(run)
+        return await self._and_wake(inbox.post_change(self.journal, common, run, changes))
 
     async def cancel(self, run: str) -> Posted:
         """Post the message that cancels a run. A run that nobody drives is cancelled when it is driven next.
@@ -298,7 +314,7 @@ class Engine:
         supervisor = self.supervisor(run, loaded.kind, actors, DETACHED, loaded.snapshot)
         ending = await supervisor.drive()
         await cancel_children(self, loaded.kind, run, supervisor.state)
-        return self.view(run, loaded.kind, supervisor.state, _STATUS[ending])
+        return self.view(run, loaded.kind, supervisor.state, status_at_rest(loaded.kind, supervisor.state, ending))
 
     @asynccontextmanager
     async def model(self, name: str | None, used: Mapping[str, int]) -> AsyncIterator[Any]:
@@ -325,41 +341,30 @@ class Engine:
         model: Any,
         first: Any = None,
         snapshot: Snapshot[Any] | None = None,
-    ) -> RunResult:
+    ) -> RunResult | None:
+        """Drive a run with its model; return None where a person has given it another one meanwhile."""
         watched = model if options.heard is None or model is None else WatchedModel(model, options.heard)
         async with self.actors(kind, state, watched, options) as actors:
             supervisor = self.supervisor(run, kind, actors, options, snapshot)
             ending = await supervisor.drive(first)
+        common = kind.run_state(supervisor.state)
+        stopped = options.stop is not None and options.stop.requested.is_set()
+        if ending is Ending.PARKED and not stopped and common is not None and common.renewing:
+            return None
         await cancel_children(self, kind, run, supervisor.state)
-        return self.view(run, kind, supervisor.state, _STATUS[ending])
+        return self.view(run, kind, supervisor.state, status_at_rest(kind, supervisor.state, ending))
 
     @asynccontextmanager
     async def actors(
         self, kind: AnyKind, state: Any, model: Any, options: DriveOptions
     ) -> AsyncIterator[list[Actor[Any, Any]]]:
         """Open the actors of a begun run, for the length of a block."""
-        opened = kind.actors(state, self._resources(kind.model(state), model, options))
+        opened = kind.actors(state, resources_for(self, kind.model(state), model, options))
         if isinstance(opened, AbstractAsyncContextManager):
             async with opened as actors:
                 yield list(actors)
         else:
             yield list(opened)
-
-    def _resources(self, model_name: str | None, model: Any, options: DriveOptions) -> Resources:
-        async def drive(child: ChildRun) -> Any:
-            return await drive_child(self, child, (model_name, model), DriveOptions(stop=options.stop))
-
-        provider = None if model_name is None else provider_of(model_name, self.environment)
-        return Resources(
-            model=model,
-            clock=self.clock,
-            drive_child=drive,
-            registry=self.registry,
-            root=self.root,
-            environment=self.environment,
-            threads=self.threads,
-            slot=nullcontext if provider is None else self.limiter.for_run(provider),
-        )
 
     def supervisor(
         self,
@@ -382,6 +387,7 @@ class Engine:
             notice=options.notice,
             changed=options.changed,
             rest_after=options.rest_after,
+            at_once=options.at_once,
             snapshot=snapshot,
         )
 
@@ -391,6 +397,3 @@ class Engine:
 
     def _redacted(self, text: str) -> str:
         return Redactor(secrets_in(self.environment)).text(text)
-
-
-_STATUS = {Ending.FINISHED: "finished", Ending.WAITING: "waiting", Ending.PARKED: "parked"}

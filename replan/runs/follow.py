@@ -43,6 +43,8 @@ class Follower:
                 if result.status != "running":  # Else a message came just now, and the run goes on.
                     return result
             if row.owner is None or is_dead(row.owner):
+                if common is not None and common.outage is not None and row.last_seq == self._seq and not unread:
+                    return await self._engine.result(self._run)  # Nobody stays for a provider.
                 explained = insist and common is not None and common.handover and bool(common.parked_reason)
                 if explained or not await self._engine.hosted():
                     return None

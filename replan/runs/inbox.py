@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from actors.run.inbox import KINDS, check_decline, check_message, fitting_answer
 from actors.run.questions import Status
+from actors.run.settings import change_of
 from actors.run.state import RunState
 from actors.values.answers import InvalidAnswer, expected_answer, normal_answer
 from replan.setup.command_name import program
@@ -80,6 +81,13 @@ async def post_message(journal: Journal[Any], common: Common, run: str, text: st
     return await _post(journal, run, f"tell:{secrets.token_hex(8)}", {"kind": kind, "text": checked})
 
 
+async def post_change(journal: Journal[Any], common: Common, run: str, changes: Mapping[str, Any]) -> Posted:
+    """Post a change of settings. Raises `UsageProblem`, whose place is the key, for one that is not valid."""
+    open_run = _unfinished(run, common)
+    change_of(open_run.ledger, changes, journal.now())
+    return await _post(journal, run, f"change:{secrets.token_hex(8)}", {"kind": "change", **changes})
+
+
 async def post_cancel(journal: Journal[Any], run: str) -> Posted:
     """Post the message that cancels a run."""
     return await _post(journal, run, CANCEL, {"kind": "cancel"})
@@ -108,10 +116,10 @@ def _receipt(posted: Posted) -> Heard:
 
 
 def _unfinished(run: str, common: Common) -> RunState[Any]:
-    """Return the common state of a run that takes messages. Raises `UsageProblem` for any other."""
+    """Return the common state of a run that takes messages: one that may go on. Raises `UsageProblem` for others."""
     if common is None:
         raise not_started(run)
-    if common.finished is not None:
+    if common.finished is not None and common.finished.final:
         hint = f"`{program()} show {run}` shows it; a new run takes new requirements"
         raise UsageProblem(f"the run has finished ({common.finished.outcome})", place=run, hint=hint)
     return common

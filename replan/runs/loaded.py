@@ -1,6 +1,7 @@
 """A run as its journal has it, and a run as it is after the message that starts it."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,9 @@ from actors.run.kind import Kind
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 from runtime.core.machine import Refused
+from runtime.core.messages import Mailed
 from runtime.drive.run_log import Snapshot
+from runtime.journal.port import InboxItem
 
 AnyKind = Kind[Any, Any]
 """A kind, whatever its states and events are."""
@@ -20,11 +23,11 @@ class Loaded:
     """A run as its journal has it."""
 
     kind: AnyKind
-    """Its kind."""
+    """The run's kind, which reads its events and shows its state."""
     state: Any
     """The state after the last record."""
     records: list[Record[Any]]
-    """All records."""
+    """All records, in their order."""
 
     @property
     def started(self) -> bool:
@@ -46,6 +49,16 @@ class Loaded:
     def inbox(self) -> int:
         """The id of the last posted message that the records consumed, or 0."""
         return max((each.inbox or 0 for each in self.records), default=0)
+
+    def after(self, messages: Iterable[InboxItem]) -> Any:
+        """Return the state with messages of the inbox accepted as facts, and no decision made."""
+        machine, state = self.kind.machine, self.state
+        if not self.started:
+            return state
+        for item in messages:
+            event = machine.accept(state, Mailed(item.inbox, item.key, item.body, item.at))
+            state = state if event is None or isinstance(event, Refused) else machine.evolve(state, event)
+        return state
 
     @property
     def replies(self) -> Counter[str]:

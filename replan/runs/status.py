@@ -1,14 +1,18 @@
 """The status of a run for people, which is more than its row says."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 from actors.run.state import RunState
+from replan.runs.loaded import AnyKind
+from runtime.drive.options import Ending
 from runtime.journal.port import RunRow
 from runtime.process.identity import is_dead
 
-STATUSES = ("running", "waiting", "parked", "finished")
-"""All statuses for people. Frozen: programs read them in JSON."""
+Status = Literal["running", "waiting", "parked", "finished"]
+"""The status of a run for people. Frozen: programs read it in JSON."""
+STATUSES: tuple[str, ...] = get_args(Status)
+"""All statuses for people."""
 
 
 def status_of(row: RunRow, *, hosted: bool = False, with_inbox: RunState[Any] | None = None) -> str:
@@ -22,8 +26,23 @@ def status_of(row: RunRow, *, hosted: bool = False, with_inbox: RunState[Any] | 
     if status == "waiting" and with_inbox is not None and not with_inbox.open_questions:
         status = "running"
     if status == "running" and (row.owner is None or is_dead(row.owner)):
+        if row.summary.detail and row.summary.next_wake is not None:
+            return "parked"  # It waits for its provider; a host tries again now and then.
         return "running" if hosted and row.last_seq > 0 else "parked"
     return status
+
+
+def status_at_rest(kind: AnyKind, state: Any, ending: Ending) -> str:
+    """Return the status for people of a run that its driver has just left."""
+    common = kind.run_state(state)
+    if ending is Ending.WAITING and common is not None and common.outage is not None and not common.open_questions:
+        return "parked"
+    return {Ending.FINISHED: "finished", Ending.WAITING: "waiting", Ending.PARKED: "parked"}[ending]
+
+
+def goes_on(common: RunState[Any] | None) -> bool:
+    """Tell whether a finished run goes on when a person resumes it, from its state after the messages of its inbox."""
+    return common is not None and common.undone(at_once=True)
 
 
 def row_after(row: RunRow, with_inbox: RunState[Any]) -> RunRow:

@@ -15,7 +15,7 @@ def open_questions(kind: Kind[Any, Any], run: str, state: Any) -> list[dict[str,
     common = kind.run_state(state)
     if common is None:
         return []
-    return [kind.views.question(run, state, question) for question in common.questions.values() if question.open]
+    return [kind.views.question(run, state, common.questions[name]) for name in common.open_questions]
 
 
 def question_rows(question: Mapping[str, Any]) -> list[str]:

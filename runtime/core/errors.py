@@ -16,6 +16,7 @@ ReplanError                     one line: a cause, a place, a next step
 │   ├── JournalBusy             other processes keep the journal busy; nothing of the append was written
 │   ├── StorageFull             the disk is full; nothing of the append was written
 │   └── HomeBudgetSpent         the daily budget does not allow it; nothing was written
+├── Halted                      only a person can bring the run on: a plug-in or a child run of it has stopped
 └── Bug
     └── MachineRunsAway         a machine decides without end
 A rejection by a guard is a value, never an error.
@@ -27,6 +28,7 @@ from runtime.core.owner import describe
 
 if TYPE_CHECKING:
     from runtime.core.daily_budget import HomeBudget
+    from runtime.core.halt import Halt
 
 
 class ReplanError(Exception):
@@ -189,6 +191,17 @@ class HomeBudgetSpent(JournalError):
         setting = f"; {budget.setting}" if budget.setting else ""
         self.why = f"the home's budget for today is used up ({limit} a day, UTC{setting})"
         super().__init__(self.why)
+
+
+class Halted(ReplanError):
+    """Raised by an actor whose work only a person can bring on, so that its run is parked.
+
+    `halt` says why; the text is the reason, in one line.
+    """
+
+    def __init__(self, halt: "Halt", why: str) -> None:
+        self.halt = halt
+        super().__init__(why)
 
 
 class Bug(ReplanError):

@@ -35,6 +35,10 @@ class Event(Value):
     """A fact. Subclasses have a literal `kind`; `texts` names the string fields that are stored by content hash."""
 
     texts: ClassVar[tuple[str, ...]] = ()
+    first: ClassVar[bool] = False
+    """Whether a driver that takes a run over takes it before anything is decided."""
+    later: ClassVar[tuple[str, ...]] = ()
+    """Fields that were added after the first release: people are not shown them while they have their default."""
     kind: str = ""
 
 
@@ -115,7 +119,7 @@ class Record(NamedTuple, Generic[E]):
     epoch: int
     """The claim under which it was appended."""
     event: E
-    """The event."""
+    """The event, of a type that the run's kind defines."""
     hash: str
     """In hex; chains over the previous record's hash, run, seq, at, epoch, inbox and the event's stored body."""
     inbox: int | None = None

@@ -16,8 +16,9 @@ Money is counted in whole micro-dollars, rounded up, so that sums are exact.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from runtime.core.copies import changed, without
 from runtime.core.cost import Price, Usage
@@ -58,15 +59,25 @@ class Limits(Value):
     """The limits of a run; None is no limit."""
 
     calls: int = Field(default=30, ge=1)
-    """Model calls."""
+    """The most model calls."""
     tokens: int | None = Field(default=None, ge=1)
-    """Input and output tokens together."""
+    """The most tokens, input and output together."""
     micro_usd: int | None = Field(default=None, ge=1)
-    """Micro-dollars."""
+    """The most money, in micro-dollars."""
     active_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """Seconds in which any work is open."""
+    """The most seconds in which any work is open; waiting for people does not count."""
     deadline: Seconds | None = Field(default=None, allow_inf_nan=False)
     """The time after which the run requests nothing new (UTC seconds since 1970)."""
+    patience_seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """Seconds of pauses after which nobody stays for a provider; None is `actors.run.outage.PATIENCE_SECONDS`."""
+
+    @model_serializer(mode="wrap")
+    def _without_default_patience(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave the patience out where it is the usual one: the limits of earlier releases do not have it."""
+        plain: dict[str, Any] = serialize(self)
+        if plain.get("patience_seconds") is None:
+            plain.pop("patience_seconds", None)
+        return plain
 
 
 @dataclass(frozen=True)
@@ -74,9 +85,9 @@ class Ledger:
     """The reserved and spent amounts of one run, against its limits."""
 
     limits: Limits
-    """The limits."""
+    """The limits that every reservation is checked against."""
     spent: Amount = ZERO
-    """The usage of settled requests."""
+    """What settled requests have used."""
     unknown: Amount = ZERO
     """The charge for requests whose real cost is not known."""
     reserved: Mapping[str, Amount] = field(default_factory=dict)
@@ -147,6 +158,18 @@ class Ledger:
             reserved=without(self.reserved, (request,)),
             unknown=self.unknown + amount,
             forfeited={**self.forfeited, request: amount},
+        )
+
+    def restore(self, request: str) -> "Ledger":
+        """Return the ledger with a forfeited reservation open again: the run goes on, and a reply may settle it."""
+        amount = self.forfeited.get(request)
+        if amount is None:
+            return self
+        return changed(
+            self,
+            unknown=self.unknown - amount,
+            forfeited=without(self.forfeited, (request,)),
+            reserved={**self.reserved, request: amount},
         )
 
     def worked(self, seconds: float) -> "Ledger":

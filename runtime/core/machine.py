@@ -33,7 +33,7 @@ class Work(NamedTuple):
     request_id: str
     """Its id within the run."""
     address: str
-    """The mailbox that takes it."""
+    """The name of the mailbox that takes it, and so of the actor that does it."""
     request: Any
     """The event that asked for it."""
     repeatable: bool = False
@@ -42,6 +42,8 @@ class Work(NamedTuple):
     """Whether it is a wait (such as for the deadline) for which a run that waits for a person needs no process."""
     until: float | None = None
     """The time at which a wait ends (UTC seconds since 1970); None for other work."""
+    leaves: bool = False
+    """Whether nobody stays in the foreground for it, where the run has nothing else to do until its time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class Summary:
     """The part of `committed` that open requests may still return; used for the daily budget, not stored."""
     ending: bool = field(default=False, compare=False)
     """Whether the run's end is decided, and the run only waits for work that cannot be cancelled; not stored."""
+    parked: bool = field(default=False, compare=False)
+    """Whether the machine asks for nothing more until it is taken over anew, so that its driver leaves; not stored."""
 
     @property
     def due(self) -> float | None:

@@ -24,6 +24,8 @@ def stamped(message: M, mono: float) -> M:
         return message
     return replace(message, mono=round(mono, 6))
 
+from runtime.core.halt import Halt
+
 
 @dataclass(frozen=True, slots=True)
 class Resumed(Message):
@@ -31,6 +33,8 @@ class Resumed(Message):
 
     epoch: int
     at: float
+    at_once: bool = False
+    """Whether a person asked for it, who does not want to wait for what the run waits for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,8 @@ class Crashed(Message):
     request_id: str
     at: float
     error: str
+    halted: Halt = ""
+    """Why the run is to be parked instead of ended; empty for a bug of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +85,7 @@ class Overdrawn(Message):
     until: float | None
     """When the next day begins; None where runs do not wait for it."""
     why: str
-    """One line."""
+    """Which limit is used up, in one line for people."""
     never: bool = False
     """Whether the next request is too large for any day."""
 

@@ -2,7 +2,7 @@
 
 An actor holds no state that matters. An exception in a handler is a bug. Repeatable work is tried again a bounded
 number of times (OTP's restart intensity); other work, and work that keeps failing, is answered with `Crashed`, and the
-log has the traceback.
+log has the traceback. An error whose attribute `halt` is set (`runtime.core.halt`) says that the run is to be parked.
 """
 
 import os
@@ -13,7 +13,8 @@ from typing import Generic, TypeVar, cast
 
 import trio
 
-from runtime.core.errors import JournalError
+from runtime.core.errors import Halted, JournalError
+from runtime.core.halt import Halt
 from runtime.core.messages import Crashed
 from runtime.drive.envelope import Envelope, Handler
 from runtime.logs import log
@@ -63,13 +64,17 @@ class Actor(Generic[B, M]):
             except JournalError:
                 raise  # The journal of a child run failed, as this run's may: the next driver goes on.
             except Exception as error:  # noqa: BLE001 - the one place where an actor's bug becomes a message
+                if isinstance(error, Halted):
+                    return Crashed(envelope.work.request_id, now(), str(error).splitlines()[0], error.halt)
                 log.get_logger("actor").exception("actor.crashed", actor=self.address, request=envelope.work.request_id)
                 restarts += 1
                 allowed = envelope.work.repeatable and restarts <= self._intensity.restarts
                 if not (allowed and self._may_restart()):
                     line = f"{self.address}: {type(error).__name__}: {error}".splitlines()[0]
                     # It is journaled and shown, so it passes the same redactor as the logs.
-                    return Crashed(envelope.work.request_id, now(), Redactor(secrets_in(os.environ)).text(line))
+                    text = Redactor(secrets_in(os.environ)).text(line)
+                    halted: Halt = getattr(error, "halt", "")
+                    return Crashed(envelope.work.request_id, now(), text, halted)
             goes_on = not envelope.withdrawn
         return None
 

@@ -8,6 +8,9 @@ import trio
 from runtime.journal.kinds import Formats
 from runtime.journal.port import Dead, nobody
 
+TERMINATED_SECONDS = 30.0
+"""How long a process that is told to end (SIGTERM) waits for replies in flight."""
+
 
 class Ending(StrEnum):
     """How driving a run came to an end."""
@@ -43,3 +46,5 @@ class Stop:
     """Set: start nothing new, wait for replies in flight, and park the run."""
     forced: trio.Event = field(default_factory=trio.Event)
     """Set: do not wait for replies in flight either."""
+    grace: float | None = None
+    """The seconds to wait for replies in flight; None is as long as their own time limits allow."""

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from runtime.core.errors import HomeBudgetSpent
 from runtime.core.ledger import ZERO, Amount
-from runtime.core.machine import Machine, Refused, settle
+from runtime.core.machine import Machine, Refused, fold, settle
 from runtime.core.messages import Overdrawn
 
 S = TypeVar("S")
@@ -15,25 +15,25 @@ E = TypeVar("E")
 
 @dataclass(frozen=True, slots=True)
 class Prefix(Generic[S, E]):
-    """The first events of a batch."""
+    """The first events of a batch, at least one."""
 
     state: S
-    """The state after them."""
+    """The state after these events."""
     events: Sequence[E]
-    """The events."""
+    """The events, in their order in the batch."""
     next_reservation: Amount
     """The reservation of the event that follows; zero where none follows."""
 
 
-def prefixes(machine: Machine[S, E, Any], state: S, events: Sequence[E]) -> list[Prefix[S, E]]:
+def prefixes(machine: Machine[S, E, Any], state: S, events: Sequence[E], facts: int = 1) -> list[Prefix[S, E]]:
     """Return the prefixes of a batch without its last reservation, without its last two, and so on, down to none.
 
-    The first event is a fact and is part of every prefix. Each prefix is a batch that the machine could have made: it
+    The first `facts` events are part of every prefix. Each prefix is a batch that the machine could have made: it
     decides again about the events that are left out when the next message arrives.
     """
     shorter: list[Prefix[S, E]] = []
-    state = machine.evolve(state, events[0])
-    for place, event in enumerate(events[1:], 1):
+    state = fold(machine, events[:facts], state)
+    for place, event in enumerate(events[facts:], facts):
         after = machine.evolve(state, event)
         added = machine.summary(after).committed - machine.summary(state).committed
         if added.calls > 0 or added.micro_usd > 0:
@@ -47,13 +47,11 @@ class Pause(Generic[S, E]):
     """A prefix that reserves nothing, and the events by which the machine stops asking for work."""
 
     state: S
-    """The state after them."""
+    """The state after these events."""
     events: Sequence[E]
-    """The events."""
+    """The events of the prefix, then those of the pause."""
     notice: str
     """One line for whoever watches the run."""
-    for_good: bool
-    """Whether the next request exceeds the budget of any day, so that waiting does not help."""
 
 
 def pause(
@@ -70,4 +68,4 @@ def pause(
         raise spent
     state, events = settle(machine, free.state, accepted)
     then = "ends" if spent.until is None else "is parked" if never else "waits for the next day"
-    return Pause(state, [*free.events, *events], f"{why}; the run {then}", bool(never))
+    return Pause(state, [*free.events, *events], f"{why}; the run {then}")

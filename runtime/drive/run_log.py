@@ -7,6 +7,7 @@ the batch waits for room, and where other processes keep the journal busy, for t
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 from typing import Any, Generic, TypeVar, assert_never
 
 import trio
@@ -15,7 +16,7 @@ from runtime.core.crash_points import reached
 from runtime.core.errors import HomeBudgetSpent, JournalBusy, JournalError, StorageFull
 from runtime.core.events import Record
 from runtime.core.ledger import ZERO
-from runtime.core.machine import Machine, settle
+from runtime.core.machine import Machine, fold, settle
 from runtime.drive.lease import LeaseKeeper
 from runtime.drive.options import Stop
 from runtime.drive.overdraft import Prefix, pause, prefixes
@@ -82,22 +83,28 @@ class RunLog(Generic[S, E]):
         self.summary = self._machine.summary(self.state)
         return self._consumed
 
-    async def write(self, accepted: E, inbox: int | None, goes_on: Callable[[S], bool]) -> bool:
-        """Append an event and the decisions that follow from it, as far as the daily budget allows.
+    async def write(self, facts: Sequence[tuple[E, int | None]], goes_on: Callable[[S], bool]) -> None:
+        """Append facts and the decisions that follow from them all, as far as the daily budget allows.
 
-        What is left out is decided again with the next message. Where none is to come, which `goes_on` tells of a
-        state, the machine pauses; returns whether it does so for good. Raises as `append`.
+        A fact has the posted message beside it that it consumes, if any. What is left out is decided again with the
+        next message. Where none is to come, which `goes_on` tells of a state, the machine pauses. Raises as `append`.
         """
-        state, events = settle(self._machine, self.state, accepted)
+        accepted, inbox = [event for event, _ in facts], [message for _, message in facts]
+        state, following = settle(self._machine, fold(self._machine, accepted, self.state))
+        events = [*accepted, *following]
         try:
             await self._append_when_possible(state, events, inbox)
         except HomeBudgetSpent as spent:
-            return await self._write_prefix(prefixes(self._machine, self.state, events), spent, inbox, goes_on)
-        return False
+            shorter = prefixes(self._machine, self.state, events, len(accepted))
+            await self._write_prefix(shorter, spent, inbox, goes_on)
 
     async def _write_prefix(
-        self, shorter: Sequence[Prefix[S, E]], spent: HomeBudgetSpent, inbox: int | None, goes_on: Callable[[S], bool]
-    ) -> bool:
+        self,
+        shorter: Sequence[Prefix[S, E]],
+        spent: HomeBudgetSpent,
+        inbox: Sequence[int | None],
+        goes_on: Callable[[S], bool],
+    ) -> None:
         *reserving, free = shorter
         for prefix in reserving:
             try:
@@ -105,18 +112,17 @@ class RunLog(Generic[S, E]):
             except HomeBudgetSpent as error:
                 spent = error
             else:
-                return False
+                return
         if free.next_reservation == ZERO or goes_on(free.state):
             # It reserves nothing, and only says what was used.
             await self._append_when_possible(free.state, free.events, inbox, overdraw=True)
-            return False
+            return
         paused = pause(self._machine, free, spent, self._journal.now(), self._lease.seconds())
         self._notice(paused.notice)
         await self._append_when_possible(paused.state, paused.events, inbox, overdraw=True)
-        return paused.for_good
 
     async def _append_when_possible(
-        self, state: S, events: Sequence[E], inbox: int | None, *, overdraw: bool = False
+        self, state: S, events: Sequence[E], inbox: Sequence[int | None], *, overdraw: bool = False
     ) -> None:
         """Append; while the disk is full or the journal busy, wait, unless a stop is requested."""
         noticed: type[JournalError] | None = None
@@ -143,12 +149,14 @@ class RunLog(Generic[S, E]):
         log.get_logger("run").warning(name, run_id=self._run)
         self._notice(f"{held_up.where}: {text}")
 
-    async def append(self, state: S, events: Sequence[E], inbox: int | None = None, *, overdraw: bool = False) -> None:
-        """Append events and the state that they lead to; the first one consumes the posted message `inbox`.
+    async def append(
+        self, state: S, events: Sequence[E], inbox: Sequence[int | None] = (), *, overdraw: bool = False
+    ) -> None:
+        """Append events and the state that they lead to; the first ones consume the posted messages in `inbox`.
 
         Raises as `Journal.append`: `Fenced`, `StorageFull`, `JournalBusy`, `HomeBudgetSpent`.
         """
-        facts = [Fact(event, inbox if place == 0 else None) for place, event in enumerate(events)]
+        facts = [Fact(event, message) for event, message in zip_longest(events, inbox)]
         summary = self._machine.summary(state)
         reached("append.before")
         records = await self._journal.append(

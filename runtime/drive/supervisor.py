@@ -16,7 +16,7 @@ import trio
 
 from runtime.core.crash_points import reached
 from runtime.core.errors import JournalError, root_cause
-from runtime.core.machine import Machine, Refused, Work, settle
+from runtime.core.machine import Machine, Refused, Work, fold, settle
 from runtime.core.messages import Mailed, Parking, Resumed, stamped
 from runtime.drive.actor import Actor
 from runtime.drive.changes import ChangeSignal, Polling
@@ -25,15 +25,13 @@ from runtime.drive.lease import LeaseKeeper
 from runtime.drive.mailbox import Mailbox
 from runtime.drive.options import Ending, LeaseTerms, Stop
 from runtime.drive.run_log import RETRY_SECONDS, OnRecord, RunLog, Snapshot, Trace
+from runtime.drive.takeover import takeover
 from runtime.journal.port import Journal
 from runtime.logs import log
 
 S = TypeVar("S")
 E = TypeVar("E")
 M = TypeVar("M")
-
-GRACE_SECONDS = 10.0
-"""How long a stop waits for replies in flight before it cancels them; they stay charged as unknown."""
 
 
 class Supervisor(Generic[S, E, M]):
@@ -53,6 +51,7 @@ class Supervisor(Generic[S, E, M]):
         notice: Callable[[str], None] = lambda _: None,
         changed: ChangeSignal | None = None,
         rest_after: float | None = None,
+        at_once: bool = False,
         snapshot: Snapshot[S] | None = None,
     ) -> None:
         """Take what the run is driven with; nothing is read or claimed yet.
@@ -71,6 +70,7 @@ class Supervisor(Generic[S, E, M]):
             changed: tells when the inbox may have changed; without it the driver polls.
             rest_after: set by a host, which wakes runs at their time: a run that only waits for a time at least this
                 many seconds away is released (`Ending.WAITING`), and so is one that is not due when it is claimed.
+            at_once: whether a person has resumed the run, who does not want to wait for what it waits for.
             snapshot: the run as the caller has read it; without it all records are read.
         """
         self.run = run
@@ -91,6 +91,7 @@ class Supervisor(Generic[S, E, M]):
             snapshot=snapshot,
         )
         self._changed, self._rest_after = changed or Polling(journal, lease.poll), rest_after
+        self._at_once = at_once
         self._mailboxes: dict[str, Mailbox[Any, M]] = {}
         self._running: dict[str, Envelope[Any]] = {}
         self._send, self._deliveries = trio.open_memory_channel[Delivery[Any] | Report | Mailed](0)
@@ -148,6 +149,8 @@ class Supervisor(Generic[S, E, M]):
     async def _ended_by_inbox(self) -> bool:
         """Take a message that ends the run before the run is resumed, so that no request is reissued in vain."""
         self._early = [stamped(message, 0.0) for message in await self._read_inbox()]
+        if self._finished() or self._log.summary.ending:
+            return False
         for message in self._early:
             accepted = self._machine.accept(self.state, message)
             if accepted is None or isinstance(accepted, Refused):
@@ -155,7 +158,7 @@ class Supervisor(Generic[S, E, M]):
             state, events = settle(self._machine, self.state, accepted)
             summary = self._machine.summary(state)
             if summary.ending or summary.status == "finished":
-                await self._log.append(state, events, message.inbox)
+                await self._log.append(state, events, [message.inbox])
                 return self._finished()
         return False
 
@@ -175,10 +178,35 @@ class Supervisor(Generic[S, E, M]):
         if self._stop.requested.is_set():
             if starts:
                 await self._record_start(first)
-        elif not self._finished():
-            await self._step(first if starts else Resumed(self._lease.epoch, self._now()))
-            for message in self._early:
-                await self._take(message)
+        elif starts:
+            await self._step(first)
+            await self._take_early(self._early)
+        else:
+            await self._take_over()
+
+    async def _take_over(self) -> None:
+        """Resume the run, which undoes an end that is not final, and take the messages in its inbox."""
+        resumed = Resumed(self._lease.epoch, self._now(), self._at_once, mono=self._lease.seconds())
+        facts, taken, left = takeover(self._machine, self.state, resumed, self._early, finished=self._finished())
+        if facts and not taken:
+            await self._step(resumed)
+        elif facts:
+            await self._write_taken(facts)
+        self._inbox_seen = max([self._inbox_seen, *(message.inbox for message in taken)])
+        self._reconcile()
+        await self._take_early(left)
+
+    async def _write_taken(self, facts: Sequence[tuple[Any, int | None]]) -> None:
+        """Append facts of a takeover, with what follows from them unless the run stays as it ended."""
+        state = fold(self._machine, [event for event, _ in facts], self.state)
+        if self._machine.summary(state).status != "finished":
+            await self._write(facts)
+        else:
+            await self._log.append(state, [event for event, _ in facts], [inbox for _, inbox in facts])
+
+    async def _take_early(self, messages: Sequence[Mailed]) -> None:
+        for message in messages:
+            await self._take(message)
 
     async def _record_start(self, first: Any) -> None:
         """Append the event that starts the run, and no decision that follows from it."""
@@ -195,7 +223,7 @@ class Supervisor(Generic[S, E, M]):
             if self._only_waits():
                 if await self._take_inbox():
                     continue
-                if not self._running or self._asks() or self._rest_after is not None:
+                if not self._running or self._asks() or self._rest_after is not None or self._is_left():
                     return Ending.WAITING
             await self._take(await self._deliveries.receive())
         self._grace.cancel()
@@ -205,6 +233,10 @@ class Supervisor(Generic[S, E, M]):
     def _only_waits(self) -> bool:
         """Tell whether no work in this process can advance the run."""
         return all(self._rests(envelope.work) for envelope in self._running.values())
+
+    def _is_left(self) -> bool:
+        """Tell whether the run waits for something that nobody stays for."""
+        return any(envelope.work.leaves for envelope in self._running.values())
 
     def _rests(self, work: Work) -> bool:
         """Tell whether work is no reason to keep the run here: it waits for a time that is far enough away."""
@@ -242,7 +274,7 @@ class Supervisor(Generic[S, E, M]):
             self._reconcile()
 
     async def _park(self) -> None:
-        """Ask for nothing new. Paid calls in flight get `GRACE_SECONDS`; repeatable work is cancelled, to be redone."""
+        """Ask for nothing new. Paid calls in flight go on; repeatable work is cancelled, to be redone."""
         if self._parked or self._finished():
             return
         self._parked = True
@@ -263,17 +295,23 @@ class Supervisor(Generic[S, E, M]):
         if isinstance(accepted, Refused):
             log.get_logger("run").info("message.refused", run_id=self.run, reason=accepted.reason)
         elif accepted is not None:
-            if await self._log.write(accepted, inbox, self._goes_on):
-                self._stop_work()
-            # If this was cancelled meanwhile, no actor runs any more to take the work.
-            await trio.lowlevel.checkpoint_if_cancelled()
+            await self._write([(accepted, inbox)])
         self._reconcile()
+
+    async def _write(self, facts: Sequence[tuple[Any, int | None]]) -> None:
+        """Append facts and what follows from them; stop where the machine has parked the run by itself."""
+        await self._log.write(facts, self._goes_on)
+        if self._log.summary.parked and not self._parked:
+            self._stop_work()
+        # If this was cancelled meanwhile, no actor runs any more to take the work.
+        await trio.lowlevel.checkpoint_if_cancelled()
 
     def _reconcile(self) -> None:
         state = self.state
         outstanding = {} if self._finished() else self._machine.outstanding(state)
         for request_id, envelope in self._running.items():
-            if request_id not in outstanding:
+            work = outstanding.get(request_id)
+            if work is None or work.until != envelope.work.until:  # A wait may have got another time.
                 envelope.withdraw()
         if self._parked:
             return
@@ -287,8 +325,9 @@ class Supervisor(Generic[S, E, M]):
                 self._mailboxes[work.address].put(envelope)
 
     async def _drain(self) -> None:
-        """Wait for the work in flight, at most `GRACE_SECONDS`; then cancel it. Append every reply that comes."""
-        self._grace.deadline = trio.current_time() + GRACE_SECONDS
+        """Wait for the work in flight as long as the stop allows; then cancel it. Append every reply that comes."""
+        if self._stop.grace is not None:
+            self._grace.deadline = trio.current_time() + self._stop.grace
         with self._grace:
             while self._running:
                 delivery = await self._deliveries.receive()
@@ -340,10 +379,8 @@ class Supervisor(Generic[S, E, M]):
             except JournalError as error:
                 if not error.passing:
                     raise
-                messages, changed = (
-                    [],
-                    partial(trio.sleep, RETRY_SECONDS),
-                )  # The calls in flight are paid: do not end them.
+                # The calls in flight are paid: do not end them.
+                messages, changed = [], partial(trio.sleep, RETRY_SECONDS)
             for message in messages:
                 await self._pass_on(message)
 

@@ -244,7 +244,7 @@ class Host:
 
 def _rest(run: str, ending: Ending, summary: Summary) -> Notice:
     """Return what is reported of a run that rests."""
-    if ending is Ending.PARKED:
+    if ending is Ending.PARKED and summary.next_wake is None:
         return Parked(run, summary.detail)
     match summary.status:
         case "finished":
@@ -252,4 +252,4 @@ def _rest(run: str, ending: Ending, summary: Summary) -> Notice:
         case "waiting":
             return Waiting(run, summary.detail)
         case _:
-            return Resting(run, summary.next_wake)
+            return Resting(run, summary.next_wake, summary.detail)

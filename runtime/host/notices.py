@@ -49,6 +49,8 @@ class Resting:
     run: str
     until: float | None
     """When it goes on (UTC seconds since 1970), where that is known."""
+    why: str = ""
+    """What it waits for, where that is not only a time: its provider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class Finished:
     event: ClassVar[str] = "finished"
     run: str
     outcome: str
+    """How it ended, in the words of its kind, such as `success`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,7 @@ class NotDrivable:
     event: ClassVar[str] = "not_here"
     run: str
     reason: str
+    """Why, with the next step if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,7 @@ class Changed:
     event: ClassVar[str] = "edited"
     run: str
     change: str
+    """What has changed, in one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +111,7 @@ class Trouble:
     run: str
     """The run's id; empty where it is not about one run."""
     reason: str
+    """What holds it up, in one line."""
 
 
 @dataclass(frozen=True, slots=True)

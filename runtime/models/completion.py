@@ -109,3 +109,14 @@ def _usage(reported: Any) -> Usage | None:
     except ValidationError:
         return None
     return Usage(input_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens)
+
+
+def listed_models(body: bytes) -> frozenset[str]:
+    """Return the names of the models in the answer to `GET /models`; none where it cannot be read."""
+    with suppress(ValueError, RecursionError):
+        plain = json.loads(body)
+        listed = plain.get("data") if isinstance(plain, dict) else None
+        if isinstance(listed, list):
+            names = (each.get("id") for each in listed if isinstance(each, dict))
+            return frozenset(name for name in names if isinstance(name, str))
+    return frozenset()

@@ -15,9 +15,11 @@ import trio
 
 from runtime.core.clock import Clock
 from runtime.models.base_url import OPENAI_URL
+from runtime.models.completion import listed_models
 from runtime.models.event_stream import STREAM_FACTOR, CompletionReader
 from runtime.models.faults import provider_text, status_fault, unresolved
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
+from runtime.models.probe import PROBE_SECONDS, Listed
 from runtime.models.replies import BYTES_MAX
 
 Mode = Literal["json_schema", "json_object", "text"]
@@ -29,6 +31,7 @@ STALL_SECONDS = 60.0
 """The longest silence in a stream, once the model has written something; before that, it may think."""
 
 _CLOSE_SECONDS_MAX = 2.0
+_NO_PATH = frozenset({404, 405})
 _AFTER_END_SECONDS_MAX = 0.25
 _MODES: tuple[Mode, ...] = ("json_schema", "json_object", "text")
 _REFUSALS_OF_STREAM = frozenset({400, 405, 415, 422, 501})
@@ -80,18 +83,46 @@ class OpenAIModel:
             answer = Fault(kind=FaultKind.TIMEOUT, message=text)
         return answer
 
+    async def listed(self) -> Listed:
+        """Ask the server which models it has, within `PROBE_SECONDS`; it costs nothing."""
+        with trio.move_on_after(PROBE_SECONDS):
+            return await self._listed()
+        return Fault(kind=FaultKind.TIMEOUT, message=f"no answer within {PROBE_SECONDS:g} seconds")
+
     async def aclose(self) -> None:
         """Close the connections; a second call does nothing. Takes at most two seconds."""
         with trio.move_on_after(_CLOSE_SECONDS_MAX, shield=True):
             await self._client.close()
 
+    async def _listed(self) -> Listed:
+        timeout = httpx2.Timeout(PROBE_SECONDS, connect=PROBE_SECONDS)
+        headers = {"Accept-Encoding": "identity"}
+        try:
+            response = await self._client.get(
+                "/models", cast_to=httpx2.Response, options={"headers": headers, "timeout": timeout}
+            )
+        except openai.APIStatusError as error:
+            status, headers_of = error.status_code, error.response.headers
+            fault = status_fault(status, headers_of, error.response.content, now=self._clock.now(), secret=self._secret)
+            # Not every server has the path: a 404, a 405 or another complaint about it says that it is there.
+            return frozenset() if status in _NO_PATH or fault.kind is FaultKind.BAD_REQUEST else fault
+        except openai.APIConnectionError as error:
+            return _connection_fault(error.__cause__ or error, self._secret)
+        except _Rejected as rejected:
+            return rejected.fault
+        return listed_models(response.content)
+
     async def _complete(self, request: ModelRequest) -> Reply | Fault:
         mode: Mode = self._mode if request.schema is not None else "text"
         stream = self._stream
-        answer = await self._send(request, mode, stream=stream)
-        while (no_stream := stream and _refuses_stream(answer)) or (mode != "text" and _refuses_mode(answer)):
-            stream, mode = (False, mode) if no_stream else (stream, _MODES[_MODES.index(mode) + 1])
+        while True:
             answer = await self._send(request, mode, stream=stream)
+            if stream and _refuses_stream(answer):
+                stream = False
+            elif mode != "text" and _refuses_mode(answer):
+                mode = _MODES[_MODES.index(mode) + 1]
+            else:
+                break
         if isinstance(answer, Reply):
             self._stream = self._stream and stream
             if request.schema is not None:

@@ -18,6 +18,11 @@ class WatchedModel:
         """The name of the model."""
         return self._model.name
 
+    @property
+    def model(self) -> Model:
+        """The other model."""
+        return self._model
+
     async def complete(self, request: ModelRequest) -> Reply | Fault:
         """Return the model's reply or fault."""
         return await self._model.complete(replace(request, heard=partial(self._heard, request.request_id)))

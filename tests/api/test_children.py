@@ -121,14 +121,16 @@ async def test_an_unsuccessful_child_is_a_rejection_and_the_next_attempt_is_a_ne
     assert "backtrack_ceiling" in second.specification, "the next run reads why the last one was rejected"
 
 
-async def test_a_provider_failure_of_a_child_ends_the_parent_and_is_charged(journal, tmp_path):
+async def test_a_parent_waits_with_a_child_for_its_provider(journal, tmp_path):
     parent = ParentRun(journal, tmp_path, answers({"fault": "auth", "message": "no such key"}))
     result = await parent.engine.begin(parent.request, run="top")
-    assert (result.outcome, result.calls, result.fault.kind) == ("failed", 2, "auth")
+    assert (result.status, result.cause, result.fault.kind) == ("parked", "provider", "auth")
     assert exit_of_result(result) == Exit.PROVIDER
     child = child_run("top", "g_plan/v1.a1")
     assert result.why == f"auth: run {child}: no such key"
     assert len(await parent.events("top", GenerationRequested)) == 2, "no request is repeated"
+    result = await parent.engine.resume("top")
+    assert len(await parent.events("top", GenerationRequested)) == 2, "the child goes on"
 
 
 async def test_a_child_gets_at_most_the_remaining_calls(journal, tmp_path):

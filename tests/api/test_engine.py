@@ -57,7 +57,7 @@ def run_request(steps, model="rules", **limits):
 
 async def parked(planner, work, after=2.0):
     """Begin the run `first`, and park it after some seconds; a reply in flight does not arrive in time."""
-    stop = Stop()
+    stop = Stop(grace=10.0)
     async with trio.open_nursery() as nursery:
 
         @nursery.start_soon
@@ -185,7 +185,7 @@ async def test_an_exhausted_limit_is_named_with_its_flag(autojump_clock, tmp_pat
     async with engine(toys(rejected("toy.wrong"))) as planner:
         result = await planner.begin(work, run="first")
     assert result.outcome == "budget_exhausted"
-    assert f"with more {flag};" in outcome_lines(result)[-1].plain
+    assert f"`replan resume first {flag} " in outcome_lines(result)[-1].plain
 
 
 @pytest.mark.parametrize("faults", [0, 1, 2])

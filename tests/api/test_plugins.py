@@ -135,7 +135,7 @@ def test_problems_lists_the_broken_plug_ins(installed):
 @pytest.mark.parametrize("guard", ["boom", "{all_of: [plan_medium, boom]}"])
 def test_the_result_names_the_guard_that_raised(installed, solve, guard):
     result = solve(guard=guard)
-    assert result.outcome == "failed"
+    assert (result.status, result.cause) == ("parked", "plugin")
     assert "guard boom: RuntimeError: kaput" in result.why
 
 

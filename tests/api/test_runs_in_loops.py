@@ -37,6 +37,7 @@ def test_a_blocking_function_in_an_event_loop_names_the_one_to_await(in_loop, ba
             ("answer", ("k7m2x9qa/q1", "x")),
             ("decline", ("k7m2x9qa/q1",)),
             ("cancel", ("k7m2x9qa",)),
+            ("limits", ("k7m2x9qa",)),
             ("show", ("k7m2x9qa",)),
             ("runs", ()),
             ("admit", ("planning", "x")),
@@ -251,7 +252,7 @@ def test_a_run_is_listed_shown_continued_and_cancelled(in_loop, scripted, tmp_pa
 
 def test_an_unknown_run_is_named_and_no_home_is_made(in_loop, tmp_path):
     async def main():
-        for function in (replan.ashow, replan.acancel, replan.aresume):
+        for function in (replan.ashow, replan.acancel, replan.aresume, replan.alimits):
             with pytest.raises(replan.RunNotFound, match="zzzzzzzz"):
                 await function("zzzzzzzz", home=tmp_path / "home")
         assert await replan.aruns(home=tmp_path / "home") == ()

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.cli.conftest import run_id
 from tests.cli.samples import ANALYSIS, PLAN
 from tests.cli.test_bad_input import assert_refused
@@ -23,7 +25,7 @@ def findings(replan, run):
     return [verdict["findings"][0]["code"] for verdict in verdicts if not verdict["passed"]]
 
 
-def test_a_cut_reply_is_told_to_be_shorter(replan, problem, monkeypatch):
+def test_the_author_of_a_cut_reply_is_asked_for_a_shorter_one(replan, problem, monkeypatch):
     """The user and the model read that the reply was cut, not that it is no JSON; no guard is asked."""
     answers = [Answer.stream(CUT["reply"], finish_reason="length"), Answer.value(PLAN)]
     with serve(lambda _b, _h, n: answers[n - 1]) as server:
@@ -45,7 +47,7 @@ def test_a_filtered_reply_has_its_own_code(replan, problem, scripted):
     assert "reply.filtered: A content filter of the provider stopped the reply" in result.stderr
 
 
-def test_a_cut_reply_that_is_whole_is_judged(replan, problem, scripted):
+def test_a_complete_reply_is_judged_although_the_server_says_that_it_was_cut(replan, problem, scripted):
     whole = {"reply": PLAN, "finish_reason": "length"}
     result = replan("run", problem, "-m", scripted({"g_plan": [whole]}), "-w", "single")
     assert result.exit_code == 0
@@ -75,6 +77,65 @@ def test_the_option_limits_every_step(replan, problem, monkeypatch, tmp_path):
     assert "differs now" not in resumed.stderr
 
 
-def test_an_option_that_cannot_be_meant_is_refused(replan, problem):
+def test_an_output_limit_below_one_token_is_refused(replan, problem):
     for number in ("0", "-5"):
         assert_refused(replan("run", problem, "-m", "rules", "--output-tokens", number), "--output-tokens")
+
+
+@pytest.mark.parametrize(("reply", "words"), [(CUT, "--output-tokens 8192"), (FILTERED, "-m MODEL")])
+def test_the_second_one_parks_and_the_report_says_how_it_goes_on(replan, problem, scripted, reply, words):
+    model = scripted({"g_plan": [reply, reply, PLAN]})
+    parked = replan("run", problem, "-m", model, "-w", "single")
+    assert parked.exit_code == 4, parked.output
+    run = run_id(replan)
+    shown = " ".join(parked.stdout.split())
+    assert "Parked" in shown
+    assert f"again: {'The reply was cut off' if reply is CUT else 'A content filter'}" in shown
+    assert f"resume {run}" in shown
+    assert words in shown
+    assert "The last rejection" in shown
+    state = json.loads(replan("show", run, "--json").stdout)
+    assert (state["status"], state["calls"], state["plan"]) == ("parked", 2, None)
+    options = ["--output-tokens", "8192"] if reply is CUT else []
+    resumed = replan("resume", run, *options, "--json")
+    assert resumed.exit_code == 0, resumed.output
+    assert json.loads(resumed.stdout)["calls"] == 3
+    assert ("the limit of a reply to 8,192 tokens" in replan("log", run).stdout) == (reply is CUT)
+
+
+def test_what_was_accepted_before_is_not_asked_again(replan, problem, monkeypatch):
+    """The server sees one request for the analysis, and the new limit from the resume on."""
+    cut = Answer.say(CUT["reply"], finish_reason="length")
+    answers = [Answer.value(ANALYSIS), cut, cut, Answer.value(PLAN)]
+    with serve(lambda _b, _h, n: answers[n - 1]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        assert replan("run", problem, "-m", "gpt", "-w", "option_a").exit_code == 4
+        assert replan("resume", run_id(replan), "--output-tokens", "20000").exit_code == 0
+        assert [seen.step for seen in server.seen] == ["g_analysis", "g_plan", "g_plan", "g_plan"]
+        assert [seen.body["max_tokens"] for seen in server.seen] == [4096, 4096, 4096, 20000]
+        assert "much shorter" in server.seen[2].prompt
+        assert "The limit is 20,000 tokens now" in server.seen[3].prompt
+        assert "much shorter" not in server.seen[3].prompt
+
+
+def test_a_child_run_that_parks_for_it_parks_its_parent_and_gets_the_new_limit(replan, problem, monkeypatch, tmp_path):
+    (tmp_path / "parent.yaml").write_text(
+        "name: parent\naction_pairs:\n  g_plan: {generator: 'workflow:single', guard: plan_medium}\n"
+    )
+    cut = Answer.say(CUT["reply"], finish_reason="length")
+    answers = [cut, cut, Answer.value(PLAN)]
+    with serve(lambda _b, _h, n: answers[n - 1]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        parked = replan("run", problem, "-m", "gpt", "-w", tmp_path / "parent.yaml")
+        assert parked.exit_code == 4, parked.output
+        assert "--output-tokens N" in " ".join(parked.stdout.split())
+        resumed = replan("resume", run_id(replan), "--output-tokens", "20000")
+        assert resumed.exit_code == 0, resumed.output
+        assert [seen.body["max_tokens"] for seen in server.seen] == [4096, 4096, 20000]
+
+
+@pytest.mark.parametrize("number", ["0", "-5", "2000000"])
+def test_a_limit_that_cannot_be_meant_is_refused_on_resume_too(replan, problem, scripted, number):
+    model = scripted({"g_plan": [CUT, CUT, PLAN]})
+    replan("run", problem, "-m", model, "-w", "single")
+    assert_refused(replan("resume", run_id(replan), "--output-tokens", number), "--output-tokens")

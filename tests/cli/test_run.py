@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from actors.guards.built_in import BUILT_IN
-from actors.run import calls
+from actors.run import outage
 from tests.cli.conftest import run_id
 from tests.cli.samples import (
     ANALYSIS,
@@ -71,7 +71,6 @@ ENDINGS = {
     "all_pruned": ({"g_plan": distinct(LOST, 3)}, ["-w", "single"], 3),
     "backtrack_ceiling": ({"g_analysis": [ANALYSIS], "g_plan": distinct(LOST, 3)}, ["-w", "option_a"], 3),
     "budget_exhausted": ({"g_plan": distinct(LOST, 3)}, ["-w", "single", "--max-calls", "2"], 5),
-    "failed": ({"g_plan": [{"fault": "auth", "message": "no such key"}]}, ["-w", "single"], 4),
 }
 
 
@@ -84,7 +83,20 @@ def test_every_ending_has_its_exit_code_and_advice(replan, problem, scripted, ou
     assert "Next: " in result.stdout
     shown = json.loads(replan("show", run_id(replan), "--json").stdout)
     assert (shown["outcome"], shown["plan"]) == (outcome, None)
-    assert bool(shown["findings"]) == (outcome != "failed")
+    assert shown["findings"]
+
+
+def test_a_provider_that_refuses_parks_the_run_with_an_exit_code_and_advice(replan, problem, scripted):
+    script = {"g_plan": [{"fault": "auth", "message": "no such key"}]}
+    result = replan("run", problem, "-m", scripted(script), "-w", "single")
+    assert result.exit_code == 4
+    assert result.stdout.startswith("Parked\nauth: no such key\n")
+    run = run_id(replan)
+    assert f"`replan resume {run}`" in " ".join(result.stdout.split())
+    shown = json.loads(replan("show", run, "--json").stdout)
+    assert (shown["status"], shown["why"]) == ("parked", "auth: no such key")
+    assert "parked" in replan("runs").stdout
+    assert replan("resume", run).exit_code == 4
 
 
 def test_a_failure_keeps_the_best_validated_path(replan, problem, scripted):
@@ -106,7 +118,7 @@ def test_tokens_and_time_can_be_limited(replan, problem, scripted, limit):
 def test_a_token_limit_below_one_call_is_explained(replan, problem):
     result = replan("run", problem, "-m", "rules", "--max-tokens", "100")
     assert result.exit_code == 5
-    assert "the first call alone may take more; run it again with more --max-tokens" in " ".join(result.stdout.split())
+    assert "the first call alone may take more; `replan resume" in " ".join(result.stdout.split())
 
 
 def test_active_time_is_a_limit_in_seconds(replan, problem, scripted):
@@ -191,12 +203,15 @@ def test_a_refused_key_is_exit_4(replan, problem, monkeypatch):
     assert len(server.seen) == 1
 
 
-def test_a_server_that_cannot_be_reached_is_exit_4_after_five_tries(replan, problem, monkeypatch):
-    monkeypatch.setattr(calls, "BACKOFF_FIRST", 0.001)
+def test_a_server_that_cannot_be_reached_is_exit_4_after_the_patience(replan, problem, monkeypatch):
+    monkeypatch.setattr(outage, "BACKOFF_FIRST", 0.001)
     use_server(monkeypatch, "http://127.0.0.1:9/v1")
-    result = replan("run", problem, "-m", "gpt-test", "-w", "single")
+    result = replan("run", problem, "-m", "gpt-test", "-w", "single", "--patience", "3s", "--json")
     assert result.exit_code == 4
-    assert "try 5 of 5" in result.stdout
+    assert "the provider is down (refused_connection: no connection" in " ".join(result.stderr.split())
+    result = replan("resume", "--last", "--patience", "0.001s")
+    assert result.exit_code == 4
+    assert "start the server" in result.stdout
     assert "sk-test-key" not in result.stdout + result.stderr
 
 

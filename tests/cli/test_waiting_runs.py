@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import run_id
-from tests.cli.samples import ANALYSIS, ASKING, PLAN
+from tests.cli.samples import ANALYSIS, ASKING, LOST, PLAN, distinct, write_script
 from tests.cli.test_bad_input import assert_refused
 
 
@@ -145,7 +145,47 @@ def test_resume_prints_the_result_of_a_finished_run(replan, problem, scripted):
     result = replan("resume", run_id(replan), "--json")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["plan"] == PLAN
-    assert replan("resume", "--last").exit_code == 8
+    last = replan("resume", "--last")
+    assert last.exit_code == 0
+    assert f"run {run_id(replan)} has finished: success. Nothing follows;" in " ".join(last.stderr.split())
+
+
+def test_a_spent_budget_is_raised(replan, problem, scripted):
+    model = scripted({"g_plan": [LOST, distinct(LOST, 2)[1], PLAN]})
+    result = replan("run", problem, "-m", model, "-w", "single", "--max-calls", "1")
+    run = run_id(replan)
+    assert result.exit_code == 5
+    assert f"`replan resume {run} --max-calls N`" in " ".join(result.stdout.split())
+    last = replan("resume", "--last")
+    assert last.exit_code == 5
+    assert f"has finished: budget_exhausted. `replan resume {run} --max-calls N`" in " ".join(last.stderr.split())
+    refused = replan("resume", run, "--max-calls", "1")
+    assert refused.exit_code == 2
+    assert "--max-calls: the limit of calls is reached already: 1 of 1" in refused.stderr
+    assert replan("resume", "--last", "--max-calls", "2").exit_code == 5
+    result = replan("resume", "--last", "--max-calls", "3", "--json")
+    assert result.exit_code == 0, result.output
+    shown = json.loads(result.stdout)
+    assert (shown["outcome"], shown["calls"]) == ("success", 3)
+    assert "you changed the limits to calls 3" in replan("log", run).stdout
+    assert replan("resume", run, "--max-calls", "9").exit_code == 2, "a success is final"
+
+
+def test_a_run_goes_on_with_another_model(replan, problem, scripted, tmp_path):
+    assert replan("run", problem, "-m", scripted({"g_plan": [{"fault": "not_found"}]}), "-w", "single").exit_code == 4
+    (tmp_path / "b").mkdir()
+    other = write_script(tmp_path / "b", {"g_plan": [PLAN]})
+    result = replan("resume", "--last", "-m", other, "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["plan"] == PLAN
+
+
+def test_limits_that_cannot_be_set_name_their_option(replan, problem, scripted):
+    replan("run", problem, "-m", scripted({"g_plan": [LOST]}), "-w", "single", "--max-calls", "1")
+    for option, value in (("--max-tokens", "-1"), ("--timeout", "-2"), ("--max-calls", "0"), ("--output-tokens", "0")):
+        refused = replan("resume", "--last", option, value)
+        assert refused.exit_code == 2, refused.output
+        assert option in refused.stderr
 
 
 def test_a_run_that_cannot_be_read_does_not_hide_the_questions_of_the_others(replan, home, problem, scripted, waiting):

@@ -16,26 +16,27 @@ from actors.prompting.render import (
     FEEDBACK_BYTES_MAX,
     SPECIFICATION_BYTES_MAX,
 )
-from actors.run.calls import BACKOFF_FIRST, BACKOFF_TOTAL_MAX, TRIES_MAX
+from actors.run.outage import BACKOFF_FIRST, LEFT_SECONDS, PATIENCE_SECONDS, TRIES_MAX
 from replan.cli.logfile import LOG_BYTES_MAX
-from runtime.drive.options import LeaseTerms
-from runtime.drive.supervisor import GRACE_SECONDS
+from runtime.drive.options import TERMINATED_SECONDS, LeaseTerms
 from runtime.models.replies import BYTES_MAX, DEPTH_MAX
 from tests.docs.blocks import ROOT
 
 DEFAULTS = {name: field.default for name, field in Workflow.model_fields.items()}
 
 STATED = [
-    ("explanation/budgets.md", f"At most {TRIES_MAX} tries and {BACKOFF_TOTAL_MAX / 60:g} minutes of back-off"),
+    ("explanation/budgets.md", f"After {TRIES_MAX} tries in a row"),
+    ("explanation/endings.md", f"`--patience` ({PATIENCE_SECONDS / 60:g} minutes by default)"),
+    ("explanation/endings.md", {3600: "a host wakes it after an hour"}[LEFT_SECONDS]),
+    ("explanation/endings.md", f"after SIGTERM it is {TERMINATED_SECONDS:g} seconds"),
     ("explanation/budgets.md", {1: "starts at one second and doubles with each try"}[BACKOFF_FIRST]),
-    ("how-to/use-a-model-server.md", f"at most {TRIES_MAX} tries and {BACKOFF_TOTAL_MAX / 60:g} minutes"),
+    ("how-to/use-a-model-server.md", f"{TRIES_MAX} tries in a row"),
     ("how-to/use-a-model-server.md", f"`output_tokens_max` ({DEFAULTS['output_tokens_max']})"),
     ("how-to/use-a-model-server.md", f"`model_timeout_seconds` ({DEFAULTS['model_timeout_seconds']:g})"),
     ("how-to/write-a-guard.md", f"`guard_timeout_seconds` ({DEFAULTS['guard_timeout_seconds']:g})"),
     ("how-to/write-a-guard.md", f"above {INLINE_BYTES_MAX // 1024} KiB"),
     ("how-to/limit-spending.md", f"`max_total_calls` of the workflow ({DEFAULTS['max_total_calls']})"),
     ("how-to/resume-and-inspect.md", f"runs out after {LeaseTerms('x').ttl:g} seconds"),
-    ("tutorial/first-plan.md", f"({GRACE_SECONDS:g} seconds at most)"),
     ("explanation/search.md", f"previews of {PREVIEW_MAX} characters"),
     ("explanation/guards.md", f"At {Settings().max_explorations:,} configurations"),
     ("reference/guards.md", f"`max_explorations` ({Settings().max_explorations:,})"),

@@ -1,16 +1,19 @@
 """Executes the commands of a history on the pure machine, and returns the transcript.
 
     workflow [key=value ...]        the workflow; an indented line per step: NAME [<- REQUIRED ...] [key=value ...]
-    limits [calls=N tokens=N cost=MICRO_USD active=S deadline=S]
+    limits [calls=N tokens=N cost=MICRO_USD active=S deadline=S patience=S]
     begin                           start the run
-    reply NODE ["text"] [tokens=N] [took=CALLS]  the generator's   accept NODE    the guard passes it
+    reply NODE ["text"] [tokens=N] [took=CALLS] [finish=length]    accept NODE    the guard passes it
     reject NODE [CODE[@WHERE][:KIND] ...] [tag=TAG] [fatal]        fault REQUEST KIND [retry_after=S] [took=CALLS]
     classify REQUEST CODE|"text"    the classifier's reply
     ok NODE                         reply and accept               bad NODE ...   reply and reject
     reach NODE                      ok for all that is asked for until NODE is; its lines are left out
-    wake ID · later SECONDS · park · resume · cancel · answer ID "text" · decline ID · note "text" · requirement "text"
+    wake ID · later SECONDS · park · resume [at_once=true] · cancel · answer ID "text" · decline ID · note "text"
+    requirement "text" · change [calls=N ... model=NAME timeout_seconds=S] · mail "body"
     clock SECONDS                   somebody sets the wall clock forward, or back with a minus
-    mail "body"
+    down KIND [retry_after=S]       the provider that is waited for was asked at the time, and is down
+    below REQUEST KIND until=S      the child run of a request waits for its provider until then
+    crash REQUEST [halted=plugin]   the actor of a request has crashed
     show · prompt STEP
 
 Time passes by one second with each message.
@@ -27,14 +30,14 @@ from actors.values.findings import Finding, Verdict
 from runtime.core.cost import Price, Usage
 from runtime.core.ledger import Amount, Limits
 from runtime.core.machine import Refused, fold
-from runtime.core.messages import Mailed, Parking, Resumed, Woken, stamped
+from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken, stamped
 from runtime.models.port import Fault, FaultKind, Reply
 from tests.histories.transcript import Transcript
 from tests.support.worlds import SEEDS, World, passed, pinned
 
 STEP_KEYS = {"back": "backtrack_budget", "free": "deterministic"}
 SCHEMAS = {"yes_no": YES_NO, "number": NUMBER, "choice": choice(["red", "blue"]), "ref": {"$ref": "http://else.where"}}
-LIMIT_KEYS = {"cost": "micro_usd", "active": "active_seconds"}
+LIMIT_KEYS = {"cost": "micro_usd", "active": "active_seconds", "patience": "patience_seconds"}
 
 
 def value(text):
@@ -117,11 +120,11 @@ class Interpreter:
         self.world.now += seconds
         return self.world.now
 
-    def reply(self, request, text="", tokens=15, took=None):
+    def reply(self, request, text="", tokens=15, took=None, finish="stop"):
         usage = Usage(input_tokens=tokens - 5, output_tokens=5)
-        content = text or json.dumps({"by": request})
+        content = text or json.dumps({"by": request})[: None if finish == "stop" else -1]
         cost = None if took is None else Amount(took, tokens)
-        artifact = Reply(text=content, usage=usage, model="toy")
+        artifact = Reply(text=content, usage=usage, model="toy", finish_reason=finish)
         return self.send(Generated(request, self.tick(), 1.0, artifact, cost))
 
     def classify(self, request, text):
@@ -146,7 +149,7 @@ class Interpreter:
         return self.send(Judged(f"judge:{node}", self.tick(), 0.0, verdict))
 
     def ok(self, node):
-        return [*self.reply(node), *self.accept(node)]
+        return [*self.reply(node), *self.accept(node_of(node))]
 
     def bad(self, request, *codes, **options):
         return [*self.reply(request), *self.reject(node_of(request), *codes, **options)]
@@ -180,10 +183,27 @@ class Interpreter:
     def park(self):
         return self.send(Parking(self.tick()))
 
-    def resume(self):
+    def resume(self, at_once=False):
         self.epoch, now = self.epoch + 1, self.tick()
         self.claimed = now - self.shift
-        return self.send(Resumed(self.epoch, now))
+        return self.send(Resumed(self.epoch, now, at_once))
+
+    def down(self, kind, retry_after=None):
+        self.world.now = max(self.world.now, self.state.run.waits["provider"].until)
+        fault = Fault(kind=FaultKind(kind), message=f"{kind} happened", retry_after=retry_after)
+        return self.send(Faulted("provider", self.world.now, 0.0, fault))
+
+    def below(self, request, kind, until):
+        fault = Fault(kind=FaultKind(kind), message=f"{kind} happened below")
+        return self.send(Faulted(request, self.tick(), 1.0, fault, until=self.transcript.start + until))
+
+    def change(self, **options):
+        if "deadline" in options:
+            options["deadline"] += self.world.now
+        return self.mail(json.dumps({"kind": "change"} | {LIMIT_KEYS.get(key, key): to for key, to in options.items()}))
+
+    def crash(self, request, halted=""):
+        return self.send(Crashed(request, self.tick(), f"{request} crashed", halted))
 
     def cancel(self):
         return self.mail('{"kind": "cancel"}')

@@ -27,10 +27,10 @@ class Transcript:
         return f"started, with {', '.join(f'{name} {value:g}' for name, value in limits.items())}"
 
     def _run_resumed(self, event):
-        return f"resumed by driver {event.epoch}"
+        return f"resumed by driver {event.epoch}{', at once' if event.at_once else ''}"
 
     def _run_parked(self, event):
-        return "parked"
+        return f"parked, {event.cause}: {event.why}" if event.cause else "parked"
 
     def _generation_requested(self, event):
         parents = self.parents.get(event.node)
@@ -52,7 +52,7 @@ class Transcript:
 
     def _generation_failed(self, event):
         charged = "charged" if event.used is None else f"took {event.used.calls}"
-        free = event.used is None and event.fault.kind.refunded
+        free = event.refunded
         return f"fault     {event.request_id}: {event.fault.kind}, {'free' if free else charged}"
 
     def _judgement_requested(self, event):
@@ -111,6 +111,9 @@ class Transcript:
         return f"told      {event.text!r}"
 
     def _wait_requested(self, event):
+        if event.for_provider:
+            stays = "" if event.node is None else ", stays"
+            return f"wait      {event.request_id} until {event.until - self.start:.1f} s: {event.why}{stays}"
         return f"wait      {event.request_id} until {event.until - self.start:.1f} s: {event.why}"
 
     def _wait_ended(self, event):
@@ -118,6 +121,13 @@ class Transcript:
 
     def _settled(self, event):
         return f"settled   {event.request_id} at {event.used.calls} call, {event.used.tokens} tokens"
+
+    def _settings_changed(self, event):
+        changes = [] if event.limits is None else [f"calls {event.limits.calls}"]
+        changes += [f"model {event.model}"] if event.model else []
+        changes += [f"time-out {event.timeout_seconds:g} s"] if event.timeout_seconds else []
+        changes += [f"replies of {event.output_tokens_max} tokens"] if event.output_tokens_max else []
+        return f"changed   {', '.join(changes)}"
 
     def _mail_refused(self, event):
         return f"mail refused: {event.reason}"

@@ -71,7 +71,7 @@ class FakeHome:
 
         def report(notice):
             details = [getattr(notice, field.name) for field in fields(notice) if field.name != "run"]
-            self.notices.append((notice.event, getattr(notice, "run", ""), *(details or [""])))
+            self.notices.append((notice.event, getattr(notice, "run", ""), *(details[:1] or [""])))
             self.notice_times.append(trio.current_time())
 
         await host(engine, runs_max=runs_max, stop=stop, report=report)

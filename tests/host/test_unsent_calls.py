@@ -57,7 +57,8 @@ async def test_a_call_without_a_slot_at_a_stop_is_refunded(autojump_clock, monke
     async with home.engine(limiter=CallLimiter(each=1)) as engine:
         for run in "ab":
             await engine.admit(run_request("one"), run=run)
-        async with home.hosting(engine):
+        async with home.hosting(engine) as stop:
+            stop.grace = 10.0
             await trio.sleep(5)
         states = [(await engine.load(run))[0] for run in "ab"]
         faults = [tries.failed.fault.kind for state in states for tries in state.run.calls.tries.values()]
@@ -74,7 +75,7 @@ async def test_an_unsent_call_is_refunded_at_once_at_a_stop(
 ):
     """Calls in flight get the grace period; an unsent call would only wait for it and be charged."""
     work, limiter = _delayed_calls(monkeypatch, waits_for)
-    home, stop, refunds = FakeHome(), Stop(), []
+    home, stop, refunds = FakeHome(), Stop(grace=10.0), []
 
     def on_record(record, state):
         if record.event.kind == "generation_failed":
@@ -133,7 +134,7 @@ def _use_slow_model(monkeypatch):
         async def complete(self, request):
             await trio.sleep(1000)
 
-    monkeypatch.setattr("replan.runs.engine.provider_of", lambda name, environment: "here")
+    monkeypatch.setattr("replan.runs.resources.provider_of", lambda name, environment: "here")
     monkeypatch.setattr("replan.runs.engine.open_model", lambda name, **_: nullcontext(SlowModel()))
     monkeypatch.setattr("actors.planning.actors._generator", lambda pair, asking, registry: asking)
 

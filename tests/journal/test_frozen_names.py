@@ -28,7 +28,7 @@ from actors.policy.cause import CLASSIFIER, Cause
 from actors.policy.table import BacktrackLevel, Policy, Row
 from actors.prompting.book import PromptBook, PromptEntry, Sections
 from actors.run.ids import child_run, expiry_id, try_id
-from actors.run.waits import DEADLINE, HOME_BUDGET
+from actors.run.waits import DEADLINE, HOME_BUDGET, PROVIDER
 from actors.search.strategies.notation import NUMBERS
 from actors.search.strategies.tree import PruneCause
 from actors.values.findings import Code, Finding, ReasonTag, Verdict
@@ -83,6 +83,20 @@ WORDS: dict[type[Enum], str] = {
 """The closed sets whose words are stored."""
 
 
+CHANGE = {
+    "calls": 99,
+    "tokens": 10**9,
+    "micro_usd": 10**9,
+    "active_seconds": 9_999.0,
+    "deadline": 4_000_000_000.0,
+    "patience_seconds": 60.0,
+    "model": "rules",
+    "timeout_seconds": 60.0,
+    "output_tokens_max": 5_000,
+}
+"""Everything that a person can change of a run."""
+
+
 def ids():
     """Return an id of each form."""
     node = node_id("g_plan", 2, 3)
@@ -97,6 +111,8 @@ def ids():
         "expiry of a question": expiry_id("q1"),
         "deadline": DEADLINE,
         "home's next day": HOME_BUDGET,
+        "provider": PROVIDER,
+        "provider of a run of a step": f"{PROVIDER}:{node}",
         "run of a step": child_run("k7m2x9qa", node),
         "classifier": CLASSIFIER,
         "key of what an unsuccessful run of a step brings": UNSUCCESSFUL,
@@ -108,10 +124,10 @@ async def messages():
     clock, known = SystemClock(), registry()
     async with open_memory(CODEC, clock) as journal:
         engine = Engine(journal, registry=known, clock=clock, environment={}, threads=False)
-        asked, choice = RunOptions(workflow="search"), choose_model("rules", {}, UserConfig())
+        options, choice = RunOptions(workflow="search"), choose_model("rules", {}, UserConfig())
         job = prepare_run(
             "Make it better, please.",
-            asked,
+            options,
             choice,
             config=UserConfig(),
             registry=known,
@@ -125,11 +141,12 @@ async def messages():
         await engine.decline("declined/q1")
         await engine.tell("answered", "It is slow.", "note")
         await engine.tell("answered", "It must be fast.", "requirement")
+        await engine.change("answered", {"price": None, **CHANGE})
         await engine.cancel("answered")
         posted = [item for run in ("answered", "declined") for item in await journal.inbox(run)]
     bodies = [(item.key.partition(":"), json.loads(item.body)) for item in posted]
     return {
-        body["kind"]: {"key": "".join(["tell:…"] if key[0] == "tell" else key), "body": sorted(body)}
+        body["kind"]: {"key": f"{key[0]}:…" if key[0] in ("tell", "change") else "".join(key), "body": sorted(body)}
         for key, body in bodies
     }
 
@@ -188,5 +205,5 @@ def test_a_lost_name_and_a_changed_default_are_told():
     """Also a word of a closed set; what is only new is no loss."""
     was = {"at": {"type": "number"}, "words": ["a", "b"], "mode": {"default": ["x", "y"]}}
     now = {"words": ["b", "c"], "mode": {"default": ["y", "x"]}, "new": {}}
-    told = ["at is gone", "words has no 'a'", "mode.default was ['x', 'y'] and is ['y', 'x']"]
-    assert list(lost(was, now)) == told
+    differences = ["at is gone", "words has no 'a'", "mode.default was ['x', 'y'] and is ['y', 'x']"]
+    assert list(lost(was, now)) == differences

@@ -101,6 +101,10 @@ def test_an_old_run_is_shown_as_it_was(home, run):
                 shown, before = kept(done.stdout, view), written(f"{run}.{view}.txt")
                 if view == "events_json":
                     shown, before = without_times(shown), without_times(before)
+                if (
+                    view == "show"
+                ):  # That release could not go on with a run that had ended, so it advised other things.
+                    shown, before = shown.partition("\nNext: ")[0], before.partition("\nNext: ")[0]
                 assert shown == before, view
 
 
@@ -155,3 +159,29 @@ def test_long_texts_are_compared_by_their_hash():
     assert shortened({"key": [short, 1, None]}) == {"key": [short, 1, None]}
     assert shortened([long])[0].startswith("201 characters with the SHA-256 ")
     assert pretty({"a": [{"b": 1}], "c": []}) == '{\n"a": [\n {"b": 1}\n],\n"c": []\n}\n'
+
+
+@pytest.mark.parametrize(
+    ("run", "options", "ended"),
+    [
+        ("failed001", ("-m", "rules"), "failed"),
+        ("budget001", ("-m", "rules", "--max-calls", "20"), "budget_exhausted"),
+    ],
+)
+def test_an_old_run_that_ended_by_its_provider_or_its_budget_is_gone_on_with(home, run, options, ended):
+    """What was accepted is not asked for again, and what was written stays as it was."""
+    before = json.loads(called(app, home, "show", run, "--json").stdout)
+    assert before["outcome"] == ended
+    done = called(app, home, "resume", run, *options, "--json", "--no-input")
+    assert done.exit_code in (0, 6), done.output
+    now = json.loads(called(app, home, "show", run, "--json").stdout)
+    assert now["status"] in ("finished", "waiting")
+    kept_path = [step["node"] for step in now["path"]]
+    assert [step["node"] for step in before["path"]] == kept_path[: len(before["path"])]
+    written_then = without_times(written(f"{run}.events_json.txt"))["events"]
+    assert (
+        shortened(without_times(called(app, home, "show", run, "--events", "--json").stdout)["events"])[
+            : len(written_then)
+        ]
+        == written_then
+    )

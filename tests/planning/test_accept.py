@@ -12,7 +12,7 @@ from actors.run.parking import REASONS_MAX
 from actors.run.state import NotStarted
 from runtime.core.errors import MachineRunsAway
 from runtime.core.events import Codec
-from runtime.core.ledger import Limits
+from runtime.core.ledger import Amount, Limits
 from runtime.core.machine import SETTLE_MAX, Refused, settle
 from runtime.core.messages import Crashed, Mailed, Parking, Resumed
 from runtime.models.port import Fault, FaultKind, Reply
@@ -51,6 +51,18 @@ def test_whatever_is_said_can_be_written_down(name):
     for event in made.events:
         stored = codec.encode(event)
         assert codec.decode(stored.body, stored.texts) == event
+
+
+@pytest.mark.parametrize("at", [1001.0, 1010.0])
+def test_a_child_run_that_ended_by_its_deadline_ends_its_parent_if_the_deadline_is_that_of_both(at):
+    """It is no result of the child: once the deadline is set anew, the child goes on."""
+    made = World(pinned({"g_plan": {}}), judge=lambda *_: passed())
+    made.limits = Limits(calls=9, deadline=1005.0)
+    made.begin()
+    made.send(Generated("g_plan/v1.a1", at, 1.0, Reply("{}", None, "toy"), Amount(calls=2), out_of_time=True))
+    end = made.state.run.finished
+    assert (end is not None and end.why == "the deadline has passed") is (at > 1005.0)
+    assert ("g_plan/v1.a1" in made.state.run.calls.open) is (at > 1005.0), "its call is asked for again"
 
 
 def test_an_answer_with_half_a_pair_is_taken():

@@ -144,7 +144,7 @@ def test_a_guard_is_cancelled_at_its_time_limit_and_the_message_says_so(guarded,
         return accept()
 
     result = replan.solve(PROBLEM, **guarded(guard, seconds=0.05))
-    assert result.outcome == "failed"
+    assert result.cause == "plugin"
     assert "guard mine: no verdict within 0.05 s (guard_timeout_seconds)" in result.why
     assert set(log.events) == {"cancelled"}
 
@@ -298,9 +298,9 @@ def test_an_exception_group_is_reported_with_the_plug_in_and_the_root_cause(guar
         await in_a_group(*functions)
 
     result = replan.solve(PROBLEM, **guarded(guard))
-    assert (result.outcome, result.why) == ("failed", f"guard:g_plan: PlugInFailed: guard mine: {cause}")
+    assert (result.status, result.why) == ("parked", f"guard:g_plan: PlugInFailed: guard mine: {cause}")
     result = replan.solve(PROBLEM, **generated(generator))
-    assert (result.outcome, result.why) == ("failed", f"step:g_recon: PlugInFailed: generator mine: {cause}")
+    assert (result.status, result.why) == ("parked", f"step:g_recon: PlugInFailed: generator mine: {cause}")
 
 
 def test_an_error_while_a_plug_in_is_cancelled_is_reported(guarded):

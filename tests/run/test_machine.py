@@ -85,7 +85,7 @@ class Stage:
         return self.state.run.finished and self.state.run.finished.outcome
 
 
-def test_the_whole_story():
+def test_a_run_from_its_start_to_its_end():
     stage = Stage()
     assert stage.reply("80") == ["call_answered", "clarification_requested"]
     assert stage.machine.summary(stage.state).status == "waiting"
@@ -119,8 +119,11 @@ def test_a_fault_is_tried_again_after_a_wait():
     wait = stage.only(CLOCK)
     assert stage.send(Woken(wait.request_id, wait.until)) == ["wait_ended", "call_requested"]
     assert stage.only(MODEL).request_id == "offer/v1.t2"
-    assert stage.fault(FaultKind.AUTH) == ["generation_failed", "run_finished"]
-    assert stage.state.run.finished.cause == "provider"
+    assert stage.fault(FaultKind.AUTH) == ["generation_failed", "wait_requested"]
+    assert stage.state.run.outage.fault.kind is FaultKind.AUTH
+    assert stage.machine.summary(stage.state).due == stage.state.run.outage.until
+    stage.send(Resumed(9, stage.now, at_once=True))
+    assert stage.send(Woken("provider", stage.now)) == ["wait_ended", "call_requested"]
 
 
 def test_a_parked_run_asks_for_nothing_and_a_new_driver_asks_again():
@@ -143,7 +146,7 @@ def test_a_late_reply_after_a_cancel_is_booked_and_not_used():
     assert stage.state.data.price is None
 
 
-def test_what_the_day_allows_is_waited_for():
+def test_a_run_waits_for_the_next_day_when_its_homes_budget_is_used_up():
     stage = Stage()
     stage.send(Overdrawn(stage.now, 9_000.0, "used up"))
     assert stage.reply("no price") == ["call_answered"]

@@ -1,15 +1,16 @@
 """The slices of the common run one by one: calls and their books, waits, questions, the inbox, and parking."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from actors.run import calls, inbox, parking, questions, waits
+from actors.run import calls, inbox, outage, parking, questions, waits
 from actors.run.accept import accept_control
 from actors.run.agent import AgentCallReissued, AgentCallRequested, CallAnswered
-from actors.run.calls import BACKOFF_TOTAL_MAX, TRIES_MAX, CallFailed
+from actors.run.calls import CallFailed
 from actors.run.ending import RunFinished
 from actors.run.evolve import evolve_run, timed
 from actors.run.ids import backoff_id, call_of, expiry_id, node_of, step_of, try_id
@@ -17,7 +18,7 @@ from actors.run.messages import Faulted, Generated
 from actors.run.parking import REASONS_MAX, RunParked, RunResumed
 from actors.run.questions import ClarificationAnswered, ClarificationRequested, ClarificationWithdrawn, Status
 from actors.run.state import RunState
-from actors.run.waits import WaitEnded, WaitRequested
+from actors.run.waits import PROVIDER, WaitEnded, WaitRequested
 from runtime.core.ledger import Ledger, Limits
 from runtime.core.messages import Mailed, Overdrawn, Parking, Resumed, Woken
 from runtime.models.port import Fault, FaultKind, Reply
@@ -75,34 +76,118 @@ def test_what_is_charged_follows_from_what_became_of_each_call(story):
         assert run.ledger.reserved.keys() == run.calls.open.keys()
 
 
-def test_the_pause_doubles_and_a_call_is_given_up_after_so_many_tries():
+def test_the_pause_doubles_and_then_the_provider_is_asked_first():
     run, pauses = after(asked(1)), []
     while True:
         [name] = run.calls.open
         run = after(failed(name), run=run)
-        event = calls.after_fault(run.calls, parked=False)
-        if isinstance(event, RunFinished):
+        event = outage.after_fault(run)
+        if event.request_id == PROVIDER:
             break
         pauses.append(event.until)
         run = after(event, WaitEnded(request_id=event.request_id, at=event.until), run=run)
         [tries] = run.calls.tries.values()
         assert tries.phase == "rested"
         run = after(asked(1, tries.request.try_number + 1), run=run)
-    assert len(pauses) == TRIES_MAX - 1
+    assert len(pauses) == outage.TRIES_MAX - 1
     assert all(0.5 <= pause / 2**place <= 1.5 for place, pause in enumerate(pauses))
-    assert (event.outcome, event.cause) == ("failed", "provider")
-    assert calls.given_up(run.calls).kind is FaultKind.CUT
+    assert (event.node, event.fault.kind) == ("step/v1", FaultKind.CUT)
+    assert run.saving is False
+    assert after(event, run=run).saving
 
 
-def test_a_server_that_asks_for_too_long_a_pause_is_given_up_at_once():
-    run = after(asked(1), failed("step/v1", retry_after=BACKOFF_TOTAL_MAX + 1))
-    assert isinstance(calls.after_fault(run.calls, parked=False), RunFinished)
+def test_a_process_stays_for_its_provider_until_the_patience_is_used_up():
+    run, stayed, now = after(asked(1)), 0.0, 0.0
+    run = after(failed("step/v1"), run=run)
+    run = replace(run, calls=replace(run.calls, tries={"step/v1": replace(run.calls.tries["step/v1"], count=5)}))
+    event = outage.after_fault(run)
+    while event.node is not None:
+        assert event.until - now <= outage.STAYING_SECONDS + 1e-3
+        stayed += event.until - now
+        run, now = after(event, run=run), event.until
+        fault = Fault(kind=FaultKind.SERVER_ERROR, message="still down")
+        event = outage.still_down(run, Faulted(PROVIDER, now, 0.0, fault))
+    assert stayed == pytest.approx(outage.PATIENCE_SECONDS)
+    assert event.until - now == outage.LEFT_SECONDS
+
+
+def test_nobody_stays_for_a_server_that_asks_for_a_longer_pause():
+    run = after(asked(1), failed("step/v1", retry_after=outage.PATIENCE_SECONDS + 1))
+    event = outage.after_fault(run)
+    assert (event.request_id, event.node, event.until) == (PROVIDER, None, outage.LEFT_SECONDS)
+
+
+def test_a_server_that_asks_for_no_pause_is_not_asked_without_end():
+    run, number = after(asked(1)), 1
+    while True:
+        [name] = run.calls.open
+        run = after(failed(name, FaultKind.RATE_LIMITED, retry_after=0.0), run=run)
+        event = outage.after_fault(run)
+        run = after(event, WaitEnded(request_id=event.request_id, at=event.until), run=run)
+        number += 1
+        if event.request_id == PROVIDER and event.node is None:
+            break
+        run = after(asked(1, number), run=run)
+    assert number < 40
+    assert run.calls.tries["step/v1"].waited > outage.PATIENCE_SECONDS - 2 * outage.STAYING_SECONDS
+
+
+@pytest.mark.parametrize("kind", [FaultKind.AUTH, FaultKind.NOT_FOUND, FaultKind.UNRESOLVED_HOST])
+def test_nobody_stays_where_only_a_person_or_the_provider_can_help(kind):
+    run = after(asked(1), failed("step/v1", kind))
+    assert outage.after_fault(run).node is None
+    assert after(outage.after_fault(run), run=run).outage.fault.kind is kind
+
+
+@pytest.mark.parametrize("kind", [FaultKind.BAD_REQUEST, FaultKind.CONTENT_REFUSED])
+def test_what_a_provider_refuses_to_be_asked_parks(kind):
+    run = after(asked(1), failed("step/v1", kind))
+    event = outage.after_fault(run)
+    assert (event.kind, event.cause, event.handover) == ("run_parked", "provider", False)
+    parked = after(event, run=run)
+    assert outage.after_fault(parked) is None
+    again = after(RunResumed(at=9.0, epoch=2, at_once=True), run=parked)
+    assert again.calls.tries["step/v1"].phase == "rested"
+
+
+def test_replies_that_are_always_too_large_park():
+    run = after(asked(1))
+    for number in range(1, outage.TRIES_MAX):
+        [name] = run.calls.open
+        run = after(failed(name, FaultKind.TOO_LARGE), run=run)
+        event = outage.after_fault(run)
+        run = after(event, WaitEnded(request_id=event.request_id, at=event.until), asked(1, number + 1), run=run)
+    [name] = run.calls.open
+    assert outage.after_fault(after(failed(name, FaultKind.TOO_LARGE), run=run)).cause == "provider"
+
+
+@pytest.mark.parametrize(("status", "unpaid"), [(503, True), (529, True), (502, False), (500, False), (None, False)])
+def test_a_server_that_has_not_begun_charges_nothing(status, unpaid):
+    run = after(asked(1))
+    fault = Fault(kind=FaultKind.SERVER_ERROR, message="", status=status)
+    event = calls.accept_fault(run.calls, run.ledger, Faulted("step/v1", 1.0, 1.0, fault))
+    assert event.refunded is unpaid
+    assert after(event, run=run).ledger.unknown.calls == (0 if unpaid else 1)
 
 
 def test_a_fault_while_parking_counts_no_try_and_waits_for_the_next_driver():
     run = after(asked(1), RunParked(at=1.0), failed("step/v1", FaultKind.REFUSED_CONNECTION))
     assert run.calls.tries["step/v1"].count == 0
-    assert calls.after_fault(run.calls, parked=True) is None
+    assert outage.after_fault(run) is None
+
+
+@pytest.mark.parametrize("outcome", ["budget_exhausted", "failed", "all_pruned", "incomplete"])
+def test_an_end_that_is_not_final_keeps_what_was_open_and_is_undone(outcome):
+    run = after(asked(1))
+    ended = after(RunFinished(outcome=outcome, why=""), run=run)
+    assert ended.calls.open == run.calls.open
+    assert (ended.ledger.unknown.calls, ended.ledger.reserved) == (1, {})
+    assert after(RunResumed(at=9.0, epoch=2), run=ended).finished is ended.finished
+    by_person = after(RunResumed(at=9.0, epoch=2, at_once=True), run=ended)
+    assert (by_person.finished is None) == (outcome == "failed")
+    again = after(RunResumed(at=9.0, epoch=2), run=replace(ended, reopening=True))
+    assert again.finished is None
+    assert again.ledger == run.ledger
 
 
 def test_a_reply_is_taken_once_and_a_late_one_is_settled():

@@ -10,7 +10,7 @@ from runtime.core.messages import Crashed, Parking, Resumed
 from runtime.drive.envelope import Delivery
 from runtime.drive.options import Ending
 from runtime.drive.run_log import RunLog
-from runtime.drive.supervisor import GRACE_SECONDS, Supervisor
+from runtime.drive.supervisor import Supervisor
 from runtime.journal.port import Fact
 
 
@@ -32,7 +32,7 @@ class WithAnotherRunLog(Supervisor):
 
 class ActsBeforeItWrites(WithAnotherRunLog):
     class Records(RunLog):
-        async def append(self, state, events, inbox=None, **more):
+        async def append(self, state, events, inbox=(), **more):
             before, self.state = self.state, state
             if not self.supervisor._finished():
                 self.supervisor._reconcile()
@@ -51,8 +51,8 @@ class NeverCancelsWork(Supervisor):
 
 class NeverMarksMessages(WithAnotherRunLog):
     class Records(RunLog):
-        async def append(self, state, events, inbox=None, **more):
-            await super().append(state, events, None, **more)
+        async def append(self, state, events, inbox=(), **more):
+            await super().append(state, events, (), **more)
 
 
 class IgnoresParking(Supervisor):
@@ -86,7 +86,7 @@ class ResumesWithoutARecord(Supervisor):
 
 class WritesAnOldRow(WithAnotherRunLog):
     class Records(RunLog):
-        async def append(self, state, events, inbox=None, **more):
+        async def append(self, state, events, inbox=(), **more):
             with patch.object(self._machine, "summary", lambda _: self.summary):
                 await super().append(state, events, inbox, **more)
 
@@ -125,7 +125,7 @@ class ActsOnFirstEventOnly(Supervisor):
         accepted = self._machine.accept(self.state, message)
         if accepted is not None and not isinstance(accepted, Refused):
             _, events = settle(self._machine, self.state, accepted)
-            await self._log.append(self._machine.evolve(self.state, events[0]), events[:1], inbox)
+            await self._log.append(self._machine.evolve(self.state, events[0]), events[:1], [inbox])
         self._reconcile()
 
 
@@ -171,7 +171,7 @@ class LinksAMessageToTheWrongEvent(WithAnotherRunLog):
 
 class WritesEventsInReverse(WithAnotherRunLog):
     class Records(RunLog):
-        async def append(self, state, events, inbox=None, **more):
+        async def append(self, state, events, inbox=(), **more):
             await super().append(state, [*events[:1], *reversed(events[1:])], inbox, **more)
 
 
@@ -197,7 +197,7 @@ class NeverTimesOutAtAStop(Supervisor):
     async def _drain(self):
         while self._running:
             await self._take(await self._deliveries.receive())
-            self._grace.deadline = trio.current_time() + 100 * GRACE_SECONDS
+            self._grace.deadline = trio.current_time() + 1000.0
 
 
 class SendsRequestsWhileItParks(Supervisor):

@@ -18,14 +18,14 @@ from runtime.core.errors import Fenced, Held, HomeBudgetSpent, JournalError, Sto
 from runtime.core.ledger import Amount
 from runtime.core.machine import fold
 from runtime.drive.options import LeaseTerms, Stop
-from runtime.drive.supervisor import GRACE_SECONDS
 from runtime.journal.memory import open_memory
 from runtime.models.port import Fault
 from tests.simulation import scenery as pure
 
 ACTIVE_ERROR = 1e-3
 """The largest sum of rounding errors of an active time, in seconds."""
-
+GRACE_SECONDS = 10.0
+"""How long a stop waits for replies in flight."""
 current: ContextVar["Process"] = ContextVar("process")
 """The process that the current task belongs to: crash points have one hook for the whole program."""
 
@@ -97,14 +97,14 @@ class Process:
     """
 
     frozen = False
-    more: ClassVar = {}
+    more: ClassVar = {"at_once": True}
     slot = staticmethod(nullcontext)
 
     def __init__(self, world, number, *, calm):
         self.world, self.number, self.calm = world, number, calm
         self.rng = Random(f"{world.seed}:process:{number}")
         self.owner = f"process-{number} of {world.run}"
-        self.stop, self.scope = Stop(), trio.CancelScope()
+        self.stop, self.scope = Stop(grace=GRACE_SECONDS), trio.CancelScope()
         self.dead, self.epoch, self.acked, self.acks = False, 0, 0, {}
         self.stop_requested_at, self.stop_forced_at, self.began, self.ended = None, None, trio.current_time(), None
         self.cancelled_before = False

@@ -10,13 +10,12 @@ from runtime.core.errors import Fenced, Held, JournalError
 from runtime.core.messages import Crashed
 from runtime.drive.offline import append_one
 from runtime.drive.options import Ending, LeaseTerms, Stop
-from runtime.drive.supervisor import GRACE_SECONDS
 from runtime.host.host import LOOK_SECONDS, RETRY_SECONDS_MAX
 from runtime.host.notices import Failed, NotDrivable
 from runtime.journal.memory import open_memory
 from runtime.journal.port import nobody
 from runtime.models.limiter import CallLimiter
-from tests.shell.driver_process import Process, ProcessKilled
+from tests.shell.driver_process import GRACE_SECONDS, Process, ProcessKilled
 
 REST_SECONDS = 5.0
 """A run whose next wake time is this far away, or farther, is released until then."""
@@ -111,7 +110,7 @@ class HostProcess:
     def __init__(self, home, number, *, calm):
         self.home, self.calm, self.owner = home, calm, f"host-{number}"
         self.rng = Random(f"{home.seed}:host:{number}")
-        self.stop, self.scope = Stop(handover=True), trio.CancelScope()
+        self.stop, self.scope = Stop(handover=True, grace=GRACE_SECONDS), trio.CancelScope()
         self.runs_max = self.rng.choice((1, 2, 10))
         self.each, self.per_run = self.rng.choice(((1, 1), (2, 1), (64, 16)))
         self.limiter = CallLimiter(self.each, per_run=self.per_run)

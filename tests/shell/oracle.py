@@ -13,6 +13,18 @@ from actors.planning.ids import branch_of
 from actors.run.ids import step_of
 from runtime.core.ledger import Amount
 
+AFTER_AN_END = frozenset(
+    {
+        "run_resumed",
+        "note_told",
+        "requirement_told",
+        "settings_changed",
+        "mail_refused",
+        "clarification_answered",
+        "clarification_declined",
+    }
+)
+"""What may follow an end that is not final."""
 DONE = ("artifact_produced", "failure_classified", "generation_failed")
 
 
@@ -68,17 +80,26 @@ class Oracle:
             self.violations.append(violation)
 
     def committed(self, records, summary, holder):
-        """Check one committed batch: its records, its status row, and the epoch of the current driver."""
+        """Check one committed batch: its records, its status row, and the epoch of the current driver.
+
+        A driver that takes the run over may take changed settings before older messages, in one batch with them.
+        """
         self.count_active(records[0])
+        before = len(self.consumed)
         for record in records:
             self.expect(record.seq == len(self.records) + 1, f"record {record.seq} is out of order")
             self.expect(record.epoch == holder, f"record {record.seq} was written by a driver that had lost the run")
             self.records.append(record)
             self.observe(record, record.event)
+        batch = self.consumed[before:]
+        taken_over = any(record.event.kind == "run_resumed" for record in records)
+        self.expect(taken_over or batch == sorted(batch), "messages are consumed out of order")
+        self.consumed[before:] = sorted(batch)
         stale = [name for name in self.open() if name not in self.current()]
         # Where the daily budget does not allow every reissue, the remaining requests wait for the next message.
         pending = self.current() or self.judging or self.waits
-        postponed = self.parked or "home_budget" in self.waits or (self.home_limited and pending)
+        waits = not self.waits.keys().isdisjoint(("home_budget", "provider"))  # Nothing is asked of models meanwhile.
+        postponed = self.parked or waits or (self.home_limited and pending)
         self.expect(postponed or not stale, f"{stale} of an earlier driver is neither reissued nor withdrawn")
         self.check_row(summary)
 
@@ -100,7 +121,8 @@ class Oracle:
     def observe(self, record, event):
         """Check and apply one record."""
         kind = event.kind
-        self.expect(self.finished is None or kind == "settled", f"{kind} after the end")
+        reopens = self.finished is not None and not self.finished.final and kind in AFTER_AN_END
+        self.expect(self.finished is None or kind == "settled" or reopens, f"{kind} after the end")
         if record.inbox is not None:
             self.expect(record.inbox not in self.consumed, f"message {record.inbox} is consumed twice")
             self.consumed.append(record.inbox)
@@ -109,6 +131,13 @@ class Oracle:
                 self.limits, self.epoch = event.limits, record.epoch
             case "run_resumed":
                 self.waits.pop("home_budget", None)  # A new driver requests the wait again.
+                self.finished = None
+                if event.at_once:  # A person does not wait; the provider that is waited for is asked at once.
+                    self.waits = {
+                        name: wait.model_copy(update={"until": event.at}) if name == "provider" else wait
+                        for name, wait in self.waits.items()
+                        if name == "provider" or not name.startswith("wait:")
+                    }
                 self.expect(event.epoch == record.epoch, "a driver resumed under another epoch")
                 self.epoch, self.parked, self.parked_why = event.epoch, False, ""
             case "run_parked":
@@ -140,7 +169,8 @@ class Oracle:
                 self.finished = event
                 for name in self.open():
                     self.close(name, "withdrawn", record)
-                self.questions, self.waits, self.judging = {}, {}, {}
+                if event.final:
+                    self.questions, self.waits, self.judging = {}, {}, {}
             case _:
                 self.people(record, event)
                 self.model(record, event)
@@ -173,6 +203,9 @@ class Oracle:
             case "note_told" | "requirement_told":
                 self.expect(record.inbox is not None, "a note or requirement without a message")
                 self.messages.append((record.seq, event.kind.removesuffix("_told"), event.text))
+            case "settings_changed":
+                self.expect(record.inbox is not None, "a change without a message")
+                self.limits = event.limits or self.limits
             case "mail_refused":
                 self.expect(record.inbox is not None, "a refusal without a message")
 
@@ -197,7 +230,7 @@ class Oracle:
             case "generation_failed":
                 self.expect(self.requests[event.request_id].state == "open", f"{event.request_id} is answered twice")
                 self.close(event.request_id, "failed", record)
-                if event.fault.kind.refunded:
+                if event.refunded:
                     self.charged[event.request_id] = Amount()
             case "settled":
                 self.expect(
@@ -251,7 +284,8 @@ class Oracle:
             expected = ("waiting", next(iter(self.questions)), wake)
         else:
             parked = ("running" if self.handover else "parked", self.parked_why, None)
-            expected = parked if self.parked else ("running", "", wake)
+            left = [wait.why for wait in self.waits.values() if wait.for_provider and wait.node is None]
+            expected = parked if self.parked else ("running", left[0] if left and idle else "", wake)
         row = (summary.status, summary.detail, summary.next_wake)
         self.expect(row == expected, f"the row shows {row}, the events {expected}")
 
@@ -300,7 +334,8 @@ class Oracle:
             case "waiting" if process.acked == len(self.records):  # Otherwise another driver has written since.
                 hosted = process.more.get("rest_after") is not None
                 others = [name for name, wait in self.waits.items() if wait.node and not hosted]
-                reason = self.questions or (hosted and self.waits)
+                left = any(wait.for_provider and wait.node is None for wait in self.waits.values())
+                reason = self.questions or left or (hosted and self.waits)
                 self.expect(reason, "the driver ended as waiting without an open question")
                 self.expect(
                     not (self.current() or self.judging or others), "the driver ended as waiting beside open work"

@@ -108,7 +108,8 @@ class World:
         """Return a verdict that depends on the seed and the artifact's id only, often after a delay."""
         rng = Random(f"{self.seed}:judge:{artifact.node}")
         await trio.sleep(rng.choice((0.0, 0.0, 0.2, 3.0)))
-        if rng.random() < self.fault_rates.bug / 2:
+        parked = any(getattr(record.event, "cause", "") == "plugin" for record in self.oracle.records)
+        if rng.random() < self.fault_rates.bug / 2 and not parked:  # Its user has mended it since.
             raise ValueError("a bug in a guard")
         return parameters.verdict(rng, self.reply_rates)
 
@@ -210,7 +211,7 @@ class World:
                 process.stop.forced.set()
 
     async def _disturb(self):
-        """Set the clock, cancel the run, post messages, some of them malformed."""
+        """Set the clock, cancel the run, change its limits, post messages, some of them malformed."""
         rng, fault_rates = Random(f"{self.seed}:disturb"), self.fault_rates
         async with trio.open_nursery() as nursery:
             if rng.random() < fault_rates.jump:
@@ -222,6 +223,8 @@ class World:
             if rng.random() < fault_rates.malformed:
                 body = rng.choice(("", "[]", '{"kind": "answer", "question": "q9", "answer": "x"}', "[" * 100_000))
                 nursery.start_soon(self._post, rng.uniform(0, 60), "malformed", body)
+            if fault_rates.tell:
+                nursery.start_soon(self._change, Random(f"{self.seed}:change"))
 
     async def _jump(self, after, seconds):
         await trio.sleep(after)
@@ -273,6 +276,13 @@ class World:
             await trio.sleep(rng.uniform(0, 60))
             body = {"kind": rng.choice(("note", "requirement")), "text": f"message {number}"}
             await self._post(0.0, f"tell:{number}", json.dumps(body))
+
+    async def _change(self, rng):
+        """Set limits of the run, or of its calls, to other values; they may be reached already."""
+        changes = ({"calls": 6}, {"calls": 80}, {"tokens": 9_000}, {"micro_usd": 9_000}, {"timeout_seconds": 20.0})
+        for number in range(rng.randint(0, 2)):
+            body = {"kind": "change", **rng.choice(changes)}
+            await self._post(rng.uniform(0, 60), f"change:{number}", json.dumps(body))
 
     # Checks at the end.
 

@@ -24,7 +24,7 @@ from runtime.core.events import Codec
 from runtime.core.ledger import Amount
 from runtime.core.machine import Refused, fold, settle
 from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken, stamped
-from runtime.models.port import Fault, Reply
+from runtime.models.port import Fault, FaultKind, Reply
 from tests.simulation.invariants import Invariants
 from tests.simulation.scenery import START, cause, configuration, limits, reply, verdict, weather
 from tests.support.worlds import start_anywhere
@@ -67,6 +67,8 @@ class Run:
         """Play until the run ends or only an unwilling person could go on; return the machine's last state."""
         self.begin()
         self.play(patient=self.dice.random() < 0.8, disturbance=self.weather.disturbance)
+        while self.reopen():
+            self.play(patient=True, disturbance=self.weather.disturbance)
         self.close()
         return self.state
 
@@ -137,7 +139,7 @@ class Run:
     def go_on(self, *, patient):
         """Let one actor answer. Return whether anything could be done."""
         work = MACHINE.outstanding(self.state)
-        if self.state.run.parked:
+        if self.state.run.parked or (self.state.run.renewing and not work):
             return self.resume()
         doable = [item for item in work.values() if item.request_id != "deadline"]
         if not patient:
@@ -157,7 +159,33 @@ class Run:
                 self.respond(item.request)
             case _:
                 self.now = max(self.now, item.request.until)
+                if item.request_id == "provider" and self.dice.random() < 0.5:
+                    self.send(Faulted("provider", self.now, 0.1, Fault(kind=FaultKind.SERVER_ERROR, message="down")))
+                    return True
                 self.send(self.kept(Woken(item.request_id, self.now)))
+        return True
+
+    def reopen(self):
+        """Let a person undo an end that is not final, at times; return whether the run goes on."""
+        end = self.state.run.finished
+        if end is None or end.final or self.count > MESSAGES_MAX // 2 or self.dice.random() < 0.4:
+            return False
+        before = [event.node for event in self.events if event.kind == "artifact_produced"]
+        match end.reopened_by:
+            case "limits":
+                old = self.state.run.ledger
+                more = {"calls": old.committed.calls + 20}
+                more |= {} if old.limits.tokens is None else {"tokens": old.committed.tokens + 200_000}
+                more |= {} if old.limits.micro_usd is None else {"micro_usd": old.committed.micro_usd + 900_000}
+                more |= {} if old.limits.active_seconds is None else {"active_seconds": old.active + 500.0}
+                more |= {} if old.limits.deadline is None else {"deadline": self.now + 5_000.0}
+                assert self.mail(f"change:{self.count}", {"kind": "change", **more})[0].kind == "settings_changed"
+            case "requirement":
+                self.mail(f"tell:{self.count}", {"kind": "requirement", "text": f" #T{self.count}# "})
+        if self.state.run.finished is not None:  # Else the power went, and the next driver has undone the end.
+            assert self.mail("cancel", {"kind": "cancel"})[0].kind == "mail_refused"
+        self.resume()
+        assert before == [event.node for event in self.events if event.kind == "artifact_produced"][: len(before)]
         return True
 
     def generated(self, request_id):
@@ -242,8 +270,17 @@ class Run:
         elif 0.93 < chance < 0.95:
             back = dice.choice((0.5, 5_000.0))  # Somebody sets the clock.
             self.now, self.claimed = self.now - back, self.claimed - back
+        elif 0.95 < chance < 0.98:
+            self.change()
         elif chance > 0.995:
             self.send(Crashed("x", self.now, "a bug \ud800"))
+
+    def change(self):
+        """Let the user change a limit, or give the run another model of the same price."""
+        price = self.config.price
+        other = {"model": "other", "price": None if price is None else price.model_dump(mode="json")}
+        change = self.dice.choice((other, {"calls": self.state.run.ledger.limits.calls + 1}, {"deadline": 0.0}, {}))
+        self.mail(f"change:{self.count}", {"kind": "change", **change})
 
     def cancel(self):
         """Let the user cancel the run."""
@@ -283,10 +320,11 @@ class Run:
         self.batch = 0
         self.now += self.dice.choice((0.0, 5.0, 500.0))
         self.claimed = self.now
-        if self.state.run.finished is None:
-            accepted = MACHINE.accept(self.state, Resumed(self.epoch, self.now))
-            assert accepted is not None
-            self.send(Resumed(self.epoch, self.now))
+        message = Resumed(self.epoch, self.now, at_once=self.dice.random() < 0.5)
+        end = self.state.run.finished
+        if end is None or self.state.run.undone(at_once=message.at_once):
+            assert MACHINE.accept(self.state, message) is not None
+            self.send(message)
         return True
 
     def close(self):

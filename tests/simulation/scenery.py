@@ -102,7 +102,7 @@ def limits(dice):
 def reply(dice, sky, number):
     """Return what a generator brings: a reply, now and then one seen before, or a fault."""
     if dice.random() < sky.fault:
-        kind = dice.choice(list(FaultKind)) if dice.random() < 0.05 else dice.choice(list(_PASSING))
+        kind = dice.choice(list(FaultKind)) if dice.random() < 0.2 else dice.choice(list(_PASSING))
         retry_after = dice.choice((None, None, 0.0, 5.0, 200.0, 590.0)) if kind is FaultKind.RATE_LIMITED else None
         return Fault(kind=kind, message=f"fault {number} \ud800", retry_after=retry_after)
     text = f'{{"number": {number}}}' if dice.random() < 0.8 else dice.choice(('{"again": 1}', "\udcff", ""))

@@ -84,13 +84,23 @@ class Seen:
 class OpenAIServer:
     """The server. Every attribute may be read from any thread."""
 
-    def __init__(self, handler: Handler, *, on_event: Callable[[str, Seen], None] | None = None) -> None:
+    def __init__(
+        self,
+        handler: Handler,
+        *,
+        on_event: Callable[[str, Seen], None] | None = None,
+        models: Callable[[Mapping[str, str]], Answer] | None = None,
+        port: int = 0,
+    ) -> None:
+        """`models` answers `GET /models`, from the headers; without it there is no such path. A `port` of 0 is free."""
         self._handler, self._on_event = handler, on_event
+        self.models = models or (lambda _: Answer.fault(404, "no such path"))
+        self.probes = 0
         self._lock = threading.Lock()
         self._seen: list[Seen] = []
         self._sockets: set[socket.socket] = set()
         self.stopping = threading.Event()
-        self._http = _Http(("127.0.0.1", 0), _Exchange)
+        self._http = _Http(("127.0.0.1", port), _Exchange)
         self._http.owner = self
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), name="openai-server")
 
@@ -226,6 +236,14 @@ class _Exchange(BaseHTTPRequestHandler):
             self.close_connection = True
         finally:
             owner.ended(seen, outcome)
+
+    def do_GET(self) -> None:
+        owner = self.server.owner
+        owner.probes += 1
+        answer = owner.models({name.lower(): value for name, value in self.headers.items()})
+        with suppress(OSError):
+            self._head(answer.status, {**answer.headers, "Content-Length": str(len(answer.body))})
+            self.wfile.write(answer.body)
 
     def _give(self, answer: Answer, seen: Seen) -> Outcome:
         if answer.delay_seconds and not self._client_stays(answer.delay_seconds):

@@ -115,11 +115,14 @@ def start_anywhere(machine: PlanningMachine, events: Sequence[PlanningEvent], ep
     for length, event in enumerate(events, start=1):
         prefix = machine.evolve(prefix, event)
         accepted = machine.accept(prefix, Resumed(epoch, now))
-        assert (accepted is None) == (prefix.run.finished is not None)
+        end = prefix.run.finished
+        undone = prefix.run.undone(at_once=False)
+        assert (accepted is None) == (end is not None and not undone)
         if accepted is not None:
             assert not isinstance(accepted, Refused)
             state, _ = settle(machine, prefix, accepted)
-            assert state.run.finished is not None or machine.outstanding(state), f"stuck after {length} events"
+            goes_on = state.run.finished is not None or machine.outstanding(state) or state.run.parked
+            assert goes_on, f"stuck after {length} events"
 
 
 @dataclass

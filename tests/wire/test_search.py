@@ -17,6 +17,7 @@ from actors.planning.kind import CODEC
 from actors.planning.prepare import RunOptions
 from actors.planning.result import Result
 from actors.run.calls import CallFailed
+from actors.run.waits import WaitRequested
 from replan.runs.engine import Engine
 from replan.runs.options import DriveOptions
 from replan.runs.prepare import prepare_run
@@ -267,21 +268,20 @@ async def test_a_hanging_call_ends_at_its_timeout_and_is_charged(tmp_path):
         assert server.wait_for(lambda it: it.seen[0].ended is not None), "the connection was left open"
 
 
-async def test_five_faults_in_a_row_end_the_run_as_failed_by_the_provider():
-    async with run_against(scripted(g_analysis=[Answer.fault(503)] * 9), clock=FastBackOffClock()) as (
-        result,
-        server,
-        _,
-    ):
-        assert (result.outcome, result.cause) == ("failed", "provider")
-        assert sum(1 for step in server.steps if step == "g_analysis") == 5
-        assert result.calls == len(server.seen)
+async def test_after_five_faults_in_a_row_the_provider_is_waited_for():
+    handler = scripted(g_analysis=[Answer.fault(503)] * 5)
+    async with run_against(handler, clock=FastBackOffClock()) as (result, server, events):
+        assert result.succeeded
+        assert [seen.step for seen in server.seen].count("g_analysis") == 6
+        assert server.probes == 1, "it is asked before the sixth try"
+        assert result.calls == 4, "a 503 is not charged"
+        assert [event.node for event in of_kind(events, WaitRequested) if event.for_provider] == ["g_analysis/v1.a1"]
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
-async def test_a_final_refusal_ends_the_run_at_once_and_costs_nothing(status):
+async def test_a_refusal_parks_the_run_at_once_and_costs_nothing(status):
     async with run_against(lambda *_: Answer.fault(status), workflow="single") as (result, server, _):
-        assert (result.outcome, result.cause, result.calls) == ("failed", "provider", 0)
+        assert (result.status, result.cause, result.calls) == ("parked", "provider", 0)
         assert len(server.seen) == 1
 
 

@@ -2,6 +2,7 @@
 
 import trio
 
+from actors.run.ending import FINAL
 from replan.cli.exits import Exit
 from replan.cli.hints import how_to_resume, more_questions
 from replan.cli.home import opened, run_named
@@ -47,5 +48,6 @@ def report_posted(text: str, row: RunRow, *, hosted: bool, open_count: int = 0) 
     """Say what was posted, how many questions are open, and how the run goes on if nobody drives it."""
     notice(text)
     more_questions(row.run, open_count)
-    if row.owner is None and not hosted and row.summary.status != "finished":
+    finished = row.summary.status == "finished"
+    if row.owner is None and (row.summary.detail not in FINAL if finished else not hosted):
         how_to_resume(row.run)

@@ -21,7 +21,7 @@ from replan.setup.command_name import program
 from replan.setup.gc_tuning import tune
 from replan.setup.home_folder import locate_home
 from replan.setup.settings import read_user_config
-from runtime.drive.options import Stop
+from runtime.drive.options import TERMINATED_SECONDS, Stop
 from runtime.host.notices import (
     Changed,
     Failed,
@@ -75,7 +75,9 @@ async def _watch_signals(
     """Park all runs at the first signal, and wait for nothing at the next."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
         task_status.started()
-        async for _ in received:
+        async for number in received:
+            if number == signal.SIGTERM and not stop.requested.is_set():
+                stop.grace = TERMINATED_SECONDS
             if stop.requested.is_set():
                 stop.forced.set()
             else:
@@ -98,7 +100,7 @@ def _detail(notice: Notice) -> tuple[str, str]:
     match notice:
         case Waiting(run, question):
             return "question", f"{run}/{question}"
-        case Resting(_, until):
+        case Resting(_, until, _):
             return "until", "" if until is None else stamp(round(until))
         case Finished(_, outcome):
             return "outcome", outcome
@@ -132,8 +134,9 @@ def _words(notice: Notice) -> str:
             return ELSEWHERE
         case Waiting(run, question):
             return f"waits for an answer: {program()} answer {shlex.quote(f'{run}/{question}')} TEXT"
-        case Resting(_, until):
-            return "waits" if until is None else f"waits until {stamp(round(until))}"
+        case Resting(_, until, why):
+            text = "waits" if until is None else f"waits until {stamp(round(until))}"
+            return f"{text} for its provider: {why}" if why else text
         case Parked(run, reason):
             return f"parked; then go on with: {program()} resume {run}" if reason else "parked"
         case Finished(_, outcome):
@@ -145,7 +148,7 @@ def _words(notice: Notice) -> str:
         case Changed(_, text) | Trouble(_, text):
             return text or notice.event
         case Stopping():
-            return "parking all runs: at most 10 s for replies in flight; once more to wait for nothing"
+            return "parking all runs, once the replies in flight are in; once more to wait for nothing"
         case Stopped():
             return "stopped"
         case _:

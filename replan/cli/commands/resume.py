@@ -1,28 +1,61 @@
-"""`resume`: goes on with a run where its journal ends."""
+"""`resume`: goes on with a run where its journal ends, with other limits or another model where they are given."""
 
 import trio
 
+from actors.run.advice import reopening
 from actors.run.result import RunResult
 from replan.cli.drive import Foreground, drive_in_foreground
-from replan.cli.home import newest_run, opened, run_named
-from replan.cli.options import Invocation
+from replan.cli.home import newest_to_resume, opened, run_named
+from replan.cli.options import OPTIONS, Invocation
+from replan.cli.terminal.console import notice
+from replan.runs.changes import Changes, post_changes
+from replan.runs.engine import Engine
 from replan.runs.session import RunSession
+from replan.runs.status import goes_on
+from replan.setup.command_name import program
 from replan.setup.gc_tuning import tune
+from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
 
 
-def resume_run(invocation: Invocation, run: str | None, *, no_input: bool, as_json: bool) -> int:
-    """Go on with a run, or with the newest unfinished one for None. Return the exit code."""
+def resume_run(
+    invocation: Invocation, run: str | None, changes: Changes, *, grace: float | None, no_input: bool, as_json: bool
+) -> int:
+    """Go on with a run, or for None with the newest that can be gone on with. Return the exit code."""
     tune()
-    return trio.run(_resume, Foreground(invocation, no_input, as_json), run)
+    return trio.run(_resume, Foreground(invocation, no_input, as_json, grace), run, changes)
 
 
-async def _resume(options: Foreground, name: str | None) -> int:
+async def _resume(options: Foreground, wanted: str | None, changes: Changes) -> int:
     async with opened(options.invocation, drives=True) as engine:
-        run = await newest_run(engine, unfinished=True) if name is None else await run_named(engine, name)
-        row = await engine.journal.row(run)
+        if wanted is None:
+            run = await newest_to_resume(engine, raised=changes.raises_limits)
+        else:
+            run = await run_named(engine, wanted)
+        if changes:
+            await _post(engine, run, changes)
+        row, kind = await engine.journal.row(run), await engine.kind_of(run)
+        if row.summary.status == "finished":
+            await _say_if_over(engine, run)
 
         async def start(session: RunSession, stop: Stop) -> RunResult:
             return await session.drive(stop, compare=True)
 
-        return await drive_in_foreground(engine, run, start, options, kind=await engine.kind_of(run), title=row.title)
+        return await drive_in_foreground(engine, run, start, options, kind=kind, title=row.title)
+
+
+async def _post(engine: Engine, run: str, changes: Changes) -> None:
+    """Post changes to a run. Raises `UsageProblem`, whose place is the option, for those that are not valid."""
+    try:
+        await post_changes(engine, run, changes)
+    except UsageProblem as problem:
+        place = OPTIONS.get(problem.place, problem.place)
+        raise UsageProblem(problem.cause, place=place, hint=problem.hint) from None
+
+
+async def _say_if_over(engine: Engine, run: str) -> None:
+    """Say of a finished run that nothing goes on now, and what can be done."""
+    if goes_on((await engine.kind_of(run)).run_state(await engine.state_with_inbox(run))):
+        return
+    result = await engine.result(run)
+    notice(f"run {run} has finished: {result.outcome}. {reopening(result, program())}")

@@ -13,7 +13,7 @@ from replan.cli.exits import Exit
 from replan.cli.hints import hosted_run
 from replan.cli.home import opened
 from replan.cli.inputs import place_of, read_problem
-from replan.cli.options import Invocation
+from replan.cli.options import OPTIONS, Invocation
 from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import ignoring_closed_stdout, notice, print_text
 from replan.runs.engine import Engine
@@ -24,19 +24,6 @@ from replan.setup.command_name import program
 from replan.setup.gc_tuning import tune
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
-
-_PLACES = {
-    "workflow": "--workflow",
-    "search": "--search",
-    "max_calls": "--max-calls",
-    "max_tokens": "--max-tokens",
-    "max_cost_usd": "--max-cost",
-    "deadline_seconds": "--deadline",
-    "active_seconds": "--active-time",
-    "output_tokens": "--output-tokens",
-    "timeout_seconds": "--timeout",
-}
-"""The options of the command line by their names in Python, which the errors of `prepare` use."""
 
 
 def run_problem(
@@ -49,13 +36,14 @@ def run_problem(
     detach: bool,
     no_input: bool,
     as_json: bool,
+    grace: float | None = None,
 ) -> int:
     """Plan a problem; everything is checked before anything is written. Return the exit code."""
     text = read_problem(problem)
     try:
         prepared = prepare(text, options, model, registry=registry_of(invocation), environment=os.environ)
     except UsageProblem as wrong:
-        places = _PLACES | {"PROBLEM": place_of(problem)}
+        places = OPTIONS | {"PROBLEM": place_of(problem)}
         raise UsageProblem(wrong.cause, place=places.get(wrong.place, wrong.place), hint=wrong.hint) from None
     for each in prepared.notices:
         notice(each)
@@ -63,7 +51,7 @@ def run_problem(
         print_dry_run(prepared.request, as_json=as_json)
         return Exit.OK
     prepared.check_model()
-    foreground = Foreground(invocation, no_input, as_json)
+    foreground = Foreground(invocation, no_input, as_json, grace)
     if detach:
         return trio.run(_detach, foreground, prepared)
     tune()

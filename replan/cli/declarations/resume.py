@@ -4,6 +4,7 @@ import click
 
 from replan.cli.completing import complete_run
 from replan.cli.options import (
+    Duration,
     Invocation,
     common,
     examples,
@@ -14,24 +15,69 @@ from replan.cli.options import (
     require_one_run,
 )
 
-_RESUME = examples("replan resume --last", "replan resume k7m2x9qa --no-input --json")
+_RESUME = examples(
+    "replan resume --last",
+    "replan resume k7m2x9qa --no-input --json",
+    "replan resume k7m2x9qa --max-calls 60 --deadline 2h",
+    "replan resume k7m2x9qa -m gpt-5-mini",
+)
 
 
-@click.command(epilog=_RESUME, short_help="Go on with a run.")
+@click.command(epilog=_RESUME, short_help="Go on with a run, with other limits or another model.")
 @click.argument("run_id", metavar="RUN|--last", shell_complete=complete_run, required=False)
-@click.option("--last", is_flag=True, help="The newest run that has not finished.")
+@click.option("--last", is_flag=True, help="The newest run that can be gone on with.")
+@click.option("-m", "--model", help="Another model from now on.")
+@click.option("--max-calls", type=int, metavar="N", help="Model calls at most, those already made included.")
+@click.option("--max-tokens", type=int, metavar="N", help="Tokens at most, those already used included.")
+@click.option("--max-cost", type=float, metavar="USD", help="Dollars at most, those already spent included.")
+@click.option("--deadline", type=Duration(), help="End the run after 30s, 15m, 2h, 1d from now.")
+@click.option("--active-time", type=Duration(), help="Limit how long models and guards work, over the whole run.")
+@click.option("--patience", type=Duration(), help="Stay so long for a provider that is down, such as 10m.")
+@click.option("--timeout", type=float, metavar="S", help="Seconds that a model call may take from now on.")
+@click.option("--output-tokens", type=int, metavar="N", help="Tokens of one reply at most from now on, for every step.")
+@click.option("--grace", type=click.FloatRange(min=0), metavar="S", help="Ctrl-C waits so many seconds for replies.")
 @plugins_option
 @no_input_option
 @full_option
 @json_option
 @common
 @click.pass_obj
-def resume(invocation: Invocation, run_id: str | None, *, last: bool, no_input: bool, as_json: bool) -> int:
+def resume(
+    invocation: Invocation,
+    run_id: str | None,
+    *,
+    last: bool,
+    model: str | None,
+    max_calls: int | None,
+    max_tokens: int | None,
+    max_cost: float | None,
+    deadline: float | None,
+    active_time: float | None,
+    patience: float | None,
+    timeout: float | None,
+    output_tokens: int | None,
+    grace: float | None,
+    no_input: bool,
+    as_json: bool,
+) -> int:
     """Go on with a RUN where its journal ends; RUN is its id, or at least six characters of it.
 
-    Nothing that was paid for is asked again. The result of a finished run is printed as it is.
+    Nothing that was paid for is asked again. A run whose budget is spent goes on with larger limits, one that has
+    failed as it is. A provider that is waited for is asked at once. What a final run came to is printed as it is.
     """
     require_one_run("resume", run_id, last=last)
     from replan.cli.commands.resume import resume_run
+    from replan.runs.changes import Changes
 
-    return resume_run(invocation, run_id, no_input=no_input, as_json=as_json)
+    changes = Changes(
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_cost_usd=max_cost,
+        deadline_seconds=deadline,
+        active_seconds=active_time,
+        patience_seconds=patience,
+        timeout_seconds=timeout,
+        output_tokens=output_tokens,
+        model=model,
+    )
+    return resume_run(invocation, run_id, changes, grace=grace, no_input=no_input, as_json=as_json)

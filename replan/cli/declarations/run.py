@@ -43,6 +43,8 @@ _RUN = examples(
 @click.option("--max-cost", type=float, metavar="USD", help="Dollars at most; the model's price must be known.")
 @click.option("--deadline", type=Duration(), help="End the run after 30s, 15m, 2h, 1d.")
 @click.option("--active-time", type=Duration(), help="Limit how long models and guards work; waiting does not count.")
+@click.option("--patience", type=Duration(), help="Stay so long for a provider that is down; default 10m.")
+@click.option("--grace", type=click.FloatRange(min=0), metavar="S", help="Ctrl-C waits so many seconds for replies.")
 @click.option("--output-tokens", type=int, metavar="N", help="Tokens of one reply at most, for every step.")
 @click.option("--timeout", type=float, metavar="S", help="Seconds that one model call may take, for every step.")
 @click.option("--dry-run", is_flag=True, help="Print the exact worst case, and call no model.")
@@ -65,6 +67,8 @@ def run(
     max_cost: float | None,
     deadline: float | None,
     active_time: float | None,
+    patience: float | None,
+    grace: float | None,
     output_tokens: int | None,
     timeout: float | None,
     dry_run: bool,
@@ -74,8 +78,11 @@ def run(
 ) -> int:
     """Plan the PROBLEM in a file, or - for standard input.
 
-    The plan goes to stdout, all else to stderr. Ctrl-C parks the run and prints how to resume it; a second Ctrl-C
-    cancels it. Where `replan host` serves the home, it drives the run, and Ctrl-C only leaves it; with --detach the
+    The plan goes to stdout, all else to stderr. Ctrl-C parks the run, once the replies in flight are in, and prints how
+    to resume it; a second Ctrl-C leaves at once. Nothing but `cancel` cancels a run. A provider that stays down
+    parks it too (exit 4).
+
+    Where `replan host` serves the home, it drives the run, and Ctrl-C only leaves it; with --detach the
     run's id is printed at once.
     """
     if detach and dry_run:
@@ -91,9 +98,18 @@ def run(
         max_cost_usd=max_cost,
         deadline_seconds=deadline,
         active_seconds=active_time,
+        patience_seconds=patience,
         output_tokens=output_tokens,
         timeout_seconds=timeout,
     )
     return run_problem(
-        invocation, problem, options, model, dry_run=dry_run, detach=detach, no_input=no_input, as_json=as_json
+        invocation,
+        problem,
+        options,
+        model,
+        dry_run=dry_run,
+        detach=detach,
+        no_input=no_input,
+        as_json=as_json,
+        grace=grace,
     )

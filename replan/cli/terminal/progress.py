@@ -115,6 +115,7 @@ class LiveTree:
     def __init__(self, kind: Kind[Any, Any], title: str) -> None:
         self._kind, self._title = kind, title
         self._in_flight = CallsInFlight()
+        self._left = False
         self._state: Any = None
         self._records: list[Record[Any]] = []
         self._clock_offset = 0.0
@@ -152,6 +153,7 @@ class LiveTree:
     def close(self) -> None:
         """Leave the last tree on the screen."""
         self._in_flight.are(())
+        self._left = True
         self._live.stop()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -160,7 +162,7 @@ class LiveTree:
             yield rich_text(line(self._title, "bold"))
             return
         views = self._kind.views
-        tree = views.tree(self._title, self._state, self._records, interrupted=False, brief=True)
+        tree = views.tree(self._title, self._state, self._records, interrupted=self._left, brief=True)
         rows = console.render_lines(rich_tree(tree.tree), options.update(height=None), pad=False)
         calls = self._in_flight.all()[:IN_FLIGHT_MAX]
         for row in rows[-max(3, console.height - REST - len(calls)) :]:
@@ -185,7 +187,7 @@ class LiveTree:
 def _open_calls(kind: Kind[Any, Any], state: Any) -> Collection[str]:
     """Return the ids of the calls that a run waits for."""
     run = kind.run_state(state)
-    return () if run is None else run.calls.open
+    return () if run is None or run.finished is not None else run.calls.open
 
 
 @contextmanager

@@ -1,0 +1,131 @@
+"""What a run does when its model's provider fails: tries again, waits for the provider, or parks. Pure.
+
+A fault never ends a run (docs/explanation/endings.md). The first tries of a call come after pauses that double. Then,
+and at once where trying again cannot help, the run waits for the provider: before the next try the driver asks, without
+cost, whether it is up (`actors.handlers.handlers.wait`).
+"""
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+from actors.run.calls import C, Tries
+from actors.run.ids import backoff_id
+from actors.run.messages import Faulted
+from actors.run.parking import RunParked
+from actors.run.state import RunState
+from actors.run.texts import storable
+from actors.run.waits import PROVIDER, WaitRequested
+from runtime.models.port import Fault, FaultKind
+
+TRIES_MAX = 5
+"""Transport tries of one call in a row, before the provider is asked whether it is up (docs/explanation/budgets.md)."""
+PATIENCE_SECONDS = 600.0
+"""The usual patience: seconds of pauses, a server's Retry-After included, in which a process stays for its provider."""
+BACKOFF_FIRST = 1.0
+"""Seconds before the second try; doubles with each, times 0.5 to 1.5 by a hash of the request's id."""
+STAYING_SECONDS = 60.0
+"""The longest pause of somebody who stays for a provider; to ask it costs nothing."""
+LEFT_SECONDS = 3600.0
+"""Seconds before the next try once nobody stays for the provider: a host tries at most so often."""
+PAUSE_MAX = 86_400.0
+"""The longest pause in seconds, also where a server asks for a longer one."""
+
+_DOWN = frozenset({FaultKind.AUTH, FaultKind.NOT_FOUND, FaultKind.UNRESOLVED_HOST})
+"""Nothing that the run does helps, and it may pass: the provider is waited for at once."""
+_WRONG = frozenset({FaultKind.BAD_REQUEST, FaultKind.CONTENT_REFUSED})
+"""What is asked has to be changed by a person, so that nobody tries by himself."""
+
+
+def after_fault(run: RunState[C]) -> WaitRequested | RunParked | None:
+    """Wait before the next try of a call that failed, or for the provider; park where only a person can help."""
+    if run.parked or run.renewing or PROVIDER in run.waits:
+        return None
+    for tries in run.calls.tries.values():
+        if tries.phase != "failed":
+            continue
+        fault = tries.failed.fault
+        if fault.kind in _WRONG or (fault.kind is FaultKind.TOO_LARGE and tries.count >= TRIES_MAX):
+            if run.calls.open:  # The replies in flight are worth to be judged first.
+                continue
+            return RunParked(at=run.wall, why=_reason(fault), cause="provider")
+        if not _over(run, tries):
+            name, until = backoff_id(tries.request.request_id), tries.failed.at + _pause(tries)
+            return WaitRequested(request_id=name, until=until, why="back-off", node=tries.request.node)
+        return _wait(run, tries, fault, tries.failed.at)
+    return None
+
+
+def still_down(run: RunState[C], message: Faulted) -> WaitRequested | None:
+    """Return the wait that follows when the provider, or that of a child run, was asked and is down."""
+    fault = message.fault.model_copy(update={"message": storable(message.fault.message)})
+    if message.until is not None:
+        name = f"{PROVIDER}:{message.request_id}"
+        if message.request_id not in run.calls.open or name in run.waits:
+            return None
+        return WaitRequested(request_id=name, until=message.until, why=_reason(fault), fault=fault)
+    if PROVIDER not in run.waits:
+        return None
+    tries = next((each for each in run.calls.tries.values() if each.phase == "failed"), None)
+    if tries is None:  # What it was waited for is withdrawn.
+        return WaitRequested(request_id=PROVIDER, until=message.at + LEFT_SECONDS, why=_reason(fault), fault=fault)
+    return _wait(run, tries, fault, message.at)
+
+
+def patience_of(run: RunState[Any]) -> float:
+    """Return the seconds of pauses in which a process stays for the run's provider."""
+    own = run.ledger.limits.patience_seconds
+    return PATIENCE_SECONDS if own is None else own
+
+
+def follows(kind: FaultKind) -> str:
+    """Return what follows a fault of a kind, in a few words."""
+    if kind in _WRONG:
+        return "the run parks"
+    return "the provider is waited for" if kind in _DOWN else "another try"
+
+
+def _wait(run: RunState[C], tries: Tries[C], fault: Fault, at: float) -> WaitRequested:
+    """Return the wait for the provider from a time on: within the patience somebody stays, else nobody does."""
+    left, pause = patience_of(run) - tries.waited, min(_doubled(tries), STAYING_SECONDS)
+    if fault.retry_after is not None:  # A server that asks for no pause at all must not be asked without end.
+        pause = max(pause, min(fault.retry_after, PAUSE_MAX))
+    elif left >= 1.0:
+        pause = min(pause, left)
+    stays = fault.kind not in _DOWN and pause <= left
+    return WaitRequested(
+        request_id=PROVIDER,
+        until=at + (pause if stays else max(LEFT_SECONDS, pause)),
+        why=_reason(fault),
+        node=tries.request.node if stays else None,
+        fault=fault,
+    )
+
+
+def _over(run: RunState[C], tries: Tries[C]) -> bool:
+    """Tell whether no try follows by itself: none could help, or the tries in a row or the patience are used up."""
+    over = tries.count >= TRIES_MAX or tries.waited + _pause(tries) > patience_of(run)
+    return over or tries.failed.fault.kind in _DOWN or tries.failed.used is not None
+
+
+def _pause(tries: Tries[Any]) -> float:
+    """Return the seconds before the next try: as the server asked, else doubling."""
+    asked = tries.failed.fault.retry_after
+    return _doubled(tries) if asked is None else min(max(0.0, asked), PAUSE_MAX)
+
+
+def _doubled(tries: Tries[Any]) -> float:
+    """Return a pause in seconds that doubles with each try, with jitter by the request's id."""
+    jitter = hashlib.sha256(tries.request.request_id.encode()).digest()[0] / 255
+    doubled = BACKOFF_FIRST * 2.0 ** min(tries.count - 1, 12)
+    return min(doubled * (0.5 + jitter), LEFT_SECONDS)
+
+
+def _reason(fault: Fault) -> str:
+    return f"{fault.kind}: {fault.message}"
+
+
+def faults(run: RunState[Any]) -> Iterator[Fault]:
+    """Yield the faults for which the run waits or is parked, those of waits first."""
+    yield from (wait.fault for wait in run.waits.values() if wait.for_provider and wait.fault is not None)
+    yield from (tries.failed.fault for tries in run.calls.tries.values() if tries.phase == "failed")

@@ -1,0 +1,122 @@
+"""Settings that a person changes while a run goes on: its limits, its model, the limits of a call and a reply. Pure.
+
+A change is a message of the inbox: `{"kind": "change", ...}` with any of the keys of `Limits`, which are set to the
+given values, and `model`, `price`, `timeout_seconds` and `output_tokens_max`. It is valid until the run's end is final.
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, ValidationError, field_serializer
+
+from actors.run.clock import TimedEvent
+from actors.run.texts import storable
+from runtime.core.cost import Price
+from runtime.core.errors import UsageProblem
+from runtime.core.ledger import Ledger, Limits
+
+MODEL_MAX = 300
+"""Characters of a model's name."""
+TIMEOUT_MOST = 86_400.0
+"""The longest time limit of a call, in seconds."""
+OUTPUT_TOKENS_MOST = 10**6
+"""The largest token limit of a reply."""
+
+_UNITS = {"micro_usd": "micro-dollars", "active_seconds": "active seconds"}
+_OWN = frozenset({"kind", "model", "price", "timeout_seconds", "output_tokens_max"})
+
+
+class SettingsChanged(TimedEvent):
+    """A person changed limits, the model, the time limit of calls, or the token limit of replies."""
+
+    first: ClassVar[bool] = True
+    kind: Literal["settings_changed"] = "settings_changed"
+    limits: Limits | None = None
+    """All limits from now on; None where they stay as they are."""
+    model: str | None = None
+    """The model from now on, as after `--model`; None where it stays."""
+    price: Price | None = None
+    """The price of that model; None where it is unknown."""
+    timeout_seconds: float | None = Field(default=None, gt=0)
+    """The time limit of a call from now on; None where it stays."""
+    output_tokens_max: int | None = Field(default=None, ge=1)
+    """The token limit of a reply from now on; None where it stays."""
+
+    @field_serializer("limits")
+    def _all_limits(self, limits: Limits | None) -> dict[str, Any] | None:
+        """Write every limit, whatever a later release defaults to."""
+        return None if limits is None else limits.model_dump(mode="json")
+
+
+def change_of(ledger: Ledger, body: Mapping[str, Any], at: float, mono: float | None = None) -> SettingsChanged:
+    """Return the change that a message is. Raises `UsageProblem`, whose place is the key, for one that is not valid."""
+    given = {key: value for key, value in body.items() if key not in _OWN}
+    unknown = given.keys() - Limits.model_fields.keys()
+    if unknown:
+        raise UsageProblem("there is no such limit", place=min(unknown))
+    model, timeout = body.get("model"), body.get("timeout_seconds")
+    if model is not None and not (isinstance(model, str) and 0 < len(model) <= MODEL_MAX):
+        raise UsageProblem(f"a model's name has 1 to {MODEL_MAX} characters", place="model")
+    if timeout is not None and not (_is_number(timeout) and 0 < timeout <= TIMEOUT_MOST):
+        raise UsageProblem(f"a time limit is a number above 0, at most {TIMEOUT_MOST:g}", place="timeout_seconds")
+    output = body.get("output_tokens_max")
+    if output is not None and not (_is_number(output) and isinstance(output, int) and 0 < output <= OUTPUT_TOKENS_MOST):
+        cause = f"a token limit is a whole number above 0, at most {OUTPUT_TOKENS_MOST:,}"
+        raise UsageProblem(cause, place="output_tokens_max")
+    if not given and model is None and timeout is None and output is None:
+        raise UsageProblem("nothing is changed")
+    try:
+        price = None if body.get("price") is None else Price.model_validate(body["price"])
+        limits = Limits.model_validate({**dict(ledger.limits), **given}) if given else None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = str(first["loc"][0]) if first["loc"] else ""
+        raise UsageProblem(first["msg"], place=place) from None
+    if limits is not None:
+        _check_room(ledger, limits, given, at)
+    return SettingsChanged(
+        at=at,
+        mono=mono,
+        limits=limits,
+        model=None if model is None else storable(model),
+        price=price,
+        timeout_seconds=timeout,
+        output_tokens_max=output,
+    )
+
+
+def for_children(changes: Mapping[str, Any], before: Limits, event: SettingsChanged) -> Mapping[str, Any]:
+    """Return the message to child runs after one more change: what is reserved for them limits calls and money."""
+    message: dict[str, Any] = {"kind": "change", **changes}
+    if event.model is not None:
+        message |= {"model": event.model, "price": None if event.price is None else event.price.model_dump(mode="json")}
+    if event.timeout_seconds is not None:
+        message["timeout_seconds"] = event.timeout_seconds
+    if event.output_tokens_max is not None:
+        message["output_tokens_max"] = event.output_tokens_max
+    if event.limits is not None:
+        for key in ("deadline", "patience_seconds"):
+            value = getattr(event.limits, key)
+            if value != getattr(before, key):
+                message[key] = value
+    return message if len(message) > 1 else {}
+
+
+def _check_room(ledger: Ledger, limits: Limits, given: Mapping[str, Any], at: float) -> None:
+    """Refuse a limit that is reached already: the run could do nothing under it."""
+    committed = ledger.committed
+    reached: dict[str, tuple[float | None, float]] = {
+        "calls": (limits.calls, committed.calls),
+        "tokens": (limits.tokens, committed.tokens),
+        "micro_usd": (limits.micro_usd, committed.micro_usd),
+        "active_seconds": (limits.active_seconds, ledger.active),
+        "deadline": (limits.deadline, at),
+    }
+    for key, (limit, used) in reached.items():
+        if key in given and limit is not None and limit <= used:
+            amounts = f"the limit of {_UNITS.get(key, key)} is reached already: {used:,.10g} of {limit:,.10g}"
+            raise UsageProblem("the deadline has passed already" if key == "deadline" else amounts, place=key)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

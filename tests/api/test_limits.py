@@ -1,0 +1,78 @@
+"""Raised limits and another model, from Python: posted to a run, or given to `resume`."""
+
+import pytest
+
+import replan
+from tests.cli.samples import LOST, PLAN, PROBLEM, distinct
+
+TRIES = {"g_plan": [*distinct(LOST, 2), PLAN]}
+
+
+@pytest.fixture
+def spent(scripted, tmp_path):
+    """The home and the id of a run that has ended for want of calls."""
+    result = replan.solve(PROBLEM, model=scripted(TRIES), workflow="single", max_calls=1, home=tmp_path / "home")
+    assert (result.outcome, result.calls) == ("budget_exhausted", 1)
+    return tmp_path / "home", result.run_id
+
+
+def test_a_spent_run_goes_on_with_more_calls(in_loop, spent):
+    home, run = spent
+
+    async def main():
+        still = await replan.aresume(run, max_calls=2, home=home)
+        assert (still.outcome, still.calls) == ("budget_exhausted", 2)
+        return await replan.aresume(run, max_calls=9, home=home)
+
+    result = in_loop(main)
+    assert (result.succeeded, result.calls) == (True, 3)
+
+
+def test_limits_are_posted_to_a_run_that_nobody_drives(in_loop, spent):
+    home, run = spent
+
+    async def main():
+        await replan.alimits(run, max_calls=9, home=home)
+        async with replan.drive(run, home=home) as driven:
+            return await driven.result()
+
+    assert in_loop(main).calls == 3
+
+
+def test_a_run_goes_on_with_another_model(in_loop, spent, scripted):
+    home, run = spent
+    other = scripted({"g_plan": [LOST, PLAN]}, "other.yaml")  # A script goes on after the replies that were used.
+
+    async def main():
+        return await replan.aresume(run, max_calls=9, model=other, home=home)
+
+    assert in_loop(main).succeeded
+
+
+@pytest.mark.parametrize(
+    ("options", "place"),
+    [({"max_calls": -1}, "max_calls"), ({"timeout_seconds": 0}, "timeout_seconds"), ({"model": 3}, "model")],
+)
+def test_an_invalid_change_is_refused_with_its_keyword(in_loop, spent, options, place):
+    home, run = spent
+
+    async def main():
+        with pytest.raises(replan.UsageProblem) as caught:
+            await replan.aresume(run, home=home, **options)
+        assert caught.value.place == place
+        return await replan.ashow(run, home=home)
+
+    assert in_loop(main).outcome == "budget_exhausted"
+
+
+def test_nothing_is_no_change(spent):
+    home, run = spent
+    with pytest.raises(replan.UsageProblem, match="nothing is changed"):
+        replan.limits(run, home=home)
+
+
+def test_the_limits_of_a_final_run_cannot_be_changed(spent):
+    home, run = spent
+    assert replan.resume(run, max_calls=9, home=home).succeeded
+    with pytest.raises(replan.UsageProblem):
+        replan.limits(run, max_calls=20, home=home)

@@ -1,0 +1,236 @@
+"""A provider that fails ends no run: it waits, goes on when the provider is back, and asks for nothing twice.
+
+The server, the client and the engine are real; only the clock is moved.
+"""
+
+import time
+from functools import partial
+
+import pytest
+import trio
+
+import runtime.host.host
+from replan.cli.exits import Exit, exit_of_result
+from replan.runs.engine import Engine
+from replan.runs.hosting import host
+from runtime.core.machine import Summary
+from runtime.drive.options import Stop
+from runtime.host.notices import Resting
+from tests.support.artifacts import GOOD
+from tests.wire.outages import (
+    FAULTS,
+    HOUR,
+    JumpingClock,
+    Provider,
+    check_books,
+    events_of,
+    home,
+    outage,
+    reason_of,
+    request,
+    serve_until_finished,
+    takeovers,
+    until,
+    waits,
+)
+
+BUSY_SECONDS_MAX = 6.0
+"""Seconds of the processor over two days of an outage, those of the server included; about one is measured."""
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_fifteen_seconds_are_waited_out(fault: int | str) -> None:
+    clock = JumpingClock()
+    provider = Provider(clock, GOOD)
+    with outage(provider, fault, 15) as url:
+        async with home(clock, url) as engine:
+            result = await engine.begin(request(engine), run="run-1")
+            assert result.succeeded, result
+            await check_books(engine, "run-1", provider)
+    assert provider.down_until <= clock.time < 1_700_000_000.0 + 120
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_after_the_patience_the_foreground_leaves_and_a_resume_goes_on(fault: int | str) -> None:
+    clock = JumpingClock()
+    provider = Provider(clock, GOOD)
+    with outage(provider, fault, 900) as url:
+        async with home(clock, url) as engine:
+            result = await engine.begin(request(engine), run="run-1")
+            assert (result.status, result.cause) == ("parked", "provider")
+            assert exit_of_result(result) == Exit.PROVIDER
+            assert reason_of(fault) in result.why
+            assert 500 < clock.time - 1_700_000_000.0 < 900
+            assert clock.wakeups < 40, "a process that waits does nothing else"
+            assert (await engine.journal.row("run-1")).summary.next_wake == result.next_try
+            clock.time = provider.down_until
+            result = await engine.resume("run-1")
+            assert result.succeeded, result
+            await check_books(engine, "run-1", provider)
+            assert len([name for name in provider.asked if name not in provider.answered]) <= 10
+
+
+async def test_a_resume_asks_at_once_and_leaves_again_after_its_patience() -> None:
+    clock = JumpingClock()
+    provider = Provider(clock, GOOD)
+    provider.down_until = float("inf")
+    with provider.serving() as server:
+        async with home(clock, server.base_url) as engine:
+            assert (await engine.begin(request(engine, patience_seconds=30.0), run="run-1")).cause == "provider"
+            asked, began = len(provider.asked), clock.time
+            assert (await engine.resume("run-1")).cause == "provider"
+            assert clock.time - began < 60
+            assert len(provider.asked) == asked, "no call is made before the provider says that it is up"
+            provider.down_until = 0.0
+            assert (await engine.resume("run-1")).succeeded
+            await check_books(engine, "run-1", provider)
+
+
+async def test_a_wrong_key_and_then_the_right_one() -> None:
+    clock = JumpingClock()
+    provider = Provider(clock, GOOD)
+    provider.key = "sk-right-000000000000"
+    with provider.serving() as server:
+        async with home(clock, server.base_url, "sk-wrong-000000000000") as engine:
+            result = await engine.begin(request(engine), run="run-1")
+            assert (result.status, result.cause, result.fault.kind) == ("parked", "provider", "auth")
+            assert clock.time - 1_700_000_000.0 < 5, "nobody stays for a key"
+            assert (await engine.resume("run-1")).cause == "provider"
+            right = Engine(
+                engine.journal,
+                registry=engine.registry,
+                clock=clock,
+                environment={**engine.environment, "OPENAI_API_KEY": provider.key},
+            )
+            assert (await right.resume("run-1")).succeeded
+            await check_books(right, "run-1", provider)
+
+
+async def test_a_model_that_is_missing_and_then_there() -> None:
+    clock = JumpingClock()
+    provider = Provider(clock, GOOD)
+    provider.listed = ["another"]
+    with provider.serving() as server:
+        async with home(clock, server.base_url) as engine:
+            assert (await engine.begin(request(engine), run="run-1")).fault.kind == "not_found"
+            asked = len(provider.asked)
+            assert "does not list" in (await engine.resume("run-1")).why
+            assert len(provider.asked) == asked
+            provider.listed.append("test-model")
+            assert (await engine.resume("run-1")).succeeded
+            await check_books(engine, "run-1", provider)
+
+
+async def test_a_missing_model_is_replaced_by_another() -> None:
+    clock = JumpingClock()
+    provider = Provider(clock, GOOD)
+    provider.listed = ["another"]
+    with provider.serving() as server:
+        async with home(clock, server.base_url) as engine:
+            assert (await engine.begin(request(engine), run="run-1")).status == "parked"
+            await engine.change("run-1", {"model": "another", "price": None})
+            assert (await engine.resume("run-1")).succeeded
+            await check_books(engine, "run-1", provider)
+
+
+@pytest.mark.parametrize("hosted", [False, True])
+async def test_a_run_that_is_driven_goes_on_with_another_model(hosted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is in flight is finished; the run is taken over anew, and then asks the other model."""
+    monkeypatch.setattr(runtime.host.host, "LOOK_SECONDS", 0.02)
+    clock = JumpingClock()
+    provider = Provider(clock, GOOD)
+    provider.listed = ["test-model", "another"]
+    provider.slow = {"g_analysis": 0.5}
+    with provider.serving() as server:
+        async with home(clock, server.base_url) as engine, trio.open_nursery() as nursery:
+            run = await engine.admit(request(engine))
+            if hosted:
+                nursery.start_soon(serve_until_finished, engine, clock, run)
+            else:
+                nursery.start_soon(engine.resume, run)
+
+            async def asked() -> bool:
+                return len(provider.asked) == 2
+
+            await until(asked)
+            await engine.change(run, {"model": "another", "price": None})
+
+            async def finished() -> bool:
+                return (await engine.journal.row(run)).summary.status == "finished"
+
+            await until(finished)
+            assert (await engine.result(run)).succeeded
+            assert provider.models_asked == ["test-model"] * 2 + ["another"] * 2
+            await check_books(engine, run, provider)
+
+
+async def test_a_rejected_request_parks_and_is_asked_again_when_it_is_resumed() -> None:
+    clock = JumpingClock()
+    provider = Provider(clock, GOOD)
+    provider.status, provider.down_until = 400, float("inf")
+    with provider.serving() as server:
+        async with home(clock, server.base_url) as engine:
+            result = await engine.begin(request(engine), run="run-1")
+            assert (result.status, result.cause) == ("parked", "provider")
+            assert (await engine.journal.row("run-1")).summary.due is None, "only a person can change what is asked"
+            provider.down_until = 0.0
+            assert (await engine.resume("run-1")).succeeded
+            await check_books(engine, "run-1", provider)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_two_days_under_a_host(fault: int | str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host asks the provider, and takes the run up, once an hour: its wake-ups and its processor time are small."""
+    monkeypatch.setattr(runtime.host.host, "LOOK_SECONDS", 0.02)
+    clock = JumpingClock()
+    provider = Provider(clock, GOOD)
+    with outage(provider, fault, 48 * HOUR) as url:
+        async with home(clock, url) as engine:
+            run, busy = await engine.admit(request(engine)), time.process_time()
+            notices = await serve_until_finished(engine, clock, run)
+            assert time.process_time() - busy < BUSY_SECONDS_MAX
+            assert (await engine.result(run)).succeeded
+            await check_books(engine, run, provider)
+            events = await events_of(engine, run)
+            assert 48 <= takeovers(events) <= 48 + 25
+            assert 48 <= engine.probes.count <= 48 + 25
+            assert len(waits(events)) <= 48 + 25
+            assert len(provider.asked) - len(provider.answered) <= 10
+            assert len(notices) < 300
+            resting = [notice for notice in notices if isinstance(notice, Resting) and notice.why]
+            assert all(reason_of(fault) in notice.why for notice in resting)
+            assert len(resting) >= 48
+    assert clock.time >= provider.down_until
+
+
+async def test_many_runs_of_one_provider_ask_it_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime.host.host, "LOOK_SECONDS", 0.02)
+    clock = JumpingClock()
+    provider = Provider(clock, GOOD)
+    provider.key = "sk-other-000000000000"
+    with provider.serving() as server:
+        async with home(clock, server.base_url) as engine:
+            runs = [await engine.admit(request(engine)) for _ in range(12)]
+            stop = Stop(handover=True)
+
+            async def rows() -> list[Summary]:
+                return [(await engine.journal.row(run)).summary for run in runs]
+
+            async def all_wait() -> bool:
+                return all((row.next_wake or 0.0) > clock.time for row in await rows())
+
+            async def all_finished() -> bool:
+                return all(row.status == "finished" for row in await rows())
+
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(partial(host, engine, runs_max=12, stop=stop, report=lambda _: None))
+                for _ in range(3):
+                    await until(all_wait)
+                    clock.time = max([row.next_wake or 0.0 for row in await rows()])
+                await until(all_wait)
+                provider.key = ""
+                clock.time = max([row.next_wake or 0.0 for row in await rows()])
+                await until(all_finished)
+                stop.requested.set()
+            assert 3 <= engine.probes.count <= 12, "one of the runs asks for all"
+            assert [(await engine.result(run)).outcome for run in runs] == ["success"] * 12
