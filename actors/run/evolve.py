@@ -143,8 +143,8 @@ def timed(run: RunState[C], event: TimedEvent | RunFinished, *, working: bool) -
     Only the events in `TIMED` tell one. Active time goes by the driver's monotonic seconds, and by the wall clock in an
     epoch whose records do not say them, as those of earlier releases.
     """
-    if event.at is None or isinstance(event, SettingsChanged):  # It may come before the takeover that follows it.
-        return run
+    if event.at is None or (event.mono is None and isinstance(event, SettingsChanged)):
+        return run  # It may come before the takeover that follows it.
     now = max(run.now, event.at)  # A clock that was set back does not turn the time back.
     if isinstance(event, RunResumed):  # Before it there was nobody to do the work.
         return changed(run, now=now, wall=event.at, mono=event.mono)
