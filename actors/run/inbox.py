@@ -114,11 +114,15 @@ def accept_mail(
             case "change":
                 return change_of(ledger, body, message.at, message.mono)
             case "cancel" if finished:
-                raise UsageProblem("the run has finished")
+                return _refused(message, "the run has finished")
             case _:
                 return _taken(questions, messages, body, message)
     except UsageProblem as problem:
-        return MailRefused(at=message.at, mono=message.mono, key=storable(message.key), reason=problem.cause)
+        return _refused(message, problem.cause)
+
+
+def _refused(message: Mailed, reason: str) -> MailRefused:
+    return MailRefused(at=message.at, mono=message.mono, key=storable(message.key), reason=reason)
 
 
 def _taken(questions: Questions, messages: Messages, body: dict[str, Any], message: Mailed) -> InboxEvent:

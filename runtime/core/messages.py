@@ -7,6 +7,8 @@ much time has passed between two messages that one driver takes.
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from runtime.core.halt import Halt
+
 M = TypeVar("M")
 
 
@@ -23,8 +25,6 @@ def stamped(message: M, mono: float) -> M:
     if not isinstance(message, Message) or message.mono is not None:
         return message
     return replace(message, mono=round(mono, 6))
-
-from runtime.core.halt import Halt
 
 
 @dataclass(frozen=True, slots=True)
