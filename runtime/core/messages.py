@@ -21,7 +21,10 @@ class Message:
 
 
 def stamped(message: M, mono: float) -> M:
-    """Return a message with the driver's seconds, to the microsecond; one that has them, or no place, as it is."""
+    """Return a message with the driver's seconds, rounded to the microsecond.
+
+    A message that has them already, and one of a kind of agents that is no `Message`, is returned as it is.
+    """
     if not isinstance(message, Message) or message.mono is not None:
         return message
     return replace(message, mono=round(mono, 6))
