@@ -9,7 +9,7 @@ from actors.planning.events import VerdictReached
 from actors.planning.state import Branch, Node, State
 from actors.policy.decision import Decision
 from actors.policy.table import BacktrackLevel
-from actors.run.cut_replies import cut_verdict, mended
+from actors.run.cut_replies import cut_verdict, text_under_limit
 from actors.run.parking import RunParked
 from actors.search.progress import Phase
 from actors.values.artifacts import FILTERED, LENGTH
@@ -84,11 +84,11 @@ def forgive(state: State) -> State:
     return changed(state, forgiven=state.forgiven | cut)
 
 
-def retold(state: State) -> State:
+def with_new_limit(state: State) -> State:
     """Return the state after the limit of replies has changed: prompts do not ask for brevity that it does not need."""
     nodes = dict(state.nodes)
     for name, node in state.nodes.items():
-        text = mended(node.verdict, state.config.steps[node.step].output_tokens_max) if is_cut(node) else ""
+        text = text_under_limit(node.verdict, state.config.steps[node.step].output_tokens_max) if is_cut(node) else ""
         if text and node.rejection_text:
             nodes[name] = changed(node, rejection_text=f"- {text}")
     return changed(state, nodes=nodes)

@@ -23,7 +23,7 @@ from actors.planning.call_events import (
 )
 from actors.planning.call_state import Common
 from actors.planning.config import read_config
-from actors.planning.cut_rules import forgive, retold
+from actors.planning.cut_rules import forgive, with_new_limit
 from actors.planning.decision_event import Decided
 from actors.planning.events import (
     BranchOpened,
@@ -119,7 +119,7 @@ def _evolve(state: State, run: Common, branch: Branch, event: PlanningEvent) -> 
             return changed(state, run=evolve_run(run, event), judgements={} if event.final else state.judgements)
         case SettingsChanged():
             after = changed(state, run=evolve_run(run, event), config=state.config.with_settings(event))
-            return after if event.output_tokens_max is None else retold(after)
+            return after if event.output_tokens_max is None else with_new_limit(after)
         case RunResumed():
             after = changed(state, run=evolve_run(run, event))
             return forgive(after) if state.run.parked_cause == "reply" else after

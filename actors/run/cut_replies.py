@@ -27,7 +27,7 @@ def cut_verdict(artifact: Artifact, guard: str, output_tokens_max: int) -> Verdi
     return Verdict(guard=guard, findings=(Finding(code=Code.FILTERED, message=message),))
 
 
-def mended(verdict: Verdict | None, output_tokens_max: int) -> str:
+def text_under_limit(verdict: Verdict | None, output_tokens_max: int) -> str:
     """Return what the next attempt is told where the limit has been raised since; empty for any other verdict."""
     limit = None if verdict is None else verdict.facts.get(LIMIT)
     if not isinstance(limit, int) or output_tokens_max <= limit:

@@ -31,10 +31,10 @@ LEFT_SECONDS = 3600.0
 PAUSE_MAX = 86_400.0
 """The longest pause in seconds, also where a server asks for a longer one."""
 
-_DOWN = frozenset({FaultKind.AUTH, FaultKind.NOT_FOUND, FaultKind.UNRESOLVED_HOST})
-"""Nothing that the run does helps, and it may pass: the provider is waited for at once."""
 _WRONG = frozenset({FaultKind.BAD_REQUEST, FaultKind.CONTENT_REFUSED})
-"""What is asked has to be changed by a person, so that nobody tries by himself."""
+"""Faults after which a person has to change what is asked: no try follows by itself."""
+_DOWN = frozenset(kind for kind in FaultKind if kind.final) - _WRONG
+"""Faults that another try now does not help, and that may pass: the provider is waited for at once."""
 
 
 def after_fault(run: RunState[C]) -> WaitRequested | RunParked | None:
@@ -46,7 +46,7 @@ def after_fault(run: RunState[C]) -> WaitRequested | RunParked | None:
             continue
         fault = tries.failed.fault
         if fault.kind in _WRONG or (fault.kind is FaultKind.TOO_LARGE and tries.count >= TRIES_MAX):
-            if run.calls.open:  # The replies in flight are worth to be judged first.
+            if run.calls.open:  # The replies in flight are judged first.
                 continue
             return RunParked(at=run.wall, why=_reason(fault), cause="provider")
         if not _over(run, tries):
