@@ -19,6 +19,8 @@ from runtime.core.clock import SystemClock
 from runtime.core.cost import Usage
 from runtime.core.ledger import Limits
 from runtime.core.machine import fold
+from runtime.core.messages import Parking
+from runtime.drive.offline import append_one
 from runtime.drive.options import Ending, LeaseTerms
 from runtime.drive.supervisor import Supervisor
 from runtime.journal.memory import MemoryStore, open_memory
@@ -145,8 +147,11 @@ async def test_a_jump_changes_no_active_time_and_no_duration(seconds, autojump_c
     run = TwoStepRun(Model())
     await run.drive((2.0, seconds), (6.0, -seconds / 2))
     assert run.state.run.ledger.active == pytest.approx(10.0, abs=1e-5)
-    elapsed = [event.elapsed for event in await run.events() if event.kind == "artifact_produced"]
+    events = await run.events()
+    elapsed = [event.elapsed for event in events if event.kind == "artifact_produced"]
     assert elapsed == pytest.approx([5.0, 5.0], abs=1e-5)
+    told = [event.mono for event in events if getattr(event, "at", None) is not None]
+    assert told == pytest.approx([0.0, 5.0, 5.0, 10.0, 10.0], abs=1e-5)
 
 
 async def test_a_clock_that_is_set_back_lets_no_work_pass_beyond_the_limit(autojump_clock):
@@ -185,6 +190,19 @@ async def test_time_between_drivers_never_counts(seconds, body, autojump_clock):
     assert run.state.run.finished.outcome == ("success" if body is None else "cancelled")
     assert run.state.run.ledger.active <= active + trio.current_time() - begun + 1e-5
     assert run.state.run.ledger.active >= active
+
+
+async def test_a_host_that_cannot_drive_an_interrupted_run_adds_no_active_time_by_saying_so(autojump_clock):
+    run = TwoStepRun(Model())
+    with trio.move_on_after(7.0):
+        await run.drive()
+    active = (await run.folded()).run.ledger.active
+    await trio.sleep(DAY)
+    async with open_memory(CODEC, run.clock, store=run.store) as journal:
+        parking = Parking(run.clock.now(), handover=True, why="a plug-in is missing here")
+        assert await append_one(PlanningMachine(), journal, "run", LeaseTerms("host"), parking)
+    state = await run.folded()
+    assert (state.run.parked, state.run.ledger.active) == (True, active)
 
 
 async def test_a_backward_jump_delays_a_deadline_by_at_most_the_jump(autojump_clock):
