@@ -66,7 +66,7 @@ def test_a_seed_repeats_the_same_simulation_in_another_process():
 def test_the_simulated_worlds_cover_every_event_and_ending():
     """Every kind of event, ending, request state and planned fault occurs, so that the invariants are exercised."""
     seen = Counter()
-    for seed in range(250):
+    for seed in range(400):
         world = world_of(seed)
         world.play()
         seen.update(record.event.kind for record in world.records)
