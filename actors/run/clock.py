@@ -10,6 +10,6 @@ class TimedEvent(Event):
     """An event with the time at which the world told it."""
 
     at: Seconds
-    """UTC seconds since 1970."""
+    """The time, in UTC seconds since 1970."""
     mono: float | None = None
     """The driver's monotonic seconds since its claim; None in records of earlier releases."""
