@@ -36,8 +36,8 @@ def reply(request, now):
     if isinstance(request, GenerationRequested):
         text = f'{{"for": "{request.request_id}", "said": "'.ljust(TEXT_BYTES - 2, "x") + '"}'
         usage = Usage(input_tokens=100, output_tokens=100)
-        return Generated(request.request_id, now, 0.01, Reply(text=text, usage=usage, model="instant"))
-    return Judged(request.request_id, now, 0.01, ACCEPTED)
+        return Generated(request.request_id, now, 0.01, Reply(text=text, usage=usage, model="instant"), mono=now)
+    return Judged(request.request_id, now, 0.01, ACCEPTED, mono=now)
 
 
 def simulate(machine, codec, first):

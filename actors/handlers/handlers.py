@@ -69,16 +69,17 @@ async def _send(
             reached("send.before")
             await envelope.ensure_held()
             if envelope.may_send():
-                started, scope.deadline = clock.now(), trio.current_time() + limit
+                started = trio.current_time()
+                scope.deadline = started + limit
                 answer = await ask()
     if started is None:
         return Faulted(request_id, clock.now(), 0.0, _UNSENT)
     reached("reply.after")
-    now = clock.now()
+    now, elapsed = clock.now(), trio.current_time() - started
     answer = answer or Fault(kind=FaultKind.TIMEOUT, message=f"no reply in {limit:g} s")
     if isinstance(answer, Fault):
-        return Faulted(request_id, now, now - started, answer)
-    return Generated(request_id, now, now - started, answer)
+        return Faulted(request_id, now, elapsed, answer)
+    return Generated(request_id, now, elapsed, answer)
 
 
 def judge(
@@ -90,7 +91,7 @@ def judge(
     time limit has a bug; that is an error of the run, not a rejection.
     """
     brief = envelope.brief
-    done = partial(_judged, brief.request.request_id, clock, clock.now())
+    done = partial(_judged, brief.request.request_id, clock, trio.current_time())
     work = partial(guard, brief.artifact, brief.context)
     large = len(brief.artifact.content) > INLINE_BYTES_MAX
     if in_thread or (in_thread is None and large):
@@ -116,15 +117,14 @@ async def _in_time(
 
 
 def _judged(request_id: str, clock: Clock, started: float, verdict: Verdict) -> Judged:
-    """Return the message with a verdict.
+    """Return the message with a verdict; `started` is trio's time.
 
     A verdict that JSON cannot hold is a bug of the guard. It is written and read here, where an error ends the run; an
     error in the journal would stop every later driver as well. So the run also uses exactly what its journal holds.
     """
     verdict = Verdict.model_validate_json(bounded(verdict).model_dump_json())
     reached("judge.after")
-    now = clock.now()
-    return Judged(request_id, now, now - started, verdict)
+    return Judged(request_id, clock.now(), trio.current_time() - started, verdict)
 
 
 async def wait(clock: Clock, probe: Probe | None, envelope: Envelope[WaitRequested]) -> Woken | Faulted:

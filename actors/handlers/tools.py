@@ -104,18 +104,18 @@ async def _call(tool: Tool, request: ToolRequested, envelope: Envelope[Any], now
     await envelope.ensure_held()
     async with tool.prepare(json.loads(request.arguments)) as call:
         reached("tool.prepared")
-        begins = now()
-        if not await envelope.record(Begun(request.request_id, begins, call.process)):
+        begins = trio.current_time()
+        if not await envelope.record(Begun(request.request_id, now(), call.process)):
             return None
         reached("tool.started")
         result = None
         with trio.move_on_after(request.timeout_seconds):
             result = await call.run()
     reached("tool.after")
-    ended = now()
+    elapsed = trio.current_time() - begins
     if result is None:
         result = ToolResult(ToolOutcome.TRANSIENT, reason=f"it took longer than {request.timeout_seconds:g} s")
-    return Ended(request.request_id, ended, ended - begins, result.outcome, result.output, result.reason)
+    return Ended(request.request_id, now(), elapsed, result.outcome, result.output, result.reason)
 
 
 def command_tool(

@@ -37,6 +37,7 @@ def accept(state: PlanningState, message: PlanningMessage) -> PlanningEvent | Re
 def _begin(message: Begin) -> RunStarted:
     return RunStarted(
         at=message.at,
+        mono=message.mono,
         run=message.run,
         specification=storable(message.specification),
         pinned=message.pinned,
@@ -79,6 +80,7 @@ def _judged(state: State, message: Judged) -> VerdictReached | None:
     return VerdictReached(
         node=request.node,
         at=message.at,
+        mono=message.mono,
         elapsed=message.elapsed,
         verdict=bounded(message.verdict),
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import orjson
+import trio
 
 from actors.guards.port import AnyGuard
 from actors.planning.briefs import ChildBrief
@@ -47,17 +48,16 @@ class ChildGenerator:
         if envelope.withdrawn:  # While it lay in the mailbox: what an earlier driver used of it is not looked up.
             return None
         brief = envelope.brief
-        started = self.clock.now()
+        started = trio.current_time()
         state: State | None = await self.drive(child_of(brief))
         if state is None:
             return None
-        now = self.clock.now()
+        now, elapsed = self.clock.now(), trio.current_time() - started
         if state.run.finished is None:
-            return _waits(brief, state, now, now - started)
+            return _waits(brief, state, now, elapsed)
         reply = Reply(text=artifact_of(brief.run, state), usage=None, model=brief.pinned.model)
-        return Generated(
-            brief.request_id, now, now - started, reply, state.run.ledger.committed, out_of_time=_out_of_time(state)
-        )
+        cost = state.run.ledger.committed
+        return Generated(brief.request_id, now, elapsed, reply, cost, out_of_time=_out_of_time(state))
 
 
 def _out_of_time(state: State) -> bool:

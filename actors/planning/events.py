@@ -185,7 +185,7 @@ class RunFinished(ending.RunFinished):
         """Return the end of any run as that of a planning run."""
         if isinstance(end, cls):
             return end
-        return cls(outcome=Outcome(end.outcome), why=end.why, cause=end.cause, at=end.at)
+        return cls(outcome=Outcome(end.outcome), why=end.why, cause=end.cause, at=end.at, mono=end.mono)
 
 
 PlanningEvent = Annotated[

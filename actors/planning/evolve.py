@@ -133,7 +133,7 @@ def _evolve(state: State, run: Common, branch: Branch, event: PlanningEvent) -> 
 def _started(event: RunStarted) -> State:
     config = read_config(event.pinned)
     return State(
-        run=RunState(run_id=event.run, child=event.child, now=event.at, wall=event.at, ledger=Ledger(event.limits)),
+        run=RunState(event.run, event.child, event.at, event.at, event.mono, ledger=Ledger(event.limits)),
         config=config,
         specification=event.specification,
         attachments=read_stored(event.attachments),

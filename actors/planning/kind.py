@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from actors.run.kind import PreparedRun, Setup
     from runtime.drive.actor import Actor
 
-CODEC: Codec[PlanningEvent] = Codec(EVENTS)
-"""The codec of planning events."""
+CODEC: Codec[PlanningEvent] = Codec(EVENTS, format=2)
+"""The codec of planning events. In format 2 they say `mono` (`actors.run.clock`)."""
 
 
 def _actors(state: PlanningState, resources: Resources) -> "list[Actor[Any, Any]]":

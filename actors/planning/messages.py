@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from actors.run.messages import Faulted, Generated, Judged
 from actors.values.plugin_marks import PlugInFile
 from runtime.core.ledger import Limits
-from runtime.core.messages import Control
+from runtime.core.messages import Control, Message
 
 
 @dataclass(frozen=True, slots=True)
-class Begin:
+class Begin(Message):
     """The first message of a run. `RunStarted` has the same fields."""
 
     at: float

@@ -30,14 +30,15 @@ def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
         case Woken():
             return waits.woken(run.waits, message)
         case Resumed():
-            return RunResumed(at=message.at, epoch=message.epoch, at_once=message.at_once)
+            return _resumed(message)
         case Parking():
             return parking.accept_parking(run, message)
         case Crashed():
             why = storable(message.error[:ERROR_MAX])
             if message.halted:
-                return None if run.parked else RunParked(at=message.at, why=why, cause=message.halted)
-            return RunFinished(outcome=Outcome.FAILED, why=why, cause="bug", at=message.at)
+                parked = RunParked(at=message.at, mono=message.mono, why=why, cause=message.halted)
+                return None if run.parked else parked
+            return RunFinished(outcome=Outcome.FAILED, why=why, cause="bug", at=message.at, mono=message.mono)
         case Mailed():
             return inbox.accept_mail(run.questions, run.messages, run.ledger, message)
         case Overdrawn():
@@ -52,9 +53,13 @@ def _after_end(run: RunState[C], end: RunFinished, message: Control) -> ControlE
         case Mailed() if not end.final:
             return inbox.accept_mail(run.questions, run.messages, run.ledger, message, finished=True)
         case Resumed() if run.tools or run.undone(at_once=message.at_once):
-            return RunResumed(at=message.at, epoch=message.epoch, at_once=message.at_once)
+            return _resumed(message)
         case _:
             return None
+
+
+def _resumed(message: Resumed) -> RunResumed:
+    return RunResumed(at=message.at, mono=message.mono, epoch=message.epoch, at_once=message.at_once)
 
 
 def accept_fault(run: RunState[C], message: Faulted) -> CallFailed | Settled | WaitRequested | None:

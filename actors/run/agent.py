@@ -31,7 +31,7 @@ from actors.values.answers import TEXT
 from runtime.core.cost import Price
 from runtime.core.events import Event, Value
 from runtime.core.ledger import Limits
-from runtime.core.messages import Control
+from runtime.core.messages import Control, Message
 
 
 class AgentSettings(Value):
@@ -137,11 +137,14 @@ AGENT_EVENTS: tuple[type[Event], ...] = (
     RunParked,
     RunFinished,
 )
-"""The events of a run of such an agent, for its codec: `Codec(AGENT_EVENTS)`."""
+"""The events of a run of such an agent, for its codec: `Codec(AGENT_EVENTS, format=AGENT_FORMAT)`."""
+
+AGENT_FORMAT = 2
+"""The version of the format of these events. In format 2 they say `mono` (`actors.run.clock`)."""
 
 
 @dataclass(frozen=True, slots=True)
-class StartAgent:
+class StartAgent(Message):
     """A user starts the run; `AgentStarted` has the same fields."""
 
     at: float

@@ -301,6 +301,7 @@ class ReplyFields(TypedDict):
 
     request_id: str
     at: float
+    mono: float | None
     elapsed: float
     content: str
     usage: Usage | None
@@ -328,7 +329,7 @@ def accept_reply(
     name, reply = message.request_id, message.reply
     if name in ledger.forfeited:
         cost = message.cost or used(reply.usage, ledger.forfeited[name], price)
-        return Settled(request_id=name, at=message.at, used=cost)
+        return Settled(request_id=name, at=message.at, mono=message.mono, used=cost)
     opened = calls.open.get(name)
     if opened is None or name not in ledger.reserved:
         return None
@@ -340,6 +341,7 @@ def accept_reply(
     fields: ReplyFields = {
         "request_id": name,
         "at": message.at,
+        "mono": message.mono,
         "elapsed": message.elapsed,
         "content": storable(reply.text),
         "usage": reply.usage,
@@ -361,10 +363,11 @@ def accept_fault(calls: Calls[C], ledger: Ledger, message: "Faulted") -> CallFai
         cost = ZERO if message.cost is None and refunded else message.cost
         if cost is None or message.request_id not in ledger.forfeited:
             return None
-        return Settled(request_id=message.request_id, at=message.at, used=cost)
+        return Settled(request_id=message.request_id, at=message.at, mono=message.mono, used=cost)
     return CallFailed(
         request_id=message.request_id,
         at=message.at,
+        mono=message.mono,
         elapsed=message.elapsed,
         fault=message.fault.model_copy(update={"message": storable(message.fault.message)}),
         used=message.cost,

@@ -1,4 +1,7 @@
-"""Events that say when they happened. The time of a run is the latest that it was told; it has no clock of its own."""
+"""Events that say when they happened. A run has no clock of its own: its time is what it was told.
+
+Deadlines go by `at`, which follows the wall clock. Active time goes by `mono`, which does not.
+"""
 
 from runtime.core.events import Event, Seconds
 
@@ -8,3 +11,5 @@ class TimedEvent(Event):
 
     at: Seconds
     """The time, in UTC seconds since 1970."""
+    mono: float | None = None
+    """The driver's monotonic seconds since its claim; None in records of earlier releases."""

@@ -39,6 +39,8 @@ class RunFinished(Event):
     """The cause from outside; empty after a decision of the machine."""
     at: Seconds | None = None
     """The time of an end from outside, in UTC seconds since 1970; None after a decision of the machine."""
+    mono: float | None = None
+    """As of a timed event."""
 
     @property
     def final(self) -> bool:

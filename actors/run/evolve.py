@@ -140,12 +140,19 @@ def _with_settings(run: RunState[C], event: SettingsChanged) -> RunState[C]:
 def timed(run: RunState[C], event: TimedEvent | RunFinished, *, working: bool) -> RunState[C]:
     """Return the common part with the time that an event tells; `working` says whether work was open before it.
 
-    Only the events in `TIMED` tell one.
+    Only the events in `TIMED` tell one. Active time goes by the driver's monotonic seconds, and by the wall clock in an
+    epoch whose records do not say them, as those of earlier releases.
     """
-    if event.at is None or isinstance(event, SettingsChanged):  # It may come before the takeover that follows it.
-        return run
+    if event.at is None or (event.mono is None and isinstance(event, SettingsChanged)):
+        return run  # It may come before the takeover that follows it.
     now = max(run.now, event.at)  # A clock that was set back does not turn the time back.
-    idle = isinstance(event, RunResumed) or run.finished is not None  # There was nobody to do the work.
-    if working and now > run.now and not idle:
-        return changed(run, now=now, wall=event.at, ledger=run.ledger.worked(now - run.now))
-    return changed(run, now=now, wall=event.at)
+    if isinstance(event, RunResumed):  # Before it there was nobody to do the work.
+        return changed(run, now=now, wall=event.at, mono=event.mono)
+    mono, seconds = run.mono, 0.0
+    if mono is None:
+        mono, seconds = event.mono, now - run.now if event.mono is None else 0.0
+    elif event.mono is not None and event.mono > mono:  # Before it resumes the run, a driver tells the second 0.
+        mono, seconds = event.mono, event.mono - mono
+    if working and seconds > 0.0 and run.finished is None:
+        return changed(run, now=now, wall=event.at, mono=mono, ledger=run.ledger.worked(seconds))
+    return changed(run, now=now, wall=event.at, mono=mono)

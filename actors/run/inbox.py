@@ -114,30 +114,35 @@ def accept_mail(
         body = _body(message.body)
         match body.get("kind"):
             case "change":
-                return change_of(ledger, body, message.at)
+                return change_of(ledger, body, message.at, message.mono)
             case "cancel" if finished:
-                return MailRefused(at=message.at, key=storable(message.key), reason="the run has finished")
+                return _refused(message, "the run has finished")
             case _:
-                return _taken(questions, messages, body, message.at)
+                return _taken(questions, messages, body, message)
     except UsageProblem as problem:
-        return MailRefused(at=message.at, key=storable(message.key), reason=problem.cause)
+        return _refused(message, problem.cause)
 
 
-def _taken(questions: Questions, messages: Messages, body: dict[str, Any], at: float) -> InboxEvent:
+def _refused(message: Mailed, reason: str) -> MailRefused:
+    return MailRefused(at=message.at, mono=message.mono, key=storable(message.key), reason=reason)
+
+
+def _taken(questions: Questions, messages: Messages, body: dict[str, Any], message: Mailed) -> InboxEvent:
+    at, mono = message.at, message.mono
     question = str(body.get("question", ""))
     match body.get("kind"):
         case "cancel":
-            return RunFinished(outcome=Outcome.CANCELLED, why="cancelled by the user", at=at)
+            return RunFinished(outcome=Outcome.CANCELLED, why="cancelled by the user", at=at, mono=mono)
         case "answer":
             answer = fitting_answer(questions, question, body.get("answer"))
-            return ClarificationAnswered(question_id=question, at=at, answer=answer)
+            return ClarificationAnswered(question_id=question, at=at, mono=mono, answer=answer)
         case "decline":
             check_decline(questions, question)
-            return ClarificationDeclined(question_id=question, at=at)
+            return ClarificationDeclined(question_id=question, at=at, mono=mono)
         case "note":
-            return NoteTold(at=at, text=check_message(messages, body.get("text")))
+            return NoteTold(at=at, mono=mono, text=check_message(messages, body.get("text")))
         case "requirement":
-            return RequirementTold(at=at, text=check_message(messages, body.get("text")))
+            return RequirementTold(at=at, mono=mono, text=check_message(messages, body.get("text")))
         case _:
             raise UsageProblem("not a message that a run understands")
 

@@ -107,7 +107,7 @@ class AgentMachine(Generic[D]):
         """Return the state after the event."""
         if isinstance(event, AgentStarted):
             begun: RunState[AgentCallRequested] = RunState(
-                event.run, event.child, event.at, event.at, ledger=Ledger(event.limits)
+                event.run, event.child, event.at, event.at, event.mono, ledger=Ledger(event.limits)
             )
             return AgentState(begun, event, self.agent.start(event.task))
         assert isinstance(state, AgentState), "a run begins with its start"
@@ -273,6 +273,7 @@ def with_settings(start: AgentStarted, event: SettingsChanged) -> AgentStarted:
 def _started(message: StartAgent) -> AgentStarted:
     return AgentStarted(
         at=message.at,
+        mono=message.mono,
         run=message.run,
         task=storable(message.task),
         limits=message.limits,

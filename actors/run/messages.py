@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 from actors.values.findings import Verdict
 from runtime.core.ledger import Amount
+from runtime.core.messages import Message
 from runtime.models.port import Fault, Reply
 
 
 @dataclass(frozen=True, slots=True)
-class Generated:
+class Generated(Message):
     """A call brought a reply."""
 
     request_id: str
@@ -26,7 +27,7 @@ class Generated:
 
 
 @dataclass(frozen=True, slots=True)
-class Faulted:
+class Faulted(Message):
     """A try of a call brought no reply, or the provider that is waited for was asked and is down."""
 
     request_id: str
@@ -44,7 +45,7 @@ class Faulted:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Message):
     """A guard has judged an artifact."""
 
     request_id: str

@@ -93,16 +93,16 @@ def accept_parking(run: RunState[C], message: "Parking") -> RunParked | None:
     news = why not in ("", *run.parked_reasons) and len(run.parked_reasons) < REASONS_MAX
     if run.parked and not (news and run.handover):
         return None
-    return RunParked(at=message.at, handover=message.handover, why=why)
+    return RunParked(at=message.at, mono=message.mono, handover=message.handover, why=why)
 
 
 def accept_overdrawn(run: RunState[C], message: "Overdrawn") -> RunFinished | RunParked | WaitRequested | None:
     """Wait for the next day of the daily budget, or park or end the run where that does not help."""
     if message.until is None:
         outcome = Outcome.BUDGET_EXHAUSTED
-        return RunFinished(outcome=outcome, why=message.why, cause="home_budget", at=message.at)
+        return RunFinished(outcome=outcome, why=message.why, cause="home_budget", at=message.at, mono=message.mono)
     if message.never:
-        return RunParked(at=message.at, why=message.why)
+        return RunParked(at=message.at, mono=message.mono, why=message.why)
     if HOME_BUDGET in run.waits:
         return None
     return WaitRequested(request_id=HOME_BUDGET, until=message.until, why=message.why)

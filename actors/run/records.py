@@ -153,6 +153,7 @@ def record_fields(event: Any) -> Mapping[str, Any]:
     assert isinstance(event, Event)
     values = event.model_dump(mode="json")
     values.pop("at", None)
+    values.pop("mono", None)
     for name in event.later:
         if getattr(event, name) == type(event).model_fields[name].default:
             values.pop(name, None)

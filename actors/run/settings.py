@@ -48,7 +48,7 @@ class SettingsChanged(TimedEvent):
         return None if limits is None else limits.model_dump(mode="json")
 
 
-def change_of(ledger: Ledger, body: Mapping[str, Any], at: float) -> SettingsChanged:
+def change_of(ledger: Ledger, body: Mapping[str, Any], at: float, mono: float | None = None) -> SettingsChanged:
     """Return the change that a message is. Raises `UsageProblem`, whose place is the key, for one that is not valid."""
     given = {key: value for key, value in body.items() if key not in _OWN}
     unknown = given.keys() - Limits.model_fields.keys()
@@ -76,6 +76,7 @@ def change_of(ledger: Ledger, body: Mapping[str, Any], at: float) -> SettingsCha
         _check_room(ledger, limits, given, at)
     return SettingsChanged(
         at=at,
+        mono=mono,
         limits=limits,
         model=None if model is None else storable(model),
         price=price,

@@ -31,6 +31,8 @@ class RunState(Generic[C]):
     """The latest time that the run was told, in UTC seconds; it never goes back, whatever the clock does."""
     wall: float = 0.0
     """The latest time of the clock, in UTC seconds: waits end by it, so they are counted from it."""
+    mono: float | None = None
+    """The latest of the driver's seconds since its claim; None where its records do not say them."""
     epoch: int = 0
     """The number of the lease under which the run is or was last driven; it grows with every driver."""
     parked: bool = False

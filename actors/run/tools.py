@@ -24,6 +24,7 @@ from actors.values.answers import choice
 from runtime.core.copies import without
 from runtime.core.events import Event, Seconds
 from runtime.core.machine import Work
+from runtime.core.messages import Message
 
 SUCCEEDED = "it ran and succeeded"
 FAILED = "it ran and failed"
@@ -143,7 +144,7 @@ TOOL_EVENTS: tuple[type[Event], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(Message):
     """The actor's message that a call is about to begin; it begins once this is recorded."""
 
     request_id: str
@@ -155,7 +156,7 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Message):
     """The actor's message that a call ended."""
 
     request_id: str
@@ -173,7 +174,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Message):
     """The actor's message that the process of an earlier driver's call was looked for."""
 
     request_id: str
@@ -277,13 +278,14 @@ def accept(tools: Tools, message: ToolMessage) -> ToolEvent | None:
             tool = tools.get(message.request_id)
             if tool is None or tool.started is not None:
                 return None
-            return ToolStarted(request_id=message.request_id, at=message.at, process=message.process)
+            return ToolStarted(request_id=message.request_id, at=message.at, mono=message.mono, process=message.process)
         case Ended():
             if message.request_id not in tools:
                 return None
             return ToolFinished(
                 request_id=message.request_id,
                 at=message.at,
+                mono=message.mono,
                 elapsed=message.elapsed,
                 outcome=message.outcome,
                 output=message.output,
@@ -291,8 +293,9 @@ def accept(tools: Tools, message: ToolMessage) -> ToolEvent | None:
             )
         case Checked():
             call = message.request_id.removeprefix("check:")
-            waits = call in tools and tools[call].phase == "checking"
-            return ToolProcessEnded(call=call, at=message.at, certain=message.certain) if waits else None
+            if call not in tools or tools[call].phase != "checking":
+                return None
+            return ToolProcessEnded(call=call, at=message.at, mono=message.mono, certain=message.certain)
 
 
 def take_over(

@@ -85,7 +85,9 @@ def withdrawn(waits: Waits, nodes: Collection[str]) -> Waits:
 
 def woken(waits: Waits, message: "Woken") -> WaitEnded | None:
     """Return the fact that a wait is over; None for one that nobody waits for any more."""
-    return WaitEnded(request_id=message.request_id, at=message.at) if message.request_id in waits else None
+    if message.request_id not in waits:
+        return None
+    return WaitEnded(request_id=message.request_id, at=message.at, mono=message.mono)
 
 
 def keep_deadline(waits: Waits, deadline: float, now: float) -> WaitRequested | RunFinished | None:

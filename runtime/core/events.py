@@ -13,6 +13,7 @@ of the event is a property, never a field.
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
 import orjson
@@ -20,7 +21,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 
 E = TypeVar("E")
 
-Seconds = Annotated[float, AfterValidator(lambda seconds: round(seconds, 6))]
+Seconds = Annotated[float, AfterValidator(partial(round, ndigits=6))]
 """A time or a duration in seconds, rounded to the microsecond: finer digits are noise."""
 
 

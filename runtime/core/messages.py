@@ -1,12 +1,37 @@
-"""The messages that the runtime sends to every machine. Times are those of the journal (UTC seconds since 1970)."""
+"""The messages that the runtime sends to every machine, and what every message to one says about time.
 
-from dataclasses import dataclass
+`at` is the time by the journal's clock, in UTC seconds since 1970; a wall clock can be set. `mono` cannot: it tells how
+much time has passed between two messages that one driver takes.
+"""
+
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from runtime.core.halt import Halt
 
+M = TypeVar("M")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A message to a machine; every message of the runtime and of actors is one."""
+
+    mono: float | None = None
+    """The driver's monotonic seconds since its claim, without suspended time; None before the supervisor adds it."""
+
+
+def stamped(message: M, mono: float) -> M:
+    """Return a message with the driver's seconds, rounded to the microsecond.
+
+    A message that has them already, and one of a kind of agents that is no `Message`, is returned as it is.
+    """
+    if not isinstance(message, Message) or message.mono is not None:
+        return message
+    return replace(message, mono=round(mono, 6))
+
 
 @dataclass(frozen=True, slots=True)
-class Resumed:
+class Resumed(Message):
     """A driver has claimed the run; the outcome of open requests of older epochs is unknown."""
 
     epoch: int
@@ -16,7 +41,7 @@ class Resumed:
 
 
 @dataclass(frozen=True, slots=True)
-class Parking:
+class Parking(Message):
     """The driver is about to stop: no new request may be made until the run is resumed."""
 
     at: float
@@ -27,7 +52,7 @@ class Parking:
 
 
 @dataclass(frozen=True, slots=True)
-class Woken:
+class Woken(Message):
     """The time that a request waits for is reached."""
 
     request_id: str
@@ -35,7 +60,7 @@ class Woken:
 
 
 @dataclass(frozen=True, slots=True)
-class Crashed:
+class Crashed(Message):
     """An actor raised on a request, more often than it may. `error` is one line; the log has the traceback."""
 
     request_id: str
@@ -46,7 +71,7 @@ class Crashed:
 
 
 @dataclass(frozen=True, slots=True)
-class Mailed:
+class Mailed(Message):
     """A message from the run's inbox: `body` is the text as posted under `key`."""
 
     inbox: int
@@ -56,7 +81,7 @@ class Mailed:
 
 
 @dataclass(frozen=True, slots=True)
-class Overdrawn:
+class Overdrawn(Message):
     """The daily budget is used up: no new request may be made until the next day."""
 
     at: float

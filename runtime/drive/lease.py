@@ -21,12 +21,20 @@ class LeaseKeeper:
         self._journal, self._run, self._terms = journal, run, terms
         self.epoch = 0
         self._end = (0.0, 0.0)
+        self._claimed = 0.0
 
     async def claim(self) -> None:
         """Take the run. Raises `RunNotFound`, `KindUnknown`, `Held`."""
         end = self._end_from_now()
         self.epoch = await claim(self._journal, self._run, self._terms)
-        self._end = end
+        self._end, self._claimed = end, trio.current_time()
+
+    def seconds(self) -> float:
+        """Return the monotonic seconds since the claim.
+
+        No clock that is set changes them, and the time in which the machine is suspended does not count.
+        """
+        return trio.current_time() - self._claimed
 
     async def renew_forever(self) -> None:
         """Renew the lease until this is cancelled. Raises `Fenced` if another driver has taken over."""

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 import trio
 
 from runtime.core.machine import Machine, Refused, fold
+from runtime.core.messages import stamped
 from runtime.drive.lease import claim, release_quietly
 from runtime.drive.options import LeaseTerms
 from runtime.journal.port import Fact, Journal
@@ -27,7 +28,7 @@ async def append_one(
         try:
             records = await journal.read(run)
             state = fold(machine, (record.event for record in records))
-            accepted = machine.accept(state, message)
+            accepted = machine.accept(state, stamped(message, 0.0))
             if accepted is None or isinstance(accepted, Refused):
                 return False
             summary = machine.summary(machine.evolve(state, accepted))

@@ -54,11 +54,16 @@ class Pause(Generic[S, E]):
     """One line for whoever watches the run."""
 
 
-def pause(machine: Machine[S, E, Any], free: Prefix[S, E], spent: HomeBudgetSpent, now: float) -> Pause[S, E]:
-    """Return how the machine pauses once it is told that the budget is spent. Raises `spent` if it cannot pause."""
+def pause(
+    machine: Machine[S, E, Any], free: Prefix[S, E], spent: HomeBudgetSpent, now: float, mono: float
+) -> Pause[S, E]:
+    """Return how the machine pauses once it is told that the budget is spent; `now` and `mono` are of that message.
+
+    Raises `spent` if it cannot pause.
+    """
     never = spent.budget.outsized(free.next_reservation)
     why = never or spent.why
-    accepted = machine.accept(free.state, Overdrawn(now, spent.until, why, never=bool(never)))
+    accepted = machine.accept(free.state, Overdrawn(now, spent.until, why, never=bool(never), mono=mono))
     if accepted is None or isinstance(accepted, Refused):
         raise spent
     state, events = settle(machine, free.state, accepted)

@@ -117,7 +117,7 @@ class RunLog(Generic[S, E]):
             # It reserves nothing, and only says what was used.
             await self._append_when_possible(free.state, free.events, inbox, overdraw=True)
             return
-        paused = pause(self._machine, free, spent, self._journal.now())
+        paused = pause(self._machine, free, spent, self._journal.now(), self._lease.seconds())
         self._notice(paused.notice)
         await self._append_when_possible(paused.state, paused.events, inbox, overdraw=True)
 

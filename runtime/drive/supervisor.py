@@ -17,7 +17,7 @@ import trio
 from runtime.core.crash_points import reached
 from runtime.core.errors import JournalError, root_cause
 from runtime.core.machine import Machine, Refused, Work, fold, settle
-from runtime.core.messages import Mailed, Parking, Resumed
+from runtime.core.messages import Mailed, Parking, Resumed, stamped
 from runtime.drive.actor import Actor
 from runtime.drive.changes import ChangeSignal, Polling
 from runtime.drive.envelope import Delivery, Envelope, Report
@@ -58,7 +58,8 @@ class Supervisor(Generic[S, E, M]):
 
         Args:
             run: the id of a run that was admitted.
-            machine: the run's machine. Times in its messages are those of the journal's clock.
+            machine: the run's machine. Times in its messages are those of the journal's clock, and the supervisor adds
+                the seconds since the claim to each.
             journal: where the run is.
             actors: who does the run's work; work for other addresses is left to people.
             lease: the terms on which the run is claimed.
@@ -147,7 +148,7 @@ class Supervisor(Generic[S, E, M]):
 
     async def _ended_by_inbox(self) -> bool:
         """Take a message that ends the run before the run is resumed, so that no request is reissued in vain."""
-        self._early = await self._read_inbox()
+        self._early = [stamped(message, 0.0) for message in await self._read_inbox()]
         if self._finished() or self._log.summary.ending:
             return False
         for message in self._early:
@@ -185,7 +186,7 @@ class Supervisor(Generic[S, E, M]):
 
     async def _take_over(self) -> None:
         """Resume the run, which undoes an end that is not final, and take the messages in its inbox."""
-        resumed = Resumed(self._lease.epoch, self._now(), self._at_once)
+        resumed = Resumed(self._lease.epoch, self._now(), self._at_once, mono=self._lease.seconds())
         facts, taken, left = takeover(self._machine, self.state, resumed, self._early, finished=self._finished())
         if facts and not taken:
             await self._step(resumed)
@@ -209,7 +210,7 @@ class Supervisor(Generic[S, E, M]):
 
     async def _record_start(self, first: Any) -> None:
         """Append the event that starts the run, and no decision that follows from it."""
-        accepted = self._machine.accept(self.state, first)
+        accepted = self._machine.accept(self.state, stamped(first, 0.0))
         if accepted is not None and not isinstance(accepted, Refused):
             await self._log.append(self._machine.evolve(self.state, accepted), [accepted])
 
@@ -290,7 +291,7 @@ class Supervisor(Generic[S, E, M]):
 
     async def _step(self, message: Any, inbox: int | None = None) -> None:
         """Turn one message into records, then into work. Nothing is acted on before it is appended."""
-        accepted = self._machine.accept(self.state, message)
+        accepted = self._machine.accept(self.state, stamped(message, self._lease.seconds()))
         if isinstance(accepted, Refused):
             log.get_logger("run").info("message.refused", run_id=self.run, reason=accepted.reason)
         elif accepted is not None:

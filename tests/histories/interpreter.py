@@ -10,6 +10,7 @@
     reach NODE                      ok for all that is asked for until NODE is; its lines are left out
     wake ID · later SECONDS · park · resume [at_once=true] · cancel · answer ID "text" · decline ID · note "text"
     requirement "text" · change [calls=N ... model=NAME timeout_seconds=S] · mail "body"
+    clock SECONDS                   somebody sets the wall clock forward, or back with a minus
     down KIND [retry_after=S]       the provider that is waited for was asked at the time, and is down
     below REQUEST KIND until=S      the child run of a request waits for its provider until then
     crash REQUEST [halted=plugin]   the actor of a request has crashed
@@ -29,7 +30,7 @@ from actors.values.findings import Finding, Verdict
 from runtime.core.cost import Price, Usage
 from runtime.core.ledger import Amount, Limits
 from runtime.core.machine import Refused, fold
-from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken
+from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken, stamped
 from runtime.models.port import Fault, FaultKind, Reply
 from tests.histories.transcript import Transcript
 from tests.support.worlds import SEEDS, World, passed, pinned
@@ -63,7 +64,7 @@ class Interpreter:
     def __init__(self):
         self.world = World(pinned(SEEDS), judge=lambda *_: passed(), limits=Limits())
         self.transcript = Transcript(self.world.now)
-        self.epoch = 1
+        self.epoch, self.shift, self.claimed = 1, 0.0, self.world.now
 
     @property
     def state(self):
@@ -106,8 +107,8 @@ class Interpreter:
         return self.send(Begin(self.world.now, "run", "the problem", config, self.world.limits))
 
     def send(self, message):
-        """Give the machine a message; check that the fold of all events gives the same state."""
-        events = self.world.send(message)
+        """Give the machine a message at the driver's second; check that the fold of all events gives the same state."""
+        events = self.world.send(stamped(message, self.world.now - self.shift - self.claimed))
         assert fold(self.world.machine, self.world.events) == self.state
         if events is None:
             return ["nothing new"]
@@ -174,12 +175,18 @@ class Interpreter:
         self.tick(float(seconds))
         return []
 
+    def clock(self, seconds):
+        self.world.now += float(seconds)
+        self.shift += float(seconds)
+        return []
+
     def park(self):
         return self.send(Parking(self.tick()))
 
     def resume(self, at_once=False):
-        self.epoch += 1
-        return self.send(Resumed(self.epoch, self.tick(), at_once))
+        self.epoch, now = self.epoch + 1, self.tick()
+        self.claimed = now - self.shift
+        return self.send(Resumed(self.epoch, now, at_once))
 
     def down(self, kind, retry_after=None):
         self.world.now = max(self.world.now, self.state.run.waits["provider"].until)

@@ -1,6 +1,7 @@
 """A journal of an earlier release is upgraded in place, and its runs are shown and resumed as before."""
 
 from contextlib import asynccontextmanager, closing
+from dataclasses import replace
 from itertools import chain
 
 import apsw
@@ -9,12 +10,16 @@ import trio
 
 from actors.handlers.generators import FunctionGenerator
 from actors.handlers.registry import Registry
-from actors.planning.kind import CODEC
+from actors.planning.events import EVENTS
+from actors.planning.kind import CODEC, PLANNING
 from replan.runs.engine import Engine
 from replan.runs.options import DriveOptions
+from replan.setup.kinds import Kinds
 from runtime.core.clock import SystemClock
+from runtime.core.events import Codec
 from runtime.drive.options import Stop
 from runtime.journal.chain import GENESIS, Tip
+from runtime.journal.kinds import FIRST_FORMAT
 from runtime.journal.port import RunFilter
 from runtime.journal.sqlite import schema, statements
 from runtime.journal.sqlite.journal import open_sqlite
@@ -38,11 +43,11 @@ BUDGET_COLUMNS = "calls, tokens, micro_usd, day, calls_before, micro_usd_before"
 
 
 @asynccontextmanager
-async def open_engine(path, home):
+async def open_engine(path, home, kinds=()):
     """Open an engine over the file, with the generator and the guard of the fake home."""
     registry = Registry(guards={"toy": lambda _: home.judge}, generators={"made": FunctionGenerator(home.make, "made")})
     async with open_sqlite(path, CODEC, SystemClock()) as journal:
-        yield Engine(journal=journal, registry=registry, threads=False, environment={})
+        yield Engine(journal=journal, registry=registry, kinds=Kinds(kinds), threads=False, environment={})
 
 
 async def make_runs(engine, home):
@@ -113,7 +118,8 @@ async def serve_until_finished(engine, home, runs):
 @pytest.mark.parametrize("version", range(1, schema.VERSION))
 async def test_the_runs_of_an_earlier_journal_go_on_where_they_stopped(tmp_path, version):
     home, new, old = FakeHome(seconds=0.0), tmp_path / "new.sqlite3", tmp_path / "old.sqlite3"
-    async with open_engine(new, home) as engine:
+    first_format = replace(PLANNING, codec=Codec(EVENTS, format=FIRST_FORMAT))  # Earlier journals know no other.
+    async with open_engine(new, home, [first_format]) as engine:
         await make_runs(engine, home)
         contents = await content(engine.journal)
     assert [status for status, _, _ in contents.values()] == STATUS

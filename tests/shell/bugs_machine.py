@@ -173,3 +173,17 @@ class IgnoresTheDeadline(PlanningMachine):
             ledger = replace(state.run.ledger, limits=limits.model_copy(update={"deadline": None}))
             state = with_run(state, ledger=ledger)
         return super().advance(state)
+
+
+class CountsByTheWallClock(PlanningMachine):
+    def accept(self, state, message):
+        event = super().accept(state, message)
+        return event if getattr(event, "mono", None) is None else event.model_copy(update={"mono": None})
+
+
+class CountsTheTimeBetweenDrivers(PlanningMachine):
+    def evolve(self, state, event):
+        after = super().evolve(state, event)
+        if isinstance(event, RunResumed) and state.working:
+            return with_run(after, ledger=after.run.ledger.worked(max(0.0, event.at - state.run.now)))
+        return after

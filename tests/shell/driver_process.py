@@ -22,6 +22,8 @@ from runtime.journal.memory import open_memory
 from runtime.models.port import Fault
 from tests.simulation import scenery as pure
 
+ACTIVE_ERROR = 1e-3
+"""The largest sum of rounding errors of an active time, in seconds."""
 GRACE_SECONDS = 10.0
 """How long a stop waits for replies in flight."""
 current: ContextVar["Process"] = ContextVar("process")
@@ -256,6 +258,9 @@ class Process:
         known = fold(self.world.machine, (record.event for record in oracle.records[: driver._log.seq]))
         oracle.expect(known == driver.state, "the fold of the journal differs from the driver's state")
         if driver._log.seq == len(oracle.records):
+            active = driver.state.run.ledger.active
+            exact = abs(active - oracle.active) < ACTIVE_ERROR or self.world.commits_take_time
+            oracle.expect(exact, f"the ledger has {active} active seconds, the commits {oracle.active}")
             charged = sum(oracle.charged.values(), Amount())
             oracle.expect(
                 driver.state.run.ledger.committed == charged,

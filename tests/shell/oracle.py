@@ -42,7 +42,10 @@ class RequestEntry:
 
 @dataclass
 class Oracle:
-    """Independent state of one run. `charged` is the amount of each request; `home_limited`: the home has a budget."""
+    """Independent state of one run. `charged` is the amount of each request; `home_limited`: the home has a budget.
+
+    `active`: the active seconds, as far as commits take no time.
+    """
 
     records: list = field(default_factory=list)
     violations: list = field(default_factory=list)
@@ -67,6 +70,8 @@ class Oracle:
     parked_why: str = ""
     home_limited: bool = False
     parked_at: int = 0
+    active: float = 0.0
+    committed_at: float = 0.0
     finished: object = None
 
     def expect(self, condition, violation):
@@ -79,6 +84,7 @@ class Oracle:
 
         A driver that takes the run over may take changed settings before older messages, in one batch with them.
         """
+        self.count_active(records[0])
         before = len(self.consumed)
         for record in records:
             self.expect(record.seq == len(self.records) + 1, f"record {record.seq} is out of order")
@@ -96,6 +102,13 @@ class Oracle:
         postponed = self.parked or waits or (self.home_limited and pending)
         self.expect(postponed or not stale, f"{stale} of an earlier driver is neither reissued nor withdrawn")
         self.check_row(summary)
+
+    def count_active(self, first):
+        """Add the time since the last commit by trio's clock, if work was open and the same driver has it."""
+        now, working = trio.current_time(), bool(self.open() or self.judging)
+        if working and first.epoch == self.epoch and self.finished is None:
+            self.active += now - self.committed_at
+        self.committed_at = now
 
     def open(self):
         """Return the open model requests."""

@@ -138,6 +138,8 @@ BUGS = {
     "settles twice": _ledger("settle", patches.settle_twice),
     "settles replies at zero": _ledger("settle", lambda self, request, used: self.refund(request)),
     "settles late replies at zero": _ledger("settle", patches.settle_late_at_nothing),
+    "counts active time by the wall clock": Bug("budget", machine=machine.CountsByTheWallClock),
+    "counts the time between drivers as active": Bug("budget", machine=machine.CountsTheTimeBetweenDrivers),
     "wakes no run that it drives": Bug("host", host=hosts.WakesNoRun),
     "ignores wake-ups": Bug("host", host=hosts.IsNotWoken),
     "ignores the time of the next run": Bug("host", host=hosts.IgnoresTheNextTime),

@@ -18,6 +18,9 @@ from actors.run.kind import Resources
 from runtime.core.clock import SystemClock
 from runtime.core.cost import Usage
 from runtime.core.ledger import Limits
+from runtime.core.machine import fold
+from runtime.core.messages import Parking
+from runtime.drive.offline import append_one
 from runtime.drive.options import Ending, LeaseTerms
 from runtime.drive.supervisor import Supervisor
 from runtime.journal.memory import MemoryStore, open_memory
@@ -94,6 +97,15 @@ class TwoStepRun:
             self.state = supervisor.state
         return ending
 
+    async def events(self):
+        """Return the events of the journal."""
+        async with open_memory(CODEC, self.clock, store=self.store) as journal:
+            return [record.event for record in await journal.read("run")]
+
+    async def folded(self):
+        """Return the state after the last record."""
+        return fold(PlanningMachine(), await self.events())
+
     async def tell(self, body):
         """Post a message while nobody drives."""
         async with open_memory(CODEC, self.clock, store=self.store) as journal:
@@ -130,12 +142,67 @@ async def test_an_earlier_jump_does_not_lengthen_a_delayed_retry(seconds, autoju
 
 
 @JUMPS
-async def test_active_time_never_decreases_and_grows_by_at_most_the_jump(seconds, autojump_clock):
-    """A forward jump counts as active time, since it cannot be told from a slow reply."""
+async def test_a_jump_changes_no_active_time_and_no_duration(seconds, autojump_clock):
+    """Nor does the time count in which the machine is suspended during a call: trio's clock stands still then."""
     run = TwoStepRun(Model())
-    await run.drive((2.0, seconds))
-    active = run.state.run.ledger.active
-    assert 0.0 <= active <= 10.1 + max(0.0, seconds)
+    await run.drive((2.0, seconds), (6.0, -seconds / 2))
+    assert run.state.run.ledger.active == pytest.approx(10.0, abs=1e-5)
+    events = await run.events()
+    elapsed = [event.elapsed for event in events if event.kind == "artifact_produced"]
+    assert elapsed == pytest.approx([5.0, 5.0], abs=1e-5)
+    told = [event.mono for event in events if getattr(event, "at", None) is not None]
+    assert told == pytest.approx([0.0, 5.0, 5.0, 10.0, 10.0], abs=1e-5)
+
+
+async def test_a_clock_that_is_set_back_lets_no_work_pass_beyond_the_limit(autojump_clock):
+    """Six seconds of active time stay six seconds where the clock goes back by two hours."""
+    run = TwoStepRun(Model(), active_seconds=6.0)
+    assert await run.drive((2.0, -2 * HOUR)) is Ending.FINISHED
+    assert (run.state.run.finished.outcome, run.state.run.finished.why) == ("budget_exhausted", "no active time left")
+    assert run.state.run.ledger.active == pytest.approx(6.0, abs=1e-5)
+    assert run.model.calls == 2
+    assert trio.current_time() < 10.0
+
+
+async def test_a_clock_that_is_set_forward_uses_up_no_active_time(autojump_clock):
+    """An hour of active time is not over after seconds where the clock goes forward by two hours."""
+    run = TwoStepRun(Model(), active_seconds=HOUR)
+    assert await run.drive((2.0, 2 * HOUR)) is Ending.FINISHED
+    assert run.state.run.finished.outcome == "success"
+    assert run.state.run.ledger.active == pytest.approx(10.0, abs=1e-5)
+
+
+@JUMPS
+@pytest.mark.parametrize("body", [None, {"kind": "cancel"}], ids=["resumed", "cancelled"])
+async def test_time_between_drivers_never_counts(seconds, body, autojump_clock):
+    """A killed driver's call is open until another driver comes, which first looks for a message that ends the run."""
+    run = TwoStepRun(Model(), [rejected("local")])
+    with trio.move_on_after(7.0):  # Within the second call; the next driver finds it open.
+        await run.drive()
+    active = (await run.folded()).run.ledger.active
+    assert 0.0 < active <= 7.0
+    await trio.sleep(DAY)
+    run.clock.offset += seconds
+    if body is not None:
+        await run.tell(body)
+    begun = trio.current_time()
+    assert await run.drive() is Ending.FINISHED
+    assert run.state.run.finished.outcome == ("success" if body is None else "cancelled")
+    assert run.state.run.ledger.active <= active + trio.current_time() - begun + 1e-5
+    assert run.state.run.ledger.active >= active
+
+
+async def test_a_host_that_cannot_drive_an_interrupted_run_adds_no_active_time_by_saying_so(autojump_clock):
+    run = TwoStepRun(Model())
+    with trio.move_on_after(7.0):
+        await run.drive()
+    active = (await run.folded()).run.ledger.active
+    await trio.sleep(DAY)
+    async with open_memory(CODEC, run.clock, store=run.store) as journal:
+        parking = Parking(run.clock.now(), handover=True, why="a plug-in is missing here")
+        assert await append_one(PlanningMachine(), journal, "run", LeaseTerms("host"), parking)
+    state = await run.folded()
+    assert (state.run.parked, state.run.ledger.active) == (True, active)
 
 
 async def test_a_backward_jump_delays_a_deadline_by_at_most_the_jump(autojump_clock):

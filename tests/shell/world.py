@@ -78,6 +78,12 @@ class World:
         """The worlds of all runs: this one."""
         return [self]
 
+    @property
+    def commits_take_time(self):
+        """Whether commits may take virtual time here, so that active time is not known to the microsecond."""
+        full = any(process.fault is not None and process.fault[1] == "full" for process in self.processes)
+        return self.fault_rates.slow > 0.0 or full or any(process.frozen for process in self.processes)
+
     # Used by processes.
 
     def held(self):

@@ -23,7 +23,7 @@ from actors.values.answers import TEXT, kind_of
 from runtime.core.events import Codec
 from runtime.core.ledger import Amount
 from runtime.core.machine import Refused, fold, settle
-from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken
+from runtime.core.messages import Crashed, Mailed, Parking, Resumed, Woken, stamped
 from runtime.models.port import Fault, FaultKind, Reply
 from tests.simulation.invariants import Invariants
 from tests.simulation.scenery import START, cause, configuration, limits, reply, verdict, weather
@@ -53,6 +53,7 @@ class Run:
     sent: list = field(default_factory=list)
     answers: list = field(default_factory=list)
     now: float = START
+    claimed: float = START
     epoch: int = 1
     power_cuts: float = 0.05
     count: int = 0
@@ -86,12 +87,13 @@ class Run:
                 break
 
     def send(self, message):
-        """Give the machine one message; write and check what follows."""
-        before = self.state
+        """Give the machine one message at the driver's second; write and check what follows."""
+        message, before = stamped(message, self.now - self.claimed), self.state
         accepted = MACHINE.accept(self.state, message)
         assert accepted == MACHINE.accept(before, message), "accept is not deterministic"
         if accepted is None or isinstance(accepted, Refused):
             return accepted
+        assert getattr(accepted, "mono", message.mono) == message.mono, "an event does not say the driver's second"
         reply = isinstance(message, Generated | Faulted | Judged | Woken)
         if reply and message.request_id not in MACHINE.outstanding(before):
             assert accepted.kind == "settled", "a duplicate or a late reply is acted on"
@@ -266,7 +268,8 @@ class Run:
         elif chance < 0.9:
             self.tell()
         elif 0.93 < chance < 0.95:
-            self.now -= dice.choice((0.5, 5_000.0))  # Somebody sets the clock.
+            back = dice.choice((0.5, 5_000.0))  # Somebody sets the clock.
+            self.now, self.claimed = self.now - back, self.claimed - back
         elif 0.95 < chance < 0.98:
             self.change()
         elif chance > 0.995:
@@ -316,6 +319,7 @@ class Run:
         self.epoch += 1
         self.batch = 0
         self.now += self.dice.choice((0.0, 5.0, 500.0))
+        self.claimed = self.now
         message = Resumed(self.epoch, self.now, at_once=self.dice.random() < 0.5)
         end = self.state.run.finished
         if end is None or self.state.run.undone(at_once=message.at_once):

@@ -223,7 +223,8 @@ async def test_a_deadline_that_has_passed_is_set_anew_also_for_a_child_run(child
                 [row] = [row for row in await engine.journal.runs(RunFilter()) if row.run != "run-1"]
                 child_run = ChildRun(row.run, row.kind, row.title, lambda _: None)
                 ended = await drive_child(engine, child_run, (None, None), DriveOptions())
-                assert ended is not None and ended.run.finished is not None
+                assert ended is not None
+                assert ended.run.finished is not None
             await engine.change("run-1", {"deadline": clock.time + 1000.0})
             result = await engine.resume("run-1")
             assert result.succeeded, result

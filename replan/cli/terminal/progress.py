@@ -118,12 +118,13 @@ class LiveTree:
         self._left = False
         self._state: Any = None
         self._records: list[Record[Any]] = []
+        self._clock_offset = 0.0
         self._console = err()
         self._live = self._new()
 
     def on_record(self, record: Record[Any], state: Any) -> None:
         """Redraw, also after a pause."""
-        self._state = state
+        self._state, self._clock_offset = state, time.time() - time.monotonic()
         self._in_flight.are(_open_calls(self._kind, state))
         self._records.append(record)
         if not self._live.is_started:
@@ -169,7 +170,8 @@ class LiveTree:
             yield Segment.line()
         for text in calls:
             yield rich_text(line(text, "dim"))
-        yield rich_text(views.progress(self._state, time.time()))
+        # A clock that is set between two records does not change the active time that is shown.
+        yield rich_text(views.progress(self._state, self._clock_offset + time.monotonic()))
 
     def _new(self) -> Live:
         return Live(
