@@ -123,11 +123,11 @@ def accept_mail(
         return _refused(message, problem.cause)
 
 
-def _refused(message: Mailed, reason: str) -> MailRefused:
+def _refused(message: "Mailed", reason: str) -> MailRefused:
     return MailRefused(at=message.at, mono=message.mono, key=storable(message.key), reason=reason)
 
 
-def _taken(questions: Questions, messages: Messages, body: dict[str, Any], message: Mailed) -> InboxEvent:
+def _taken(questions: Questions, messages: Messages, body: dict[str, Any], message: "Mailed") -> InboxEvent:
     at, mono = message.at, message.mono
     question = str(body.get("question", ""))
     match body.get("kind"):
