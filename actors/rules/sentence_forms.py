@@ -46,7 +46,7 @@ class FormTable(Config):
     be: frozenset[str]
     """Auxiliary verbs and irregular past forms."""
     before_infinitive: frozenset[str]
-    """Words after which a base form is no finite verb."""
+    """Words after which the base form of a verb is an infinitive, such as `to` and `can`."""
     clause_words: frozenset[str]
     """Words that begin a subordinate clause."""
     wish: str
@@ -106,7 +106,7 @@ class FormTable(Config):
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """What the forms of a text's title and sentences are."""
+    """The forms of a text's title and sentences, and what else in it speaks for a type."""
 
     title: str
     """The form of the title; empty where there is none."""
@@ -117,7 +117,7 @@ class Forms:
     code_title: tuple[str, ...]
     """The words about code in the title."""
     code_below: tuple[str, ...]
-    """Those that only the rest has."""
+    """The words about code that the text has below the title only."""
     quantities: tuple[str, ...]
     """The measured times, rates and sizes."""
     proposal: bool

@@ -17,9 +17,9 @@ NAME_LENGTH_MAX = 120
 ITEM_LENGTH_MAX = 200
 """Characters of an item of a list."""
 BRIEF_LENGTH_MAX = 60
-"""Characters of an item in a step's name."""
+"""Characters of an item that a step's name quotes; a longer one is cut."""
 SENTENCES_MAX = 12
-"""Requirements in one slot."""
+"""The largest number of requirements in one slot."""
 
 LIMITS: Mapping[str, int] = {"constraints": 5, "goals": 6, "moves": 5, "suspects": 3, "targets": 3}
 """The largest number of repetitions, for each list; a longer plan would be hard to read."""
@@ -28,12 +28,12 @@ KEPT = (RequirementKind.MUST_AVOID, RequirementKind.MUST_KEEP)
 
 
 class Item(NamedTuple):
-    """What a step is repeated for."""
+    """An item of a list for which the plan repeats a step, such as a file or a requirement."""
 
     text: str
-    """What it is; requirements are never cut."""
+    """The text of the item, as the step's description quotes it; that of a requirement is whole."""
     satisfies: tuple[str, ...] = ()
-    """The ids of the requirements in it."""
+    """The ids of the requirements that the step satisfies for it; empty where it is no requirement."""
 
 
 def fill(sentence: str, slots: Mapping[str, str]) -> str | None:

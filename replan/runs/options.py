@@ -9,11 +9,11 @@ from runtime.drive.changes import ChangeSignal
 from runtime.drive.options import Stop
 
 OnRecord = Callable[[Record[Any], Any], None]
-"""Gets a record and the state after it."""
+"""A function that is called with each appended record and the state after it."""
 Notice = Callable[[str], None]
-"""Gets a line for the user."""
+"""A function that is called with one line of text for the user."""
 OnCharacters = Callable[[str, int], None]
-"""Gets a request's id, and how many characters of its reply have come so far."""
+"""A function that is called with a request's id and the number of characters of its reply so far."""
 
 
 def ignore(_: object) -> None:
@@ -27,9 +27,9 @@ class DriveOptions:
     stop: Stop | None = None
     """The request to stop; None for a run that cannot be stopped."""
     on_record: OnRecord | None = None
-    """Gets every record with the state after it."""
+    """Called with every record that the run appends; None for nobody."""
     notice: Notice = ignore
-    """Gets a line when something outside holds the run up."""
+    """Called when something outside holds the run up, such as a full disk."""
     changed: ChangeSignal | None = None
     """Wakes the driver when there may be a message in the inbox; None polls the journal."""
     rest_after: float | None = None
@@ -37,9 +37,9 @@ class DriveOptions:
     at_once: bool = False
     """Whether a person has resumed the run, who does not want to wait for what it waits for."""
     differs: Notice | None = None
-    """Gets a line, before a run is resumed, if the files that it was started with have changed since."""
+    """Called before a run is resumed if the files that it was started with have changed since; None for nobody."""
     heard: OnCharacters | None = None
-    """Gets the progress of every reply that is streamed here."""
+    """Called as a streamed reply comes in; None for nobody."""
 
 
 DETACHED = DriveOptions()

@@ -111,7 +111,7 @@ class _Generators(Mapping[str, Generator]):
         return FunctionGenerator(_load_generator(self.installed[name]), name)
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether there is one, without loading it."""
+        """Tell whether a generator has the name; an installed one is not loaded for it."""
         return name in self.passed or name in self.installed
 
     def __iter__(self) -> Iterator[str]:

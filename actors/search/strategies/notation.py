@@ -49,7 +49,7 @@ class SearchChoice:
     name: str
     """The name of the search, a key of `NUMBERS`."""
     numbers: tuple[int | None, ...] = ()
-    """Its numbers, in the order of `NUMBERS`; None: computed from the steps."""
+    """Its numbers, in the order of `NUMBERS`; None stands for a number that is computed from the workflow's steps."""
 
     def __str__(self) -> str:
         """Return the search in its notation, without a branching of 1."""
