@@ -57,7 +57,7 @@ class Run(ABC, Generic[R_co]):
 class TrioRun(Run[R]):
     """A run that is driven by the trio program that has started it."""
 
-    def __init__(self, run_id: str, on_record: OnRecord | None = None) -> None:
+    def __init__(self, run_id: str, on_record: OnRecord | None = None, *, is_new: bool = False) -> None:
         """Take the run's id; `on_record` gets each record beside those who iterate."""
         self.run_id = run_id
         self.stop = Stop()
@@ -65,6 +65,10 @@ class TrioRun(Run[R]):
         self._on_record = on_record
         self._records: list[Record[Any]] = []
         self._changed, self._ended, self._left = trio.Event(), trio.Event(), trio.Event()
+        self.entered = trio.Event()
+        """Set once the run is in the journal, or has ended without that: then its block may be entered."""
+        if not is_new:
+            self.entered.set()
         self._asking = trio.CancelScope()
         self._result: RunResult | None = None
         self._error: Exception | None = None
@@ -104,6 +108,7 @@ class TrioRun(Run[R]):
         self._notify()
 
     def _notify(self) -> None:
+        self.entered.set()
         self._changed.set()
         self._changed = trio.Event()
 
@@ -154,6 +159,7 @@ async def drive_in_trio(run: TrioRun[R], begin: Begin, options: Driving) -> Asyn
         async with options.open_engine() as engine, trio.open_nursery() as nursery:
             nursery.start_soon(run.drive, engine, begin, options.ask)
             try:
+                await run.entered.wait()  # Else a message that the block posts at once would find no run.
                 yield run
             finally:
                 run.leave()

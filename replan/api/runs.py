@@ -141,7 +141,7 @@ async def _start(problem: str, options: RunOptions, model: str | None, how: Driv
     async def begin(session: RunSession, stop: Stop) -> RunResult:
         return await session.begin(request, stop)  # Here: a host lacks the passed functions.
 
-    async with _driven(new_run_id(), begin, how) as run:
+    async with _driven(new_run_id(), begin, how, is_new=True) as run:
         yield run
 
 
@@ -159,14 +159,14 @@ async def _drive(run: str, how: Driving) -> AsyncIterator[Run[RunResult]]:
 
 
 @asynccontextmanager
-async def _driven(run: str, begin: Begin, how: Driving) -> AsyncIterator[Run[Any]]:
+async def _driven(run: str, begin: Begin, how: Driving, *, is_new: bool = False) -> AsyncIterator[Run[Any]]:
     """Drive a run for the length of a block, in the caller's kind of event loop."""
     if running_loop() == "asyncio":
         from replan.api.asyncio_run import drive_in_asyncio  # noqa: PLC0415 - a trio program needs no thread
 
-        opened: AbstractAsyncContextManager[Run[Any]] = drive_in_asyncio(run, begin, how)
+        opened: AbstractAsyncContextManager[Run[Any]] = drive_in_asyncio(run, begin, how, is_new=is_new)
     else:
-        opened = drive_in_trio(TrioRun(run), begin, how)
+        opened = drive_in_trio(TrioRun(run, is_new=is_new), begin, how)
     async with opened as driven:
         yield driven
 

@@ -1,6 +1,7 @@
 """Driving a run in the foreground: signals, questions on the terminal, progress, and the result at the end."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from replan.runs.loaded import AnyKind
 from replan.runs.notify import Notifier
 from replan.runs.session import RunSession
 from replan.setup.command_name import program
+from runtime.core.errors import RunNotFound
 from runtime.core.events import Record
 from runtime.drive.options import Stop
 
@@ -82,7 +84,11 @@ class _Canceller:
     def cancel(self) -> None:
         """Post it; the driver finds it in the inbox."""
         self.cancelled = True
-        self._nursery.start_soon(self._engine.cancel, self._run)
+        self._nursery.start_soon(self._post)
+
+    async def _post(self) -> None:
+        with suppress(RunNotFound):  # A new run is about to be written, and parked; it is cancelled after that.
+            await self._engine.cancel(self._run)
 
 
 async def _tick(display: Progress) -> None:

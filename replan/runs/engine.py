@@ -25,13 +25,13 @@ from replan.setup.command_name import program
 from replan.setup.data_files import data_root
 from replan.setup.kinds import Kinds
 from runtime.core.clock import Clock, SystemClock
-from runtime.core.errors import JournalDamaged, KindUnknown, ReplanError, RunExists, UsageProblem
+from runtime.core.errors import JournalDamaged, KindUnknown, ReplanError, UsageProblem
 from runtime.core.events import Record
 from runtime.core.machine import Refused, fold
 from runtime.core.messages import Crashed, Mailed, Parking
 from runtime.drive.actor import Actor
-from runtime.drive.offline import append_one
-from runtime.drive.options import Ending, LeaseTerms
+from runtime.drive.offline import admit, append_one
+from runtime.drive.options import Admission, Ending, LeaseTerms
 from runtime.drive.run_log import Snapshot
 from runtime.drive.supervisor import Supervisor
 from runtime.host.hook import Hook
@@ -83,8 +83,8 @@ class Engine:
         The run is durable when this returns. Raises `RunExists`.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
-        await self.journal.create(name, prepared.title, kind.name, kind.format)
-        await append_one(kind.machine, self.journal, name, self.lease(), prepared.first(name, self.clock.now()))
+        admission = Admission(prepared.title, kind.name, kind.format)
+        await admit(kind.machine, self.journal, name, admission, prepared.first(name, self.clock.now()))
         self.wakeup.wake()
         return name
 
@@ -106,18 +106,14 @@ class Engine:
     ) -> RunResult:
         """Start a new run and drive it to its end, a question, or a stop.
 
-        A run that was admitted, and whose driver died before its first record, starts anew. Raises `RunExists`.
+        It is admitted in the transaction of its first records. Raises `RunExists`.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
         first = prepared.first(name, self.clock.now())
         state = started(kind, first)
         async with self.model(kind.model(state), {}) as model:
-            try:
-                await self.journal.create(name, prepared.title, kind.name, kind.format)
-            except RunExists:
-                if (await self.journal.row(name)).last_seq > 0:
-                    raise
-            return await self._drive(name, kind, state, options, model=model, first=first)
+            admission = Admission(prepared.title, kind.name, kind.format)
+            return await self._drive(name, kind, state, options, model=model, first=first, admission=admission)
 
     async def resume(self, run: str, options: DriveOptions = DETACHED) -> RunResult:
         """Go on with a run where its journal ends. A finished run's result is returned as it is.
@@ -260,9 +256,11 @@ class Engine:
     async def cancel(self, run: str) -> Posted:
         """Post the message that cancels a run. A run that nobody drives is cancelled when it is driven next.
 
-        Raises `RunNotFound`, and `UsageProblem` for a run that is a step of another.
+        Raises `RunNotFound`, and `UsageProblem` for a run that is a step of another, or that never began.
         """
         await check_own(self, run, "cancel RUN")
+        if (await self.journal.row(run)).last_seq == 0:
+            raise inbox.not_started(run)
         return await self.post_cancel(run)
 
     async def post_cancel(self, run: str) -> Posted:
@@ -295,7 +293,7 @@ class Engine:
         common = loaded.kind.run_state(loaded.state)
         calls = () if common is None else [tool.request for tool in common.tools.values()]
         actors = ending_actors(calls, self.clock.now)
-        supervisor = self.supervisor(run, loaded.kind, actors, DETACHED, loaded.snapshot)
+        supervisor = self.supervisor(run, loaded.kind, actors, DETACHED, snapshot=loaded.snapshot)
         ending = await supervisor.drive()
         await cancel_children(self, loaded.kind, run, supervisor.state)
         return self.view(run, loaded.kind, supervisor.state, _STATUS[ending])
@@ -325,10 +323,11 @@ class Engine:
         model: Any,
         first: Any = None,
         snapshot: Snapshot[Any] | None = None,
+        admission: Admission | None = None,
     ) -> RunResult:
         watched = model if options.heard is None or model is None else WatchedModel(model, options.heard)
         async with self.actors(kind, state, watched, options) as actors:
-            supervisor = self.supervisor(run, kind, actors, options, snapshot)
+            supervisor = self.supervisor(run, kind, actors, options, snapshot=snapshot, admission=admission)
             ending = await supervisor.drive(first)
         await cancel_children(self, kind, run, supervisor.state)
         return self.view(run, kind, supervisor.state, _STATUS[ending])
@@ -367,9 +366,14 @@ class Engine:
         kind: AnyKind,
         actors: list[Actor[Any, Any]],
         options: DriveOptions,
+        *,
         snapshot: Snapshot[Any] | None = None,
+        admission: Admission | None = None,
     ) -> Supervisor[Any, Any, Any]:
-        """Return a supervisor of a run, ready to drive it; with a snapshot it reads only the records after it."""
+        """Return a supervisor of a run, ready to drive it.
+
+        With a snapshot it reads only the records after it; with an admission it admits the run.
+        """
         return Supervisor(
             run,
             machine=kind.machine,
@@ -383,6 +387,7 @@ class Engine:
             changed=options.changed,
             rest_after=options.rest_after,
             snapshot=snapshot,
+            admission=admission,
         )
 
     def lease(self) -> LeaseTerms:

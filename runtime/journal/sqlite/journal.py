@@ -15,13 +15,13 @@ import apsw
 import trio
 
 from runtime.core.clock import Clock
-from runtime.core.daily_budget import HomeBudget, book, day_of
+from runtime.core.daily_budget import Account, HomeBudget, book, day_of
 from runtime.core.errors import Held, HomeBudgetSpent, SequenceConflict
 from runtime.core.events import Codec, Record
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
 from runtime.journal import folder
-from runtime.journal.chain import Stored, Tip, decode, extend, records, verify
+from runtime.journal.chain import FIRST_EPOCH, Stored, Tip, decode, extend, genesis, records, verify
 from runtime.journal.kinds import (
     FIRST_FORMAT,
     FIRST_KIND,
@@ -31,12 +31,12 @@ from runtime.journal.kinds import (
     codec_of,
     codecs_by_kind,
 )
-from runtime.journal.port import Dead, Due, Fact, HostRow, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
+from runtime.journal.port import NEW, Dead, Due, Fact, HostRow, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
 from runtime.journal.sqlite import schema, statements
 from runtime.journal.sqlite.packing import unpack
 from runtime.journal.sqlite.thread import ConnectionThread, Explain, open_thread
 from runtime.journal.sqlite.writer import Writer, open_writer
-from runtime.journal.validation import check_kind, check_known_run, check_run, check_summary, check_text, encode_facts
+from runtime.journal.validation import Entry, check_known_run, check_new, check_summary, check_text, encode_facts
 
 E = TypeVar("E")
 T = TypeVar("T")
@@ -118,14 +118,34 @@ class _SqliteJournal(Generic[E]):
     def now(self) -> float:
         return self._clock.now()
 
-    async def create(self, run: str, title: str, kind: str = FIRST_KIND, format: int = FIRST_FORMAT) -> None:
-        check_run(run)
-        check_text(title, "title")
-        check_kind(kind, format)
+    async def create(
+        self,
+        run: str,
+        title: str,
+        kind: str = FIRST_KIND,
+        format: int = FIRST_FORMAT,
+        *,
+        facts: Sequence[Fact[E]] = (),
+        summary: Summary = NEW,
+        owner: str | None = None,
+        ttl: float = 0.0,
+        overdraw: bool = False,
+    ) -> list[Record[E]]:
+        check_new(run, title, kind, format, owner)
+        check_summary(summary)
+        entries = encode_facts(codec_of(self._codecs, run, kind, format), facts) if facts else []
         now = self._clock.now()
-        await self._writing.do(
-            lambda connection: statements.add_run(connection, run, title, now, kind=kind, format=format)
-        )
+        epoch, end = FIRST_EPOCH if entries or owner is not None else 0, 0.0 if owner is None else now + ttl
+        new = statements.RunLeaseRow(0, owner, end, epoch, Tip(0, genesis(kind, format)), Account(), kind, format)
+
+        def work(connection: apsw.Connection) -> list[Stored]:
+            held = statements.add_run(connection, run, title, now, new)
+            return self._extend(connection, run, held, entries, summary=summary, now=now, overdraw=overdraw)
+
+        rows = await self._writing.do(work)
+        if owner is not None:
+            self._kinds[run] = kind, format
+        return records(run, entries, rows)
 
     async def row(self, run: str) -> RunRow:
         check_known_run(run)
@@ -197,18 +217,32 @@ class _SqliteJournal(Generic[E]):
             held = statements.driven(connection, run, epoch)
             if held.tip.seq != after:
                 raise SequenceConflict(run, after, held.tip.seq)
-            account, change = book(held.account, summary.committed, summary.reserved, now)
-            if change.calls or change.micro_usd:
-                day = statements.add_spending(connection, account.day, change)
-                if not overdraw and (limit := self._budget.shortfall(day, change)):
-                    raise HomeBudgetSpent(limit, self._budget.retry_at(now), self._budget)
-            rows = extend(run, held.tip, epoch, now, entries)
-            statements.add_records(connection, run, held.id, entries, rows)
-            tip = Tip(rows[-1].seq, rows[-1].hash) if rows else held.tip
-            statements.update_run(connection, held._replace(tip=tip, account=account), summary, now)
-            return rows
+            return self._extend(connection, run, held, entries, summary=summary, now=now, overdraw=overdraw)
 
         return records(run, entries, await self._writing.do(work))
+
+    def _extend(
+        self,
+        connection: apsw.Connection,
+        run: str,
+        held: statements.RunLeaseRow,
+        entries: Sequence[Entry[E]],
+        *,
+        summary: Summary,
+        now: float,
+        overdraw: bool,
+    ) -> list[Stored]:
+        """Add the entries to a run, under its epoch, and change its status row, in the caller's transaction."""
+        account, change = book(held.account, summary.committed, summary.reserved, now)
+        if change.calls or change.micro_usd:
+            day = statements.add_spending(connection, account.day, change)
+            if not overdraw and (limit := self._budget.shortfall(day, change)):
+                raise HomeBudgetSpent(limit, self._budget.retry_at(now), self._budget)
+        rows = extend(run, held.tip, held.epoch, now, entries)
+        statements.add_records(connection, run, held.id, entries, rows)
+        tip = Tip(rows[-1].seq, rows[-1].hash) if rows else held.tip
+        statements.update_run(connection, held._replace(tip=tip, account=account), summary, now)
+        return rows
 
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
         check_known_run(run)

@@ -62,16 +62,16 @@ class RunLeaseRow(NamedTuple):
         return Tip(0, genesis(self.kind, self.format))
 
 
-def add_run(connection: apsw.Connection, run: str, title: str, now: float, *, kind: str, format: int) -> None:
-    """Admit a run. Raises `RunExists`."""
+def add_run(connection: apsw.Connection, run: str, title: str, now: float, new: RunLeaseRow) -> RunLeaseRow:
+    """Admit a run; return its lease with its number in this file. Raises `RunExists`."""
     connection.execute(
-        "INSERT INTO runs"
-        " (run, title, created, updated, last_seq, last_hash, status, detail, lease_end, epoch, kind, format)"
-        " VALUES (?, ?, ?, ?, 0, ?, 'running', '', 0.0, 0, ?, ?) ON CONFLICT DO NOTHING",
-        (run, title, now, now, genesis(kind, format), kind, format),
+        "INSERT INTO runs (run, title, created, updated, last_seq, last_hash, status, detail, owner, lease_end, epoch,"
+        " kind, format) VALUES (?, ?, ?, ?, ?, ?, 'running', '', ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (run, title, now, now, *new.tip, new.owner, new.end, new.epoch, new.kind, new.format),
     )
     if connection.changes() == 0:
         raise RunExists(run)
+    return new._replace(id=connection.last_insert_rowid())
 
 
 def run_row(connection: apsw.Connection, run: str, now: float) -> RunRow:
