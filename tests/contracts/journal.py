@@ -6,6 +6,7 @@
 
 import pytest
 
+from tests.contracts.journal_admission import AdmissionContract
 from tests.contracts.journal_budget import BudgetContract
 from tests.contracts.journal_due import DueContract
 from tests.contracts.journal_hosts import HostsContract
@@ -17,7 +18,14 @@ from tests.contracts.toy_events import Opener
 
 
 class JournalContract(
-    RunsContract, RecordsContract, InboxContract, DueContract, BudgetContract, KindsContract, HostsContract
+    RunsContract,
+    AdmissionContract,
+    RecordsContract,
+    InboxContract,
+    DueContract,
+    BudgetContract,
+    KindsContract,
+    HostsContract,
 ):
     """The whole suite."""
 
