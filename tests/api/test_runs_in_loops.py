@@ -271,7 +271,7 @@ def test_a_message_can_be_posted_as_soon_as_a_run_is_started(in_loop, scripted, 
     home = tmp_path / "home"
 
     async def main():
-        async with replan.start(PROBLEM, model=scripted(SLOW), home=home) as run:
+        async with replan.start(PROBLEM, workflow="single", model=scripted(SLOW), home=home) as run:
             await replan.atell(run.run_id, "it is urgent", home=home)
             assert (await only_run(home)).run_id == run.run_id
 
