@@ -31,7 +31,7 @@ from runtime.core.machine import Refused, fold
 from runtime.core.messages import Crashed, Mailed, Parking
 from runtime.drive.actor import Actor
 from runtime.drive.offline import admit, append_one
-from runtime.drive.options import Admission, Ending, LeaseTerms
+from runtime.drive.options import Admission, LeaseTerms
 from runtime.drive.run_log import Snapshot
 from runtime.drive.supervisor import Supervisor
 from runtime.host.hook import Hook
@@ -296,7 +296,7 @@ class Engine:
         supervisor = self.supervisor(run, loaded.kind, actors, DETACHED, snapshot=loaded.snapshot)
         ending = await supervisor.drive()
         await cancel_children(self, loaded.kind, run, supervisor.state)
-        return self.view(run, loaded.kind, supervisor.state, _STATUS[ending])
+        return self.view(run, loaded.kind, supervisor.state, str(ending))
 
     @asynccontextmanager
     async def model(self, name: str | None, used: Mapping[str, int]) -> AsyncIterator[Any]:
@@ -330,7 +330,7 @@ class Engine:
             supervisor = self.supervisor(run, kind, actors, options, snapshot=snapshot, admission=admission)
             ending = await supervisor.drive(first)
         await cancel_children(self, kind, run, supervisor.state)
-        return self.view(run, kind, supervisor.state, _STATUS[ending])
+        return self.view(run, kind, supervisor.state, str(ending))
 
     @asynccontextmanager
     async def actors(
@@ -396,6 +396,3 @@ class Engine:
 
     def _redacted(self, text: str) -> str:
         return Redactor(secrets_in(self.environment)).text(text)
-
-
-_STATUS = {Ending.FINISHED: "finished", Ending.WAITING: "waiting", Ending.PARKED: "parked"}
