@@ -17,6 +17,7 @@ from actors.policy.cause import CLASSIFIER
 from actors.run.calls import Replied
 from actors.run.ids import child_run, step_of
 from actors.run.kind import Kind, Resources
+from actors.values.format import title_of
 from runtime.core.events import Codec
 from runtime.drive.actor import Actor
 
@@ -31,6 +32,10 @@ def _actors(state: PlanningState, resources: Resources) -> list[Actor[Any, Any]]
 
 def _model(state: PlanningState) -> str | None:
     return state.config.model if isinstance(state, State) else None
+
+
+def _title(state: PlanningState) -> str | None:
+    return title_of(state.specification) if isinstance(state, State) else None
 
 
 def _children(state: PlanningState) -> list[str]:
@@ -67,6 +72,7 @@ PLANNING: Kind[PlanningState, PlanningEvent] = Kind(
     prepare=prepare_planning,
     model=_model,
     children=_children,
+    title=_title,
     purpose=_purpose,
     missing=_missing,
     drift=_drift,

@@ -6,17 +6,17 @@ between processes too.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import apsw
 import trio
 
 from runtime.core.clock import Clock
 from runtime.core.daily_budget import Account, HomeBudget, book, day_of
-from runtime.core.errors import Held, HomeBudgetSpent, SequenceConflict
+from runtime.core.errors import Held, HomeBudgetSpent, JournalDamaged, SequenceConflict
 from runtime.core.events import Codec, Record
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
@@ -32,7 +32,8 @@ from runtime.journal.kinds import (
     codecs_by_kind,
 )
 from runtime.journal.port import NEW, Dead, Due, Fact, HostRow, InboxItem, Journal, Posted, RunFilter, RunRow, nobody
-from runtime.journal.sqlite import schema, statements
+from runtime.journal.sqlite import anchors, schema, statements
+from runtime.journal.sqlite.anchors import Anchors, open_anchors
 from runtime.journal.sqlite.packing import unpack
 from runtime.journal.sqlite.thread import ConnectionThread, Explain, open_thread
 from runtime.journal.sqlite.writer import Writer, open_writer
@@ -77,6 +78,7 @@ async def open_sqlite(
         folder.prepare_folder(path.parent, use_another)
         folder.prepare_file(path, use_another)
     check = folder.in_place(path) if vfs is None else _unchecked
+    anchored = open_anchors(path) if vfs is None else nullcontext(Anchors())
     explain = partial(statements.explain, path, use_another)
     writer = partial(schema.open_writer, path, vfs, busy_seconds)
     reader = partial(schema.open_reader, path, vfs, busy_seconds)
@@ -90,12 +92,29 @@ async def open_sqlite(
         # It is used on trio's thread, where it never waits, but opened on another, since opening may read the disk.
         with closing(await reading.do(lambda _: watcher())) as watching:
             allowed = budget or HomeBudget()
-            by_kind = codecs_by_kind(codecs)
-            yield _SqliteJournal(by_kind, clock, explain, allowed, writing=writing, reading=reading, watching=watching)
+            with anchored as noted:
+                yield _SqliteJournal(
+                    codecs_by_kind(codecs),
+                    clock,
+                    explain,
+                    allowed,
+                    writing=writing,
+                    reading=reading,
+                    watching=watching,
+                    noted=noted,
+                )
 
 
 def _unchecked() -> None:
     """Check nothing: the path means nothing outside of a file system of tests."""
+
+
+class _Written(NamedTuple):
+    """Records that were written."""
+
+    number: int
+    """The run's number in this file."""
+    rows: list[Stored]
 
 
 class _SqliteJournal(Generic[E]):
@@ -109,9 +128,11 @@ class _SqliteJournal(Generic[E]):
         writing: Writer,
         reading: ConnectionThread,
         watching: apsw.Connection,
+        noted: Anchors,
     ) -> None:
         self._codecs, self._clock, self._explain, self._budget = codecs, clock, explain, budget
         self._writing, self._reading, self._watching = writing, reading, watching
+        self._anchors, self._lost = noted, set[str]() if noted.count == 0 else None
         self._version = 0
         self._kinds: dict[str, tuple[str, int]] = {}  # Of the runs that are claimed here; they never change.
 
@@ -138,14 +159,15 @@ class _SqliteJournal(Generic[E]):
         epoch, end = FIRST_EPOCH if entries or owner is not None else 0, 0.0 if owner is None else now + ttl
         new = statements.RunLeaseRow(0, owner, end, epoch, Tip(0, genesis(kind, format)), Account(), kind, format)
 
-        def work(connection: apsw.Connection) -> list[Stored]:
-            held = statements.add_run(connection, run, title, now, new)
+        def work(connection: apsw.Connection) -> _Written:
+            self._check_new(connection, run)
+            held = statements.add_run(connection, run, title, now, new._replace(id=self._anchors.count))
             return self._extend(connection, run, held, entries, summary=summary, now=now, overdraw=overdraw)
 
-        rows = await self._writing.do(work)
+        written = await self._written(run, work)
         if owner is not None:
             self._kinds[run] = kind, format
-        return records(run, entries, rows)
+        return records(run, entries, written.rows)
 
     async def row(self, run: str) -> RunRow:
         check_known_run(run)
@@ -166,6 +188,7 @@ class _SqliteJournal(Generic[E]):
 
         def work(connection: apsw.Connection) -> statements.RunLeaseRow:
             held = statements.lease(connection, run)
+            anchors.check(run, self._anchors.get(held.id, run), held.tip)
             check_drivable(kinds, run, held.kind, held.format)
             if held.owner is not None and held.end > now and not dead(held.owner):
                 raise Held(run, held.owner, held.end)
@@ -213,13 +236,13 @@ class _SqliteJournal(Generic[E]):
         entries = encode_facts(await self._codec(run), facts) if facts else []
         now = self._clock.now()
 
-        def work(connection: apsw.Connection) -> list[Stored]:
+        def work(connection: apsw.Connection) -> _Written:
             held = statements.driven(connection, run, epoch)
             if held.tip.seq != after:
                 raise SequenceConflict(run, after, held.tip.seq)
             return self._extend(connection, run, held, entries, summary=summary, now=now, overdraw=overdraw)
 
-        return records(run, entries, await self._writing.do(work))
+        return records(run, entries, (await self._written(run, work)).rows)
 
     def _extend(
         self,
@@ -231,7 +254,7 @@ class _SqliteJournal(Generic[E]):
         summary: Summary,
         now: float,
         overdraw: bool,
-    ) -> list[Stored]:
+    ) -> "_Written":
         """Add the entries to a run, under its epoch, and change its status row, in the caller's transaction."""
         account, change = book(held.account, summary.committed, summary.reserved, now)
         if change.calls or change.micro_usd:
@@ -242,21 +265,43 @@ class _SqliteJournal(Generic[E]):
         statements.add_records(connection, run, held.id, entries, rows)
         tip = Tip(rows[-1].seq, rows[-1].hash) if rows else held.tip
         statements.update_run(connection, held._replace(tip=tip, account=account), summary, now)
-        return rows
+        return _Written(held.id, rows)
+
+    async def _written(self, run: str, work: Callable[[apsw.Connection], "_Written"]) -> "_Written":
+        """Write records, and note the last one where the write-ahead log does not reach."""
+        written = await self._writing.do(work)
+        if written.rows:
+            last = written.rows[-1]
+            self._anchors.note(written.number, run, Tip(last.seq, last.hash))
+        return written
+
+    def _check_new(self, connection: apsw.Connection, run: str) -> None:
+        """Raise `JournalDamaged` if a run of this name was in the journal once: it would use its request ids again."""
+        if self._lost is None:
+            lost = self._anchors.without(statements.numbers(connection))
+            self._lost = {anchor.run for anchor in lost.values()}
+        if run in self._lost:
+            raise JournalDamaged(f"run {run!r}", "it was in the journal, and all of its records are missing")
 
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
         check_known_run(run)
 
-        def work(connection: apsw.Connection) -> list[Record[E]]:
+        def work(connection: apsw.Connection) -> tuple[statements.RunLeaseRow, list[Record[E]]]:
             held = statements.lease(connection, run)
             start = statements.tip_before(connection, held, max(0, after))
             rows = unpack(run, start, statements.rows_after(connection, held.id, start.seq))
             verify(run, start, rows, held.tip)
             selected = rows[max(0, after) - start.seq :]
             codec = codec_of(self._codecs, run, held.kind, held.format)
-            return decode(codec, run, selected, partial(statements.text, connection))
+            return held, decode(codec, run, selected, partial(statements.text, connection))
 
-        return await self._look(work)
+        held, read = await self._look(work)
+        anchor = self._anchors.get(held.id, run)
+        if anchor is not None and anchor.tip.seq >= held.tip.seq and anchor.tip != held.tip:
+            # Its driver may have written more since then; what is in the journal now is at least what is noted.
+            held = await self._look(lambda connection: statements.lease(connection, run))
+            anchors.check(run, anchor, held.tip)
+        return read
 
     async def post(self, run: str, key: str, body: str) -> Posted:
         check_known_run(run)
@@ -264,8 +309,12 @@ class _SqliteJournal(Generic[E]):
         check_text(body, "body")
         now = self._clock.now()
 
+        number = 0
+
         def work(connection: apsw.Connection) -> Posted:
+            nonlocal number
             held = statements.lease(connection, run)
+            number = held.id
             item = statements.posted_under(connection, run, held.id, key)
             if item is not None:
                 return Posted("duplicate" if item.body == body else "conflict", item.inbox, item.body)
@@ -273,7 +322,10 @@ class _SqliteJournal(Generic[E]):
             statements.add_message(connection, run, held.id, new)
             return Posted("accepted", new.inbox, body)
 
-        return await self._writing.do(work)
+        posted = await self._writing.do(work)
+        if posted.result == "accepted":
+            self._anchors.note_message(number, posted.inbox)
+        return posted
 
     async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
         check_known_run(run)

@@ -135,7 +135,7 @@ def open_writer(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connec
         raise UsageProblem(f"SQLite {apsw.sqlite_lib_version()} is too old", hint=f"{SQLITE_MIN} or later is needed")
     connection = _open(path, vfs, busy_seconds)
     with _closed_on_error(connection):
-        version = _version(connection, path)
+        version = version_of(connection, path)
         _use_wal(connection, busy_seconds)
         connection.pragma("synchronous", "full")
         connection.pragma("fullfsync", 1)  # On macOS an ordinary sync does not reach the disk.
@@ -175,7 +175,7 @@ def _open(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
     return connection
 
 
-def _version(connection: apsw.Connection, path: Path) -> int:
+def version_of(connection: apsw.Connection, path: Path) -> int:
     """Return the version of the tables, 0 for a new file."""
     # One statement, because another process may be creating the tables at the same time.
     statement = (
@@ -208,7 +208,7 @@ def _upgrade(connection: apsw.Connection, path: Path) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Another process may have upgraded it in the meantime.
-        for statement in chain.from_iterable(CHANGES[_version(connection, path) :]):
+        for statement in chain.from_iterable(CHANGES[version_of(connection, path) :]):
             connection.execute(statement)
         connection.pragma("application_id", APPLICATION_ID)
         connection.pragma("user_version", VERSION)

@@ -63,11 +63,12 @@ class RunLeaseRow(NamedTuple):
 
 
 def add_run(connection: apsw.Connection, run: str, title: str, now: float, new: RunLeaseRow) -> RunLeaseRow:
-    """Admit a run; return its lease with its number in this file. Raises `RunExists`."""
+    """Admit a run; return its lease with its number, which is above `new.id` and all others. Raises `RunExists`."""
     connection.execute(
-        "INSERT INTO runs (run, title, created, updated, last_seq, last_hash, status, detail, owner, lease_end, epoch,"
-        " kind, format) VALUES (?, ?, ?, ?, ?, ?, 'running', '', ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        (run, title, now, now, *new.tip, new.owner, new.end, new.epoch, new.kind, new.format),
+        "INSERT INTO runs (id, run, title, created, updated, last_seq, last_hash, status, detail, owner, lease_end,"
+        " epoch, kind, format) VALUES (max(?, coalesce((SELECT max(id) FROM runs), 0)) + 1, ?, ?, ?, ?, ?, ?,"
+        " 'running', '', ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING",
+        (new.id, run, title, now, now, *new.tip, new.owner, new.end, new.epoch, new.kind, new.format),
     )
     if connection.changes() == 0:
         raise RunExists(run)
@@ -93,6 +94,11 @@ def _run_row(row: Sequence[Any], now: float) -> RunRow:
     summary = Summary(status, detail, waiting_since, next_wake, Amount(*committed))
     living = owner if lease_end > now else None
     return RunRow(run, title, created, updated, last_seq, summary, living, epoch, bool(unread), kind, format)
+
+
+def numbers(connection: apsw.Connection) -> set[int]:
+    """Return the numbers of all runs."""
+    return {number for (number,) in connection.execute("SELECT id FROM runs")}
 
 
 def lease(connection: apsw.Connection, run: str) -> RunLeaseRow:
