@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from actors.values.format import counted
 from replan.runs.loaded import AnyKind
 from replan.setup.kinds import Kinds
 from runtime.core.daily_budget import DAY_SECONDS, Account, book
@@ -86,7 +87,8 @@ class _Verification:
                     done.findings.append(Finding(run, cause))
             except JournalDamaged as damage:
                 self._unread += 1
-                done.findings.append(Finding(run, f"{damage.where}: {damage.cause}"))
+                place = damage.where.removeprefix(f"run {run!r}").lstrip(", ")
+                done.findings.append(Finding(run, f"{place}: {damage.cause}" if place else damage.cause))
         if not (self._unread or self._unknown):
             done.findings += [Finding("", cause) for cause in self._verify_days()]
         done.unchecked += self._unchecked()
@@ -144,8 +146,7 @@ class _Verification:
             total, sum_ = totals.get(day, ZERO), self._days.get(day, ZERO)
             if (total.calls, total.micro_usd) != (sum_.calls, sum_.micro_usd):
                 date = datetime.fromtimestamp(day * DAY_SECONDS, UTC).date()
-                found, expected = (f"{each.calls} calls and {each.micro_usd} micro-dollars" for each in (total, sum_))
-                yield f"the total of {date} (UTC) is {found}, and by the records {expected}"
+                yield f"the total of {date} (UTC) is {_amount(total)}, and by the records {_amount(sum_)}"
 
 
 def _replayed(kind: AnyKind, records: Sequence[Record[Any]], ends: frozenset[int]) -> tuple[Any, list[_Append]]:
@@ -193,6 +194,10 @@ def _booked(appends: Sequence[_Append], first: int) -> _Booked:
         account, change = book(account, summary.committed, summary.reserved, at)
         days[account.day] = days.get(account.day, ZERO) + change
     return _Booked(first, account, days)
+
+
+def _amount(amount: Amount) -> str:
+    return f"{counted(amount.calls, 'call')} and {counted(amount.micro_usd, 'micro-dollar')}"
 
 
 def _difference(name: str, found: object, expected: object) -> str:

@@ -157,3 +157,11 @@ def test_long_texts_are_compared_by_their_hash():
     assert shortened({"key": [short, 1, None]}) == {"key": [short, 1, None]}
     assert shortened([long])[0].startswith("201 characters with the SHA-256 ")
     assert pretty({"a": [{"b": 1}], "c": []}) == '{\n"a": [\n {"b": 1}\n],\n"c": []\n}\n'
+
+
+def test_an_old_journal_is_verified_as_it_is(home):
+    before = (home / "journal.sqlite3").read_bytes()
+    done = called(app, home, "doctor", "--verify")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout.startswith("ok     38 runs, 633 records, 12 messages: ")
+    assert (home / "journal.sqlite3").read_bytes() == before
