@@ -71,7 +71,8 @@ async def drive_in_foreground(
         result = await engine.finish_cancelled(run)
     options.invocation.run = run
     print_result(kind, result, as_json=options.as_json, full=options.invocation.full)
-    return _exit(result, signals, hosted=await engine.hosted())
+    row = await engine.journal.row(run)
+    return _exit(result, signals, hosted=await engine.hosted(row.kind, row.format))
 
 
 class _Canceller:

@@ -25,27 +25,25 @@ from replan.setup.command_name import program
 from replan.setup.data_files import data_root
 from replan.setup.kinds import Kinds
 from runtime.core.clock import Clock, SystemClock
-from runtime.core.errors import JournalDamaged, KindUnknown, ReplanError, UsageProblem
+from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
 from runtime.core.events import Record
 from runtime.core.machine import Refused, fold
-from runtime.core.messages import Crashed, Mailed, Parking
+from runtime.core.messages import Mailed
 from runtime.drive.actor import Actor
-from runtime.drive.offline import admit, append_one
+from runtime.drive.offline import admit
 from runtime.drive.options import Admission, LeaseTerms
 from runtime.drive.run_log import Snapshot
 from runtime.drive.supervisor import Supervisor
 from runtime.host.hook import Hook
 from runtime.host.wakeup import NoWakeUp, WakeUp
+from runtime.journal.kinds import drivable
 from runtime.journal.port import Journal, Posted, RunFilter, RunRow
-from runtime.logs.redact import Redactor, secrets_in
 from runtime.models.limiter import CallLimiter
 from runtime.models.watched import WatchedModel
 from runtime.process.identity import identity, is_dead
 
 READ_TRIES = 10
 """How often a run is read until its records and its row agree: more than the fastest driver needs."""
-WHY_MAX = 500
-"""The longest reason, in characters, that is recorded for a run that cannot be driven."""
 
 P = TypeVar("P")
 
@@ -87,19 +85,6 @@ class Engine:
         await admit(kind.machine, self.journal, name, admission, prepared.first(name, self.clock.now()))
         self.wakeup.wake()
         return name
-
-    async def record_crash(self, run: str, error: Exception) -> None:
-        """Record that a bug of its driver has ended a run that nobody drives any more."""
-        reason = self._redacted(f"driver: {type(error).__name__}: {error}".splitlines()[0])
-        await self._record(run, Crashed("", self.clock.now(), reason))
-
-    async def record_undrivable(self, run: str, problem: ReplanError) -> None:
-        """Record why a run that nobody drives cannot be driven here, once, for those who follow it."""
-        reason = self._redacted(f"the host cannot drive it: {problem}")[:WHY_MAX]
-        await self._record(run, Parking(self.clock.now(), handover=True, why=reason))
-
-    async def _record(self, run: str, message: Any) -> None:
-        await append_one((await self.kind_of(run)).machine, self.journal, run, self.lease(), message)
 
     async def begin(
         self, prepared: PreparedRun, options: DriveOptions = DETACHED, *, run: str | None = None
@@ -174,16 +159,17 @@ class Engine:
         """Return what a run has come to so far. Raises as `read` does."""
         loaded, row = await self.read_with_row(run)
         with_inbox = await self.with_inbox(run, loaded)
-        status = status_of(row, hosted=await self.hosted(), with_inbox=loaded.kind.run_state(with_inbox))
+        hosted = await self.hosted(row.kind, row.format)
+        status = status_of(row, hosted=hosted, with_inbox=loaded.kind.run_state(with_inbox))
         return self.view(run, loaded.kind, loaded.state, status, with_inbox)
 
     def view(self, run: str, kind: AnyKind, state: Any, status: str, with_inbox: Any = None) -> RunResult:
         """Return what a run in a state has come to; `with_inbox` is the state after the messages of its inbox."""
         return kind.views.result(RunView(run, status, state, state if with_inbox is None else with_inbox, program()))
 
-    async def hosted(self) -> bool:
-        """Tell whether a host serves this home now. Asking wakes nobody."""
-        return bool(await self.journal.hosts(dead=is_dead))
+    async def hosted(self, kind: str, format: int) -> bool:
+        """Tell whether a host serves this home now that drives runs of a kind in a format. Asking wakes nobody."""
+        return any(drivable(host.kinds, kind, format) for host in await self.journal.hosts(dead=is_dead))
 
     async def with_inbox(self, run: str, loaded: Loaded) -> Any:
         """Return a run's state with the unread messages of its inbox accepted as facts, and no decision made.
@@ -209,7 +195,7 @@ class Engine:
         questions have all been answered does not wait any more; where another question is open, the row names that one.
         A run that cannot be read, such as one of an unknown kind, has the status of its row.
         """
-        rows, hosted = [], await self.hosted()
+        rows, hosted = [], dict[tuple[str, int], bool]()
         for row in await self.journal.runs(which):
             common = None
             if row.unread and row.summary.status == "waiting":
@@ -218,7 +204,10 @@ class Engine:
                     common = loaded.kind.run_state(await self.with_inbox(row.run, loaded))
                 except (JournalDamaged, KindUnknown, UsageProblem):
                     common = None
-            status = status_of(row, hosted=hosted, with_inbox=common)
+            kind = row.kind, row.format
+            if kind not in hosted:
+                hosted[kind] = await self.hosted(*kind)
+            status = status_of(row, hosted=hosted[kind], with_inbox=common)
             if which.status in (None, status) and not is_child(row.run):
                 rows.append((row if common is None else row_after(row, common), status))
         return rows
@@ -393,6 +382,3 @@ class Engine:
     def lease(self) -> LeaseTerms:
         """Return the terms that this process holds runs on."""
         return LeaseTerms(owner=identity(), dead=is_dead)
-
-    def _redacted(self, text: str) -> str:
-        return Redactor(secrets_in(self.environment)).text(text)

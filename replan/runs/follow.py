@@ -44,7 +44,7 @@ class Follower:
                     return result
             if row.owner is None or is_dead(row.owner):
                 explained = insist and common is not None and common.handover and bool(common.parked_reason)
-                if explained or not await self._engine.hosted():
+                if explained or not await self._engine.hosted(row.kind, row.format):
                     return None
             with trio.move_on_after(AT_LEAST_SECONDS):
                 await changed()

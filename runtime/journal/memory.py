@@ -258,10 +258,10 @@ class _MemoryJournal(Generic[E]):
                 free.append(run)
         return Due(tuple(free[: max(0, limit)]), frozenset(unread), min(later, default=None))
 
-    async def announce(self, host: str, owner: str, ttl: float) -> None:
+    async def announce(self, host: str, owner: str, ttl: float, kinds: Formats | None = None) -> None:
         check_text(host, "host")
         check_text(owner, "owner")
-        row = HostRow(host, owner, self._clock.now() + ttl)
+        row = HostRow(host, owner, self._clock.now() + ttl, kinds)
         await self._commit("announce", lambda: self._store.hosts.update({host: row}))
 
     async def depart(self, host: str) -> None:

@@ -113,6 +113,8 @@ class HostRow:
     """The name of its process, as in leases."""
     until: float
     """When its presence ends, unless it is announced again (UTC seconds since 1970)."""
+    kinds: Formats | None = None
+    """The kinds of runs that it drives, with their highest formats; None for any."""
 
 
 NEW = Summary("running")
@@ -248,8 +250,8 @@ class Journal(Protocol[E]):
         """
         ...
 
-    async def announce(self, host: str, owner: str, ttl: float) -> None:
-        """Enter a host as present for `ttl` seconds from now, or prolong its presence."""
+    async def announce(self, host: str, owner: str, ttl: float, kinds: Formats | None = None) -> None:
+        """Enter a host as present for `ttl` seconds from now, or prolong its presence; `kinds` are those it drives."""
         ...
 
     async def depart(self, host: str) -> None:

@@ -9,6 +9,7 @@ from replan.cli.exits import Exit
 from replan.cli.home import named_or_newest, opened_to_read
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import out, print_json, rich_text
+from replan.runs.engine import Engine
 from replan.runs.loaded import AnyKind
 from replan.runs.status import status_of
 from replan.views.records import record_line, record_to_json
@@ -28,12 +29,17 @@ async def _log_run(invocation: Invocation, name: str | None, follow: bool, as_js
         run = await named_or_newest(engine, name)
         printer = RecordPrinter(await engine.kind_of(run), as_json=as_json)
         printer.print(await engine.journal.read(run))
-        while follow and status_of(await engine.journal.row(run), hosted=await engine.hosted()) == "running":
+        while follow and await _goes_on(engine, run):
             await trio.sleep(FOLLOW_SECONDS)
             printer.print(await engine.journal.read(run, printer.last_seq))
         if follow:
             printer.print(await engine.journal.read(run, printer.last_seq))
     return Exit.OK
+
+
+async def _goes_on(engine: Engine, run: str) -> bool:
+    row = await engine.journal.row(run)
+    return status_of(row, hosted=await engine.hosted(row.kind, row.format)) == "running"
 
 
 class RecordPrinter:

@@ -32,7 +32,7 @@ async def _show_run(invocation: Invocation, name: str | None, view: str, as_json
         loaded, row = await engine.read_with_row(run)
         with_inbox, top = await engine.with_inbox(run, loaded), await top_of(engine, run)
         common = loaded.kind.run_state(with_inbox)
-        status = status_of(row, hosted=await engine.hosted(), with_inbox=common)
+        status = status_of(row, hosted=await engine.hosted(row.kind, row.format), with_inbox=common)
         result = engine.view(run, loaded.kind, loaded.state, status, with_inbox)
     invocation.run = run
     match view:

@@ -340,11 +340,11 @@ class _SqliteJournal(Generic[E]):
         now = self._clock.now()
         return await self._look(lambda connection: statements.due(connection, limit, now, dead, kinds))
 
-    async def announce(self, host: str, owner: str, ttl: float) -> None:
+    async def announce(self, host: str, owner: str, ttl: float, kinds: Formats | None = None) -> None:
         check_text(host, "host")
         check_text(owner, "owner")
         now = self._clock.now()
-        row = HostRow(host, owner, now + ttl)
+        row = HostRow(host, owner, now + ttl, kinds)
         await self._writing.do(lambda connection: statements.announce(connection, row, now))
 
     async def depart(self, host: str) -> None:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from itertools import starmap
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -243,7 +242,9 @@ def due(connection: apsw.Connection, limit: int, now: float, dead: Dead, kinds: 
 def announce(connection: apsw.Connection, row: HostRow, now: float) -> None:
     """Enter a host as present, and delete those whose presence has ended."""
     connection.execute("DELETE FROM hosts WHERE until <= ?", (now,))
-    connection.execute("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?)", (row.host, row.owner, row.until))
+    statement = "INSERT OR REPLACE INTO hosts (id, owner, until, kinds) VALUES (?, ?, ?, ?)"
+    kinds = None if row.kinds is None else json.dumps(dict(row.kinds))
+    connection.execute(statement, (row.host, row.owner, row.until, kinds))
 
 
 def depart(connection: apsw.Connection, host: str) -> None:
@@ -253,8 +254,16 @@ def depart(connection: apsw.Connection, host: str) -> None:
 
 def present(connection: apsw.Connection, now: float) -> list[HostRow]:
     """Return the hosts whose presence has not ended."""
-    rows = connection.execute("SELECT id, owner, until FROM hosts WHERE until > ? ORDER BY id", (now,))
-    return list(starmap(HostRow, rows))
+    rows = connection.execute("SELECT id, owner, until, kinds FROM hosts WHERE until > ? ORDER BY id", (now,))
+    return [HostRow(host, owner, until, None if kinds is None else _kinds(kinds)) for host, owner, until, kinds in rows]
+
+
+def _kinds(stored: str) -> Formats:
+    try:
+        kinds = json.loads(stored)
+    except ValueError:
+        kinds = None
+    return kinds if isinstance(kinds, dict) else {}  # Damaged: it is not known to drive anything.
 
 
 def tip_before(connection: apsw.Connection, held: RunLeaseRow, seq: int) -> Tip:
