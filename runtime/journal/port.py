@@ -173,7 +173,8 @@ class Journal(Protocol[E]):
             ttl: the length of its lease in seconds.
             overdraw: as for `append`.
 
-        Raises `RunExists`, `KindUnknown` for facts of a kind that is not known here, `StorageFull`, `HomeBudgetSpent`.
+        Raises `RunExists`, `KindUnknown` for facts of a kind that is not known here, `StorageFull`, `HomeBudgetSpent`,
+        and `JournalDamaged` where there was a run of this id, and all of its records are missing.
         """
         ...
 
@@ -192,7 +193,7 @@ class Journal(Protocol[E]):
 
         A live lease is respected, even for its own holder. A lease that has ended may be taken, and so may one whose
         holder `dead` proves to be gone. Raises `RunNotFound`, `KindUnknown` for a run that is not of these
-        kinds and formats, `Held`.
+        kinds and formats, `Held`, and `JournalDamaged` for a run whose last records are missing.
         """
         ...
 

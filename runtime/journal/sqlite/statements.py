@@ -262,8 +262,10 @@ def _kinds(stored: str) -> Formats:
     try:
         kinds = json.loads(stored)
     except ValueError:
-        kinds = None
-    return kinds if isinstance(kinds, dict) else {}  # Damaged: it is not known to drive anything.
+        return {}  # Damaged: it is not known to drive anything.
+    if not isinstance(kinds, dict):
+        return {}
+    return {kind: format for kind, format in kinds.items() if isinstance(format, int)}
 
 
 def tip_before(connection: apsw.Connection, held: RunLeaseRow, seq: int) -> Tip:
