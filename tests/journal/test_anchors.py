@@ -154,7 +154,8 @@ async def test_a_symbolic_link_is_not_followed(tmp_path):
     assert not target.exists()
 
 
-async def test_the_file_of_anchors_is_private(tmp_path):
+async def test_the_file_of_anchors_is_made_private(tmp_path):
+    (tmp_path / f"journal{SUFFIX}").touch(mode=0o644)
     async with opened(tmp_path / "journal") as journal:
         await journal.create("a", "", facts=counted(1))
     assert (tmp_path / f"journal{SUFFIX}").stat().st_mode & 0o777 == 0o600

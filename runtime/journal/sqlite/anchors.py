@@ -139,9 +139,12 @@ def _opened(path: Path, *, write: bool) -> int | None:
         return None
     try:
         status = os.fstat(descriptor)
-        if stat.S_ISREG(status.st_mode) and status.st_size == 0 and write:
+        ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+        if ours and write and stat.S_IMODE(status.st_mode) != FILE_MODE:
+            os.fchmod(descriptor, FILE_MODE)
+        if ours and write and status.st_size == 0:
             os.pwrite(descriptor, _HEADER, 0)  # Another process may do the same at the same time.
-        if stat.S_ISREG(status.st_mode) and os.pread(descriptor, SLOT_BYTES, 0) == _HEADER:
+        if ours and os.pread(descriptor, SLOT_BYTES, 0) == _HEADER:
             return descriptor
         reason = f"{path} is not a file of anchors that this release knows"
     except OSError as error:
