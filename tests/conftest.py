@@ -61,7 +61,7 @@ def _children():
     """Return the command lines of the processes that this one has started and not buried, by number (on Linux)."""
     tasks = Path("/proc/self/task")
     lists = [task / "children" for task in tasks.iterdir()] if tasks.exists() else []
-    numbers = {number for one in lists if one.exists() for number in one.read_text().split()}
+    numbers = {number for file in lists if file.exists() for number in file.read_text().split()}
     return {number: Path("/proc", number, "cmdline").read_bytes().replace(b"\0", b" ") for number in numbers}
 
 

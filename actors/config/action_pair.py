@@ -36,7 +36,7 @@ class ActionPair(Config):
     requires: tuple[StepId, ...] = ()
     """The steps whose accepted artifacts this step uses."""
     description: str = ""
-    """One line for people."""
+    """What the step does, in one line for people."""
     role: Name | None = None
     """The kind of artifact, by which policies and prompts refer to this step; null derives it from the guard."""
     rmax: Positive | None = None
@@ -58,9 +58,9 @@ class ActionPair(Config):
     prompt: Name | None = None
     """The id of the prompt entry; null takes the entry of the step's id, else the entry of its role."""
     generator_config: Mapping[str, Any] = Field(default_factory=dict)
-    """Settings of the generator."""
+    """Settings of the generator; which ones there are depends on the generator."""
     guard_config: Mapping[str, Any] = Field(default_factory=dict)
-    """Settings of the guard."""
+    """Settings of the guard; in a composite, a key that is a member's name has that member's settings."""
     child_calls: Positive | None = None
     """Limit of the calls of one run of `workflow:NAME`; null takes its worst case, or its own limit if that is less."""
     deterministic: bool | None = None
@@ -68,9 +68,9 @@ class ActionPair(Config):
     concurrency: Annotated[int, Field(strict=True, ge=1, le=256)] = 4
     """Branches of a run for which this step works at the same time."""
     timeout_seconds: Seconds | None = None
-    """Time limit of one model call; null takes the workflow's."""
+    """The time limit of one model call, in seconds; null takes the workflow's."""
     output_tokens_max: Positive | None = None
-    """Length limit of one reply; null takes the workflow's."""
+    """The most tokens of one reply; null takes the workflow's."""
 
     @property
     def child(self) -> str | None:

@@ -125,13 +125,13 @@ def _without_phases(document: Document) -> Document:
 
 @dataclass(frozen=True, slots=True)
 class _Translation:
-    """The translation of one document."""
+    """The state of the translation of one document."""
 
     document: Document
     foreign: bool
     """Whether the file is AtomicGuard's (`is_foreign`), so that unknown keys are ignored."""
     notices: list[str] = field(default_factory=list)
-    """The notices so far."""
+    """Lines for the user about what was ignored or replaced so far."""
 
     def translated(self) -> tuple[Document, tuple[str, ...]]:
         value = self._known_keys((), self.document.value, _WORKFLOW_IGNORED, _WORKFLOW_KEYS)

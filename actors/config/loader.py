@@ -33,14 +33,14 @@ _SHARED_PROMPTS = "planning"
 
 @dataclass(frozen=True, slots=True)
 class LoadedWorkflow:
-    """A workflow with its prompts."""
+    """A workflow as it was loaded: with its prompts, and with what its files say beside it."""
 
     workflow: Workflow
     """The workflow, with the plans of its plan files in the generators' settings."""
     prompts: PromptBook
-    """Its prompts."""
+    """The prompts that it names, or else the shipped ones."""
     source: str
-    """The path of its file."""
+    """The path of its file, for messages and for the run's record of where it was found."""
     notices: tuple[str, ...]
     """Lines for the user, one for each thing in the files that was ignored or replaced."""
     document: Document

@@ -71,9 +71,9 @@ class Workflow(Config):
     """A workflow, with every default applied."""
 
     name: Name
-    """The workflow's name, for people."""
+    """The workflow's name, as people see it in messages."""
     description: str = ""
-    """One line for people."""
+    """What the workflow does, in one line for people."""
     action_pairs: Annotated[
         Mapping[StepId, ActionPair],
         Field(json_schema_extra={"minProperties": 1, "maxProperties": STEPS_MAX, "additionalProperties": False}),
@@ -88,7 +88,7 @@ class Workflow(Config):
     rmax: Positive = 3
     """Attempts per visit of a step."""
     max_total_calls: Positive = 30
-    """Limit of the run's model calls."""
+    """The most model calls of the run."""
     r_max: Positive = 100
     """The limit of a plan's `total_retry_budget`, checked by plan guards."""
     r_patience: Patience = 2
@@ -114,11 +114,11 @@ class Workflow(Config):
     guard_catalog: tuple[Name, ...] = ()
     """Guard names that a plan's steps may use in addition to the built-in ones."""
     model_timeout_seconds: Seconds = 120.0
-    """Time limit of one model call."""
+    """The time limit of one model call, in seconds."""
     guard_timeout_seconds: Seconds = 60.0
-    """Time limit of one judgement."""
+    """The time limit of one judgement, in seconds; a guard that exceeds it ends the run as a bug."""
     output_tokens_max: Positive = 4096
-    """Length limit of one reply."""
+    """The most tokens of one reply; each call reserves as many beside those of its prompt."""
 
     @model_validator(mode="after")
     def _check_edges(self) -> "Workflow":

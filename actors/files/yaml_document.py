@@ -47,7 +47,7 @@ def key_path(path: KeyPath) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parsed file."""
+    """A parsed YAML file: its value, and where each key stands in it."""
 
     source: str
     """The path of the file, as the user wrote it."""

@@ -40,13 +40,13 @@ class _AwaitableVerdict:
     """The verdict of a composite with an async member; a composite of pure guards returns its verdict at once."""
 
     kind: Kind
-    """How the verdicts are combined."""
+    """How the members' verdicts are combined: `all_of`, `first_failure` or `majority`."""
     parts: list[Verdict]
-    """The verdicts so far."""
+    """The verdicts of the members that have judged so far, in their order."""
     rest: Iterator[Verdict | Awaitable[Verdict]]
     """The results of the other members; each member is called when the iterator reaches it."""
     members: int
-    """The number of all members."""
+    """The number of members, those that have not judged yet included."""
 
     def __await__(self) -> Generator[Any, Any, Verdict]:
         """Await the members in sequence, each called after the previous one has returned its verdict."""

@@ -32,7 +32,7 @@ _CODES = {
 
 @dataclass
 class Soundness:
-    """The result of `check_soundness`."""
+    """What the checks of `plan_medium` have found about one plan."""
 
     findings: list[Finding] = field(default_factory=list)
     """All findings, those of `plan_minimal` included."""
@@ -45,7 +45,7 @@ class Soundness:
     sound: bool = True
     """Whether the nominal run is valid, so that exploring the failures makes sense."""
     exploration: Exploration | None = None
-    """The exploration of a policy."""
+    """The exploration of a policy; None for a plan with an order, which needs none."""
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -34,10 +34,10 @@ SCORE_MAX = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """The result of `check_structure`."""
+    """What the checks of `plan_minimal` have found about one plan."""
 
     findings: tuple[Finding, ...]
-    """All findings."""
+    """The errors and warnings of this level, not yet sorted."""
     score: float
     """1.0 iff no finding is an error."""
     plan: Plan | None = None

@@ -46,9 +46,9 @@ class Settings:
     guard_catalog: frozenset[str] = GUARD_CATALOG
     """The names that steps may use in `guard`."""
     r_max: int = 100
-    """The largest `total_retry_budget` that passes."""
+    """The largest `total_retry_budget` of a plan that passes."""
     assurance: str = "strong_cyclic"
-    """The weakest assurance that passes."""
+    """The weakest assurance of a plan that passes, one of `ASSURANCES`."""
     max_explorations: int = 100_000
     """The most configurations that an exploration visits; above the default it scales the limit of its work too."""
 

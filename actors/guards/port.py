@@ -14,10 +14,10 @@ from actors.values.findings import Verdict
 
 
 class Guard(Protocol):
-    """`Artifact × Context → Verdict`."""
+    """A function from an artifact and its context to a verdict, without waiting."""
 
     def __call__(self, artifact: Artifact, context: Context) -> Verdict:
-        """Judge the artifact."""
+        """Return the verdict on the artifact."""
         ...
 
 
@@ -41,7 +41,7 @@ class GuardDefinition(Generic[G]):
     """A guard factory with the properties of its guards; a call makes a guard."""
 
     make: Callable[[Mapping[str, Any]], G]
-    """The factory."""
+    """Makes the guard from the settings of its step; raises `UsageProblem` for invalid ones."""
     slow: bool = False
     """Whether one judgement may take so long that it should run in a worker thread, whatever the artifact's size."""
     workflow_settings: frozenset[str] = frozenset()

@@ -88,12 +88,12 @@ class _Search:
 
     def finds(self, item: str) -> bool | None:
         """Return whether the item occurs in a text; None when the limit is reached."""
-        found = self._results.get(item)
-        if found is None and self._left >= self._cost:
+        result = self._results.get(item)
+        if result is None and self._left >= self._cost:
             self._left -= self._cost
             wanted = folded(item)
-            found = self._results[item] = any(wanted in text for text in self._texts)
-        return found
+            result = self._results[item] = any(wanted in text for text in self._texts)
+        return result
 
 
 def _not_in_text(key: str, items: list[tuple[int, str]], search: _Search, *, rejects: bool) -> Iterator[Finding]:
@@ -102,12 +102,12 @@ def _not_in_text(key: str, items: list[tuple[int, str]], search: _Search, *, rej
     if not rejects and key in {*LITERAL, REQUIREMENTS}:
         advice = "it is left out"
     for index, item in items:
-        found = search.finds(item)
-        if found is None:
+        occurs = search.finds(item)
+        if occurs is None:
             message = f"{key} was searched up to item {index}: the lists are too long for a text of this length"
             yield Finding(code=Code.TOO_LARGE, message=message, where=key)
             return
-        if not found:
+        if not occurs:
             yield Finding(
                 code=Code.NOT_IN_TEXT,
                 message=f"{key}[{index}] {shown(item)} does not stand in the problem's text; {advice}",
@@ -142,7 +142,7 @@ def _normalised(artifact: Artifact, invented: frozenset[str]) -> Artifact:
         if isinstance(value.get(key), list):
             value[key] = [item for index, item in enumerate(value[key]) if index not in dropped]
     if REQUIREMENTS in value:
-        value[REQUIREMENTS] = [requirement_to_json(one) for one in requirements_in(value[REQUIREMENTS])]
+        value[REQUIREMENTS] = [requirement_to_json(item) for item in requirements_in(value[REQUIREMENTS])]
     if value == artifact.value.value:
         return artifact
     return artifact.with_content(indented_json(value))

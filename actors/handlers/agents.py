@@ -39,7 +39,7 @@ class AgentTask:
     task: str
     """The task, as the agent reads it: text or JSON."""
     limits: Limits = field(default_factory=Limits)
-    """The limits of the run."""
+    """The limits of calls, tokens, micro-dollars and active seconds, and the deadline."""
 
 
 @dataclass(frozen=True)
@@ -47,17 +47,17 @@ class PreparedAgent:
     """A run of a small agent that may begin (`actors.run.kind.PreparedRun`)."""
 
     kind: str
-    """The name of its kind."""
+    """The name of the agent's kind."""
     task: AgentTask
-    """The user's input."""
+    """The user's input with the limits of the run."""
     settings: AgentSettings
-    """The configuration of the run."""
+    """The configuration that the run keeps until its end, with the user's model and its price."""
     notices: tuple[str, ...] = ()
     """Notices for the user before the run starts."""
 
     @property
     def title(self) -> str:
-        """The first line of the task."""
+        """The title in lists of runs: the task's first line, cut to 80 characters."""
         return title_of(self.task.task)
 
     def first(self, run: str, at: float) -> StartAgent:

@@ -10,26 +10,26 @@ class CallOptions(NamedTuple):
     """The part of a request that a generator reads."""
 
     request_id: str
-    """The id of the request."""
+    """The id of the request, unique within the run."""
     purpose: str
     """The purpose of the call: a step, or a name of its own."""
     timeout_seconds: float
-    """How long a try may take."""
+    """The time limit of the try, in seconds."""
     output_tokens_max: int
     """The most tokens that the reply may have."""
 
 
 class GenerationBrief(NamedTuple):
-    """The input of a generator."""
+    """What a generator gets for one try of a call."""
 
     run: str
     """The run's id."""
     request: CallOptions
-    """The request."""
+    """The id, the purpose and the limits of the call."""
     prompt: Rendered
-    """The rendered prompt."""
+    """The prompt for a model, rendered; empty where the step has none."""
     context: Context
-    """The same in structured form."""
+    """What the prompt was rendered from, for generators that call no model."""
 
 
 class JudgementRequest(Protocol):
@@ -37,21 +37,21 @@ class JudgementRequest(Protocol):
 
     @property
     def request_id(self) -> str:
-        """The id of the request."""
+        """The id of the request, unique within the run."""
         ...
 
     @property
     def guard(self) -> str:
-        """The name of the guard."""
+        """The name of the guard that is asked."""
         ...
 
 
 class JudgementBrief(NamedTuple):
-    """The input of a guard."""
+    """What a guard gets for one verdict."""
 
     request: JudgementRequest
-    """The request."""
+    """The request for the verdict, with the name of the guard."""
     artifact: Artifact
     """The artifact that is judged."""
     context: Context
-    """All that the guard may see beside it."""
+    """Everything that the guard may read beside the artifact."""

@@ -16,7 +16,7 @@ from runtime.models.port import Fault, Model, ModelRequest, Reply
 from runtime.models.replies import Parsed
 
 TextMaker = Callable[[Context], Awaitable[str] | str]
-"""A plug-in generator."""
+"""The function of a plug-in generator: from a context to the artifact's text, async or not."""
 
 
 class Generator(Protocol):

@@ -20,7 +20,7 @@ class Registry:
     guards: Mapping[str, GuardFactory] = field(default_factory=lambda: dict(BUILT_IN))
     """The guards: built in, installed and passed in."""
     generators: Mapping[str, Generator] = field(default_factory=dict)
-    """The plug-in generators."""
+    """The generators that plug-ins bring, by name; the built-in ones are not here."""
     templates: Path | None = None
     """The folder of the plan templates; None for no template selector."""
 

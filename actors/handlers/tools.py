@@ -29,14 +29,14 @@ TOOLS_SIDE_BY_SIDE = 16
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The result of a call."""
+    """What a call of a tool came to."""
 
     outcome: ToolOutcome
-    """The outcome."""
+    """How it ended, as `ToolFinished` records it."""
     output: str = ""
-    """The output."""
+    """What the tool brought, as text; of a program, its standard output and errors."""
     reason: str = ""
-    """The reason of a failure, in one line."""
+    """The reason of a failure, in one line; empty after a success."""
 
 
 class PreparedCall(Protocol):
@@ -61,13 +61,13 @@ class Tool:
     """A tool that a kind of agent may call by name."""
 
     name: str
-    """Its name, as in `ToolRequested.tool`."""
+    """The name that agents call it by, as in `ToolRequested.tool`."""
     prepare: Prepare
-    """Prepares one call."""
+    """Prepares one call without letting it begin."""
 
 
 ToolActor = Actor[ToolRequested | ToolCheckRequested, Ended | Checked | None]
-"""The actor of one tool."""
+"""The actor that makes a tool's calls, and ends the processes of an earlier driver's."""
 
 
 def tool_actor(tool: Tool, now: Callable[[], float]) -> ToolActor:
@@ -142,10 +142,10 @@ def command_tool(
 
 @dataclass(frozen=True, slots=True)
 class _CommandCall:
-    """A program behind its gate."""
+    """A call of a program, which waits behind its gate until the call is recorded."""
 
     gated: GatedProcess
-    """Its process."""
+    """The process that waits, and becomes the program."""
 
     @property
     def process(self) -> str:

@@ -30,41 +30,41 @@ class Attempt:
     """One attempt at one step, as views show it."""
 
     node: Node
-    """The attempt in the state."""
+    """The attempt as the state has it: its artifact, verdict and decision."""
     parent: str | None
-    """The attempt that it is shown under."""
+    """The id of the attempt that it is shown under; None at the top."""
     why: str = ""
-    """The explanation of the rule that decided what follows from its rejection."""
+    """The explanation of the rule that decided after its rejection; empty where none decided."""
     wasted: Amount = ZERO
     """The cost of the attempts that its rejection made void, itself included."""
     cost_known: bool = False
-    """Whether the model's price is known."""
+    """Whether the model's price is known, so that costs in dollars can be shown."""
     late: Amount = ZERO
-    """The cost of replies that came after their request was withdrawn."""
+    """The cost of replies that came after their request was withdrawn; `Node.used` lacks it."""
     unknown: Amount = ZERO
-    """The charge for tries whose real cost is not known."""
+    """The charge for tries whose real cost is not known; neither `Node.used` nor `late` has it."""
     reviewed: bool = False
-    """Whether a person is to judge it."""
+    """Whether a person is asked for the verdict."""
     over: bool = False
-    """Whether the run has finished, so that no verdict follows."""
+    """Whether the run has finished, so that no verdict follows any more."""
     rests: bool = False
-    """Whether nobody drives the run now."""
+    """Whether no process drives the run now: it is parked, interrupted or finished."""
     child: str | None = None
-    """The id of the child run that it is, if it is one."""
+    """The id of the child run that makes its artifact; None for a step without one."""
 
     @property
     def used(self) -> Amount:
-        """The cost of its replies, late ones included."""
+        """The cost of all its replies, late ones included."""
         return self.node.used + self.late
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The findings of its guard."""
+        """The findings of its verdict; none while there is no verdict."""
         return self.node.verdict.findings if self.node.verdict is not None else ()
 
     @property
     def went_back(self) -> bool:
-        """Whether the search left this step because of it."""
+        """Whether the search left this step after its rejection, for another step or for a person."""
         decision = self.node.decision
         return decision is not None and decision.level not in (BacktrackLevel.LOCAL_RETRY, BacktrackLevel.GIVE_UP)
 
@@ -125,11 +125,14 @@ def attempts(
     rests = interrupted or state.run.parked or state.run.finished is not None
     unknown = _unknown(state, rests=rests)
     known = state.config.price is not None
+    places = {name: place for place, name in enumerate(state.nodes)}
+    reasons = {**_BUILT_IN_RULES, **{row.id: row.why for row in state.config.policy.rows}}
     return [
         Attempt(
             node=node,
-            parent=_parent(state, node),
-            why=_why(state, node.decision),
+            # The newest of the artifacts that it builds on.
+            parent=max(node.parents, key=lambda parent: places.get(parent, -1), default=None),
+            why="" if node.decision is None else reasons.get(node.decision.rule, ""),
             wasted=wasted.get(node.node, ZERO),
             cost_known=known,
             late=late.get(node.node, ZERO),
@@ -153,19 +156,6 @@ def roots(shown: Sequence[Attempt]) -> list[tuple[Attempt, list[Any]]]:
     return top
 
 
-def _parent(state: State, node: Node) -> str | None:
-    """Return the newest of the artifacts that an attempt builds on; views show the attempt under it."""
-    places = {name: place for place, name in enumerate(state.nodes)}
-    return max(node.parents, key=lambda parent: places.get(parent, -1), default=None)
-
-
-def _why(state: State, decision: Decision | None) -> str:
-    if decision is None:
-        return ""
-    rows = {row.id: row.why for row in state.config.policy.rows}
-    return rows.get(decision.rule, _BUILT_IN_RULES.get(decision.rule, ""))
-
-
 def _wasted(state: State, records: Iterable[Record[PlanningEvent]]) -> dict[str, Amount]:
     """Return, by rejected node, the cost of the attempts that its replan made void."""
     valid: dict[tuple[int, str], list[str]] = {}
@@ -187,22 +177,24 @@ def _wasted(state: State, records: Iterable[Record[PlanningEvent]]) -> dict[str,
 
 
 def _late(records: Iterable[Record[PlanningEvent]]) -> dict[str, Amount]:
-    costs: dict[str, Amount] = {}
-    for record in records:
-        if isinstance(record.event, Settled):
-            node = node_of(record.event.request_id)
-            costs[node] = costs.get(node, ZERO) + record.event.used
-    return costs
+    """Return, by node, the cost of replies that came after their request was withdrawn."""
+    events = (record.event for record in records)
+    return _by_node((event.request_id, event.used) for event in events if isinstance(event, Settled))
 
 
 def _unknown(state: State, *, rests: bool) -> dict[str, Amount]:
     """Return, by node, what may have been charged; while the run rests, its open requests are included."""
-    reserved = state.run.ledger.reserved.items() if rests else ()
-    charges: dict[str, Amount] = {}
-    for request, amount in (*state.run.ledger.forfeited.items(), *reserved):
+    ledger = state.run.ledger
+    return _by_node((*ledger.forfeited.items(), *(ledger.reserved.items() if rests else ())))
+
+
+def _by_node(amounts: Iterable[tuple[str, Amount]]) -> dict[str, Amount]:
+    """Return the sums, by node, of amounts with the ids of their requests."""
+    sums: dict[str, Amount] = {}
+    for request, amount in amounts:
         node = node_of(request)
-        charges[node] = charges.get(node, ZERO) + amount
-    return charges
+        sums[node] = sums.get(node, ZERO) + amount
+    return sums
 
 
 def _amount(amount: Amount, *, known: bool) -> dict[str, Any]:

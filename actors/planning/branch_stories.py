@@ -16,21 +16,21 @@ class BranchStory:
     """One branch, from its opening to its end."""
 
     branch: int
-    """Its number."""
+    """The branch's number, in the order of opening, from 0."""
     parent: int | None
-    """The branch that it was opened on."""
+    """The number of the branch that it was opened on; None where it began without artifacts."""
     kept: tuple[str, ...]
     """The steps whose artifacts it took from its parent."""
     opened: str
-    """Why it was opened."""
+    """The reason for which it was opened, in words."""
     calls: int
-    """Its calls."""
+    """The calls that are charged to it so far."""
     cause: str = ""
-    """Why it was pruned, as a code; empty while it lives."""
+    """The reason for which it was pruned, as a code (`PruneCause`); empty while it lives."""
     pruned: str = ""
-    """Why it was pruned, in words."""
+    """The same reason in words."""
     won: bool = False
-    """Whether it brought the plan."""
+    """Whether the run's plan is this branch's."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the branch as plain data."""

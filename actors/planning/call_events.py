@@ -17,7 +17,7 @@ class GenerationRequested(CallRequested):
 
     @property
     def visit(self) -> int:
-        """The stay at the step, counted over the whole run."""
+        """The number of the stay at the step, from 1, counted over the whole run."""
         return place_of(self.node)[0]
 
     @property
@@ -35,7 +35,7 @@ class ClassificationRequested(CallRequested):
 
     @property
     def call(self) -> str:
-        """The call that this request is a try of."""
+        """The call that this request is a try of: the node's second one."""
         return classification_id(self.node)
 
 
@@ -47,15 +47,15 @@ class RequestReissued(CallReissued):
 
     kind: Literal["request_reissued"] = "request_reissued"
     again: PlanningCall
-    """The request that takes its place."""
+    """The request that takes its place, with the next try number."""
 
 
 class ArtifactProduced(Replied):
-    """A generator made an artifact."""
+    """A generator's reply became the artifact of an attempt, which is judged next."""
 
     kind: Literal["artifact_produced"] = "artifact_produced"
     repeats: str | None = None
-    """An earlier artifact of the step with the same content, if any."""
+    """The id of an earlier attempt of the step with the same content; None if there is none."""
 
 
 class FailureClassified(Replied):

@@ -30,36 +30,39 @@ class StepConfig(NamedTuple):
     """The configuration of one step, which is looked up several times in every attempt."""
 
     role: str
-    """Its role."""
+    """The role of its artifact, such as `plan`; empty where the workflow gives it none."""
     guard: str
-    """The name of the guard that judges it; of a composite its kind."""
+    """The name of the guard that judges it; for a composite its kind, such as `all_of`."""
     prompt: Template | None
-    """Its prompt; None where it calls no model."""
+    """The prompt that its model is asked with; None where it calls no model."""
     child: "RunConfig | None"
-    """The configuration of its own run, if it has one."""
+    """The configuration of the run that makes its artifact; None for a step that is no run of its own."""
     requires: tuple[str, ...]
     """The steps that it requires, in the order in which prompts show their artifacts."""
     timeout_seconds: float
-    """The time limit of one call."""
+    """The time limit of one call, in seconds."""
     output_tokens_max: int
-    """The token limit of one reply."""
+    """The most tokens of one reply."""
 
 
 class RunConfig(Value):
-    """The resolved configuration of one run. `price` is None when it is unknown; a free model has a price of zero.
-
-    `children` are the configurations of the runs that its steps start, by the name after `workflow:`.
-    """
+    """The resolved configuration of one run, which its first event stores."""
 
     workflow: Workflow
+    """The workflow, with the values that options gave in place of the file's."""
     policy: Policy
+    """The rule table that decides after a rejection."""
     prompts: PromptBook
+    """The prompts of the workflow's steps and of the classifier."""
     model: str
+    """The model, as after `--model`."""
     price: Price | None = None
+    """The model's price; None when it is unknown; a free model has a price of zero."""
     children: Mapping[str, "RunConfig"] = Field(default_factory=dict)
+    """The configurations of the runs that its steps start, by the name after `workflow:`."""
 
     def child_of(self, step: str) -> "RunConfig | None":
-        """Return what a step's own run is pinned to, if it is one."""
+        """Return the configuration of the run that makes a step's artifact; None for a step that is no run."""
         return self.steps[step].child
 
     @property
@@ -76,12 +79,12 @@ class RunConfig(Value):
 
     @cached_property
     def search(self) -> Search:
-        """The strategy inside a branch."""
+        """The way in which each branch is searched, as the strategy says."""
         return self.strategy.moves
 
     @cached_property
     def strategy(self) -> Strategy:
-        """The strategy among branches."""
+        """The strategy that opens and prunes branches, from the workflow's `search`."""
         return strategy_of(read_search(self.workflow.search), self.graph)
 
     @cached_property
@@ -91,12 +94,12 @@ class RunConfig(Value):
 
     @cached_property
     def roles(self) -> dict[str, str]:
-        """Each step's role."""
+        """The role of each step's artifact; empty for a step without one."""
         return {step: self.workflow.role(step) for step in self.workflow.action_pairs}
 
     @cached_property
     def classifier(self) -> Template:
-        """The prompt of a classification."""
+        """The prompt that asks a model for the cause of a rejection."""
         return Template(self.prompts.entries[CLASSIFIER], self.prompts)
 
     @cached_property
@@ -107,7 +110,7 @@ class RunConfig(Value):
 
     @cached_property
     def steps(self) -> dict[str, StepConfig]:
-        """The configuration of each step."""
+        """The configuration of each step, resolved once."""
         order = self.workflow.order()
         return {step: self._step(step, order) for step in self.workflow.action_pairs}
 

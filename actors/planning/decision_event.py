@@ -16,7 +16,7 @@ class Decided(Event):
 
     kind: Literal["decided"] = "decided"
     node: str
-    """The rejected attempt."""
+    """The id of the rejected attempt."""
     level: BacktrackLevel = BacktrackLevel.LOCAL_RETRY
     """How far back the search goes."""
     targets: tuple[str, ...] = ()
@@ -24,13 +24,13 @@ class Decided(Event):
     rule: str
     """The policy's row, or the built-in rule, that was applied."""
     code: str = ""
-    """The finding's code that selected the row."""
+    """The code of the finding that matched, or else of the first error; empty where the verdict has none."""
     wanted: tuple[str, ...] | None = None
     """The targets that the row asked for, where the budgets allowed others only."""
     delay_seconds: float = 0.0
-    """How long a retry waits."""
+    """The seconds before a retry; 0 for any other decision."""
     classified: Cause | None = None
-    """The code of a classifier that selected the row, if one did."""
+    """The classifier's code that selected the row; None where no classifier did."""
 
     @model_validator(mode="before")
     @classmethod
@@ -57,7 +57,7 @@ class Decided(Event):
 
     @property
     def step(self) -> str:
-        """The step that was rejected."""
+        """The step whose artifact was rejected."""
         return step_of(self.node)
 
     @property

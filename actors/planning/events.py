@@ -41,7 +41,7 @@ from runtime.core.ledger import Limits
 
 
 class Outcome(StrEnum):
-    """How a run ended."""
+    """How a planning run ended."""
 
     SUCCESS = "success"
     BUDGET_EXHAUSTED = "budget_exhausted"  # more may help
@@ -53,24 +53,24 @@ class Outcome(StrEnum):
 
 
 class RunStarted(TimedEvent):
-    """The run began."""
+    """A planning run began. Its first event, which holds all that later decisions depend on."""
 
     texts: ClassVar[tuple[str, ...]] = ("specification", "pinned")
     kind: Literal["run_started"] = "run_started"
     run: str
     """The run's id."""
     specification: str
-    """The user's problem."""
+    """The text of the user's problem."""
     pinned: str
     """The JSON of everything that later decisions use (`actors.planning.config`)."""
     limits: Limits
-    """The limits of the run."""
+    """The limits of calls, tokens, micro-dollars and active seconds, and the deadline."""
     child: bool = False
     """Whether it is a step of another run, whose ledger reserves and settles what it takes."""
     source: str = ""
     """Where the workflow was found, to report later differences: a shipped name or a file's path; empty if nowhere."""
     given: tuple[str, ...] = ()
-    """The workflow's keys that were given another value than the file's."""
+    """The keys of the workflow to which options gave a value other than the file's."""
     plugins: tuple[PlugInFile, ...] = Field(default=(), exclude_if=lambda plugins: not plugins)
     """The plug-ins that come from files of the user's own, each with the hash of its file. Their code is not pinned."""
 
@@ -85,13 +85,13 @@ class JudgementRequested(Event):
 
     kind: Literal["judgement_requested"] = "judgement_requested"
     node: str
-    """The attempt whose artifact is judged."""
+    """The id of the attempt whose artifact is judged."""
     guard: str
-    """The guard's name."""
+    """The name of the step's guard; for a composite its kind."""
 
     @property
     def request_id(self) -> str:
-        """The id of the request."""
+        """The id of the request, made of the node's."""
         return judgement_id(self.node)
 
     @property
@@ -105,15 +105,15 @@ class VerdictReached(TimedEvent):
 
     kind: Literal["verdict_reached"] = "verdict_reached"
     node: str
-    """The attempt whose artifact was judged."""
+    """The id of the attempt whose artifact was judged."""
     elapsed: Seconds
-    """How long it took."""
+    """The seconds that the guard took; 0 for a person's verdict and for a reply whose end is missing."""
     verdict: Verdict
-    """The verdict."""
+    """Whether the artifact passed, its score, and the findings."""
 
     @property
     def request_id(self) -> str:
-        """The request that it answers."""
+        """The id of the request that it answers."""
         return judgement_id(self.node)
 
 
@@ -124,15 +124,15 @@ class Revised(Event):
     revision: int
     """The number of the revision that begins."""
     level: BacktrackLevel
-    """How far back it goes."""
+    """How far back the search goes."""
     targets: tuple[str, ...]
-    """The steps that are redone."""
+    """The steps that are redone, as the decision names them."""
     cleared: tuple[str, ...]
     """The steps that are unset: the targets and all that requires them."""
     tags: tuple[ReasonTag, ...] = ()
-    """Why, by the tags of the findings."""
+    """The reason, as tags of the findings."""
     new_round: bool = False
-    """Whether all counts are given back."""
+    """Whether an answer or a changed requirement caused it, so that all counts are reset."""
     branch: int | None = 0
     """The branch that goes back; None is every branch, after a changed requirement."""
 
@@ -145,15 +145,15 @@ class BranchOpened(Event):
 
     kind: Literal["branch_opened"] = "branch_opened"
     branch: int
-    """The new branch's number."""
+    """The number of the new branch, one above the last."""
     parent: int | None = None
-    """The branch on whose artifacts it opens."""
+    """The number of the branch on whose artifacts it opens; None where it begins with none."""
     kept: tuple[str, ...] = ()
     """The steps whose artifacts it builds on."""
     anew: bool = False
-    """Whether all visits and attempts are given back."""
+    """Whether all visits and attempts are given back to the new branch."""
     why: str
-    """One line for people."""
+    """The reason, in one line for people."""
 
 
 class BranchPruned(Event):
@@ -161,20 +161,20 @@ class BranchPruned(Event):
 
     kind: Literal["branch_pruned"] = "branch_pruned"
     branch: int
-    """The branch that ended."""
+    """The number of the branch that ended."""
     cause: PruneCause
-    """The reason of the end."""
+    """The reason, as a code."""
     why: str
-    """The same in one line for people."""
+    """The reason, in one line for people."""
 
 
 class RunFinished(ending.RunFinished):
-    """A planning run ended."""
+    """A planning run ended: with a plan, or without one and why."""
 
     outcome: Outcome
-    """The outcome."""
+    """How it ended; only `success` has a plan."""
     branch: int = 0
-    """The branch that brought the plan, or that got on best."""
+    """The number of the branch that brought the plan, or else that got furthest."""
 
     @classmethod
     def of(cls, end: ending.RunFinished) -> "RunFinished":

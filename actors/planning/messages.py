@@ -17,13 +17,13 @@ class Begin:
     run: str
     """The run's id."""
     specification: str
-    """The problem."""
+    """The text of the user's problem."""
     pinned: str
-    """The JSON of the resolved configuration."""
+    """The JSON of the resolved configuration (`actors.planning.config`)."""
     limits: Limits
-    """The limits of the run."""
+    """The limits of calls, tokens, micro-dollars and active seconds, and the deadline."""
     child: bool = False
-    """Whether it is a child run."""
+    """Whether it is a step of another run, whose ledger reserves and settles what it takes."""
     source: str = ""
     """The workflow's name if it is shipped, else the path of its file."""
     given: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """Preparing a planning run: workflow, policy, prompts and limits, resolved and checked before anything is written."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,8 @@ OUTPUT_TOKENS = "output_tokens_max"
 """The workflow key for the token limit of replies; the option replaces the limits of all steps."""
 TIMEOUT = "model_timeout_seconds"
 """The workflow key for the time limit of model calls; the option replaces the limits of all steps."""
+_OPTIONS = {"max_total_calls": "max_calls", OUTPUT_TOKENS: "output_tokens", TIMEOUT: "timeout_seconds"}
+"""The options that give a key of the workflow another value, by the key; `search` has the same name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,45 +49,45 @@ class RunOptions:
     workflow: str = "search"
     """The name of a shipped workflow, or the path of a workflow file."""
     search: str | None = None
-    """The search strategy, such as `beam:4`."""
+    """The search strategy, such as `beam:4`, in place of the workflow's."""
     max_calls: int | None = None
-    """The most model calls."""
+    """The limit of model calls, in place of the workflow's `max_total_calls`."""
     max_tokens: int | None = None
-    """The most tokens, input and output together."""
+    """The limit of tokens, input and output together."""
     max_cost_usd: float | None = None
-    """The most dollars."""
+    """The limit of the cost in dollars; the model's price must be known."""
     deadline_seconds: float | None = None
     """The deadline, in seconds from the start; pauses count."""
     active_seconds: float | None = None
-    """The most seconds in which models or guards work."""
+    """The limit of the seconds in which models or guards work; pauses do not count."""
     output_tokens: int | None = None
-    """The most tokens of one reply, for every step."""
+    """The limit of the tokens of one reply, for every step, in place of the workflow's limits."""
     timeout_seconds: float | None = None
-    """The time limit of one model call in seconds, for every step."""
+    """The time limit of one model call in seconds, for every step, in place of the workflow's limits."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """A run that may begin."""
+    """A planning run that may begin (`actors.run.kind.PreparedRun`): checked, and not yet written."""
 
     problem: str
-    """The problem's text."""
+    """The text of the user's problem, at most `PROBLEM_BYTES_MAX` bytes."""
     title: str
-    """The title in lists of runs."""
+    """The title in lists of runs: the problem's first line, cut to 80 characters."""
     pinned: RunConfig
-    """The configuration that the run keeps."""
+    """The configuration that the run keeps until its end."""
     limits: Limits
-    """The run's limits."""
+    """The limits of calls, tokens, micro-dollars and active seconds, and the deadline as a time."""
     notices: tuple[str, ...] = ()
-    """Notices for the user about the workflow."""
+    """Lines for the user about the workflow's files and about names that are probably misspelt."""
     source: str = ""
     """The workflow's name or path, as in `RunStarted`."""
     given: tuple[str, ...] = ()
     """The keys of the workflow that options have changed, as in `RunStarted`."""
     kind: str = "planning"
-    """The kind of the run."""
+    """The name of the kind that drives it."""
     plugins: tuple[PlugInFile, ...] = ()
-    """The plug-ins that come from files of the user's own."""
+    """The plug-ins that come from files of the user's own, with the hashes of these files."""
 
     def first(self, run: str, at: float) -> Begin:
         """Return the message that starts it, at a time in UTC seconds since 1970."""
@@ -104,12 +106,12 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True)
 class PlanningInput:
-    """The user's problem, and the options for planning it."""
+    """The input of the kind's `prepare`: the user's problem, and the options for planning it."""
 
     problem: str
-    """The problem's text."""
+    """The text of the problem, as the user wrote it."""
     options: RunOptions = field(default_factory=RunOptions)
-    """The options."""
+    """The options that the user gave; the others are None."""
 
 
 def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
@@ -124,14 +126,7 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
         loaded, policy = check_workflow(options.workflow, setup.root, registry.guards, registry.generator_names)
     except UsageProblem as wrong:  # An error in a file names its place in the file.
         raise UsageProblem(wrong.cause, place=wrong.place or "workflow", hint=wrong.hint) from None
-    workflow, keys = loaded.workflow, _overrides(options)
-    if keys:
-        workflow = _changed(workflow, keys)
-    loaded = replace(loaded, workflow=workflow)
-    if options.output_tokens is not None:
-        loaded, keys = _with_output_tokens(loaded, options.output_tokens), {**keys, OUTPUT_TOKENS: None}
-    if options.timeout_seconds is not None:
-        loaded, keys = _with_timeout(loaded, options.timeout_seconds), {**keys, TIMEOUT: None}
+    loaded, given = _with_options(loaded, options)
     everything = (loaded, *_below(loaded))
     for checked in everything:
         _check_made(checked, registry)  # An invalid guard or generator is refused before anything is written.
@@ -140,7 +135,7 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     setup.check_price(limited=options.max_cost_usd is not None)
     pinned = pin(loaded, policy, setup.model, price)
     limits = Limits(
-        calls=workflow.max_total_calls,
+        calls=loaded.workflow.max_total_calls,
         tokens=options.max_tokens,
         micro_usd=None if options.max_cost_usd is None else micro_limit(options.max_cost_usd),
         active_seconds=options.active_seconds,
@@ -150,7 +145,7 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     files = tuple(dict.fromkeys(file for used in everything for file in registry.files_of(used.workflow)))
     title = title_of(problem)
     notices = (*loaded.notices, *_misspelt(policy, pinned))
-    return RunRequest(problem, title, pinned, limits, notices, source, tuple(keys), plugins=files)
+    return RunRequest(problem, title, pinned, limits, notices, source, given, plugins=files)
 
 
 def _misspelt(policy: Policy, pinned: RunConfig) -> Iterator[str]:
@@ -160,34 +155,20 @@ def _misspelt(policy: Policy, pinned: RunConfig) -> Iterator[str]:
             yield f"policy {policy.name}, row {name.row!r}: unknown {name.what}; did you mean {name.near!r}?"
 
 
-def _with_output_tokens(loaded: LoadedWorkflow, tokens: int) -> LoadedWorkflow:
-    """Limit the replies. Raises `UsageProblem` that names the option."""
-    try:
-        return with_output_tokens(loaded, tokens)
-    except UsageProblem as problem:
-        hint = problem.hint or "leave it out for the workflow's own"
-        raise UsageProblem(problem.cause, place="output_tokens", hint=hint) from None
-
-
-def _with_timeout(loaded: LoadedWorkflow, seconds: float) -> LoadedWorkflow:
-    """Limit the calls. Raises `UsageProblem` that names the option."""
-    try:
-        return with_timeout(loaded, float(seconds))
-    except UsageProblem as problem:
-        hint = problem.hint or "leave it out for the workflow's own"
-        raise UsageProblem(problem.cause, place="timeout_seconds", hint=hint) from None
-
-
 def with_timeout(loaded: LoadedWorkflow, seconds: float) -> LoadedWorkflow:
     """Return a workflow, and those below it, with one time limit for all model calls. Raises `UsageProblem`."""
-    children = {name: (with_timeout(child, seconds), policy) for name, (child, policy) in loaded.children.items()}
-    return replace(loaded, workflow=loaded.workflow.with_timeout(seconds), children=children)
+    return _in_all(loaded, lambda workflow: workflow.with_timeout(seconds))
 
 
 def with_output_tokens(loaded: LoadedWorkflow, tokens: int) -> LoadedWorkflow:
     """Return a workflow, and those below it, with one token limit for all replies. Raises `UsageProblem`."""
-    children = {name: (with_output_tokens(child, tokens), policy) for name, (child, policy) in loaded.children.items()}
-    return replace(loaded, workflow=loaded.workflow.with_output_tokens(tokens), children=children)
+    return _in_all(loaded, lambda workflow: workflow.with_output_tokens(tokens))
+
+
+def _in_all(loaded: LoadedWorkflow, change: Callable[[Workflow], Workflow]) -> LoadedWorkflow:
+    """Return a workflow, and those below it, each after a change."""
+    children = {name: (_in_all(child, change), policy) for name, (child, policy) in loaded.children.items()}
+    return replace(loaded, workflow=change(loaded.workflow), children=children)
 
 
 def _check_made(loaded: LoadedWorkflow, registry: Registry) -> None:
@@ -202,7 +183,7 @@ def _check_made(loaded: LoadedWorkflow, registry: Registry) -> None:
             if not problem.place.startswith("guard_config"):  # The error is in the file that defines the guard.
                 place, hint = problem.place, "; ".join(filter(None, (hint, f"it is named at {place}")))
             raise UsageProblem(problem.cause, place=place, hint=hint) from problem
-        registry.generators.get(pair.generator)
+        registry.generators.get(pair.generator)  # A plug-in is loaded when it is looked up.
 
 
 def _source(path: Path, root: Path) -> str:
@@ -252,23 +233,27 @@ def check_problem(problem: str) -> None:
         raise UsageProblem(f"the problem has {size:,} bytes", place="PROBLEM", hint=hint)
 
 
-def _changed(workflow: Workflow, keys: Mapping[str, Any]) -> Workflow:
-    """Return the workflow with the values from options. Raises `UsageProblem` that names the option."""
+def _with_options(loaded: LoadedWorkflow, options: RunOptions) -> tuple[LoadedWorkflow, tuple[str, ...]]:
+    """Return the workflow with the values from options, and its keys that they replace.
+
+    Raises `UsageProblem` that names the option.
+    """
+    keys = {"search": options.search, "max_total_calls": options.max_calls}
+    keys = {key: value for key, value in keys.items() if value is not None}
+    given = [*keys]
     try:
-        return workflow.changed(**keys)
+        if keys:
+            loaded = replace(loaded, workflow=loaded.workflow.changed(**keys))
+        if options.output_tokens is not None:
+            loaded = with_output_tokens(loaded, options.output_tokens)
+            given.append(OUTPUT_TOKENS)
+        if options.timeout_seconds is not None:
+            loaded = with_timeout(loaded, float(options.timeout_seconds))
+            given.append(TIMEOUT)
     except UsageProblem as problem:
-        place = "max_calls" if problem.place == "max_total_calls" else problem.place
         hint = problem.hint or "leave it out for the workflow's own"
-        raise UsageProblem(problem.cause, place=place, hint=hint) from None
-
-
-def _overrides(options: RunOptions) -> dict[str, Any]:
-    keys: dict[str, Any] = {}
-    if options.search is not None:
-        keys["search"] = options.search
-    if options.max_calls is not None:
-        keys["max_total_calls"] = options.max_calls
-    return keys
+        raise UsageProblem(problem.cause, place=_OPTIONS.get(problem.place, problem.place), hint=hint) from None
+    return loaded, tuple(given)
 
 
 def _check_limits(options: RunOptions) -> None:

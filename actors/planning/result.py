@@ -23,15 +23,15 @@ class PathStep:
     """One accepted artifact on the path."""
 
     step: str
-    """The id of its step."""
+    """The id of the step whose artifact it is."""
     node: str
-    """The id of its search node."""
+    """The id of the attempt that brought it."""
     value: Any
     """The artifact's JSON value; its text if it is not JSON."""
     score: float
     """The guard's score, from 0 to 1."""
     guard: str = ""
-    """The guard's name."""
+    """The name of the guard that accepted it."""
     last: bool = False
     """Whether no other artifact on the path builds on it."""
 
@@ -73,7 +73,7 @@ class Result(RunResult):
 
     def remarks(self) -> Sequence[str]:
         """Return a line for each requirement that no step takes up."""
-        return [f"not taken up by a step: {one.kind}: {one.text}" for one in self.not_taken_up or ()]
+        return [f"not taken up by a step: {missing.kind}: {missing.text}" for missing in self.not_taken_up or ()]
 
     def details(self) -> Mapping[str, Any]:
         """Return the keys that `--json` prints for planning runs, in addition to those of every run."""
@@ -85,7 +85,11 @@ class Result(RunResult):
                 {"step": step.step, "node": step.node, "value": step.value, "score": step.score} for step in self.path
             ],
             "findings": [finding.model_dump(mode="json", exclude_defaults=True) for finding in self.findings],
-            **({} if missing is None else {"not_taken_up": [requirement_to_json(one) for one in missing]}),
+            **(
+                {}
+                if missing is None
+                else {"not_taken_up": [requirement_to_json(requirement) for requirement in missing]}
+            ),
         }
 
 

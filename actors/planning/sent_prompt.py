@@ -25,17 +25,17 @@ def sent_prompt(records: Sequence[Record[PlanningEvent]], wanted: str) -> SentPr
     """
     state: PlanningState = _MACHINE.initial()
     known: list[str] = []
-    found: tuple[PlanningCall, State, State] | None = None
+    call: tuple[PlanningCall, State, State] | None = None
     for record in records:
         before, state = state, _MACHINE.evolve(state, record.event)
         for request in _requests(record.event):
             known.append(request.request_id)
             if wanted in (request.call, request.request_id) and isinstance(before, State) and isinstance(state, State):
-                found = request, before, state
-    if found is None:
+                call = request, before, state
+    if call is None:
         hint = nearest(wanted, known, kind="calls") or "the run has made no call yet"
         raise UsageProblem(f"no call {wanted!r} in this run", place="--prompt", hint=hint)
-    request, before, after = found
+    request, before, after = call
     if isinstance(request, GenerationRequested) and after.config.steps[request.step].prompt is None:
         raise UsageProblem(
             f"the step {request.step!r} asks no model", place="--prompt", hint="name another step's node"

@@ -31,43 +31,43 @@ class Node:
     """A search node: one attempt at one step (S35)."""
 
     node: str
-    """Its id (`actors.planning.ids`); its artifact has the same."""
+    """Its id (`actors.planning.ids`), which its artifact has too."""
     step: str
-    """The step."""
+    """The id of the step that is tried."""
     visit: int
-    """The stay at the step, counted over the whole run."""
+    """The number of the stay at the step, from 1, counted over the whole run."""
     attempt: int
-    """The attempt of this visit, from 1."""
+    """The number of the attempt within the visit, from 1."""
     round: int
-    """The round in which it was made."""
+    """The number of the round in which it was made, from 1."""
     revision: int
-    """The revision at which it was made."""
+    """The number of replans before it was made."""
     branch: int = 0
-    """The branch that it belongs to."""
+    """The number of the branch that it belongs to."""
     parents: tuple[str, ...] = ()
-    """The accepted artifacts that it builds on."""
+    """The ids of the accepted artifacts that it builds on, one for each step that its step requires."""
     previous: str | None = None
-    """The step's attempt before it."""
+    """The id of the step's attempt before it; None for the first."""
     status: NodeStatus = "pending"
-    """Its artifact's status."""
+    """`pending` until its verdict; `superseded` once a replan or the end of its branch has made it void."""
     artifact: Artifact | None = None
-    """The generator's artifact."""
+    """The generator's artifact; None until there is one."""
     repeats: str | None = None
-    """The earlier attempt that brought the same content."""
+    """The id of an earlier attempt with the same content; None if there is none."""
     verdict: Verdict | None = None
-    """The guard's answer."""
+    """The guard's verdict, or a person's in a review; None until there is one."""
     rejection_text: str = ""
-    """The part of its rejection that prompts contain."""
+    """The part of its rejection that prompts contain; empty where it was not rejected."""
     classification: FailureClassified | None = None
-    """The classifier's answer about its rejection."""
+    """The classifier's reply about its rejection; None where no classifier was asked."""
     decision: Decision | None = None
-    """The policy's decision about its rejection."""
+    """The policy's decision about its rejection; None until it is made, and where it was not rejected."""
     cleared: tuple[str, ...] = ()
-    """The steps that its rejection sent the search back over."""
+    """The steps that were unset because of its rejection; empty where the search did not go back."""
     cycle: tuple[str, ...] = ()
-    """The rejections of the visit that it ended so, itself included, oldest first."""
+    """The rejections of the visit that ended with it, itself included, oldest first; set when the search goes back."""
     used: Amount = ZERO
-    """The cost of its tries and of a classification of its rejection together."""
+    """The calls, tokens and micro-dollars of its tries and of a classification of its rejection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +77,13 @@ class Revision:
     level: BacktrackLevel
     """How far back it goes."""
     targets: tuple[str, ...]
-    """The steps that are redone, with all that requires them."""
+    """The steps that are redone; all steps that require them are unset too."""
     tags: tuple[ReasonTag, ...] = ()
-    """Why, by the tags of the findings."""
+    """The reason, as tags of the findings."""
     new_round: bool = False
-    """Whether a person's word caused it: all counts are given back."""
+    """Whether an answer or a changed requirement caused it, so that all counts are reset."""
     node: str | None = None
-    """The rejection that caused it, if one did."""
+    """The id of the rejection that caused it; None where a person did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +91,15 @@ class PlannedQuestion:
     """A question that is decided and not yet asked."""
 
     node: str
-    """The rejection that it is about."""
+    """The id of the rejection that it is about."""
     step: str
-    """The step that asks."""
+    """The id of the step that asks, and that the answer leads back to."""
     text: str
-    """The question."""
+    """The question, as people see it."""
     schema: Mapping[str, Any]
     """A JSON Schema for the answer."""
     rule: str
-    """The row of the policy that had it asked."""
+    """The row of the policy, or the built-in rule, by which it is asked."""
 
 
 @dataclass(frozen=True)
@@ -112,39 +112,39 @@ class Branch:
     number: int = 0
     """Its place in the order in which branches were opened, from 0."""
     progress: Progress = field(default_factory=lambda: Progress({}))
-    """Where each step stands."""
+    """The slot of each step: its phase, its counts and its accepted artifact."""
     attempts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The nodes of each step that it knows of, oldest first."""
+    """For each step the ids of the attempts that this branch knows, oldest first, inherited ones included."""
     history: tuple[Past, ...] = ()
     """The decided failures of this round, oldest first."""
     replans: tuple[str, ...] = ()
-    """The rejections that sent it back, oldest first."""
+    """The ids of the rejections that sent it back, oldest first."""
     to_revise: Revision | None = None
-    """The replan that is decided and not yet marked."""
+    """The replan that is decided and not yet recorded as `Revised`; None where none is."""
     to_ask: tuple[PlannedQuestion, ...] = ()
-    """The questions that are decided and not yet asked."""
+    """The questions that are decided and not yet recorded as asked."""
     parent: int | None = None
-    """The branch whose artifacts it was opened on."""
+    """The number of the branch whose artifacts it was opened on; None where it began with none."""
     calls: int = 0
-    """The calls that are charged to it."""
+    """The calls that are charged to it or reserved for it, further tries included."""
     inherited: int = 0
-    """The calls behind the artifacts that it was opened on."""
+    """The calls that its ancestors had made when it was opened."""
     pruned: str = ""
-    """Why it was pruned; empty while it lives."""
+    """The reason for which it was pruned; empty while it lives."""
     view: BranchView | None = None
     """The strategy's view of it; None where the strategy compares no branches."""
 
 
 @dataclass(frozen=True)
 class State:
-    """A planning run between two events."""
+    """The state of a planning run, from its first event on."""
 
     run: RunState[PlanningCall]
-    """The state that every run has."""
+    """The common part: calls, waits, questions, messages, ledger and end."""
     config: RunConfig
     """The configuration that the run is pinned to."""
     specification: str
-    """The user's problem."""
+    """The text of the user's problem."""
     branches: tuple[Branch, ...]
     """All branches in the order in which they were opened, the pruned ones included."""
     branch: int = 0
@@ -152,23 +152,23 @@ class State:
     round: int = 1
     """The round: how often requirements have changed, from 1."""
     revision: int = 0
-    """How many replans there were."""
+    """The number of replans so far, in all branches."""
     nodes: dict[str, Node] = field(default_factory=dict)
-    """Every attempt by id, in the order in which they were made."""
+    """All attempts by id, in the order in which they were made."""
     judgements: Mapping[str, JudgementRequested] = field(default_factory=dict)
     """The open requests for verdicts by request id."""
     reviews: Mapping[str, Verdict | None] = field(default_factory=dict)
-    """The nodes that a person judges, with the verdict of the other guards."""
+    """By node, the verdict of the other guards on an artifact that a person reviews; None where there are no others."""
     silenced: frozenset[str] = frozenset()
-    """The steps that may ask nothing more in this round, because nobody answered."""
+    """The steps that may ask nothing more in this round, because a question of theirs was not answered."""
     classifications: int = 0
-    """How many rejections a classifier was asked about."""
+    """The number of rejections that a classifier was asked about, at most `classifications_max`."""
     unjudged: tuple[str, ...] = ()
     """The nodes whose guard has not been asked yet."""
     to_replan: bool = False
-    """Whether a changed requirement has not sent the search back yet."""
+    """Whether a requirement has changed and the search has not gone back for it yet."""
     resting: Mapping[str, float] = field(default_factory=dict)
-    """Seconds that a rejected node waits before its step is retried, by node."""
+    """The seconds that the policy delays the retry of a rejected attempt, by its node, until the wait has ended."""
     plugins: tuple[PlugInFile, ...] = ()
     """The plug-ins that come from files of the user's own, as they were at the start."""
 

@@ -44,7 +44,7 @@ class DeadEnd:
     """A trace that ends without the goal."""
 
     trace: tuple[str, ...]
-    """The trace."""
+    """The outcomes in order, each as `STEP:ok` or `STEP:fail`."""
     missing: tuple[str, ...]
     """The goal tokens that do not hold at its end, sorted."""
 
@@ -54,7 +54,7 @@ class BrokenInvariant:
     """The first state in which an invariant does not hold."""
 
     trace: tuple[str, ...]
-    """A trace to it."""
+    """The outcomes that lead to that state, each as `STEP:ok` or `STEP:fail`."""
     missing: tuple[str, ...]
     """The tokens that must hold there and do not, sorted."""
     wrong: tuple[str, ...]
@@ -63,12 +63,12 @@ class BrokenInvariant:
 
 @dataclass
 class Exploration:
-    """The result of an exploration."""
+    """What was found by visiting the configurations of a plan, completely or up to a limit."""
 
     explored: int = 0
-    """The number of visited configurations."""
+    """The number of configurations that were visited."""
     work: int = 0
-    """The units of work (`actors.plans.work`)."""
+    """The units of work that were spent (`actors.plans.work`)."""
     complete: bool = False
     """Whether all were visited; False if the exploration stopped at its limit or at the first success."""
     succeeds: bool = False
@@ -123,7 +123,7 @@ class _Explorer:
     """
 
     _reduced: list[Reduced]
-    """The configuration itself, reduced."""
+    """The configuration itself, as `Reducer` reduces it."""
     _ready: list[int]
     """The bit set of its ready steps."""
     _predecessor: list[Edge | None]
@@ -147,7 +147,7 @@ class _Explorer:
         self._result = Exploration()
 
     def run(self, limit: int, *, until_success: bool) -> Exploration:
-        """Explore, then compute the result."""
+        """Visit the configurations, then compute the result from what was visited."""
         result = self._result
         successes: list[int] = []
         dead_ends: list[int] = []

@@ -36,7 +36,7 @@ class Unmet:
     """A token that is not necessarily true."""
 
     token: str
-    """The token."""
+    """The token that a step's precondition or the goal names."""
     cause: Cause
     """Why it is not necessarily true."""
     steps: tuple[str, ...]

@@ -36,9 +36,9 @@ class Step(NamedTuple):
     """One step of a plan. A named tuple is the fastest to create, and a plan may have thousands."""
 
     step_id: str
-    """Unique within the plan."""
+    """The id by which other steps name it, unique within the plan."""
     name: str = ""
-    """A title for people."""
+    """A title for people; may be empty."""
     description: str = ""
     """The step's effect in words, for people and models."""
     generator: str = ""
@@ -52,7 +52,7 @@ class Step(NamedTuple):
     preconditions: frozenset[str] = frozenset()
     """Tokens that must hold before it may start."""
     effects: frozenset[str] = frozenset()
-    """Tokens that its success adds."""
+    """Tokens that its success adds, after `delete_effects` are deleted."""
     delete_effects: frozenset[str] = frozenset()
     """Tokens that its success deletes, before `effects` are added."""
     on_failure: str = ESCALATE
@@ -82,7 +82,7 @@ class Plan:
     """A contingent plan, or a policy if all its steps are repeatable."""
 
     plan_id: str
-    """A short name."""
+    """A short name for people, chosen by the plan's author."""
     steps: tuple[Step, ...]
     """The steps; their order has no meaning."""
     goal: str = ""
@@ -94,7 +94,7 @@ class Plan:
     total_retry_budget: int = TOTAL_RETRY_BUDGET_DEFAULT
     """The most attempts of all steps together in one execution."""
     invariants: tuple[Invariant, ...] = ()
-    """Conditions on every reachable state."""
+    """Conditions that must hold in every reachable state."""
     requirements: tuple[Requirement, ...] = ()
     """The stated requirements, those included that no step satisfies."""
     basis: str = ""
@@ -102,7 +102,7 @@ class Plan:
 
     @property
     def is_policy(self) -> bool:
-        """Whether every step is repeatable."""
+        """Whether every step is repeatable, so that the plan is a policy, whose steps have no order."""
         return bool(self.steps) and all(step.repeatable for step in self.steps)
 
 

@@ -30,7 +30,7 @@ FAIL = "fail"
 
 
 class Configuration(NamedTuple):
-    """The state of an execution."""
+    """The state of an execution: which steps are still to run, and which tokens hold."""
 
     pending: int
     """The pending steps, as a bit set of step indices."""
@@ -43,29 +43,29 @@ class Program:
     """A plan compiled for execution: steps by their index in the topological order, sets of tokens as bit sets."""
 
     plan: Plan
-    """The plan itself."""
+    """The plan that was compiled."""
     order: Order
-    """Its topological order."""
+    """The plan's topological order, which gives each step its index."""
     tokens: tuple[str, ...]
     """The name of each bit of the token sets."""
     dependencies: Sequence[int]
     """By step: the bit set of the steps that it depends on."""
     needs: Sequence[int]
-    """By step: its preconditions."""
+    """By step: the bit set of its preconditions."""
     adds: Sequence[int]
-    """By step: the tokens that its success adds."""
+    """By step: the bit set of the tokens that its success adds."""
     deletes: Sequence[int]
-    """By step: the tokens that its success deletes."""
+    """By step: the bit set of the tokens that its success deletes."""
     failure_adds: Sequence[int]
-    """By step: the tokens that its failure adds."""
+    """By step: the bit set of the tokens that its failure adds."""
     failure_deletes: Sequence[int]
-    """By step: the tokens that its failure deletes."""
+    """By step: the bit set of the tokens that its failure deletes."""
     reset: Sequence[int]
     """By step: the bit set of the steps that its failure makes pending again; 0 if it does not go back."""
     goal: int
-    """The tokens of the goal."""
+    """The bit set of the goal's tokens."""
     invariants: Sequence[tuple[int, int, int]]
-    """`when`, `must` and `must_not` of each invariant."""
+    """For each invariant the bit sets of its `when`, `must` and `must_not`."""
     initial: Configuration
     """The configuration in which execution starts."""
     repeats: bool

@@ -25,10 +25,10 @@ Signature = frozenset[tuple[str, str]]
 
 
 class Decision(Value):
-    """The decision of the search after a failure. `summary` describes the failure in one line."""
+    """The decision of the search after a failure: how far back it goes, to which steps, and by which rule."""
 
     step: str
-    """The failed step."""
+    """The id of the step whose artifact was rejected."""
     node: str
     """The search node of the rejected artifact."""
     level: BacktrackLevel
@@ -38,13 +38,13 @@ class Decision(Value):
     rule: str
     """The id of the row that matched, or `linear`, `blind` or `e_max`."""
     code: str = ""
-    """The code of the finding that matched."""
+    """The code of the finding that matched, or else of the first error; empty where the verdict has none."""
     wanted: tuple[str, ...] | None = None
-    """The targets that the policy proposed, if the budgets led to others."""
+    """The targets that the policy proposed; None where the budgets allowed them."""
     delay_seconds: float = 0.0
-    """The back-off before a retry."""
+    """The back-off before a retry, in seconds; 0 for any other decision."""
     classified: Cause | None = None
-    """The classifier's answer, if it selected the row."""
+    """The classifier's answer, if it selected the row; else None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +66,23 @@ class Past:
     """An earlier failure of this round."""
 
     step: str
-    """The failed step."""
+    """The id of the step that failed."""
     signature: Signature
-    """The signature of its verdict."""
+    """The codes and places of its errors, to recognise stagnation."""
     up: int
     """The position of the decision's farthest target in `Graph.upward(step, 1)`, from 1; 0: a retry or a question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A rejected artifact."""
+    """An artifact that its guard has rejected."""
 
     step: str
-    """Its step."""
+    """The id of the step whose artifact it is."""
     node: str
-    """Its search node."""
+    """The id of its search node."""
     verdict: Verdict
-    """The guard's verdict."""
+    """The verdict that rejects it, with its findings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +92,19 @@ class Situation:
     graph: Graph
     """The workflow's steps with their budgets."""
     progress: Progress
-    """The state of the branch."""
+    """The slot of each step in the branch that failed."""
     roles: Mapping[str, str]
-    """The role of each step."""
+    """The role of each step, which rows name as a target (`role NAME`)."""
     policy: Policy
-    """The rule table."""
+    """The table whose rows are tried in order."""
     search: Search
-    """How the branch is searched."""
+    """How the branch is searched; only a depth-first search reads the table."""
     history: Sequence[Past]
     """The earlier failures of this round, oldest first."""
     escalation: Escalation
     """The escalation settings of the failed step."""
     questions_left: int
-    """The number of questions that may still be asked."""
+    """The number of questions that the step may still ask; 0 where its last one was not answered."""
 
 
 def signature(verdict: Verdict) -> Signature:
@@ -149,11 +149,11 @@ class _Proposal:
     targets: tuple[str, ...]
     """The steps to redo; the failed step for a retry."""
     rule: str
-    """The id of the row."""
+    """The id of the row, or the name of the search without one."""
     finding: Finding | None = None
     """The finding that matched, or else the first error."""
     delay_seconds: float = 0.0
-    """The back-off before a retry."""
+    """The back-off before a retry, in seconds."""
     classified: Cause | None = None
     """The classifier's answer, if it selected the row."""
 

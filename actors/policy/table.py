@@ -90,7 +90,7 @@ class Policy(Config):
     name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
     """The name by which workflows refer to it."""
     description: str = ""
-    """One line for people."""
+    """What the policy is for, in one line for people."""
     schema_version: Literal[1] = 1
     """The version of this file format."""
     rows: tuple[Row, ...] = Field(min_length=1, max_length=100)

@@ -26,7 +26,7 @@ class UnknownName:
     path: tuple[str | int, ...]
     """The place of the name in the file."""
     row: str
-    """The row's id."""
+    """The id of the row that has the name."""
     what: str
     """What it names, such as `code 'plan.cicle'`."""
     near: str

@@ -128,9 +128,9 @@ class PromptBook(Value):
     """All texts that the prompts of a workflow are rendered from."""
 
     entries: Mapping[str, PromptEntry]
-    """The prompt entries by id."""
+    """The prompts by id: for steps, for roles and for the classifier."""
     sections: Sections
-    """The headings and delimiters."""
+    """The headings and delimiters that all prompts share."""
 
 
 def load_prompts(path: Path, shared: Path) -> tuple[PromptBook, tuple[str, ...]]:

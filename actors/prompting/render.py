@@ -32,12 +32,12 @@ MARK_LENGTH = 8
 
 
 class Rendered(NamedTuple):
-    """A rendered prompt."""
+    """A prompt as a model gets it, with the hash that its request stores."""
 
     system: str
-    """The system part."""
+    """The system message: the model's role and the note about data; empty where no model is asked."""
     user: str
-    """The user part."""
+    """The user message: the material, the feedback and the task."""
     cut: tuple[str, ...] = ()
     """The names of the texts that were cut to their limit, in order."""
 

@@ -25,18 +25,18 @@ _ERROR_NAME = re.compile(r"[A-Za-z0-9](?:Error|Exception)$")
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """The classification of a text."""
+    """The kind of work that a text asks for, how surely it does, and by which of its words."""
 
     ranking: tuple[str, ...]
     """The kinds of problem, by descending score."""
     scores: Mapping[str, float]
-    """The score of each kind."""
+    """For each kind the sum of the weights of its signals; 0 without any."""
     signals: Mapping[str, tuple[str, ...]]
     """The quotes that support each kind."""
     certainty: float
     """The share of the evidence that is for the best kind, 0 to 1."""
     severity: str
-    """`low`, `medium` or `high`."""
+    """`low`, `medium` or `high`, as the text states it or its phrases suggest."""
     cues: frozenset[str]
     """The names of the cue tables with a phrase that the text contains."""
     firm: bool
@@ -151,8 +151,8 @@ def _apart(hits: Iterable[_Hit]) -> list[_Hit]:
 
 def _widest(quotes: Iterable[str]) -> list[str]:
     """Return the quotes without those that another one contains."""
-    found = list(dict.fromkeys(quotes))
-    return [quote for quote in found if not any(quote != other and quote in other for other in found)]
+    distinct = list(dict.fromkeys(quotes))
+    return [quote for quote in distinct if not any(quote != other and quote in other for other in distinct)]
 
 
 def _structure(facts: Facts, kind: str, rules: Rules) -> Iterator[_Hit]:
@@ -172,13 +172,13 @@ def _opening(title: str, rules: Rules) -> dict[str, str]:
     small = lower(title)
     lead_in = rules.signals.compiled_lead_in.match(small)
     starts = {lead_in.end() if lead_in else 0, small.find(": ") + 2}  # "Imports: speed up" begins with "speed up", too.
-    found: dict[str, str] = {}
+    openings: dict[str, str] = {}
     for kind, pattern in rules.signals.compiled_openings.items():
         for match in (pattern.match(small, start) for start in sorted(starts)):
             if match:
-                found.setdefault(kind, title[match.start() : match.end()])
-    longest = max(map(len, found.values()), default=0)  # "Introduce an interface" says more than "introduce".
-    return {kind: words for kind, words in found.items() if len(words) == longest}
+                openings.setdefault(kind, title[match.start() : match.end()])
+    longest = max(map(len, openings.values()), default=0)  # "Introduce an interface" says more than "introduce".
+    return {kind: words for kind, words in openings.items() if len(words) == longest}
 
 
 def _formed(title: str, forms: Forms, kind: str, rules: Rules) -> Iterator[_Hit]:
@@ -187,8 +187,8 @@ def _formed(title: str, forms: Forms, kind: str, rules: Rules) -> Iterator[_Hit]
     below = [(sentence, form) for sentence, form in forms.below if sentence]
     quoted = shorten(title, SIGNAL_LENGTH_MAX)
     for sentence, form in below:
-        if form in (INSTRUCTION, WISH) and kind in (found := _opening(sentence, rules)):
-            yield _Hit(-weights["instruction_below"], 1, found[kind])
+        if form in (INSTRUCTION, WISH) and kind in (openings := _opening(sentence, rules)):
+            yield _Hit(-weights["instruction_below"], 1, openings[kind])
     if kind == "bug_fix":
         if forms.advisory:
             yield _Hit(-weights["advisory"], 0, forms.advisory)

@@ -55,19 +55,19 @@ class Facts:
     """The facts in a text; each list is in the order of the text unless stated otherwise."""
 
     title: str
-    """The title; may be empty."""
+    """The first heading or sentence that can be a title; may be empty."""
     files: tuple[str, ...]
     """Files and folders; those of stack traces first."""
     traces: tuple[Trace, ...]
-    """Stack traces."""
+    """Stack traces, with the files and functions of their frames."""
     apis: tuple[str, ...]
     """Names of functions, types and end points; those that are certainly code first."""
     tests: tuple[str, ...]
     """Test files and test functions."""
     steps: tuple[str, ...]
-    """Steps to reproduce the problem."""
+    """Steps to reproduce the problem, one sentence each."""
     constraints: tuple[str, ...]
-    """Sentences that state a constraint."""
+    """Sentences that state a constraint, as the text has them."""
     wishes: tuple[str, ...]
     """List items and sentences that state what is wanted."""
 

@@ -98,7 +98,7 @@ def recon_artifact(request: ParsedRequest, _: Rules) -> dict[str, Any]:
         "test_references": list(facts.tests),
         "reproduction_steps": list(facts.steps),
         "constraints_mentioned": list(constraints_of(request, facts.constraints)),
-        "requirements": [requirement_to_json(one) for one in request.stated.requirements],
+        "requirements": [requirement_to_json(requirement) for requirement in request.stated.requirements],
         "open_questions": [],
     }
 

@@ -38,9 +38,9 @@ class ParsedRequest:
     text: Text
     """The problem's text, with everything that the user has added."""
     facts: Facts
-    """The facts in the text."""
+    """The files, interfaces, stack traces, tests and the like that the text names."""
     classification: Classification
-    """The classification of the text."""
+    """The kind of work that the text asks for, with its scores and signals."""
     understanding: Understanding
     """What to make of the text: a kind, a question, or a doubt that no question is left for."""
     stated: Stated
@@ -48,9 +48,9 @@ class ParsedRequest:
     cut: bool
     """Whether the text is longer than what was read of it."""
     language: str
-    """The programming language."""
+    """The programming language of the text, in lower case; `unknown` where nothing shows it."""
     dependencies: Mapping[str, Any]
-    """The accepted artifacts by role."""
+    """The JSON values of the accepted artifacts, by the role of their step."""
     retries: int
     """The number of rejections of this step."""
     escalations: int
@@ -86,16 +86,16 @@ def parse_request(material: Mapping[str, Any], rules: Rules) -> ParsedRequest:
     answers = tuple(str(item.get("answer", "")) for item in clarifications)
     requirements, notes = (tuple(map(str, _list(material.get(name)))) for name in ("requirements", "notes"))
     specification = str(material.get("specification", ""))
-    told_of = [one for one in requirements if rules.requirements.kind_of(one) not in CONSTRAINING]
-    reading = _read((specification, *answers, *requirements, *notes), (*answers, *told_of, *notes), rules)
+    wishes = [text for text in requirements if rules.requirements.kind_of(text) not in CONSTRAINING]
+    reading = _read((specification, *answers, *requirements, *notes), (*answers, *wishes, *notes), rules)
     settings = material.get("settings")
     settings = settings if isinstance(settings, Mapping) else {}
     dependencies = material.get("dependencies")
     escalations = max(_count(settings.get("escalations")), len(_list(material.get("escalation"))))
-    asked = tuple(folded(str(item.get("question", ""))) for item in clarifications)
-    given = tuple((question, answer) for question, answer in zip(asked, answers, strict=True) if answer.strip())
-    history = Answers(asked, given)
-    told = tuple(map(folded, reversed(requirements)))
+    questions = tuple(folded(str(item.get("question", ""))) for item in clarifications)
+    answered = tuple((question, answer) for question, answer in zip(questions, answers, strict=True) if answer.strip())
+    history = Answers(questions, answered)
+    newest_first = tuple(map(folded, reversed(requirements)))
     understanding = understand(reading.subject, reading.classification, history, rules, escalations)
     return ParsedRequest(
         text=reading.text,
@@ -104,7 +104,7 @@ def parse_request(material: Mapping[str, Any], rules: Rules) -> ParsedRequest:
         understanding=understanding,
         stated=stated_in(
             reading.text,
-            told,
+            newest_first,
             (*reading.facts.steps, *(trace.text for trace in reading.facts.traces)),
             reading.facts.title,
             kind=understanding.kind,
@@ -117,7 +117,7 @@ def parse_request(material: Mapping[str, Any], rules: Rules) -> ParsedRequest:
         retries=len(_list(material.get("retry"))),
         escalations=escalations,
         answers=history,
-        requirements=told,
+        requirements=newest_first,
         catalogue=GUARD_CATALOG | {name for name in _list(settings.get("guard_catalog")) if isinstance(name, str)},
         r_max=_count(settings.get("r_max")) or R_MAX,
         strong=settings.get("assurance") == "strong",
@@ -148,10 +148,10 @@ def _read(parts: tuple[str, ...], added: tuple[str, ...], rules: Rules) -> _Read
     sections = (*names.generic, *names.reproduction, *names.constraints, *names.ignored, *rules.requirements.sections)
     text = Text(parts, frozenset(sections), frozenset(names.ignored))
     facts = extract(text, rules)
-    said = tuple(part[:READ_LENGTH_MAX] for part in added if part.strip())
-    prose = replace(text, parts=(*parts[:1], *said))
-    if said and natural_language(replace(text, parts=parts[:1]).head, rules.subject) != ENGLISH:
-        prose = replace(text, parts=said)
+    additions = tuple(part[:READ_LENGTH_MAX] for part in added if part.strip())
+    prose = replace(text, parts=(*parts[:1], *additions))
+    if additions and natural_language(replace(text, parts=parts[:1]).head, rules.subject) != ENGLISH:
+        prose = replace(text, parts=additions)
         facts = replace(facts, title=extract(prose, rules).title)
     classification = classify(prose, facts, rules)
     symptom = max(classification.scores.values()) >= SYMPTOM_SCORE
@@ -179,10 +179,10 @@ def facts_of(request: ParsedRequest) -> Facts:
 
 def requirements_of(request: ParsedRequest) -> tuple[Requirement, ...]:
     """Return the requirements for a plan: those of the accepted recon, and those of the text that it does not have."""
-    found = {one.id: one for one in requirements_in(request.dependency("recon").get("requirements"))}
+    requirements = {item.id: item for item in requirements_in(request.dependency("recon").get("requirements"))}
     for requirement in request.stated.requirements:
-        found.setdefault(requirement.id, requirement)
-    return tuple(found.values())
+        requirements.setdefault(requirement.id, requirement)
+    return tuple(requirements.values())
 
 
 def constraints_of(request: ParsedRequest, constraints: tuple[str, ...]) -> tuple[str, ...]:

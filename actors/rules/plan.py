@@ -34,13 +34,13 @@ class Choice:
     """The parameters by which a template's steps are selected."""
 
     cues: frozenset[str]
-    """The cues of the text."""
+    """The names of the cues in the text, on which some steps depend (`only_if`)."""
     lists: Mapping[str, Sequence[Item]]
     """The lists that steps are repeated for."""
     requirements: Sequence[Requirement] = ()
     """The requirements that steps may take up."""
     optional: bool = True
-    """Whether optional steps are included."""
+    """Whether steps that the template marks as optional are included."""
     loops: bool = True
     """Whether a failure may go back to an earlier step; if not, it escalates to a person."""
 
@@ -83,7 +83,7 @@ def plan_artifact(request: ParsedRequest, rules: Rules) -> dict[str, Any]:
         steps[-1]["description"] += " " + rules.phrases.critique_point.replace("{points}", numbered(points))
     plan = _plan(rules.templates[kind], steps, slots, lists, request.r_max)
     if requirements:
-        plan["requirements"] = [requirement_to_json(one) for one in requirements]
+        plan["requirements"] = [requirement_to_json(requirement) for requirement in requirements]
     return plan | {"basis": _basis(request, rules)} | doubts
 
 
@@ -158,7 +158,7 @@ def _steps(template: Template, choice: Choice, slots: Mapping[str, str], rules: 
             repetition = number if step.for_each else None
             chained = step.in_order and number > 1
             step_slots = {**slots, **item_slots(item.text, number)} if step.for_each else slots
-            taken = [one for one in choice.requirements if one.kind == step.takes_up]
+            taken = [requirement for requirement in choice.requirements if requirement.kind == step.takes_up]
             before = tokens(step.effects, number - 1) if chained else []
             goes_back = step.on_failure not in RESERVED
             keeps_failure = choice.loops or not goes_back
@@ -178,7 +178,7 @@ def _steps(template: Template, choice: Choice, slots: Mapping[str, str], rules: 
                 "on_failure": step.on_failure if keeps_failure else "escalate",
                 "failure_effects": tokens(step.failure_effects, repetition),
                 "failure_delete_effects": tokens(step.failure_delete_effects, repetition) if keeps_failure else [],
-                **_satisfies((*item.satisfies, *(one.id for one in taken))),
+                **_satisfies((*item.satisfies, *(requirement.id for requirement in taken))),
             }
 
 
@@ -197,7 +197,7 @@ def _description(step: TemplateStep, slots: Mapping[str, str], taken: Sequence[R
     sentences = [first((part,) if isinstance(part, str) else part, slots) for part in step.description]
     if taken:
         phrase = rules.phrases.takes_up[taken[0].kind]
-        sentences.append(phrase.replace("{items}", in_full([one.text for one in taken])))
+        sentences.append(phrase.replace("{items}", in_full([requirement.text for requirement in taken])))
     return " ".join(sentence for sentence in sentences if sentence)
 
 

@@ -32,7 +32,7 @@ _MODAL = re.compile(r"\b(?:should|must|shall|ought|has to|have to|target|goal|ai
 
 
 class RequirementPatterns(Config):
-    """The content of `requirements.yaml`."""
+    """The content of `configs/templates/requirements.yaml`: how requirements show in a text."""
 
     order: tuple[RequirementKind, ...]
     """The kinds in the order in which they are tried."""
@@ -58,13 +58,13 @@ class RequirementPatterns(Config):
     @cached_property
     def compiled(self) -> Mapping[RequirementKind, re.Pattern[str]]:
         """One expression for each kind, in the order in which they are tried."""
-        return {kind: re.compile("|".join(f"(?:{one})" for one in self.patterns[kind])) for kind in self.order}
+        return {kind: re.compile("|".join(map("(?:{})".format, self.patterns[kind]))) for kind in self.order}
 
     @cached_property
     def compiled_weak(self) -> Mapping[RequirementKind, re.Pattern[str]]:
         """One expression for each kind that has weak ones, in the order in which they are tried."""
         kinds = (kind for kind in self.order if kind in self.weak)
-        return {kind: re.compile("|".join(f"(?:{one})" for one in self.weak[kind])) for kind in kinds}
+        return {kind: re.compile("|".join(map("(?:{})".format, self.weak[kind]))) for kind in kinds}
 
     @cached_property
     def single(self) -> Mapping[str, re.Pattern[str]]:
@@ -73,21 +73,21 @@ class RequirementPatterns(Config):
 
     @cached_property
     def cause_patterns(self) -> tuple[re.Pattern[str], ...]:
-        """The expressions for causes."""
-        return tuple(re.compile(one) for one in self.causes)
+        """The compiled expressions for a stated cause, the plainest wording first."""
+        return tuple(map(re.compile, self.causes))
 
     def kind_of(self, clause: str, *, failure: bool = False) -> RequirementKind | None:
         """Return the kind that a clause's own words name, or None; `failure`: whether the text reports a failure."""
         small = lower(clause[:CLAUSE_LENGTH_MAX])
-        found = next((kind for kind, pattern in self.compiled.items() if pattern.search(small)), None)
-        if found is RequirementKind.GOAL and self.single["reported"].search(small):
+        kind = next((kind for kind, pattern in self.compiled.items() if pattern.search(small)), None)
+        if kind is RequirementKind.GOAL and self.single["reported"].search(small):
             demanded = _MODAL.search(small)
             return RequirementKind.GOAL if demanded else RequirementKind.SCOPE
-        if found is None and not failure:
-            found = next((kind for kind, pattern in self.compiled_weak.items() if pattern.search(small)), None)
-            if found is not None and self.single["reported"].search(small):
+        if kind is None and not failure:
+            kind = next((kind for kind, pattern in self.compiled_weak.items() if pattern.search(small)), None)
+            if kind is not None and self.single["reported"].search(small):
                 return RequirementKind.SCOPE
-        return found
+        return kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Stated:
 
 def stated_in(
     text: Text,
-    told: Iterable[str],
+    added: Iterable[str],
     known: Iterable[str],
     title: str,
     *,
@@ -114,18 +114,18 @@ def stated_in(
 ) -> Stated:
     """Return what the text demands.
 
-    `told` are the requirements that the user has added since, `known` the stack traces and the steps to reproduce,
+    `added` are the requirements that the user has added since, `known` the stack traces and the steps to reproduce,
     `title` the text's title; `kind` is the kind of problem: in a feature request plain statements are wishes, in a bug
     report they demand nothing.
     """
     reader = _Reader(text, frozenset(map(folded, known)), title, kind, patterns, forms)
-    found: dict[str, Requirement] = {}
-    own = (_requirement(patterns.kind_of(one) or RequirementKind.GOAL, folded(one), "user") for one in told)
+    distinct: dict[str, Requirement] = {}
+    own = (_requirement(patterns.kind_of(item) or RequirementKind.GOAL, folded(item), "user") for item in added)
     for requirement in (*own, *reader.requirements()):
-        if len(found) > REQUIREMENTS_MAX:
+        if len(distinct) > REQUIREMENTS_MAX:
             break
-        found.setdefault(requirement.id, requirement)
-    kept = tuple(found.values())
+        distinct.setdefault(requirement.id, requirement)
+    kept = tuple(distinct.values())
     return Stated(kept[:REQUIREMENTS_MAX], reader.cause(), len(kept) > REQUIREMENTS_MAX)
 
 

@@ -50,7 +50,7 @@ class FormTable(Config):
     clause_words: frozenset[str]
     """Words that begin a subordinate clause."""
     wish: str
-    """How a wish shows."""
+    """An expression that is found in a wish."""
     question: str
     """How a question for something new begins."""
     capability: str
@@ -58,21 +58,21 @@ class FormTable(Config):
     quantity: str
     """A measured time, rate or size."""
     code_words: tuple[str, ...]
-    """Words about the code itself."""
+    """Words about the code itself, which speak for a refactoring."""
     proposal: tuple[str, ...]
-    """Phrases of a proposal."""
+    """Phrases that show that a text is a proposal."""
     proposal_sections: frozenset[str]
     """Names of sections of a proposal."""
     advisory: str
     """The first line of a security advisory."""
     weights: dict[str, float]
-    """The weight of each form."""
+    """How much each form counts for the kind of work that it speaks for."""
     sentences: int
     """How many sentences below the title are looked at."""
 
     @cached_property
     def compiled(self) -> Mapping[str, re.Pattern[str]]:
-        """The expressions, by their names."""
+        """The compiled expressions, by the names of their entries."""
         return {
             name: re.compile(getattr(self, name)) for name in ("wish", "question", "capability", "quantity", "advisory")
         }
@@ -100,16 +100,16 @@ class FormTable(Config):
 
     @cached_property
     def code_list(self) -> WordList:
-        """The words about code, prepared."""
+        """The words about code, prepared for a search."""
         return WordList(self.code_words)
 
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """The forms of a text."""
+    """What the forms of a text's title and sentences are."""
 
     title: str
-    """The form of the title."""
+    """The form of the title; empty where there is none."""
     below: tuple[tuple[str, str], ...]
     """Each sentence below the title with its form."""
     items: int
@@ -139,7 +139,7 @@ def forms_of(text: Text, title: str, ignored: Sequence[str], table: FormTable) -
     return Forms(
         title=form_of(whole, table) if title else "",
         below=tuple((sentence, form_of(sentence, table)) for sentence in below),
-        items=sum(one.item and one.section not in ignored for one in text.passages),
+        items=sum(passage.item and passage.section not in ignored for passage in text.passages),
         code_title=tuple(dict.fromkeys(in_title)),
         code_below=tuple(word for word in dict.fromkeys(in_rest) if word not in in_title),
         quantities=tuple(match[0] for match in table.compiled["quantity"].finditer(lower(text.head))),
@@ -154,14 +154,14 @@ def form_of(sentence: str, table: FormTable) -> str:
     It states something if it has more verbs than subordinate clauses, or begins with a clause.
     """
     small = lower(sentence[:SENTENCE_LENGTH_MAX])
-    found = words_of(small)
+    words = words_of(small)
     compiled = table.compiled
     if compiled["question"].match(small):
         return QUESTION
-    verbs = list(_verbs(found, table))
-    clauses = sum(word in table.clause_words for word in found[1 : verbs[-1]]) if verbs else 0
-    states = len(verbs) > clauses or bool(verbs and found[0] in table.clause_words)
-    if found and not states and _instructs(found, table):
+    verbs = list(_verbs(words, table))
+    clauses = sum(word in table.clause_words for word in words[1 : verbs[-1]]) if verbs else 0
+    states = len(verbs) > clauses or bool(verbs and words[0] in table.clause_words)
+    if words and not states and _instructs(words, table):
         return INSTRUCTION
     if compiled["capability"].match(small):
         return CAPABILITY
@@ -170,28 +170,28 @@ def form_of(sentence: str, table: FormTable) -> str:
     return STATEMENT if states else NAME
 
 
-def _instructs(found: Sequence[str], table: FormTable) -> bool:
+def _instructs(words: Sequence[str], table: FormTable) -> bool:
     """Return whether the words begin with an instruction: "cache the rates", not "profile pictures"."""
-    if found[0] in table.plain_verbs:
+    if words[0] in table.plain_verbs:
         return True
-    return found[0] in table.bases and len(found) > 1 and found[1] in table.after_verb
+    return words[0] in table.bases and len(words) > 1 and words[1] in table.after_verb
 
 
-def _verbs(found: Sequence[str], table: FormTable) -> Iterator[int]:
+def _verbs(words: Sequence[str], table: FormTable) -> Iterator[int]:
     """Yield the places of the finite verbs after the first word, and of auxiliaries."""
-    for place, word in enumerate(found):
-        if word in table.be or word.endswith("n't") or (place > 0 and _is_verb(found, place, table)):
+    for place, word in enumerate(words):
+        if word in table.be or word.endswith("n't") or (place > 0 and _is_verb(words, place, table)):
             yield place
 
 
-def _is_verb(found: Sequence[str], place: int, table: FormTable) -> bool:
+def _is_verb(words: Sequence[str], place: int, table: FormTable) -> bool:
     """Return whether the word at this place is a finite verb, as far as its neighbours show."""
-    word, before = found[place], found[place - 1]
-    following = found[place + 1] if place + 1 < len(found) else ""
+    word, before = words[place], words[place - 1]
+    following = words[place + 1] if place + 1 < len(words) else ""
     noun_too = table.third_person.get(word)
     if noun_too is not None:
         # "The week starts on Sunday" has a verb, "tags in the list" has none.
-        whole = place > 1 and found[0] in table.determiners and following in table.after_verb
+        whole = place > 1 and words[0] in table.determiners and following in table.after_verb
         return whole or not noun_too or following in table.after_noun_verb
     if word in table.plain_verbs:
         return before not in table.before_infinitive
@@ -201,7 +201,7 @@ def _is_verb(found: Sequence[str], place: int, table: FormTable) -> bool:
 
 def _sentences(text: Text, ignored: frozenset[str]) -> list[str]:
     """Return the sentences of the paragraphs outside the sections `ignored`."""
-    passages = (one for one in text.passages if not one.item and one.section not in ignored)
+    passages = (passage for passage in text.passages if not passage.item and passage.section not in ignored)
     return [sentence for passage in passages for sentence in sentences(passage.text)]
 
 

@@ -18,7 +18,6 @@ ITEM_LENGTH_MAX = 200
 """Characters of an item of a list."""
 BRIEF_LENGTH_MAX = 60
 """Characters of an item in a step's name."""
-
 SENTENCES_MAX = 12
 """Requirements in one slot."""
 
@@ -82,8 +81,8 @@ def lists_of(
     move of it, and any other kind checks it like a constraint.
     """
     requirements = requirements_of(request)
-    goals = [one for one in requirements if one.kind == RequirementKind.GOAL]
-    kept = [one for one in requirements if one.kind in KEPT]
+    goals = [requirement for requirement in requirements if requirement.kind == RequirementKind.GOAL]
+    kept = [requirement for requirement in requirements if requirement.kind in KEPT]
     checked = kept if kind in ("feature", "refactoring") else [*kept, *goals]
     targets = sources(facts, rules) or _distinct(facts.apis) or (_unknown_area(facts, rules),)
     limits = {name: max(1, limit + more) for name, limit in LIMITS.items()}
@@ -108,14 +107,14 @@ def _shared(requirements: Sequence[Requirement], limit: int) -> tuple[Item, ...]
     """Return the requirements as at most `limit` items, in their order and as evenly as can be."""
     count = min(limit, len(requirements))
     groups = [requirements[n * len(requirements) // count : (n + 1) * len(requirements) // count] for n in range(count)]
-    return tuple(Item(in_full([one.text for one in group]), tuple(one.id for one in group)) for group in groups)
+    return tuple(Item(in_full([part.text for part in group]), tuple(part.id for part in group)) for group in groups)
 
 
 def in_full(texts: Sequence[str]) -> str:
     """Return the texts as one, numbered if there are several, and none of them cut."""
     if len(texts) == 1:
         return texts[0]
-    return "; ".join(f"({place}) {text}" for place, text in enumerate(texts, 1))
+    return _enumerated(texts)
 
 
 def constraints_in(request: ParsedRequest, facts: Facts) -> tuple[str, ...]:
@@ -125,15 +124,14 @@ def constraints_in(request: ParsedRequest, facts: Facts) -> tuple[str, ...]:
 
 
 def _texts(requirements: Iterable[Requirement], kinds: Sequence[str]) -> tuple[str, ...]:
-    return tuple(one.text for one in requirements if one.kind in kinds)
+    return tuple(requirement.text for requirement in requirements if requirement.kind in kinds)
 
 
 def _uncovered(constraints: Iterable[str], requirements: Sequence[Requirement]) -> tuple[str, ...]:
     """Return the constraints that no requirement states, in whole or in part."""
+    quotes = [requirement.quote for requirement in requirements]
     return tuple(
-        item
-        for item in constraints
-        if not any(one.quote in folded(item) or folded(item) in one.quote for one in requirements)
+        item for item in constraints if not any(quote in folded(item) or folded(item) in quote for quote in quotes)
     )
 
 
@@ -141,8 +139,13 @@ def _all_of(texts: Sequence[str], rules: Rules) -> str:
     """Return the texts as one, numbered and uncut; of a long list the first, and how many others there are."""
     shown = [text.rstrip(".;") for text in texts[:SENTENCES_MAX]]
     others = len(texts) - len(shown)
-    said = "; ".join(f"({place}) {text}" for place, text in enumerate(shown, 1))
-    return f"{said}; {rules.phrases.others.replace('{count}', str(others))}" if others else said
+    listed = _enumerated(shown)
+    return f"{listed}; {rules.phrases.others.replace('{count}', str(others))}" if others else listed
+
+
+def _enumerated(texts: Iterable[str]) -> str:
+    """Return the texts as one, each after its number in parentheses."""
+    return "; ".join(f"({place}) {text}" for place, text in enumerate(texts, 1))
 
 
 def item_slots(item: str, number: int) -> dict[str, str]:
@@ -165,8 +168,7 @@ def names(items: Sequence[str]) -> str:
 
 def numbered(items: Sequence[str]) -> str:
     """Return the first sentences as one text, numbered."""
-    texts = (_short(item, NAME_LENGTH_MAX).rstrip(".;") for item in items[:NAMES_MAX])
-    return "; ".join(f"({place}) {item}" for place, item in enumerate(texts, 1))
+    return _enumerated(_short(item, NAME_LENGTH_MAX).rstrip(".;") for item in items[:NAMES_MAX])
 
 
 def sources(facts: Facts, rules: Rules) -> tuple[str, ...]:

@@ -40,25 +40,25 @@ class Frame:
     """A frame of a stack trace, as written in the text."""
 
     file: str
-    """The file; may be empty."""
+    """The file as the trace writes it; may be empty."""
     line: int
     """The line number; 0 if there is none."""
     function: str
-    """The function; may be empty."""
+    """The function as the trace writes it; may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A stack trace."""
+    """A stack trace that was found in a text."""
 
     language: str
-    """The programming language."""
+    """The programming language whose form it has."""
     error: str
     """The line with the error message; may be empty."""
     frames: tuple[Frame, ...]
     """The frames, innermost first."""
     text: str
-    """The quoted lines."""
+    """The lines of the trace, as the text has them."""
 
     def own_frames(self, library_paths: Sequence[str]) -> list[Frame]:
         """Return the frames in the program's own code, innermost first."""

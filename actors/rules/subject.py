@@ -47,7 +47,7 @@ class OtherWords(Config):
     """The words that speak against software, and their weights."""
 
     words: tuple[str, ...]
-    """Words of everyday life."""
+    """Words of everyday life, which are hardly used about software."""
     weak: tuple[str, ...]
     """Words that lean towards everyday life."""
     weights: dict[str, float]
@@ -61,7 +61,7 @@ class OtherWords(Config):
 
 
 class SubjectTable(Config):
-    """The content of `subject.yaml`."""
+    """The content of `configs/templates/subject.yaml`: words by what they speak for."""
 
     software: SoftwareWords
     """The words that speak for software."""
@@ -91,14 +91,14 @@ class SubjectTable(Config):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a text is about."""
+    """What a text is about: software or not, in which natural language, and by which words."""
 
     language: str
     """The natural language: a name of the table, or `another script`."""
     score: float
-    """What speaks for software."""
+    """The sum of the weights of what speaks for software."""
     other: float
-    """What speaks against it."""
+    """The sum of the weights of what speaks against it."""
     words: tuple[str, ...]
     """The first words that speak for software."""
     other_words: tuple[str, ...]
@@ -116,11 +116,11 @@ def subject_of(prose: str, *, anchored: bool, symptom: bool, table: SubjectTable
     a kind of work.
     """
     small = prose.lower()
-    found = list(dict.fromkeys(words_of(prose)))
+    distinct = list(dict.fromkeys(words_of(prose)))
     score, words = table.software.weights["anchor"] * anchored, list[str]()
     strong = anchored
     for name, software in table.software_lists.items():
-        hits = software.hits(found, small)
+        hits = software.hits(distinct, small)
         score += table.software.weights[name] * len(hits)
         words += hits
         strong = strong or bool(hits and name != "hints") or len(hits) >= HINTS_ALONE
@@ -128,7 +128,7 @@ def subject_of(prose: str, *, anchored: bool, symptom: bool, table: SubjectTable
         score, strong = score + table.software.weights["acronym"], True
     other, others = 0.0, list[str]()
     for name, everyday in table.other_lists.items():
-        hits = everyday.hits(found, small)
+        hits = everyday.hits(distinct, small)
         other += table.other.weights[name] * len(hits)
         others += hits if name == "words" else []
     if small.lstrip(" #*>-").startswith(table.other.openings):

@@ -38,9 +38,9 @@ class Headings(Config):
     reproduction: tuple[str, ...]
     """Sections with steps to reproduce the problem."""
     constraints: tuple[str, ...]
-    """Sections with constraints."""
+    """Sections whose sentences are constraints."""
     ignored: tuple[str, ...]
-    """Sections that are not read."""
+    """Sections that are not read, such as checklists."""
     generic: tuple[str, ...]
     """Headings that are not used as the title."""
 
@@ -72,9 +72,9 @@ class Severity(Config):
     """The phrases that indicate a severity."""
 
     high: tuple[Phrase, ...]
-    """Phrases of a high severity."""
+    """Phrases that a problem of high severity has."""
     low: tuple[Phrase, ...]
-    """Phrases of a low severity."""
+    """Phrases that a problem of low severity has."""
 
 
 class Certainty(Config):
@@ -112,17 +112,17 @@ class Signals(Config):
     certainty: Certainty
     """How surely a kind must hold."""
     severity: Severity
-    """The phrases of each severity."""
+    """The phrases that show a high or a low severity."""
     cues: dict[str, tuple[Phrase, ...]]
     """The phrases of each cue, on which steps of a template may depend."""
     headings: Headings
-    """The names of sections."""
+    """The names of sections that are read in a way of their own, or not at all."""
     constraints: tuple[Phrase, ...]
     """The phrases of a sentence that states a constraint."""
     thin: Thin
     """When a text is too short to plan from."""
     firm: Firm
-    """When a classification is firm."""
+    """The least score and lead of a classification that is firm."""
     stop_words: frozenset[str]
     """Words that are not content words."""
 
@@ -149,33 +149,33 @@ class Language(Config):
     """The signs of one programming language."""
 
     extensions: tuple[str, ...]
-    """The extensions of its files."""
+    """The extensions of its files, each without the dot."""
     words: tuple[str, ...]
-    """Words that indicate it."""
+    """Words that show it: its name, its tools and its libraries."""
 
 
 class Weights(Config):
     """The weights of the signs of a language."""
 
     trace: int
-    """Of a stack trace."""
+    """The weight of a stack trace in the language."""
     file: int
-    """Of a file."""
+    """The weight of a file with an extension of the language."""
     fence: int
-    """Of a fenced code block."""
+    """The weight of a fenced code block in the language."""
     word: int
-    """Of a word."""
+    """The weight of a word that shows the language."""
 
 
 class Languages(Config):
     """The tables for languages, files and names in a text."""
 
     languages: dict[str, Language]
-    """The languages by name."""
+    """The signs of each programming language, by its name."""
     fences: dict[str, str]
     """The languages of the info strings of fenced code blocks."""
     weights: Weights
-    """The weights of signs."""
+    """How much each sort of sign counts."""
     other_extensions: tuple[str, ...]
     """Extensions of files that belong to no language."""
     bare_files: frozenset[str]
@@ -203,7 +203,7 @@ class Phrases(Config):
     """The sentences of artifacts other than plans; in a list, the first whose slots have values is used."""
 
     rationale: tuple[str, ...] = Field(min_length=1)
-    """The rationale of an analysis."""
+    """The sentences for the `rationale` of an analysis."""
     questions: tuple[str, ...] = Field(min_length=1)
     """The questions about a text that is too short, in their order."""
     doubt_questions: dict[str, str]
@@ -227,7 +227,7 @@ class Phrases(Config):
     kinds: dict[str, str]
     """The kinds of problem as words."""
     strategy_rationale: tuple[str, ...] = Field(min_length=1)
-    """The rationale of a strategy."""
+    """The sentences for the `rationale` of a strategy."""
     strategy_changed: str
     """The start of the rationale after a rejection."""
     critique_point: str
@@ -244,7 +244,7 @@ class Strategy(Config):
     """A strategy for problems of some kinds."""
 
     name: str
-    """Its name, for people."""
+    """The strategy's name, as people see it in the artifact."""
     kinds: tuple[str, ...]
     """The kinds of problem that it fits."""
     template: str | None
@@ -292,7 +292,7 @@ class Template(Config):
     """A plan template, for one kind of problem."""
 
     kind: str
-    """The kind."""
+    """The kind of work that it plans, which is also its file's name."""
     goal: str
     """The plan's goal; it may have slots."""
     initial_state: tuple[str, ...]
@@ -300,28 +300,28 @@ class Template(Config):
     goal_state: tuple[str, ...]
     """The tokens that should hold at the end."""
     steps: tuple[TemplateStep, ...] = Field(min_length=1)
-    """The steps, in order."""
+    """The steps in the order in which plans list them."""
 
 
 class Rules(Config):
-    """All tables and templates."""
+    """All tables and templates of the rules, loaded and checked."""
 
     signals: Signals
-    """`signals.yaml`."""
+    """The content of `signals.yaml`: what speaks for each kind of work."""
     languages: Languages
-    """`languages.yaml`."""
+    """The content of `languages.yaml`: the signs of programming languages."""
     subject: SubjectTable
-    """`subject.yaml`."""
+    """The content of `subject.yaml`: what speaks for software."""
     forms: FormTable
-    """`forms.yaml`."""
+    """The content of `forms.yaml`: how the forms of sentences show."""
     requirements: RequirementPatterns
-    """`requirements.yaml`."""
+    """The content of `requirements.yaml`: how requirements show."""
     phrases: Phrases
-    """`phrases.yaml`."""
+    """The content of `phrases.yaml`: the sentences of artifacts."""
     strategies: dict[str, Strategy]
-    """`strategies.yaml`, by strategy id."""
+    """The content of `strategies.yaml`, by the id of the strategy."""
     templates: dict[str, Template]
-    """The plan templates, by kind."""
+    """The plan templates, by the kind of work that they plan."""
 
     def __hash__(self) -> int:
         """Return the hash of the identity: rules are large, and built once for a model."""

@@ -34,12 +34,12 @@ class Answers:
     def closed(self, question: str) -> bool:
         """Return whether this question was asked before."""
         sought = folded(question)
-        return any(sought in asked for asked in self.asked)
+        return any(sought in closed for closed in self.asked)
 
     def answer_to(self, question: str) -> str | None:
         """Return the newest answer to this question, or None."""
         sought = folded(question)
-        return next((answer for asked, answer in reversed(self.given) if sought in asked), None)
+        return next((answer for closed, answer in reversed(self.given) if sought in closed), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Understanding:
     question: Mapping[str, Any] | None = None
     """The question whose answer may help; None where there is none left."""
     told: bool = False
-    """Whether the user named the kind."""
+    """Whether the user named the kind, in an answer to the question for it."""
 
 
 def understand(
@@ -61,14 +61,14 @@ def understand(
 ) -> Understanding:
     """Return what to make of a text; `choice` counts the escalations, each of which takes the next best kind."""
     phrases = rules.phrases
-    kind, told = classification.kind(choice), False
+    kind = classification.kind(choice)
     if subject.language != ENGLISH:
         return _doubt(kind, phrases, "language", answers, language=subject.language.title())
     if subject.is_other:
         reason = _fill(phrases.doubts["other"], words=_quoted(subject.other_words) or _quoted(subject.words))
         return Understanding(kind, doubt=reason)
     if classification.thin:
-        question = next((one for one in phrases.questions if not answers.closed(one)), None)
+        question = next((question for question in phrases.questions if not answers.closed(question)), None)
         return Understanding(kind, phrases.doubts["thin"], _text_question(question))
     if not subject.is_software:
         return _doubt(kind, phrases, "subject", answers)
@@ -87,7 +87,7 @@ def understand(
             phrases.doubts["kind"],
             {"question": phrases.kind_question, "type": "choice", "choices": choices},
         )
-    return Understanding(kind, told=told)
+    return Understanding(kind)
 
 
 def basis(understanding: Understanding, classification: Classification, rules: Rules, kind: str, stated: Stated) -> str:

@@ -35,8 +35,8 @@ class WordList:
 
         `words` are the distinct words of the text, `small` is the text in lower case.
         """
-        found = [word for word in words if self._holds(word)]
-        return found + [phrase.rstrip("*") for phrase in self._phrases if find(small, phrase)]
+        single = [word for word in words if self._holds(word)]
+        return single + [phrase.rstrip("*") for phrase in self._phrases if find(small, phrase)]
 
     def _holds(self, word: str) -> bool:
         if word in self._words:

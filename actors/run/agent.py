@@ -34,22 +34,22 @@ from runtime.core.messages import Control
 
 
 class AgentSettings(Value):
-    """The configuration of a run of such an agent."""
+    """The configuration of a run of such an agent, which its first event stores."""
 
     model: str = ""
-    """The model's name."""
+    """The model, as after `--model`; empty for an agent that calls none."""
     price: Price | None = None
-    """The model's price; None when it is unknown."""
+    """The model's price; None where it is unknown, so that no cost is counted."""
     output_tokens_max: int = Field(default=4_096, ge=1)
-    """The most tokens of one reply."""
+    """The most tokens of one reply; a call reserves them beside those of its prompt."""
     timeout_seconds: float = Field(default=120.0, gt=0)
-    """The time limit of one call."""
+    """The time limit of one try of a call, in seconds."""
     question_expires_seconds: float | None = None
-    """How long a question may stay open; None for ever."""
+    """The seconds after which an unanswered question expires; None for never."""
 
 
 class AgentStarted(TimedEvent):
-    """The run began."""
+    """The run began. The first event of every run of such an agent."""
 
     texts: ClassVar[tuple[str, ...]] = ("task",)
     kind: Literal["agent_started"] = "agent_started"
@@ -58,11 +58,11 @@ class AgentStarted(TimedEvent):
     task: str
     """The user's input, as the agent reads it: text or JSON."""
     limits: Limits
-    """The limits of the run."""
+    """The limits of the run: calls, tokens, micro-dollars, active seconds and deadline."""
     settings: AgentSettings
-    """The configuration."""
+    """The configuration, which stays as it is until the run ends."""
     child: bool = False
-    """Whether it is a step of another run."""
+    """Whether it is a step of another run, whose ledger reserves and settles what it takes."""
 
     @field_serializer("limits", "settings")
     def _in_full(self, value: Value) -> dict[str, Any]:
@@ -81,11 +81,11 @@ class AgentCallReissued(CallReissued):
 
     kind: Literal["call_reissued"] = "call_reissued"
     again: AgentCallRequested
-    """The request that takes its place."""
+    """The request that takes its place, with the next try number."""
 
 
 class CallAnswered(Replied):
-    """The model replied."""
+    """The model replied to a call."""
 
     kind: Literal["call_answered"] = "call_answered"
 
@@ -146,13 +146,13 @@ class StartAgent:
     run: str
     """The run's id."""
     task: str
-    """The user's input."""
+    """The user's input, as the agent reads it: text or JSON."""
     limits: Limits
-    """The limits of the run."""
+    """The limits of the run: calls, tokens, micro-dollars, active seconds and deadline."""
     settings: AgentSettings = field(default_factory=AgentSettings)
-    """The configuration."""
+    """The configuration, which stays as it is until the run ends."""
     child: bool = False
-    """Whether it is a step of another run."""
+    """Whether it is a step of another run, whose ledger reserves and settles what it takes."""
 
 
 AgentMessage = StartAgent | CallMessage | ToolMessage | Control
@@ -163,7 +163,7 @@ class Call:
     """The agent wants a reply of the model. `Agent.prompt` says what is asked."""
 
     step: str
-    """The subject of the call: `[a-z][a-z0-9_]*`."""
+    """A name of the agent's own for what the call is for, `[a-z][a-z0-9_]*`; at most one call of a step is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +171,9 @@ class Ask:
     """The agent wants an answer of a person."""
 
     step: str
-    """The subject of the question."""
+    """A name of the agent's own for what the question is about; at most one question of a step is open."""
     text: str
-    """The question."""
+    """The question, as people see it."""
     schema: Mapping[str, Any] = field(default_factory=lambda: TEXT)
     """A JSON Schema for the answer (`actors.values.answers`)."""
 
@@ -183,15 +183,15 @@ class UseTool:
     """The agent wants a tool to be called."""
 
     step: str
-    """The purpose of the call."""
+    """A name of the agent's own for what the call is for; at most one tool's call of a step is open."""
     tool: str
-    """The tool's name."""
+    """The name of the tool, one of those that the kind gives its actors."""
     arguments: str = "{}"
-    """Its arguments, a JSON object."""
+    """The tool's arguments, a JSON object as text."""
     repeatable: bool = False
-    """Whether calling it twice harms nothing."""
+    """Whether a second call does no harm, so that it may be made again after a crash."""
     timeout_seconds: float = 60.0
-    """The time limit of the call."""
+    """The time limit of the call, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class End:
     outcome: str = Outcome.SUCCESS
     """One of `actors.run.ending.Outcome`, or an outcome of the agent's own."""
     why: str = ""
-    """One line for people."""
+    """The reason, in one line for people."""
 
 
 Wish = Call | Ask | UseTool | End
@@ -212,11 +212,11 @@ class Prompt:
     """The messages of a call to the model."""
 
     user: str
-    """The user's part."""
+    """The text of the user message."""
     system: str = ""
-    """The system's part."""
+    """The text of the system message; empty for none."""
     schema: Mapping[str, Any] | None = None
-    """A JSON Schema for the reply."""
+    """A JSON Schema that the reply is to fit; None for a reply in plain text."""
 
 
 D = TypeVar("D")
@@ -224,16 +224,16 @@ D = TypeVar("D")
 
 @dataclass(frozen=True)
 class AgentState(Generic[D]):
-    """The state of a run of such an agent."""
+    """The state of a run of such an agent, from its first event on."""
 
     run: RunState[AgentCallRequested]
-    """The state that every run has."""
+    """The common part: calls, tools, waits, questions, messages, ledger and end."""
     start: AgentStarted
     """The run's first event: the task and the settings."""
     data: D
-    """The agent's own part."""
+    """The agent's own part, as its `start` and `apply` return it."""
     counts: Mapping[str, int] = field(default_factory=dict)
-    """How many calls, of the model or of tools, each step has made."""
+    """The number of calls, of the model or of tools, that each step has made; further tries do not count."""
 
 
 class Agent(Protocol[D]):
@@ -259,5 +259,5 @@ class Agent(Protocol[D]):
         ...
 
     def prompt(self, state: AgentState[D], step: str) -> Prompt:
-        """Return what the model is asked about a step."""
+        """Return the messages of a call for a step."""
         ...

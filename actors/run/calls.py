@@ -37,7 +37,7 @@ class CallRequested(Event):
     """
 
     node: str
-    """The subject of the call."""
+    """The node that the call is about, named as the kind of agent likes (`actors.run.ids`)."""
     try_number: int = 1
     """The number of this try, from 1."""
     prompt_hash: str
@@ -45,11 +45,11 @@ class CallRequested(Event):
     calls: int = 1
     """Calls that are reserved: more than one where a run of its own answers."""
     tokens_max: int = 0
-    """Tokens that are reserved, input and output together."""
+    """Tokens that are reserved, input and output together; 0 where no model is called."""
     micro_usd_max: int = 0
-    """Micro-dollars that are reserved."""
+    """Micro-dollars that are reserved; 0 where the model is free or its price is unknown."""
     timeout_seconds: Seconds | None = None
-    """The time limit where it is shorter than the configured one, because less active time is left."""
+    """The time limit in seconds, where it is shorter than the configured one: less active time is left."""
 
     @property
     def call(self) -> str:
@@ -63,12 +63,12 @@ class CallRequested(Event):
 
     @property
     def reserve(self) -> Amount:
-        """The most that it may cost."""
+        """The most that it may cost, which the ledger reserves."""
         return Amount(calls=self.calls, tokens=self.tokens_max, micro_usd=self.micro_usd_max)
 
     @property
     def step(self) -> str:
-        """The step that it is about."""
+        """The step that it is about, the part of the node before the slash."""
         return step_of(self.node)
 
 
@@ -77,34 +77,34 @@ class Replied(TimedEvent):
 
     texts: ClassVar[tuple[str, ...]] = ("content",)
     request_id: str
-    """The request that it answers."""
+    """The id of the request that it answers."""
     elapsed: Seconds
-    """How long it took."""
+    """The seconds from sending the request to the end of the reply."""
     content: str
-    """The reply's text."""
+    """The reply's text, unchanged but for characters that cannot be stored."""
     usage: Usage | None = None
-    """The provider's report, if it made one."""
+    """The tokens that the provider reports; None where it reported none."""
     calls: int = 1
-    """Calls that are charged."""
+    """Calls that are charged: more than one where a run of its own answered."""
     tokens: int | None = None
-    """Tokens that are charged, where no usage that makes sense was reported."""
+    """Tokens that are charged; None where they are those of `usage`."""
     micro_usd: int = 0
-    """Micro-dollars that are charged."""
+    """Micro-dollars that are charged; 0 where the model is free or its price is unknown."""
     model: str = ""
-    """The model's name, as the provider reports it."""
+    """The model's name, as the provider reports it; empty where it reports none."""
     mode: str = "text"
-    """How structure was asked for."""
+    """How the model was asked for structure: `json_schema`, `json_object` or `text`."""
     finish_reason: str = "stop"
-    """Why the model stopped."""
+    """Why the model stopped, in OpenAI's words: `stop`, or `length` where the reply is cut off."""
 
     @property
     def node(self) -> str:
-        """The subject of the call."""
+        """The node that the call was about, as the request's id says."""
         return node_of(self.request_id)
 
     @property
     def used(self) -> Amount:
-        """The amount that is charged."""
+        """The amount that is charged: calls, tokens and micro-dollars."""
         reported = 0 if self.usage is None else self.usage.tokens
         return Amount(
             calls=self.calls, tokens=reported if self.tokens is None else self.tokens, micro_usd=self.micro_usd
@@ -116,11 +116,11 @@ class CallFailed(TimedEvent):
 
     kind: Literal["generation_failed"] = "generation_failed"
     request_id: str
-    """The request that was tried."""
+    """The id of the request that was tried."""
     elapsed: Seconds
-    """How long it took."""
+    """The seconds from sending the request to the fault; 0 where it was not sent."""
     fault: Fault
-    """The fault."""
+    """The kind of fault, which decides about a further try, and its message for people."""
     used: Amount | None = None
     """The usage of a child run until it gave its provider up. It has made all tries, so none follows."""
 
@@ -131,7 +131,7 @@ class CallFailed(TimedEvent):
 
     @property
     def node(self) -> str:
-        """The subject of the call."""
+        """The node that the call was about, as the request's id says."""
         return node_of(self.request_id)
 
 
@@ -139,9 +139,9 @@ class CallReissued(Event):
     """An open call of an earlier driver is asked for again. A kind's own subclass says what its calls are."""
 
     replaces: str
-    """The request of the earlier driver; it stays charged as unknown."""
+    """The id of the earlier driver's request; it stays charged as unknown."""
     again: CallRequested
-    """The request that takes its place."""
+    """The request that takes its place, with the next try number."""
 
 
 class Settled(TimedEvent):
@@ -149,9 +149,9 @@ class Settled(TimedEvent):
 
     kind: Literal["settled"] = "settled"
     request_id: str
-    """The withdrawn request."""
+    """The id of the withdrawn request."""
     used: Amount
-    """The cost."""
+    """What the reply used; it replaces the reservation that was charged as unknown."""
 
 
 C = TypeVar("C", bound=CallRequested, covariant=True)
@@ -162,9 +162,9 @@ class OpenCall(NamedTuple, Generic[C]):
     """A call that is asked for and not yet answered."""
 
     request: C
-    """The request."""
+    """The event that asked for the call."""
     epoch: int
-    """The epoch of the driver that asked."""
+    """The epoch of the driver that asked for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,13 +172,13 @@ class Tries(Generic[C]):
     """The failed tries of one call."""
 
     count: int
-    """How many there are."""
+    """The number of failed tries; one that was held back because the run was parked does not count."""
     waited: float
-    """Seconds of back-off so far."""
+    """The seconds of back-off that have passed, a server's Retry-After included."""
     failed: CallFailed
-    """The latest."""
+    """The failure of the latest try."""
     request: C
-    """The latest request."""
+    """The request of the latest try."""
     phase: Literal["failed", "waiting", "rested", "open"] = "failed"
     """The next event: a decision about the latest fault, the end of a wait, the next request, or its reply."""
 
@@ -278,7 +278,7 @@ def ended(calls: Calls[C], ledger: Ledger) -> CallsAndLedger:
 
 
 class ReplyFields(TypedDict):
-    """The fields that every event of a reply has."""
+    """The fields that every event of a reply has, as in `Replied`."""
 
     request_id: str
     at: float
@@ -297,7 +297,9 @@ class Received(NamedTuple, Generic[C]):
     """A reply to an open call: what was asked for, and the fields of the event that the kind makes of it."""
 
     request: C
+    """The event that asked for the call."""
     fields: ReplyFields
+    """The fields of the event that the kind makes of the reply."""
 
 
 def accept_reply(

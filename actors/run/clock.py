@@ -7,4 +7,4 @@ class TimedEvent(Event):
     """An event with the time at which the world told it."""
 
     at: Seconds
-    """UTC seconds since 1970."""
+    """The time, in UTC seconds since 1970."""

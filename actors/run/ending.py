@@ -20,17 +20,17 @@ class Outcome(StrEnum):
 
 
 class RunFinished(Event):
-    """The run ended. A kind that says more of its end has a subclass of this in its union of events."""
+    """The run ended. A kind with more to say about its end has a subclass of this in its union of events."""
 
     kind: Literal["run_finished"] = "run_finished"
     outcome: str
     """One of `Outcome`, or of the kind's own outcomes."""
     why: str
-    """One line for people."""
+    """The reason of the outcome, in one line for people."""
     cause: Cause = ""
     """The cause from outside; empty after a decision of the machine."""
     at: Seconds | None = None
-    """When the world ended the run; None after a decision of the machine."""
+    """The time of an end from outside, in UTC seconds since 1970; None after a decision of the machine."""
 
 
 _RAN_OUT = {

@@ -33,26 +33,26 @@ class NoteTold(TimedEvent):
     texts: ClassVar[tuple[str, ...]] = ("text",)
     kind: Literal["note_told"] = "note_told"
     text: str
-    """The text."""
+    """The note, at most `MESSAGE_MAX` characters."""
 
 
 class RequirementTold(TimedEvent):
-    """The user changed what is asked for."""
+    """The user changed what is asked for; later prompts show it, and a planning run replans."""
 
     texts: ClassVar[tuple[str, ...]] = ("text",)
     kind: Literal["requirement_told"] = "requirement_told"
     text: str
-    """The text."""
+    """The requirement, at most `MESSAGE_MAX` characters."""
 
 
 class MailRefused(TimedEvent):
-    """A person's message could not be taken."""
+    """A person's message could not be taken; the run goes on as if it had not come."""
 
     kind: Literal["mail_refused"] = "mail_refused"
     key: str
     """The message's key in the inbox."""
     reason: str
-    """Why, in one sentence."""
+    """The reason, in one sentence for people."""
 
 
 InboxEvent = ClarificationAnswered | ClarificationDeclined | NoteTold | RequirementTold | MailRefused | RunFinished
@@ -60,14 +60,14 @@ InboxEvent = ClarificationAnswered | ClarificationDeclined | NoteTold | Requirem
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """The kind of message."""
+    """A note or a requirement that the user sent without being asked."""
 
     kind: MessageKind
-    """Whether it changes what is asked for."""
+    """A `requirement` changes what is asked for; a `note` is only shown to later prompts."""
     text: str
-    """The text."""
+    """The message, at most `MESSAGE_MAX` characters."""
     at: float
-    """When, in UTC seconds since 1970."""
+    """When the run took it, in UTC seconds since 1970."""
     seen: bool = False
     """Whether a prompt with it has gone out."""
 

@@ -33,7 +33,7 @@ class ChildRun:
     run: str
     """Its id: `actors.run.ids.child_run` makes one from the parent's id."""
     kind: str
-    """The name of its kind."""
+    """The name of its kind, which says what drives it."""
     title: str
     """The title of the run in lists."""
     first: Callable[[float], Any]
@@ -64,7 +64,7 @@ class Resources:
     root: Path = field(default_factory=Path)
     """The folder of the shipped `configs/` and `prompts/`."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """The environment of the process."""
+    """The environment variables of the process."""
     threads: bool = True
     """Whether slow work may run in threads; not in a simulation."""
     slot: CallSlot = nullcontext
@@ -104,17 +104,17 @@ class Setup:
     """The resources that a run is prepared with, beside the user's input."""
 
     model: str
-    """The model, as after `--model`."""
+    """The model that the user has chosen, as after `--model`."""
     price: Price | None
     """The model's price; None where it is unknown."""
     registry: Any
-    """As in `Resources`."""
+    """The guards and generators by name, as in `Resources`."""
     root: Path
-    """As in `Resources`."""
+    """The folder of the shipped `configs/` and `prompts/`."""
     environment: Mapping[str, str]
-    """As in `Resources`."""
+    """The environment variables of the process."""
     now: float
-    """The time, in UTC seconds since 1970."""
+    """The time of the preparation, in UTC seconds since 1970."""
     daily_usd: float | None = None
     """The home's daily budget in dollars; None for none. With one, the model's price must be known."""
 
@@ -176,7 +176,7 @@ class Kind(Generic[S, E]):
     log_fields: Callable[[E, S], Mapping[str, str | int]] = lambda _, __: {}
     """Returns what an event is about, for logs and actors: `step`, `node`, `branch` or fields of its own."""
     views: Views[S, E] = field(default_factory=Views)
-    """How its runs are shown."""
+    """How its runs are shown to people and as JSON."""
 
     @property
     def format(self) -> int:

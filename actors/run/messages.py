@@ -12,13 +12,13 @@ class Generated:
     """A call brought a reply."""
 
     request_id: str
-    """The request that it answers."""
+    """The id of the request that it answers."""
     at: float
     """When, in UTC seconds since 1970."""
     elapsed: float
     """How long it took, in seconds."""
     reply: Reply
-    """The reply."""
+    """The text, the usage that was reported, and the name of the model or generator."""
     cost: Amount | None = None
     """The usage, where the reply does not report it."""
 
@@ -28,11 +28,11 @@ class Faulted:
     """A try of a call brought no reply."""
 
     request_id: str
-    """The request that was tried."""
+    """The id of the request that was tried."""
     at: float
     """When, in UTC seconds since 1970."""
     elapsed: float
-    """How long it took, in seconds."""
+    """How long it took, in seconds; 0 where it was not sent."""
     fault: Fault
     """The fault that the model's client reports."""
     cost: Amount | None = None
@@ -41,16 +41,16 @@ class Faulted:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A guard's verdict."""
+    """A guard has judged an artifact."""
 
     request_id: str
-    """The request that it answers."""
+    """The id of the request that it answers."""
     at: float
     """When, in UTC seconds since 1970."""
     elapsed: float
     """How long it took, in seconds."""
     verdict: Verdict
-    """The verdict."""
+    """The verdict, within the limits of `actors.values.verdict_limits`."""
 
 
 CallMessage = Generated | Faulted

@@ -21,7 +21,7 @@ class RunResumed(TimedEvent):
 
     kind: Literal["run_resumed"] = "run_resumed"
     epoch: int
-    """The driver's epoch."""
+    """The number of the driver's lease, higher than that of every driver before it."""
 
 
 class RunParked(TimedEvent):
@@ -29,9 +29,9 @@ class RunParked(TimedEvent):
 
     kind: Literal["run_parked"] = "run_parked"
     handover: bool = False
-    """Whether whoever drives runs of this home goes on with it; else a person has to say so."""
+    """Whether any driver of this home goes on with it; else a person has to resume it."""
     why: str = ""
-    """One line; empty where a person wished it."""
+    """The reason, in one line; empty where a person wished it."""
 
 
 def resumed(run: RunState[C], event: RunResumed) -> RunState[C]:

@@ -52,7 +52,7 @@ class PureRun(Generic[D]):
 
     @property
     def question(self) -> ClarificationRequested:
-        """The open question."""
+        """The event of the question that is open."""
         request = self._only(USER).request
         assert isinstance(request, ClarificationRequested)
         return request
@@ -81,11 +81,11 @@ class PureRun(Generic[D]):
         self._send(Ended(request, self._tick(), 1.0, outcome, output, reason))
 
     def answer(self, text: str) -> None:
-        """Answer the open question."""
+        """Answer the open question; the text must fit its schema."""
         self._post(kind="answer", question=self.question.question_id, answer=text)
 
     def decline(self) -> None:
-        """Decline the open question."""
+        """Say that a person will not answer the open question."""
         self._post(kind="decline", question=self.question.question_id)
 
     def tell(self, text: str, kind: str = "note") -> None:

@@ -25,7 +25,7 @@ USER = "user"
 
 
 class ClarificationRequested(Event):
-    """A person was asked."""
+    """A person was asked a question."""
 
     kind: Literal["clarification_requested"] = "clarification_requested"
     question_id: str
@@ -33,7 +33,7 @@ class ClarificationRequested(Event):
     node: str
     """The subject of the question, as the kind of agent names it."""
     text: str
-    """The question."""
+    """The question, as people and later prompts see it."""
     why: str
     """The guard or step that asks, and the rule by which it asks."""
     blocks: tuple[str, ...]
@@ -55,7 +55,7 @@ class ClarificationAnswered(TimedEvent):
     texts: ClassVar[tuple[str, ...]] = ("answer",)
     kind: Literal["clarification_answered"] = "clarification_answered"
     question_id: str
-    """The question."""
+    """The id of the question."""
     answer: str
     """The answer, normalized by the question's schema."""
 
@@ -65,7 +65,7 @@ class ClarificationDeclined(TimedEvent):
 
     kind: Literal["clarification_declined"] = "clarification_declined"
     question_id: str
-    """The question."""
+    """The id of the question."""
 
 
 class ClarificationWithdrawn(Event):
@@ -73,7 +73,7 @@ class ClarificationWithdrawn(Event):
 
     kind: Literal["clarification_withdrawn"] = "clarification_withdrawn"
     question_id: str
-    """The question."""
+    """The id of the question."""
 
 
 class ClarificationExpired(Event):
@@ -81,14 +81,14 @@ class ClarificationExpired(Event):
 
     kind: Literal["clarification_expired"] = "clarification_expired"
     question_id: str
-    """The question."""
+    """The id of the question."""
 
 
 ClosingEvent = ClarificationAnswered | ClarificationDeclined | ClarificationWithdrawn | ClarificationExpired
 
 
 class Status(StrEnum):
-    """The status of a question."""
+    """The status of a question; `MOVES` has the changes that are possible."""
 
     ASKED = "asked"
     ANSWERED = "answered"
@@ -113,16 +113,16 @@ _UNANSWERED = {Status.DECLINED: "declined", Status.EXPIRED: "expired"}
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question that was asked."""
+    """A question with its status and, once there is one, its answer."""
 
     request: ClarificationRequested
-    """The request."""
+    """The event that asked it: its text, the steps that wait for it and the schema of its answer."""
     at: float
     """The time at which it was asked, in UTC seconds since 1970."""
     status: Status = Status.ASKED
-    """Its status."""
+    """`asked` while it is open; every other status is closed."""
     answer: str = ""
-    """The answer, once there is one."""
+    """The answer, normalized by the question's schema; empty where there is none."""
 
     @property
     def open(self) -> bool:

@@ -22,17 +22,17 @@ class OpenQuestion(TypedDict):
     id: str
     """The id that people answer it by (`RUN/ID`)."""
     run_id: str
-    """Its run."""
+    """The id of the run that asks."""
     step: str
     """The step that it is about."""
     text: str
-    """Its text."""
+    """The question, as people see it."""
     why: str
-    """The reason for which it is asked."""
+    """The guard or step that asks, and the rule by which it asks."""
     blocks: list[str]
     """The steps that wait for the answer."""
     asked: str
-    """When it was asked (ISO 8601, UTC)."""
+    """The time at which it was asked (ISO 8601, UTC)."""
     answer_schema: dict[str, Any]
     """The JSON Schema of an answer."""
     node: NotRequired[str]
@@ -46,17 +46,17 @@ class RunResult:
     """A run as its user sees it. A kind that shows more than this defines a subclass."""
 
     run_id: str
-    """The run's id."""
+    """The run's id, which `show`, `answer` and `resume` take."""
     status: str
-    """`running`, `waiting`, `parked` or `finished`."""
+    """`running`, `waiting` (for a person), `parked` or `finished`."""
     outcome: str
-    """The outcome; empty until the run has finished."""
+    """How the run ended, such as `success`; empty until it has finished."""
     why: str
     """The reason of the outcome, or of parking that no user asked for, or why no host can drive the run; else empty."""
     calls: int
-    """Calls that are charged."""
+    """Model calls that are charged, those whose bill is not known included."""
     tokens: int
-    """Tokens that are charged."""
+    """Tokens that are charged, input and output together."""
     cost_usd: float | None
     """The charge in dollars; None where the price is unknown."""
     unknown: Amount = ZERO
@@ -116,7 +116,7 @@ class RunView:
     """The data that views of a run are made from."""
 
     run_id: str
-    """The run's id."""
+    """The id of the run that is shown."""
     status: str
     """The status as users see it, as in `RunResult.status`."""
     state: Any

@@ -33,9 +33,9 @@ class Rule:
     """A decision that may follow from a state."""
 
     name: str
-    """Its name in the documentation."""
+    """Its name in the documentation and in the table of rules."""
     scope: Scope
-    """The arguments of its function."""
+    """Which arguments its function takes."""
     function: Callable[..., Any]
     """Returns the event of the decision, or None; its docstring's first line says what it decides."""
 

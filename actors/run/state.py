@@ -18,42 +18,42 @@ from runtime.core.ledger import Ledger, Limits
 
 @dataclass(frozen=True)
 class RunState(Generic[C]):
-    """The state that every run has. `C` is the union of the kind's requests for calls."""
+    """The part of the state that runs of every kind have. `C` is the union of the kind's requests for calls."""
 
     run_id: str = ""
-    """The run's id."""
+    """The run's id; empty before the run has begun."""
     child: bool = False
-    """Whether it is a step of another run, whose books reserve and settle what it takes."""
+    """Whether it is a step of another run, whose ledger reserves and settles what it takes."""
     now: float = 0.0
     """The latest time that the run was told, in UTC seconds; it never goes back, whatever the clock does."""
     wall: float = 0.0
     """The latest time of the clock, in UTC seconds: waits end by it, so they are counted from it."""
     epoch: int = 0
-    """The epoch of the driver that has the run."""
+    """The number of the lease under which the run is or was last driven; it grows with every driver."""
     parked: bool = False
     """Whether the driver has left, or is about to: nothing new is asked for."""
     handover: bool = False
-    """Whether the parked run goes on without a person's word."""
+    """Whether a parked run goes on by itself once a driver can take it; else a person has to resume it."""
     parked_reasons: tuple[str, ...] = ()
-    """Why it was parked since it was last driven; empty where a person wished it."""
+    """Why it was parked since it was last driven, oldest first; an entry is empty where a person wished it."""
     ledger: Ledger = field(default_factory=lambda: Ledger(Limits()))
-    """The limits, and what is reserved and spent."""
+    """The run's limits, and the amounts that are reserved, spent and unknown against them."""
     calls: Calls[C] = field(default_factory=Calls)
-    """The calls that are not over."""
+    """The calls of models that are not over, with their failed tries."""
     tools: Tools = field(default_factory=dict)
     """The calls of tools that have not ended, by request id."""
     waits: Waits = field(default_factory=dict)
-    """The open waits by request id."""
+    """The open waits, by request id."""
     questions: Questions = field(default_factory=dict)
-    """All questions by id, closed ones too."""
+    """All questions by id, closed ones too, in the order in which they were asked."""
     messages: Messages = ()
-    """The messages that the user sent without being asked."""
+    """The notes and requirements that the user sent without being asked, oldest first."""
     finished: RunFinished | None = None
-    """The run's end, once it has one; calls of tools may still be open, whose end is recorded after it."""
+    """The run's end, once it has one; calls of tools may still be open then, and their ends are recorded after it."""
 
     @property
     def over(self) -> bool:
-        """Whether the run has ended, and nothing of its tools is at work any more."""
+        """Whether the run has ended and no call of a tool is open any more."""
         return self.finished is not None and not self.tools
 
     @property
@@ -73,12 +73,12 @@ class RunState(Generic[C]):
 
     @property
     def asked_since(self) -> float | None:
-        """Since when a person is waited for."""
+        """The time at which the oldest open question was asked, in UTC seconds; None where none is open."""
         return min((question.at for question in self.questions.values() if question.open), default=None)
 
     @property
     def questions_used(self) -> int:
-        """How many questions count against the limit of them; reviews are part of the workflow, and do not."""
+        """The number of questions that count against the limit on them; reviews, which a workflow asks for, do not."""
         return sum(1 for question in self.questions.values() if not question.request.review)
 
     @property

@@ -33,22 +33,22 @@ OUTCOME_SCHEMA = choice([SUCCEEDED, FAILED, NOT_RUN])
 
 
 class ToolRequested(Event):
-    """A tool was called."""
+    """A call of a tool was requested; nothing has been done yet."""
 
     texts: ClassVar[tuple[str, ...]] = ("arguments",)
     kind: Literal["tool_requested"] = "tool_requested"
     node: str
     """The purpose of the call, as the kind of agent names it."""
     tool: str
-    """The tool's name."""
+    """The tool's name; its actor has the address `tool:NAME`."""
     arguments: str
-    """Its arguments, a JSON object."""
+    """The tool's arguments, a JSON object as text."""
     repeatable: bool = False
-    """Whether calling it twice harms nothing, so that it may be called again after a crash."""
+    """Whether a second call does no harm, so that it may be made again after a crash."""
     timeout_seconds: Seconds
-    """The time limit of one call."""
+    """The time limit of the call, in seconds."""
     try_number: int = 1
-    """Counts the calls for this node, from 1."""
+    """The number of this call for the node, from 1; later ones follow a crash."""
 
     @property
     def request_id(self) -> str:
@@ -61,7 +61,7 @@ class ToolStarted(TimedEvent):
 
     kind: Literal["tool_started"] = "tool_started"
     request_id: str
-    """The call."""
+    """The request id of the call."""
     process: str = ""
     """The name of the leader of its process group (`runtime.process.identity`); empty for code in the driver's own."""
 
@@ -77,20 +77,20 @@ class ToolOutcome(StrEnum):
 
 
 class ToolFinished(TimedEvent):
-    """A call ended."""
+    """A call of a tool ended, or its outcome was settled by a person or by the end of the run."""
 
     texts: ClassVar[tuple[str, ...]] = ("output",)
     kind: Literal["tool_finished"] = "tool_finished"
     request_id: str
-    """The call."""
+    """The request id of the call."""
     elapsed: Seconds = 0.0
     """How long it took, in seconds; 0 where a person reports it."""
     outcome: ToolOutcome
-    """The outcome."""
+    """How it ended; `unknown` where nobody can tell whether it ran."""
     output: str = ""
     """The output, at most `runtime.process.group.OUTPUT_BYTES_MAX` bytes."""
     reason: str = ""
-    """The reason of a failure, in one line."""
+    """The reason of a failure or of an unknown outcome, in one line; empty after a success."""
     question_id: str | None = None
     """The question by which a person reported the outcome; None for the tool's own report."""
 
@@ -147,11 +147,11 @@ class Begun:
     """The actor's message that a call is about to begin; it begins once this is recorded."""
 
     request_id: str
-    """The call."""
+    """The request id of the call."""
     at: float
     """When, in UTC seconds since 1970."""
     process: str = ""
-    """As in `ToolStarted`."""
+    """The name of the leader of its process group; empty for code in the driver's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,17 +159,17 @@ class Ended:
     """The actor's message that a call ended."""
 
     request_id: str
-    """The call."""
+    """The request id of the call."""
     at: float
     """When, in UTC seconds since 1970."""
     elapsed: float
     """How long it took, in seconds."""
     outcome: ToolOutcome
-    """The outcome."""
+    """How it ended."""
     output: str = ""
-    """The output."""
+    """The output, as the tool's handler has limited it."""
     reason: str = ""
-    """The reason of a failure."""
+    """The reason of a failure, in one line; empty after a success."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +177,11 @@ class Checked:
     """The actor's message that the process of an earlier driver's call was looked for."""
 
     request_id: str
-    """The check."""
+    """The request id of the check, `check:CALL`."""
     at: float
     """When, in UTC seconds since 1970."""
     certain: bool
-    """As in `ToolProcessEnded`."""
+    """Whether nothing of it runs any more; False where it cannot be seen from here, as on another machine."""
 
 
 ToolMessage = Begun | Ended | Checked
@@ -196,17 +196,17 @@ class OpenTool:
     """A call that has not ended."""
 
     request: ToolRequested
-    """The call."""
+    """The event that requested the call."""
     epoch: int
     """The epoch of the driver that makes it."""
     started: ToolStarted | None = None
-    """Set once it may have done something."""
+    """The event of its start; None until it may have done something."""
     phase: Phase = "running"
-    """Where its taking over stands."""
+    """Where the taking over of it stands; `running` until another driver takes the run over."""
     certain: bool = True
     """Whether it is certain that nothing of an earlier driver's call runs any more."""
     question_id: str = ""
-    """The question to a person about its outcome, once it was asked."""
+    """The id of the question to a person about its outcome; empty until it is asked."""
 
 
 Tools = Mapping[str, OpenTool]

@@ -24,9 +24,9 @@ class Tree:
     """The actions of a run, as a tree."""
 
     tree: LineTree
-    """The tree for people."""
+    """The actions as lines with subtrees, for people."""
     lines: tuple[Line, ...] = ()
-    """The lines below the tree."""
+    """Lines for people that stand below the tree; mostly none."""
     json: Mapping[str, Any] = field(default_factory=dict)
     """The same as plain data: the keys of the object that `show --tree --json` prints beside `run_id`."""
 
@@ -36,9 +36,9 @@ class Document:
     """A document that a run has made, such as its plan."""
 
     lines: tuple[Line, ...] = ()
-    """The document for people."""
+    """The document as lines for people; empty where it has only `text`."""
     json: Any = None
-    """The document as plain data."""
+    """The document as plain data, for `--json`; None where it has only `text`."""
     text: str | None = None
     """The document as text in a format of its own, which has no other form."""
 
@@ -48,9 +48,9 @@ class SentPrompt:
     """The messages that a call got, as they are rebuilt from the journal."""
 
     request_id: str
-    """The request."""
+    """The id of the request that the messages belong to."""
     prompt_hash: str
-    """The hash that the request has stored."""
+    """The hash of the rendered prompt that the request has stored, in hex."""
     verified: bool
     """Whether the rebuilt messages have that hash."""
     messages: tuple[tuple[str, str], ...]

@@ -31,7 +31,7 @@ class WaitRequested(Event):
     request_id: str
     """The delayed call or node, after a prefix and a colon; or the name of a wait of the run's own."""
     until: Seconds
-    """UTC seconds since 1970."""
+    """The end of the wait, in UTC seconds since 1970."""
     why: str
     """The awaited event, in a few words."""
     node: str | None = None
@@ -48,7 +48,7 @@ class WaitEnded(TimedEvent):
 
     kind: Literal["wait_ended"] = "wait_ended"
     request_id: str
-    """The wait."""
+    """The request id of the wait."""
 
 
 Waits = Mapping[str, WaitRequested]

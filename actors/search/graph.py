@@ -12,7 +12,7 @@ class StepBudget:
     """The limits of one step (S23)."""
 
     rmax: int = 3
-    """Attempts per visit."""
+    """The most attempts of one visit of the step."""
     backtrack_budget: int = 2
     """How often the search may backtrack to the step; a step has at most `1 + backtrack_budget` visits."""
     deterministic: bool = False
@@ -30,7 +30,7 @@ class Graph:
     requires: Mapping[str, tuple[str, ...]]
     """For each step, the steps that it requires, in the order of the workflow file; without cycles."""
     budgets: Mapping[str, StepBudget]
-    """For each step, its limits."""
+    """The limits and the costs in calls of each step."""
 
     @cached_property
     def dag(self) -> Dag:

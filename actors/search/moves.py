@@ -26,12 +26,12 @@ class Redo:
     """Backtrack: unset the targets and everything that requires them."""
 
     targets: tuple[str, ...]
-    """The steps to redo."""
+    """The steps to redo; all steps that require them are unset too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """Nothing is left to try."""
+    """Nothing is left to try, or the policy gives up: the step stays rejected in this round."""
 
     root: bool
     """Whether the failed step is a root, that is, requires nothing."""

@@ -20,7 +20,7 @@ from runtime.core.copies import changed
 
 
 class Phase(StrEnum):
-    """The phase of a step."""
+    """What a step of a branch is doing."""
 
     IDLE = "idle"  # without an artifact; the next attempt begins a visit
     BUSY = "busy"  # an attempt is being generated or judged
@@ -39,10 +39,10 @@ GOAL = frozenset({Phase.ACCEPTED})
 
 @dataclass(frozen=True)
 class Slot:
-    """The state of one step."""
+    """The state of one step in a branch: its phase, its counts, and its accepted artifact."""
 
     phase: Phase = Phase.IDLE
-    """Its phase."""
+    """What the step is doing: without an artifact, under way, rejected, waiting or accepted."""
     visits: int = 0
     """The number of its visits in this round."""
     attempt: int = 0
@@ -52,7 +52,7 @@ class Slot:
     parents: tuple[str, ...] | None = None
     """The ids of the artifacts that the last visit builds on."""
     accepted: str | None = None
-    """The id of the accepted artifact."""
+    """The id of the accepted artifact; None in every other phase."""
 
 
 _PHASE_OF = attrgetter("phase")

@@ -24,9 +24,9 @@ class Artifact:
     artifact_id: str
     """Its id, unique within the run."""
     step: str
-    """The id of the step."""
+    """The id of the step that it was made for."""
     content: str
-    """The text as the generator wrote it."""
+    """The text as the generator wrote it, with anything that stands around the JSON."""
     node: str = ""
     """The id of its search node."""
     previous_attempt_id: str | None = None
@@ -34,9 +34,9 @@ class Artifact:
     parents: tuple[str, ...] = ()
     """The ids of the artifacts that it was made from."""
     usage: Usage | None = None
-    """The tokens that it cost, if known."""
+    """The tokens of its reply, as the provider reports them; None where it reports none."""
     finish_reason: str = "stop"
-    """Why the model stopped, in OpenAI's words."""
+    """Why the model stopped, in OpenAI's words: `stop`, `length` (`LENGTH`) or `content_filter` (`FILTERED`)."""
 
     @property
     def ended_early(self) -> bool:
@@ -79,7 +79,7 @@ class Feedback:
     node: str
     """The search node of the rejected artifact."""
     text: str
-    """The guard's messages."""
+    """The guard's messages, as one text for the prompt."""
     repeats: str | None = None
     """The id of the earlier artifact with identical content, if any; the prompt mentions it."""
 
@@ -89,13 +89,13 @@ class Clarified:
     """A question to the user that is closed."""
 
     question: str
-    """The text of the question."""
+    """The question, as the user saw it."""
     answer: str
-    """The user's answer; empty if there is none."""
+    """The user's answer; empty where the question was declined or has expired."""
     node: str = ""
     """The search node of the rejected artifact that led to the question, if any."""
     unanswered: str = ""
-    """Why there is no answer: `declined` or `expired`."""
+    """Why there is no answer: `declined` or `expired`; empty where there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +103,9 @@ class Context:
     """Everything that a generator or a guard may read."""
 
     specification: str
-    """The text of the problem."""
+    """The text of the user's problem, as the run was started with it."""
     constraints: str = ""
-    """The constraints of the workflow."""
+    """The workflow's `constraints`: rules for every step; may be empty."""
     requirements: tuple[str, ...] = ()
     """The requirements that the user has added during the run."""
     dependencies: Mapping[str, Artifact] = field(default_factory=dict)
@@ -115,9 +115,9 @@ class Context:
     escalation: tuple[Feedback, ...] = ()
     """The failures of later steps that led back to this step, oldest first, at most `feedback_window`."""
     clarifications: tuple[Clarified, ...] = ()
-    """The closed questions."""
+    """The questions that were answered, declined or have expired, in the order of asking."""
     notes: tuple[str, ...] = ()
-    """The user's notes that are not requirements."""
+    """The user's notes, which change nothing that is asked for, oldest first."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Facts about the workflow, such as `roles`: the role of each step."""
 

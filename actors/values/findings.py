@@ -108,7 +108,7 @@ class Finding(Value):
     where: str = ""
     """A path into the artifact, or the id of a plan's step."""
     severity: Literal["error", "warning"] = "error"
-    """Only errors reject the artifact."""
+    """An error rejects the artifact; a warning is only shown."""
     tags: tuple[ReasonTag, ...] = ()
     """Reason tags; with one, the failure needs no classifier."""
     tokens: tuple[str, ...] = ()
@@ -123,13 +123,13 @@ class Verdict(Value):
     """The result of a guard for one artifact."""
 
     guard: str
-    """The name of the guard."""
+    """The name of the guard; of a composite the member that rejected, or else its kind."""
     passed: bool = False
     """Whether the artifact is accepted: no finding is an error, and all members of a composite that must pass do."""
     score: float = Field(default=0.0, ge=0.0, le=1.0)
     """A cheap measure of progress from 0 to 1; 1 if passed."""
     findings: tuple[Finding, ...] = ()
-    """All findings."""
+    """The errors and warnings; `actors.values.verdict_limits` limits how many and how long a recorded one has."""
     fatal: bool = False
     """Whether no retry can help, so that a person is asked."""
     facts: Mapping[str, Any] = Field(default_factory=dict)
@@ -139,5 +139,5 @@ class Verdict(Value):
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        """The findings of severity `error`."""
+        """The findings that reject the artifact."""
         return tuple(finding for finding in self.findings if finding.severity == "error")

@@ -7,7 +7,7 @@ from runtime.core.ledger import Amount
 
 
 def counted(number: int, noun: str) -> str:
-    """Return `1 call`, `2 calls`."""
+    """Return a number with its noun, such as `1 call` or `2,400 tokens`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

@@ -48,9 +48,9 @@ class LineTree:
     """A line, and the trees under it."""
 
     line: Line
-    """The line of this node."""
+    """The text of this node."""
     children: tuple["LineTree", ...] = ()
-    """Its subtrees, in order."""
+    """The nodes below it, in the order in which they are shown."""
 
 
 def line(text: str, style: Style = "", *, hang: int = 0) -> Line:

@@ -11,10 +11,10 @@ _ATTRIBUTE = "__replan_plugin__"
 
 
 class PlugInMark(NamedTuple):
-    """What a decorated function is."""
+    """What a decorated function is to workflows: a guard or a generator, under a name."""
 
     kind: Literal["guard", "generator"]
-    """What it is used as."""
+    """The part of a step that it is used as."""
     name: str
     """The name that workflows use."""
 
@@ -27,7 +27,7 @@ class PlugInFile(BaseModel):
     plugin: str
     """The kind and the name, such as `guard 'small'`."""
     file: str
-    """The file's absolute path."""
+    """The absolute path of the file, where the run was started."""
     hash: str
     """The first 128 bits of the hash of the file's content, in hex."""
 

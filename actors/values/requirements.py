@@ -13,7 +13,7 @@ ID_LENGTH = 8
 
 
 class RequirementKind(StrEnum):
-    """What a requirement demands."""
+    """What a requirement demands; only a goal, and what must be avoided or kept, is planned for."""
 
     GOAL = "goal"  # something that is to be true at the end
     SCOPE = "scope"  # what the problem is about, and what not: shown, not planned for
@@ -24,7 +24,7 @@ class RequirementKind(StrEnum):
 
 
 class RequirementSource(StrEnum):
-    """Who stated it."""
+    """Where a requirement is stated."""
 
     PROBLEM = "problem"
     USER = "user"
@@ -32,24 +32,24 @@ class RequirementSource(StrEnum):
 
 
 class Requirement(NamedTuple):
-    """One stated requirement."""
+    """One demand, with the words that state it."""
 
     id: str
     """Made from the quote by `requirement_id`."""
     kind: str
-    """One of `RequirementKind`."""
+    """One of `RequirementKind`, as text."""
     text: str
     """What is demanded, for people and models."""
     quote: str
     """Where it is stated: words of the source, white space folded."""
     source: str = RequirementSource.PROBLEM
-    """One of `RequirementSource`."""
+    """One of `RequirementSource`, as text."""
 
 
 KINDS = frozenset(str(kind) for kind in RequirementKind)
-"""The names of the kinds."""
+"""The values of `RequirementKind`, to check JSON by."""
 SOURCES = frozenset(str(source) for source in RequirementSource)
-"""The names of the sources."""
+"""The values of `RequirementSource`, to check JSON by."""
 
 
 def requirement_id(quote: str) -> str:

@@ -10,6 +10,7 @@ import trio
 
 from actors.run.result import RunResult
 from replan.api.caller import Caller
+from replan.api.feed import RunFeed
 from replan.api.handle import Begin, Run, TrioRun, drive_in_trio
 from replan.api.options import Driving
 from replan.api.trio_thread import Call, TrioThread, trio_thread
@@ -26,32 +27,20 @@ class AsyncioRun(Run[R]):
         self.run_id = run_id
         self._thread = thread
         self._loop = asyncio.get_running_loop()
-        self._records: list[Record[Any]] = []
-        self._changed, self._ended = asyncio.Event(), asyncio.Event()
+        self._feed: RunFeed[R] = RunFeed(asyncio.Event)
         self._left = trio.Event()
         self._opened: asyncio.Future[None] = self._loop.create_future()
-        self._result: R | None = None
-        self._error: Exception | None = None
-        self._driven: TrioRun[R] = TrioRun(run_id, partial(self._soon, self._append), is_new=is_new)
+        self._driven: TrioRun[R] = TrioRun(run_id, partial(self._soon, self._feed.append), is_new=is_new)
 
     async def result(self) -> R:
         """Return the result, or raise the error, as `Run.result` says."""
-        await self._ended.wait()
-        if self._error is not None:
-            raise self._error
-        if self._result is None:
+        result = await self._feed.result()
+        if result is None:
             raise asyncio.CancelledError
-        return self._result
+        return result
 
-    async def __aiter__(self) -> AsyncIterator[Record[Any]]:
-        place = 0
-        while True:
-            while place < len(self._records):
-                yield self._records[place]
-                place += 1
-            if self._ended.is_set():
-                return
-            await self._changed.wait()
+    def __aiter__(self) -> AsyncIterator[Record[Any]]:
+        return self._feed.records()
 
     def park(self) -> None:
         """Park the run."""
@@ -85,16 +74,16 @@ class AsyncioRun(Run[R]):
                 await self._left.wait()
                 run.leave()
         finally:
-            self._soon(self._end, None, None)
+            self._soon(self._feed.end, None, None)
 
     async def _await_end(self, run: TrioRun[R]) -> None:
         """Hand over the result, or the error, as soon as there is one: the block may still go on."""
         try:
             result = await run.result()
         except Exception as error:  # noqa: BLE001 - raised by `result`, where it is awaited
-            self._soon(self._end, None, error)
+            self._soon(self._feed.end, None, error)
         else:
-            self._soon(self._end, result, None)
+            self._soon(self._feed.end, result, None)
 
     def _soon(self, function: Any, *arguments: Any) -> None:
         """Call a function in the caller's event loop, from the trio thread; do nothing where it has closed."""
@@ -106,20 +95,6 @@ class AsyncioRun(Run[R]):
     def _open(self) -> None:
         if not self._opened.done():
             self._opened.set_result(None)
-
-    def _append(self, record: Record[Any]) -> None:
-        self._records.append(record)
-        self._notify()
-
-    def _end(self, result: R | None, error: Exception | None) -> None:
-        if not self._ended.is_set():
-            self._result, self._error = result, error
-            self._ended.set()
-            self._notify()
-
-    def _notify(self) -> None:
-        self._changed.set()
-        self._changed = asyncio.Event()
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar, cast
 import trio
 
 from actors.run.result import OpenQuestion, RunResult
+from replan.api.feed import RunFeed
 from replan.api.options import Ask, Driving
 from replan.runs.engine import Engine
 from replan.runs.session import RunSession
@@ -63,32 +64,20 @@ class TrioRun(Run[R]):
         self.stop = Stop()
         """The request to stop."""
         self._on_record = on_record
-        self._records: list[Record[Any]] = []
-        self._changed, self._ended, self._left = trio.Event(), trio.Event(), trio.Event()
+        self._feed: RunFeed[RunResult] = RunFeed(trio.Event)
+        self._left = trio.Event()
         self.entered = trio.Event()
         """Set once the run is in the journal, or has ended without that: then its block may be entered."""
         if not is_new:
             self.entered.set()
         self._asking = trio.CancelScope()
-        self._result: RunResult | None = None
-        self._error: Exception | None = None
 
     async def result(self) -> R:
         """Return the result, or raise the error, as `Run.result` says."""
-        await self._ended.wait()
-        if self._error is not None:
-            raise self._error
-        return cast("R", self._result)
+        return cast("R", await self._feed.result())
 
-    async def __aiter__(self) -> AsyncIterator[Record[Any]]:
-        place = 0
-        while True:
-            while place < len(self._records):
-                yield self._records[place]
-                place += 1
-            if self._ended.is_set():
-                return
-            await self._changed.wait()
+    def __aiter__(self) -> AsyncIterator[Record[Any]]:
+        return self._feed.records()
 
     def park(self) -> None:
         """Park the run."""
@@ -102,30 +91,27 @@ class TrioRun(Run[R]):
 
     def append(self, record: Record[Any], _: Any) -> None:
         """Take a record that was written."""
-        self._records.append(record)
+        self._feed.append(record)
         if self._on_record is not None:
             self._on_record(record)
-        self._notify()
-
-    def _notify(self) -> None:
         self.entered.set()
-        self._changed.set()
-        self._changed = trio.Event()
 
     async def drive(self, engine: Engine, begin: Begin, ask: Ask | None) -> None:
         """Drive the run until it comes to rest, and keep what it came to."""
         session = RunSession(engine, self.run_id, self.append)
+        result: RunResult | None = None
+        error: Exception | None = None
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._force)
                 try:
-                    self._result = await self._drive(engine, session, begin, ask)
-                except Exception as error:  # noqa: BLE001 -- kept for `result`, which raises it where it is awaited
-                    self._error = error
+                    result = await self._drive(engine, session, begin, ask)
+                except Exception as raised:  # noqa: BLE001 -- kept for `result`, which raises it where it is awaited
+                    error = raised
                 nursery.cancel_scope.cancel()
         finally:
-            self._ended.set()
-            self._notify()
+            self._feed.end(result, error)
+            self.entered.set()
 
     async def _drive(self, engine: Engine, session: RunSession, begin: Begin, ask: Ask | None) -> RunResult:
         result = await begin(session, self.stop)

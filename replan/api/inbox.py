@@ -4,19 +4,15 @@ No process needs to drive the run, and a message is durable when the function re
 and asyncio programs, whose name begins with `a`.
 """
 
-from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Literal, TypeVar
+from typing import Literal
 
-from replan.api.loops import blocking, in_any_loop
-from replan.api.options import Home, environment_of
-from replan.runs.engine import Engine
-from replan.runs.home import open_home
+from replan.api.home import Home, at_home
+from replan.api.loops import blocking
 from replan.runs.inbox import Heard
 
 __all__ = ["aanswer", "adecline", "answer", "atell", "decline", "tell"]
 
-T = TypeVar("T")
 Kind = Literal["note", "requirement"]
 
 
@@ -26,7 +22,7 @@ async def atell(run: str, text: str, *, kind: Kind = "note", home: Home = None) 
     `text` has at most 10,000 characters. Raises `RunNotFound`, and `UsageProblem` for a text that is empty or too long
     and for a run that has finished.
     """
-    await _at(home, lambda engine: engine.tell(run, text, kind))
+    await at_home(home, lambda engine: engine.tell(run, text, kind))
 
 
 async def aanswer(question: str, text: str, *, home: Home = None) -> Heard:
@@ -35,12 +31,12 @@ async def aanswer(question: str, text: str, *, home: Home = None) -> Heard:
     The same answer again is a `duplicate`, another one a `conflict` that says which counts. Raises `RunNotFound`, and
     `UsageProblem` for an unknown or closed question or an answer that does not fit its schema.
     """
-    return await _at(home, lambda engine: engine.answer(question, text))
+    return await at_home(home, lambda engine: engine.answer(question, text))
 
 
 async def adecline(question: str, *, home: Home = None) -> Heard:
     """Decline a question: the step that asked goes on without an answer. Raises as `aanswer` does."""
-    return await _at(home, lambda engine: engine.decline(question))
+    return await at_home(home, lambda engine: engine.decline(question))
 
 
 def tell(run: str, text: str, *, kind: Kind = "note", home: Home = None) -> None:
@@ -56,13 +52,3 @@ def answer(question: str, text: str, *, home: Home = None) -> Heard:
 def decline(question: str, *, home: Home = None) -> Heard:
     """Decline a question, as `adecline` does, outside of a trio or asyncio program."""
     return blocking("decline", partial(adecline, question, home=home))
-
-
-async def _at(home: Home, post: Callable[[Engine], Awaitable[T]]) -> T:
-    """Post a message in a home that exists already."""
-
-    async def work() -> T:
-        async with open_home(environment=environment_of(home), make=False) as engine:
-            return await post(engine)
-
-    return await in_any_loop(work)

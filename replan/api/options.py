@@ -1,6 +1,5 @@
 """The keywords of the functions that drive a run, checked: its plug-ins, its home, and the function that answers."""
 
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from pathlib import Path
 from actors.guards.port import AnyGuard
 from actors.handlers.generators import TextMaker
 from actors.run.result import OpenQuestion
+from replan.api.home import environment_of
 from replan.runs.engine import Engine
 from replan.runs.home import open_home
 from replan.setup.kinds import Kinds
@@ -18,7 +18,7 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import UsageProblem
 from runtime.open_journal import open_journal
 
-__all__ = ["MEMORY", "Ask", "Driving", "Generate", "Home", "Memory", "check_types", "environment_of"]
+__all__ = ["MEMORY", "Ask", "Driving", "Generate", "Memory", "check_types"]
 
 
 class Memory(Enum):
@@ -30,8 +30,6 @@ class Memory(Enum):
 MEMORY = Memory.MEMORY
 """A home that is gone when the call returns: nothing is written, and nothing can be resumed."""
 
-Home = Path | str | None
-"""A home's folder; None is `$REPLAN_HOME`, else the platform's data folder."""
 Generate = TextMaker
 """A plug-in generator: a function from a context to text, async or not."""
 Ask = Callable[[OpenQuestion], str | Awaitable[str | None] | None]
@@ -56,9 +54,9 @@ class Driving:
     generators: Mapping[str, Generate] = field(default_factory=dict)
     """Generators that are passed in, by name."""
     home: Path | str | Memory | None = None
-    """The home; None for `$REPLAN_HOME`."""
+    """A folder, or `MEMORY`; None for `$REPLAN_HOME`, else the platform's data folder."""
     ask: Ask | None = None
-    """Answers questions."""
+    """Answers the run's questions; None leaves them open, so that the run ends with the status `waiting`."""
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -89,11 +87,6 @@ def driving(
     if ask is not None and not callable(ask):
         raise UsageProblem(f"should be a function, not {type(ask).__name__}", place="ask")
     return Driving(guards or {}, generators or {}, home, ask)
-
-
-def environment_of(home: Home) -> Mapping[str, str]:
-    """Return the environment of this process, with a home in it."""
-    return os.environ if home is None else {**os.environ, "REPLAN_HOME": str(home)}
 
 
 def check_types(**given: object) -> None:

@@ -12,8 +12,9 @@ from actors.planning.prepare import RunOptions, RunRequest
 from actors.planning.result import Result
 from actors.run.result import RunResult
 from replan.api.handle import Begin, Run, TrioRun, drive_in_trio
+from replan.api.home import Home
 from replan.api.loops import blocking, in_any_loop, running_loop, same_parameters
-from replan.api.options import MEMORY, Ask, Driving, Generate, Home, Memory, check_types, driving
+from replan.api.options import MEMORY, Ask, Driving, Generate, Memory, check_types, driving
 from replan.runs.home import open_home
 from replan.runs.prepare import prepare
 from replan.runs.run_ids import new_run_id, run_named

@@ -5,29 +5,24 @@ least six characters of it.
 """
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any
 
 from actors.run.result import RunResult
-from replan.api.loops import blocking, in_any_loop
-from replan.api.options import Home, environment_of
+from replan.api.home import Home, at_home
+from replan.api.loops import blocking
 from replan.runs.cancelling import cancel_run
 from replan.runs.engine import Engine
-from replan.runs.home import open_home
 from replan.runs.run_ids import ALL, run_named
-from replan.runs.status import STATUSES
+from replan.runs.status import STATUSES, Status
 from replan.views.rows import row_to_json
 from runtime.core.errors import UsageProblem
 from runtime.journal.port import RunFilter, RunRow
 
 __all__ = ["RunSummary", "acancel", "aruns", "ashow", "cancel", "runs", "show"]
-
-T = TypeVar("T")
-Status = Literal["running", "waiting", "parked", "finished"]
-"""The status of a run for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +30,11 @@ class RunSummary:
     """A run as the list of runs shows it."""
 
     run_id: str
-    """Its id."""
+    """Its id, by which every function names it."""
     kind: str
     """The name of its kind, such as `planning`."""
     title: str
-    """Its title."""
+    """What it is called in lists, made from its task."""
     status: str
     """`running`, `waiting`, `parked` or `finished`."""
     outcome: str
@@ -55,7 +50,7 @@ class RunSummary:
     next_wake: datetime | None
     """When a host goes on with it by itself (UTC)."""
     records: int
-    """How many records it has."""
+    """How many records its journal has so far; 0 for a run that was only admitted."""
     source: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """The object that `replan runs --json` prints for it."""
 
@@ -82,7 +77,7 @@ async def aruns(
         rows = await engine.rows(which)
         return tuple(_summary(row, shown) for row, shown in rows if status in (None, shown))
 
-    return await _at(home, read)
+    return await at_home(home, read)
 
 
 async def ashow(run: str, *, home: Home = None) -> RunResult:
@@ -94,7 +89,7 @@ async def ashow(run: str, *, home: Home = None) -> RunResult:
     async def read(engine: Engine) -> RunResult:
         return await engine.result(await run_named(engine.journal, run))
 
-    return await _at(home, read)
+    return await at_home(home, read)
 
 
 async def acancel(run: str, *, home: Home = None) -> RunResult:
@@ -110,7 +105,7 @@ async def acancel(run: str, *, home: Home = None) -> RunResult:
         await cancel_run(engine, name)
         return await engine.result(name)
 
-    return await _at(home, end)
+    return await at_home(home, end)
 
 
 def runs(
@@ -128,16 +123,6 @@ def show(run: str, *, home: Home = None) -> RunResult:
 def cancel(run: str, *, home: Home = None) -> RunResult:
     """Cancel a run for good, as `acancel` does, outside of a trio or asyncio program."""
     return blocking("cancel", partial(acancel, run, home=home))
-
-
-async def _at(home: Home, work: Callable[[Engine], Awaitable[T]]) -> T:
-    """Do work on a home, which is not created."""
-
-    async def opened() -> T:
-        async with open_home(environment=environment_of(home), make=False) as engine:
-            return await work(engine)
-
-    return await in_any_loop(opened)
 
 
 def _summary(row: RunRow, status: str) -> RunSummary:

@@ -32,9 +32,9 @@ class TrioThread:
     portal: AbstractContextManager[BlockingPortal]
     """The thread with its portal; leaving it joins the thread."""
     token: trio.lowlevel.TrioToken
-    """Calls functions in the thread."""
+    """Lets other threads call functions in this one."""
     nursery: trio.Nursery
-    """Holds the work."""
+    """Runs the work that other threads have handed over, until `stop` cancels it."""
     ended: threading.Event
     """Set when the nursery has closed."""
 

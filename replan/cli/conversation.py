@@ -38,8 +38,7 @@ async def _post(engine: Engine, question: OpenQuestion, answer: str, progress: P
     """Post an answer, or say which one counts. Return False while the question is still open, to be asked again."""
     full = str(question["id"])
     run, _, name = full.rpartition("/")
-    loaded = await engine.read(run)
-    common = loaded.kind.run_state(await engine.with_inbox(run, loaded))
+    common = await engine.common_with_inbox(run)
     assert common is not None
     current = common.questions[name]
     if common.finished is not None and not current.answer:

@@ -56,7 +56,7 @@ async def opened_to_read(invocation: Invocation) -> AsyncIterator[Engine]:
 
 
 async def run_named(engine: Engine, name: str) -> str:
-    """Return the run that an id, or an unambiguous prefix of one, names. Raises as `find_run`."""
+    """Return the run that an id, or an unambiguous prefix of one, names. Raises as `run_ids.run_named`."""
     return await run_ids.run_named(engine.journal, name)
 
 

@@ -24,11 +24,11 @@ class Invocation:
     debug: bool = False
     """Whether tracebacks are shown."""
     json: bool = False
-    """Whether stdout is for a program."""
+    """Whether a program reads stdout, so that an error is printed there too, as JSON."""
     run: str = ""
-    """The run whose result the command is about to print."""
+    """The run whose result the command is about to print; empty for none. Named in the error if stdout fails."""
     full: bool = False
-    """Whether a result is shown in full."""
+    """Whether `--full` was given: a result shows what each step of its plan needs, makes and does when it fails."""
     plugins: tuple[str, ...] = ()
     """The files of plug-ins that `--plugins` names."""
 

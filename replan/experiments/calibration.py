@@ -33,7 +33,7 @@ class BestOf(Config):
     key: str
     """The key of the counts in the recorded file."""
     odds: Odds
-    """The odds of the simulation."""
+    """How likely a simulated attempt is right; chosen so that the simulated curve fits the recorded one."""
     recorded: tuple[tuple[int, float], ...]
     """The published curve: (samples, share of problems solved)."""
 
@@ -44,13 +44,13 @@ class Dialogue(Config):
     name: str
     """The row's name."""
     file: str
-    """The recorded file."""
+    """The name of the recorded file in the folder of curves, with one line of JSON per call or per problem."""
     domain: str
     """The domain of the file's lines that are used."""
     engine: str = "gpt-4_chat"
     """The model of the file's lines that are used."""
     odds: Odds
-    """The odds of the simulation."""
+    """How likely a simulated attempt is right; chosen so that the simulated curve fits the recorded one."""
 
 
 class Trials(Config):
@@ -61,7 +61,7 @@ class Trials(Config):
     key: str
     """The key of the log in the recorded file."""
     odds: Odds
-    """The odds of the simulation."""
+    """How likely a simulated attempt is right; chosen so that the simulated curve fits the recorded one."""
 
 
 class Pruning(Config):
@@ -82,7 +82,7 @@ class Pruning(Config):
 
 
 class Calibration(Config):
-    """The rows of the calibration."""
+    """What is compared with published measurements: rows of four forms."""
 
     instances: int = Field(ge=1, le=10**6)
     """Problems simulated for each row."""
@@ -103,11 +103,11 @@ class Comparison:
     row: str
     """The row's name."""
     what: str
-    """The name of the number."""
+    """What the number is, such as `best of 5, generated`."""
     recorded: float
-    """The published number."""
+    """The published value, a share from 0 to 1."""
     simulated: float
-    """The simulated number."""
+    """The value that the simulation gives."""
     low: float
     """The lower bound of the tolerance."""
     high: float

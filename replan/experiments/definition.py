@@ -25,7 +25,7 @@ class Arm:
     """A combination that is compared with the others: a pipeline, a search and a model."""
 
     pipeline: "Pipeline"
-    """The pipeline."""
+    """The workflow, with its changes."""
     search: str | None
     """The search; None is the workflow's own."""
     model: str
@@ -40,7 +40,7 @@ class Pipeline(Config):
     """A workflow, with changes."""
 
     name: ArmName
-    """The name in the tables."""
+    """The name in tables and in `baseline`; unique in the experiment."""
     workflow: str = "search"
     """A shipped name, or a path relative to this file."""
     search: str | None = None
@@ -70,9 +70,9 @@ class Seeds(Config):
     """Consecutive seeds. By convention 0 to 999 are for tuning, and seeds from 1000 on are for reported results."""
 
     first: Annotated[int, Field(ge=0, le=10**9)] = 1000
-    """The first seed."""
+    """The lowest seed."""
     count: Count = 1
-    """The number of seeds."""
+    """How many seeds: each arm has as many trials of each problem."""
 
     @property
     def all(self) -> range:
@@ -90,7 +90,7 @@ class Spending(Config):
 
 
 class Experiment(Config):
-    """An experiment."""
+    """An experiment, as its file defines it: each arm is tried on each problem with each seed."""
 
     name: ArmName
     """The name, also of the folder of its results."""
@@ -101,7 +101,7 @@ class Experiment(Config):
     models: tuple[str, ...] = Field(min_length=1)
     """The models, as after `--model`; a simulated author gets its seed from `seeds`."""
     pipelines: tuple[Pipeline, ...] = Field(min_length=1)
-    """The workflows that are compared."""
+    """The workflows to compare; each makes an arm with each search and each model."""
     searches: tuple[str, ...] = ()
     """The searches that every pipeline is combined with; if there are none, each uses its workflow's own."""
     seeds: Seeds = Field(default_factory=Seeds)

@@ -42,16 +42,16 @@ MACHINE: Machine[PlanningState, PlanningEvent, PlanningMessage] = PlanningMachin
 
 @dataclass(frozen=True)
 class LabSetup:
-    """The configuration of simulated runs."""
+    """What all simulated trials of an arm have in common."""
 
     pinned: RunConfig
     """The configuration that the run pins."""
     limits: Limits
-    """The limits of the run."""
+    """The limits of each run; the calls are those that the experiment allows one trial."""
     profile: Profile
     """The profile of the simulated author."""
     registry: Registry = field(default_factory=Registry)
-    """The known guards and generators."""
+    """The guards and generators that the workflow may name."""
     verdict_filter: VerdictFilter | None = None
     """A change of the verdicts of plan guards; its seed is replaced by that of the trial."""
 

@@ -55,7 +55,7 @@ class _TrialWriter:
     store: Store
     on_trial: OnTrial
     results: list[Trial]
-    """The results written so far."""
+    """The results written so far, in the order of the trials; those from before an interruption come first."""
     budget: ExperimentBudget
     """The budget, less what these results have used."""
     waiting: dict[int, Trial] = field(default_factory=dict)

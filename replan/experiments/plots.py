@@ -20,10 +20,10 @@ LETTER = 7
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A value with its interval."""
+    """A measured value with its confidence interval."""
 
     value: float
-    """The value."""
+    """The estimate, such as a share or a mean."""
     low: float
     """The lower bound of the interval."""
     high: float

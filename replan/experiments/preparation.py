@@ -40,11 +40,11 @@ class PreparedArm:
     arm: Arm
     """Its definition."""
     request: RunRequest
-    """The request for its runs, with one of the problems."""
+    """The request for its runs; the problem in it is replaced for each trial."""
     profile: Profile | None
     """The profile of the simulated author; None for a real model."""
     registry: Registry
-    """The known guards and generators."""
+    """The guards and generators that workflows may name."""
 
     def __reduce__(self) -> tuple[type["PreparedArm"], tuple[object, ...]]:
         """Pickle the fields only: `lab_setup` has functions, and the other process builds its own."""
@@ -137,13 +137,13 @@ class Installation:
     """The inputs of an experiment beside its file."""
 
     registry: Registry
-    """The known guards and generators."""
+    """The guards and generators that workflows may name."""
     root: Path
     """The folder of the shipped configuration."""
     config: UserConfig
     """The user's configuration."""
     environment: Mapping[str, str]
-    """The environment variables."""
+    """The environment variables, which name the keys and servers of real models."""
     now: float
     """The current time, in UTC seconds."""
 

@@ -18,14 +18,14 @@ _SKIP = "--skip-broken leaves it out"
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem of an experiment."""
+    """A problem that the arms of an experiment are tried on."""
 
     name: str
-    """The name in the tables."""
+    """The name in the tables, unique in the experiment: that of its file, or the id in its line."""
     text: str
-    """The text."""
+    """The problem statement, which the run gets unchanged."""
     category: str = ""
-    """The category; may be empty."""
+    """The category, by which tables group the trials; empty where the file names none."""
 
 
 def read_problems(

@@ -24,17 +24,17 @@ class StepUse(Value):
     """The metrics of one step in a trial."""
 
     attempts: int = 0
-    """Attempts."""
+    """Attempts of the step, over all its visits."""
     accepted: int = 0
     """Attempts that the guard accepted."""
     calls: int = 0
-    """Model calls."""
+    """Model calls of the step, over all its visits."""
     seconds: float = 0.0
     """Seconds of generation."""
 
 
 class Trial(Value):
-    """The result of one trial."""
+    """What came of one trial: a line of the file of results."""
 
     arm: str
     """The arm's name."""
@@ -55,7 +55,7 @@ class Trial(Value):
     calls: int
     """Model calls."""
     tokens: int
-    """Input and output tokens."""
+    """Input and output tokens of the run together."""
     micro_usd: int | None
     """The cost in millionths of a dollar; None if the price is unknown."""
     seconds: float
@@ -67,7 +67,7 @@ class Trial(Value):
     aligned: bool | None = None
     """Whether the accepted strategy is the one for the accepted problem type; None if either is missing."""
     steps: Mapping[str, StepUse] = Field(default_factory=dict)
-    """The metrics of each step."""
+    """The metrics of each step of the workflow, by the step's id."""
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -79,9 +79,9 @@ class Header(Value):
     """The identity of the experiment that a folder of results belongs to."""
 
     schema_version: Literal[1] = SCHEMA_VERSION
-    """The version of the format."""
+    """The version of the format of header and lines; results of another version are refused."""
     release: str
-    """The release of this program."""
+    """The release of the program that began the experiment; another release does not go on with it."""
     name: str
     """The experiment's name."""
     definition: str

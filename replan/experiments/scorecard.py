@@ -19,7 +19,7 @@ DIGITS = 4
 
 @dataclass(frozen=True)
 class Scorecard:
-    """The tables of an experiment."""
+    """The metrics of all arms of an experiment."""
 
     tables: Mapping[str, Table]
     """The tables by name, each a list of rows with the same columns."""

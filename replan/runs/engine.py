@@ -57,7 +57,7 @@ class Engine:
     registry: Registry = field(default_factory=Registry)
     """The guards and generators that runs may name."""
     clock: Clock = field(default_factory=SystemClock)
-    """The clock of this process."""
+    """The clock of this process, by which runs begin and calls are timed; leases and days go by the journal's own."""
     root: Path = field(default_factory=data_root)
     """The folder of the shipped `configs/` and `prompts/`."""
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
@@ -188,6 +188,11 @@ class Engine:
         """Return a run's state as `with_inbox` does. Raises as `read` does."""
         return await self.with_inbox(run, await self.read(run))
 
+    async def common_with_inbox(self, run: str) -> inbox.Common:
+        """Return the common part of a run's state as `with_inbox` does; None before it began. Raises as `read` does."""
+        loaded = await self.read(run)
+        return loaded.kind.run_state(await self.with_inbox(run, loaded))
+
     async def rows(self, which: RunFilter) -> list[tuple[RunRow, str]]:
         """Return the status rows that match, each with its status for people, who see their own messages at once.
 
@@ -200,8 +205,7 @@ class Engine:
             common = None
             if row.unread and row.summary.status == "waiting":
                 try:
-                    loaded = await self.read(row.run)
-                    common = loaded.kind.run_state(await self.with_inbox(row.run, loaded))
+                    common = await self.common_with_inbox(row.run)
                 except (JournalDamaged, KindUnknown, UsageProblem):
                     common = None
             kind = row.kind, row.format
@@ -227,9 +231,7 @@ class Engine:
     async def _post(self, question: str, post: Callable[..., Awaitable[Heard]]) -> Heard:
         run, name = inbox.split(question)
         await check_own(self, run, "questions RUN")
-        loaded = await self.read(run)
-        common = loaded.kind.run_state(await self.with_inbox(run, loaded))
-        return await self._and_wake(post(self.journal, common, run, name))
+        return await self._and_wake(post(self.journal, await self.common_with_inbox(run), run, name))
 
     async def tell(self, run: str, text: str, kind: str = "note") -> Posted:
         """Post a note, which later prompts show, or a requirement, which changes what is asked for.
@@ -238,8 +240,7 @@ class Engine:
         finished or is a step of another.
         """
         await check_own(self, run, "tell RUN TEXT")
-        loaded = await self.read(run)
-        common = loaded.kind.run_state(await self.with_inbox(run, loaded))
+        common = await self.common_with_inbox(run)
         return await self._and_wake(inbox.post_message(self.journal, common, run, text, kind))
 
     async def cancel(self, run: str) -> Posted:

@@ -20,11 +20,11 @@ class Loaded:
     """A run as its journal has it."""
 
     kind: AnyKind
-    """Its kind."""
+    """The run's kind, which reads its events and shows its state."""
     state: Any
     """The state after the last record."""
     records: list[Record[Any]]
-    """All records."""
+    """All records, in their order."""
 
     @property
     def started(self) -> bool:

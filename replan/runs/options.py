@@ -12,7 +12,7 @@ OnRecord = Callable[[Record[Any], Any], None]
 """Gets a record and the state after it."""
 Notice = Callable[[str], None]
 """Gets a line for the user."""
-Heard = Callable[[str, int], None]
+OnCharacters = Callable[[str, int], None]
 """Gets a request's id, and how many characters of its reply have come so far."""
 
 
@@ -36,7 +36,7 @@ class DriveOptions:
     """The seconds of waiting for a clock after which a host takes the run back; None in the foreground."""
     differs: Notice | None = None
     """Gets a line, before a run is resumed, if the files that it was started with have changed since."""
-    heard: Heard | None = None
+    heard: OnCharacters | None = None
     """Gets the progress of every reply that is streamed here."""
 
 

@@ -22,7 +22,7 @@ class Prepared:
     """A run that may begin, and the model that was chosen for it."""
 
     request: RunRequest
-    """The run."""
+    """What the run starts with: the problem, its configuration and its limits."""
     choice: Choice
     """The model, and who chose it."""
     environment: Mapping[str, str]
@@ -47,7 +47,7 @@ def prepare(
     environment: Mapping[str, str],
     config: UserConfig | None = None,
 ) -> Prepared:
-    """Prepare a run with the user's settings, for the command line and for Python alike.
+    """Prepare a planning run with the user's settings.
 
     `model` is as after `--model`; None takes the environment's or the config file's. `config` takes the place of the
     home's config file. Raises `UsageProblem` as `prepare_run` does, and for a wrong config file.

@@ -10,7 +10,7 @@ from actors.run.parking import RunParked
 from actors.run.result import RunResult
 from replan.runs.engine import Engine
 from replan.runs.follow import Follower
-from replan.runs.options import DriveOptions, Heard, Notice, OnRecord, ignore
+from replan.runs.options import DriveOptions, Notice, OnCharacters, OnRecord, ignore
 from replan.setup.command_name import program
 from runtime.core.errors import Held, root_cause
 from runtime.core.events import Record
@@ -34,7 +34,7 @@ class RunSession:
         note: Notice = ignore,
         rested: Callable[[RunResult], None] = ignore,
         *,
-        heard: Heard | None = None,
+        heard: OnCharacters | None = None,
     ) -> None:
         """Take the run and its callbacks.
 

@@ -1,14 +1,16 @@
 """The status of a run for people, which is more than its row says."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 from actors.run.state import RunState
 from runtime.journal.port import RunRow
 from runtime.process.identity import is_dead
 
-STATUSES = ("running", "waiting", "parked", "finished")
-"""All statuses for people. Frozen: programs read them in JSON."""
+Status = Literal["running", "waiting", "parked", "finished"]
+"""The status of a run for people. Frozen: programs read it in JSON."""
+STATUSES: tuple[str, ...] = get_args(Status)
+"""All statuses for people."""
 
 
 def status_of(row: RunRow, *, hosted: bool = False, with_inbox: RunState[Any] | None = None) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 from actors.guards.port import AnyGuard, GuardFactory
 from actors.handlers.generators import TextMaker
 from actors.values.plugin_marks import PlugInFile, mark_of
+from replan.setup.guard_factories import make_guard
 from replan.setup.signatures import takes
 from runtime.core.errors import UsageProblem
 
@@ -27,7 +28,7 @@ _MARKS = "mark a function with @replan.guard or @replan.generator"
 
 @dataclass(frozen=True, slots=True)
 class PlugInFiles:
-    """The plug-ins of some files."""
+    """What some files mark as plug-ins, all files together."""
 
     guards: Mapping[str, GuardFactory] = field(default_factory=dict)
     """Factories of guards by name."""
@@ -128,17 +129,8 @@ def _factory(function: Callable[..., Any], key: str, place: str) -> GuardFactory
         raise UsageProblem(f"{key} takes other values than a guard", place=place, hint=hint)
 
     def with_settings(config: Mapping[str, Any]) -> AnyGuard:
-        try:
-            guard: Any = function(config)
-        except UsageProblem:
-            raise
-        except Exception as error:
-            cause = f"{key} cannot be made: {type(error).__name__}: {error}"
-            raise UsageProblem(cause, place=place, hint="repair it, or its `guard_config`") from error
-        if not callable(guard):
-            cause = f"{key} makes a value of type {type(guard).__name__}, not a guard"
-            raise UsageProblem(cause, place=place, hint="return a function: guard(artifact, context) -> Verdict")
-        loaded_guard: AnyGuard = guard
-        return loaded_guard
+        failure, wrong = f"{key} cannot be made", f"{key} makes a value"
+        hint = "return a function: guard(artifact, context) -> Verdict"
+        return make_guard(function, config, place=place, failure=failure, wrong=wrong, hint=hint)
 
     return with_settings

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from actors.config.workflow import FREE_GENERATORS, MODEL_GENERATORS
 from actors.guards.built_in import BUILT_IN
@@ -16,6 +16,7 @@ from actors.handlers.generators import FunctionGenerator, Generator, TextMaker
 from actors.handlers.registry import Registry
 from replan.setup.data_files import data_root
 from replan.setup.entry_points import Installed, installed, reserved_name
+from replan.setup.guard_factories import make_guard
 from replan.setup.plugin_files import load_plugin_files
 from replan.setup.signatures import takes
 from runtime.core.errors import UsageProblem
@@ -93,18 +94,8 @@ class _Factory:
 
     def __call__(self, config: Mapping[str, Any]) -> AnyGuard:
         """Return the guard for these settings. Raises `UsageProblem`."""
-        make, place = self.load(), self.installed.place
-        try:
-            guard: Any = make(config)
-        except UsageProblem:
-            raise
-        except Exception as error:
-            cause = f"makes no guard: {type(error).__name__}: {error}"
-            raise UsageProblem(cause, place=place, hint="repair it, or its `guard_config`") from error
-        if not callable(guard):
-            cause = f"makes a value of type {type(guard).__name__}, not a guard"
-            raise UsageProblem(cause, place=place, hint=_FACTORY)
-        return cast("AnyGuard", guard)
+        place, failure, wrong = self.installed.place, "makes no guard", "makes a value"
+        return make_guard(self.load(), config, place=place, failure=failure, wrong=wrong, hint=_FACTORY)
 
 
 @dataclass(frozen=True, slots=True)

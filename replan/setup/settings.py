@@ -24,18 +24,18 @@ class PriceEntry(Config):
     """A model's own price, in dollars per million tokens."""
 
     input_usd_per_mtok: float = Field(ge=0, allow_inf_nan=False)
-    """Of input."""
+    """Dollars per million tokens of input."""
     output_usd_per_mtok: float = Field(ge=0, allow_inf_nan=False)
-    """Of output."""
+    """Dollars per million tokens of output."""
 
 
 class HomeBudgetEntry(Config):
     """The budget of all runs of the home together for a UTC day."""
 
     calls: int | None = Field(default=None, ge=1)
-    """Model calls."""
+    """The most model calls in a UTC day; without it there is no limit."""
     usd: float | None = Field(default=None, gt=0, le=10**9, allow_inf_nan=False)
-    """Dollars."""
+    """The most dollars in a UTC day; without it there is no limit."""
     when_spent: Literal["wait", "end"] = "wait"
     """Whether a run that would use more waits for the next day, or ends."""
 
@@ -51,13 +51,13 @@ class HostEntry(Config):
     """How much one process does at a time."""
 
     runs_max: int = Field(default=1000, ge=1)
-    """Runs that a host drives."""
+    """The most runs that a host drives at once."""
     model_calls_max: int = Field(default=64, ge=1)
-    """Calls in flight to one provider."""
+    """The most calls in flight to one provider."""
     model_calls_max_by_provider: Mapping[str, int] = Field(default_factory=dict)
     """The same for some providers, by the name of their server."""
     model_calls_per_run_max: int = Field(default=16, ge=1)
-    """Calls in flight for one run."""
+    """The most calls in flight for one run."""
 
     @model_validator(mode="after")
     def _at_least_one(self) -> Self:
@@ -75,9 +75,9 @@ class UserConfig(Config):
     prices: Mapping[str, PriceEntry] = Field(default_factory=dict)
     """Prices by model; they win over the shipped list."""
     home_budget: HomeBudgetEntry = Field(default_factory=HomeBudgetEntry)
-    """The daily budget."""
+    """What all runs of the home together may use in a UTC day; without it there is no limit."""
     host: HostEntry = Field(default_factory=HostEntry)
-    """The limits of one process."""
+    """How many runs and calls one process has under way at most."""
     notify: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """A program with its arguments. It gets JSON on its standard input when a run waits for an answer."""
     plugins: tuple[Annotated[str, Field(min_length=1)], ...] = ()
@@ -86,12 +86,12 @@ class UserConfig(Config):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The model that was chosen."""
+    """The model that a run will use."""
 
     text: str
     """Its name, as after `--model`."""
     spec: ModelSpec
-    """The same, parsed."""
+    """The name, parsed."""
     notice: str = ""
     """The notice for the user where nobody named a model."""
 

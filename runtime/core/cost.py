@@ -14,10 +14,12 @@ MTOK = 1_000_000
 
 
 class Usage(Value):
-    """The provider's report for one call."""
+    """The tokens of one call, as the provider reports them."""
 
     input_tokens: int = 0
+    """Tokens of the prompt."""
     output_tokens: int = 0
+    """Tokens that the model wrote."""
 
     @property
     def tokens(self) -> int:
@@ -38,8 +40,11 @@ class Price(Value):
     """
 
     input_per_token_usd: float = Field(ge=0, allow_inf_nan=False)
+    """Dollars for one token of the prompt."""
     output_per_token_usd: float = Field(ge=0, allow_inf_nan=False)
+    """Dollars for one token of the reply."""
     source: str = ""
+    """Where the numbers come from, such as the name of a price list; may be empty."""
 
     @classmethod
     def per_mtok(cls, input_usd: float, output_usd: float, source: str) -> "Price":

@@ -23,7 +23,7 @@ class HomeBudget:
     micro_usd: int | None = None
     """The most micro-dollars; None is no limit."""
     waits: bool = True
-    """Whether a refused run waits for the next day."""
+    """Whether a refused run waits for the next day; else it ends."""
     setting: str = ""
     """Where the user sets the limits, for messages; may be empty."""
 
@@ -52,14 +52,14 @@ class HomeBudget:
 
 
 class Account(NamedTuple):
-    """The amount that one run has committed."""
+    """What one run has committed, and on which day it was booked."""
 
     total: Amount = ZERO
-    """Since it began."""
+    """What it has committed since it began."""
     day: int = 0
     """The day that it was last booked on, counted from 1970."""
     before: Amount = ZERO
-    """Before that day."""
+    """What it had committed before that day."""
 
     @property
     def share(self) -> Amount:

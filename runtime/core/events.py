@@ -114,7 +114,7 @@ class Record(NamedTuple, Generic[E]):
     epoch: int
     """The claim under which it was appended."""
     event: E
-    """The event."""
+    """The event, of a type that the run's kind defines."""
     hash: str
     """In hex; chains over the previous record's hash, run, seq, at, epoch, inbox and the event's stored body."""
     inbox: int | None = None

@@ -58,13 +58,13 @@ class Limits(Value):
     """The limits of a run; None is no limit."""
 
     calls: int = Field(default=30, ge=1)
-    """Model calls."""
+    """The most model calls."""
     tokens: int | None = Field(default=None, ge=1)
-    """Input and output tokens together."""
+    """The most tokens, input and output together."""
     micro_usd: int | None = Field(default=None, ge=1)
-    """Micro-dollars."""
+    """The most money, in micro-dollars."""
     active_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """Seconds in which any work is open."""
+    """The most seconds in which any work is open; waiting for people does not count."""
     deadline: Seconds | None = Field(default=None, allow_inf_nan=False)
     """The time after which the run requests nothing new (UTC seconds since 1970)."""
 
@@ -74,9 +74,9 @@ class Ledger:
     """The reserved and spent amounts of one run, against its limits."""
 
     limits: Limits
-    """The limits."""
+    """The limits that every reservation is checked against."""
     spent: Amount = ZERO
-    """The usage of settled requests."""
+    """What settled requests have used."""
     unknown: Amount = ZERO
     """The charge for requests whose real cost is not known."""
     reserved: Mapping[str, Amount] = field(default_factory=dict)

@@ -33,7 +33,7 @@ class Work(NamedTuple):
     request_id: str
     """Its id within the run."""
     address: str
-    """The mailbox that takes it."""
+    """The name of the mailbox that takes it, and so of the actor that does it."""
     request: Any
     """The event that asked for it."""
     repeatable: bool = False

@@ -57,7 +57,7 @@ class Overdrawn:
     until: float | None
     """When the next day begins; None where runs do not wait for it."""
     why: str
-    """One line."""
+    """Which limit is used up, in one line for people."""
     never: bool = False
     """Whether the next request is too large for any day."""
 

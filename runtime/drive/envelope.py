@@ -1,4 +1,4 @@
-"""Envelopes: one piece of work on its way to an actor, and the answer on its way back."""
+"""What the supervisor and an actor pass each other: work in an envelope, reports while it is done, and the answer."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,17 +15,17 @@ M = TypeVar("M")
 
 
 async def _recorded(_: object) -> bool:
-    """Accept every message; the default without a supervisor, as in a test of a handler."""
+    """Return True, as if the message was recorded: the default where there is no supervisor, as in a handler's test."""
     await trio.lowlevel.checkpoint()
     return True
 
 
 @dataclass(slots=True, eq=False)
 class Envelope(Generic[B]):
-    """One piece of work on its way to an actor."""
+    """One piece of work for an actor. The supervisor changes it while the actor works, to withdraw or to park it."""
 
     work: Work
-    """The work."""
+    """The request, its id, and whether it may be done twice."""
     brief: B
     """All that the actor may see of the run (`Machine.brief`)."""
     trace: Mapping[str, str | int] = field(default_factory=dict)
@@ -66,10 +66,12 @@ class Envelope(Generic[B]):
 
 
 class Delivery(NamedTuple, Generic[M]):
-    """The answer of an actor to a request, or None when the work was withdrawn."""
+    """What came of a piece of work, for the supervisor."""
 
     request_id: str
+    """The id of the request that the work was for."""
     message: M | Crashed | None
+    """The answer; `Crashed` where the handler raised too often, None where the work was withdrawn."""
 
 
 @dataclass(slots=True, eq=False)
@@ -88,4 +90,4 @@ Handler = Callable[[Envelope[B]], Awaitable[M] | M]
 """Does the work. A handler that never waits is a plain function; it needs no scope, since it cannot be cancelled."""
 
 Deliver = Callable[[Delivery[Any]], Awaitable[None]]
-"""Takes an actor's answer."""
+"""Hands an actor's answer to the supervisor, and waits until it is taken."""

@@ -15,12 +15,12 @@ E = TypeVar("E")
 
 @dataclass(frozen=True, slots=True)
 class Prefix(Generic[S, E]):
-    """The first events of a batch."""
+    """The first events of a batch, at least one."""
 
     state: S
-    """The state after them."""
+    """The state after these events."""
     events: Sequence[E]
-    """The events."""
+    """The events, in their order in the batch."""
     next_reservation: Amount
     """The reservation of the event that follows; zero where none follows."""
 
@@ -47,9 +47,9 @@ class Pause(Generic[S, E]):
     """A prefix that reserves nothing, and the events by which the machine stops asking for work."""
 
     state: S
-    """The state after them."""
+    """The state after these events."""
     events: Sequence[E]
-    """The events."""
+    """The events of the prefix, then those of the pause."""
     notice: str
     """One line for whoever watches the run."""
     for_good: bool

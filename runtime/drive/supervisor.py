@@ -349,10 +349,8 @@ class Supervisor(Generic[S, E, M]):
             except JournalError as error:
                 if not error.passing:
                     raise
-                messages, changed = (
-                    [],
-                    partial(trio.sleep, RETRY_SECONDS),
-                )  # The calls in flight are paid: do not end them.
+                # The calls in flight are paid: do not end them.
+                messages, changed = [], partial(trio.sleep, RETRY_SECONDS)
             for message in messages:
                 await self._pass_on(message)
 

@@ -68,6 +68,7 @@ class Finished:
     event: ClassVar[str] = "finished"
     run: str
     outcome: str
+    """How it ended, in the words of its kind, such as `success`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,7 @@ class NotDrivable:
     event: ClassVar[str] = "not_here"
     run: str
     reason: str
+    """Why, with the next step if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ class Changed:
     event: ClassVar[str] = "edited"
     run: str
     change: str
+    """What has changed, in one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,7 @@ class Trouble:
     run: str
     """The run's id; empty where it is not about one run."""
     reason: str
+    """What holds it up, in one line."""
 
 
 @dataclass(frozen=True, slots=True)

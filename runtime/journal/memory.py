@@ -76,18 +76,18 @@ class _Run:
 
 @dataclass
 class MemoryStore:
-    """The contents of journals in memory: everything that was committed."""
+    """What was committed to a journal in memory. It stays when the journal is closed, and can be opened again."""
 
     runs: dict[str, _Run] = field(default_factory=dict)
     """The runs by their ids, in the order of their admission."""
     texts: dict[str, bytes] = field(default_factory=dict)
-    """Every text once, by its hash in hex."""
+    """The long texts of all events, each stored once, by its hash in hex."""
     days: dict[int, Amount] = field(default_factory=dict)
-    """The amount that was committed on each UTC day, counted from 1970."""
+    """What all runs together have committed on each UTC day; days are counted from 1970."""
     hosts: dict[str, HostRow] = field(default_factory=dict)
-    """The hosts that have announced themselves and not departed."""
+    """The hosts that have announced themselves and not departed, by id; the presence of some may have ended."""
     version: int = 0
-    """How many commits there were."""
+    """The number of commits so far, as `Journal.version` returns it."""
 
 
 @asynccontextmanager

@@ -55,14 +55,14 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """The conditions that listed runs meet."""
+    """Which runs `Journal.runs` lists: those that meet all conditions."""
 
     status: str | None = None
-    """Those with this status; None for all."""
+    """Only runs whose status row has this status; None for any."""
     waiting_since_before: float | None = None
-    """Those that have waited since before this time (UTC seconds since 1970); None for all."""
+    """Only runs that began to wait for a person before this time (UTC seconds since 1970); None for any."""
     limit: int = 200
-    """The most runs; the newest are kept."""
+    """How many runs are listed at most; the oldest are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +74,12 @@ class Posted:
     inbox: int
     """The id of the message that the inbox has under the key."""
     body: str
-    """Its body."""
+    """The text of that message, which for a conflict is not the one posted now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """The work of a host."""
+    """What a host has to do now, and when it has to look again."""
 
     runs: tuple[str, ...] = ()
     """Runs to drive now, in the order of their admission: they are due or have unread messages."""
@@ -91,12 +91,12 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class InboxItem:
-    """A posted message."""
+    """A message in a run's inbox, whether or not a record has consumed it."""
 
     inbox: int
     """Its id: counts up within a run."""
     key: str
-    """Unique within a run."""
+    """The name that the poster gave it; a run has one message under each key."""
     body: str
     """The text that the poster wrote, by convention JSON."""
     at: float

@@ -25,7 +25,7 @@ class Entry(NamedTuple, Generic[E]):
     """An encoded event that is to be appended."""
 
     event: E
-    """The event."""
+    """The event as its caller gave it, from which `body` and `texts` were made."""
     body: bytes
     """Its JSON, in which each text is a hash."""
     texts: Mapping[str, bytes]

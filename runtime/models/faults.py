@@ -98,8 +98,8 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     if (exact := _number(headers.get("retry-after-ms"))) is not None:
         return exact / 1000
     text = headers.get("retry-after")
-    if text is None or (seconds := _number(text)) is not None:
-        return None if text is None else seconds
+    if (seconds := _number(text)) is not None:
+        return seconds
     until = _date(text)
     return None if until is None else max(0.0, until - (_date(headers.get("date")) or now))
 

@@ -88,10 +88,14 @@ class OpenAIModel:
     async def _complete(self, request: ModelRequest) -> Reply | Fault:
         mode: Mode = self._mode if request.schema is not None else "text"
         stream = self._stream
-        answer = await self._send(request, mode, stream=stream)
-        while (no_stream := stream and _refuses_stream(answer)) or (mode != "text" and _refuses_mode(answer)):
-            stream, mode = (False, mode) if no_stream else (stream, _MODES[_MODES.index(mode) + 1])
+        while True:
             answer = await self._send(request, mode, stream=stream)
+            if stream and _refuses_stream(answer):
+                stream = False
+            elif mode != "text" and _refuses_mode(answer):
+                mode = _MODES[_MODES.index(mode) + 1]
+            else:
+                break
         if isinstance(answer, Reply):
             self._stream = self._stream and stream
             if request.schema is not None:

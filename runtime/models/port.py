@@ -14,7 +14,7 @@ from runtime.core.events import Value
 
 
 class FaultKind(StrEnum):
-    """The kinds of transport faults."""
+    """Why a try got no reply. The kind decides whether there is another try, and whether this one was charged."""
 
     REFUSED_CONNECTION = "refused_connection"  # no connection: nothing was sent
     UNRESOLVED_HOST = "unresolved_host"  # the name does not resolve: final
@@ -53,7 +53,7 @@ _REFUNDED = _FINAL | {FaultKind.REFUSED_CONNECTION, FaultKind.RATE_LIMITED}
 
 
 class Fault(Value):
-    """A try without a reply."""
+    """What a try gives that got no reply."""
 
     kind: FaultKind
     """The class of the fault, which decides about a further try."""
@@ -67,7 +67,7 @@ class Fault(Value):
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One try."""
+    """One try of a call: the prompt, its limits, and the form of the reply."""
 
     request_id: str
     """Its id within the run."""
@@ -80,15 +80,15 @@ class ModelRequest:
     timeout_seconds: float
     """The longest that the try may take."""
     output_tokens_max: int
-    """The cap on output tokens."""
+    """The most tokens that the reply may have; the server is told to stop there."""
     schema: Mapping[str, Any] | None = None
-    """A JSON Schema for the reply."""
+    """The JSON Schema that the reply has to fit; None for free text."""
     schema_name: str = "reply"
-    """The name of the schema."""
+    """The name that the schema is sent under."""
     material: Mapping[str, Any] = field(default_factory=dict)
     """The prompt's context in structured form, for models in this process; it is never sent."""
     run: str = ""
-    """The id of the run; may be empty."""
+    """The id of the run, the first part of `client_request_id`; empty outside of a run."""
     heard: Callable[[int], None] | None = field(default=None, compare=False)
     """Called with the number of characters that the model has written so far, where the reply is streamed."""
 
@@ -100,7 +100,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A completion."""
+    """The answer to a try that the model has completed, or was made to end early."""
 
     text: str
     """The model's text, unchanged."""
@@ -115,7 +115,7 @@ class Reply:
 
 
 class Model(Protocol):
-    """A model."""
+    """A model that completes requests: at a provider, or in this process."""
 
     @property
     def name(self) -> str:

@@ -23,7 +23,7 @@ def findings(replan, run):
     return [verdict["findings"][0]["code"] for verdict in verdicts if not verdict["passed"]]
 
 
-def test_a_cut_reply_is_told_to_be_shorter(replan, problem, monkeypatch):
+def test_the_author_of_a_cut_reply_is_asked_for_a_shorter_one(replan, problem, monkeypatch):
     """The user and the model read that the reply was cut, not that it is no JSON; no guard is asked."""
     answers = [Answer.stream(CUT["reply"], finish_reason="length"), Answer.value(PLAN)]
     with serve(lambda _b, _h, n: answers[n - 1]) as server:
@@ -45,7 +45,7 @@ def test_a_filtered_reply_has_its_own_code(replan, problem, scripted):
     assert "reply.filtered: A content filter of the provider stopped the reply" in result.stderr
 
 
-def test_a_cut_reply_that_is_whole_is_judged(replan, problem, scripted):
+def test_a_complete_reply_is_judged_although_the_server_says_that_it_was_cut(replan, problem, scripted):
     whole = {"reply": PLAN, "finish_reason": "length"}
     result = replan("run", problem, "-m", scripted({"g_plan": [whole]}), "-w", "single")
     assert result.exit_code == 0
@@ -75,6 +75,6 @@ def test_the_option_limits_every_step(replan, problem, monkeypatch, tmp_path):
     assert "differs now" not in resumed.stderr
 
 
-def test_an_option_that_cannot_be_meant_is_refused(replan, problem):
+def test_an_output_limit_below_one_token_is_refused(replan, problem):
     for number in ("0", "-5"):
         assert_refused(replan("run", problem, "-m", "rules", "--output-tokens", number), "--output-tokens")

@@ -59,7 +59,7 @@ def test_a_checklist_separates_what_only_a_failure_needs(replan, planned):
 @pytest.mark.parametrize(
     ("name", "form"), [("plan.md", "markdown"), ("plan.json", "json"), ("plan.mmd", "mermaid"), ("plan", "markdown")]
 )
-def test_the_name_of_the_file_says_the_form(replan, planned, tmp_path, name, form):
+def test_the_file_name_selects_the_format(replan, planned, tmp_path, name, form):
     path = tmp_path / name
     done = replan("export", "--last", "-o", path)
     assert (done.exit_code, done.stdout) == (0, "")

@@ -80,7 +80,7 @@ def test_parents_of_a_home_are_private_whatever_the_umask(tmp_path):
     "value", ["~nobody-of-this-name/x", "/tmp/" + "x" * 300, "/tmp/" + "x/" * 2500, os.fsdecode(b"/tmp/\xff\xfe")]
 )
 @pytest.mark.parametrize("command", [("runs",), ("run", "-", "-m", "rules")])
-def test_a_home_that_no_folder_can_be_is_one_line(replan, monkeypatch, value, command):
+def test_a_home_that_cannot_be_a_folder_is_an_error_of_one_line(replan, monkeypatch, value, command):
     """Not a traceback, and not "internal error"."""
     monkeypatch.setenv("REPLAN_HOME", value)
     result = replan(*command, input="Fix it.")
@@ -89,7 +89,7 @@ def test_a_home_that_no_folder_can_be_is_one_line(replan, monkeypatch, value, co
     assert "REPLAN_HOME" in result.stderr
 
 
-def test_bytes_that_are_no_text_are_one_line(replan, problem):
+def test_bytes_that_are_not_utf_8_are_an_error_of_one_line(replan, problem):
     """They come from names of files and values of variables."""
     result = replan("run", problem, "-m", os.fsdecode(b"gpt-\xff"), env={"OPENAI_BASE_URL": "http://localhost:1"})
     assert result.exit_code == 2, result.stderr
@@ -128,7 +128,7 @@ async def test_the_notify_program_sees_no_secret_inside_a_value(monkeypatch, tmp
 
 
 def test_the_crash_handler_never_crashes(replan, monkeypatch):
-    """Whatever made the command crash is still wrong when its traceback is written."""
+    """The cause of the crash may also break the writing of its traceback."""
 
     def fail(*_):
         raise RuntimeError("again")
@@ -139,7 +139,7 @@ def test_the_crash_handler_never_crashes(replan, monkeypatch):
 
 
 def test_a_long_input_is_cut_where_it_is_quoted(replan):
-    """The next step stays in sight."""
+    """Otherwise a long value would hide the advice."""
     for arguments in (("runs", "x" * 20_000), ("show", "x" * 20_000), ("runs", "--" + "y" * 20_000), ("z" * 20_000,)):
         result = replan(*arguments)
         assert result.exit_code != 0
@@ -190,7 +190,7 @@ def test_a_log_that_grows_is_set_aside_by_its_writer(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("delay", [0.06, 0.1, 0.14, 0.18, 0.22, 0.26])
 def test_ctrl_c_while_the_program_is_imported_is_no_traceback(home, delay):
-    """From the moment on that the program has the word: before, it is Python's."""
+    """Before the program's first line runs, Python itself handles the signal."""
     code = "import sys; from replan.cli import main; print('go', flush=True); main(['runs'])"
     process = subprocess.Popen(
         [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -30,16 +30,16 @@ def served(monkeypatch):
         yield server
 
 
-def test_a_long_call_is_told_of_ever_less_often():
+def test_a_long_call_is_reported_at_growing_intervals():
     """After 10, 20, 40, 80 seconds, then each minute."""
     time = Time()
     flights = CallsInFlight(time)
     flights.are(["g_plan/v1.a1"])
-    told = []
+    notices = []
     for time.now in range(300):
-        told += [(time.now, text) for text in flights.due()]
-    assert [second for second, _ in told] == [10, 20, 40, 80, 140, 200, 260]
-    assert told[0][1] == "g_plan/v1.a1 under way for 10 s"
+        notices += [(time.now, text) for text in flights.due()]
+    assert [second for second, _ in notices] == [10, 20, 40, 80, 140, 200, 260]
+    assert notices[0][1] == "g_plan/v1.a1 under way for 10 s"
 
 
 def test_characters_are_shown_of_open_calls_only():
@@ -55,7 +55,7 @@ def test_characters_are_shown_of_open_calls_only():
     assert flights.all() == []
 
 
-def test_a_pipe_shows_that_a_long_call_lives_and_how_long_it_took(replan, problem, served, monkeypatch):
+def test_a_pipe_gets_lines_about_a_long_call_and_its_duration(replan, problem, served, monkeypatch):
     monkeypatch.setattr(in_flight, "FIRST_SECONDS", 0.5)
     result = replan("run", problem, "-m", "gpt", "-w", "single")
     assert result.exit_code == 0, result.stderr

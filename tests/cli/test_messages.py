@@ -67,84 +67,84 @@ def test_two_questions_are_answered_in_reverse_order_from_another_process_after_
         driver.kill()
         driver.communicate(timeout=PATIENCE)
     replan("resume", run)
-    asked = {item["step"]: item["id"] for item in json.loads(replan("questions", run, "--json").stdout)["questions"]}
-    assert len(asked) == 2
+    rows = json.loads(replan("questions", run, "--json").stdout)["questions"]
+    questions = {row["step"]: row["id"] for row in rows}
+    assert len(questions) == 2
     for step, answer in (("g_recon", "blue"), ("g_analysis", "3.12"), ("g_recon", "Blue")):
-        with shell("answer", asked[step], answer) as process:
+        with shell("answer", questions[step], answer) as process:
             _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, err
     assert json.loads(replan("questions", "--json").stdout) == {"questions": []}
     result = replan("resume", run, "--json")
     assert (result.exit_code, json.loads(result.stdout)["plan"]) == (0, PLAN)
     answered = [(event["question_id"], event["answer"]) for event in events(replan, run, "clarification_answered")]
-    assert answered == [(asked["g_recon"].split("/")[1], "blue"), (asked["g_analysis"].split("/")[1], "3.12")]
+    assert answered == [(questions["g_recon"].split("/")[1], "blue"), (questions["g_analysis"].split("/")[1], "3.12")]
     assert events(replan, run, "mail_refused") == []
 
 
 def test_further_open_questions_are_counted(replan, two_questions):
-    run, asked = two_questions
+    run, questions = two_questions
     for command in ("resume", "show"):
         shown = replan(command, run)
         assert f"And 1 more question: `replan questions {run}`." in shown.stdout
         assert f"replan: answer with: replan answer {run}/q1 TEXT\n" in shown.stderr
         assert f"replan: 1 more question is open: replan questions {run}\n" in shown.stderr
-    assert json.loads(replan("show", run, "--json").stdout)["open_questions"] == sorted(asked.values())
-    assert (
-        f"replan: 1 more question is open: replan questions {run}\n" in replan("answer", asked["g_recon"], "red").stderr
-    )
+    assert json.loads(replan("show", run, "--json").stdout)["open_questions"] == sorted(questions.values())
+    answered = replan("answer", questions["g_recon"], "red")
+    assert f"replan: 1 more question is open: replan questions {run}\n" in answered.stderr
     (row,) = json.loads(replan("runs", "--waiting", "--json").stdout)["runs"]
-    assert row["question"] == asked["g_analysis"]
-    assert replan("show", run).stderr == f"replan: answer with: replan answer {asked['g_analysis']} TEXT\n"
-    assert "more" not in replan("answer", asked["g_analysis"], "3.12").stderr
+    assert row["question"] == questions["g_analysis"]
+    assert replan("show", run).stderr == f"replan: answer with: replan answer {questions['g_analysis']} TEXT\n"
+    assert "more" not in replan("answer", questions["g_analysis"], "3.12").stderr
     assert json.loads(replan("runs", "--waiting", "--json").stdout) == {"runs": []}
 
 
 def test_of_two_concurrent_answers_one_is_accepted_and_one_is_a_conflict(shell, replan, two_questions):
-    run, asked = two_questions
+    run, questions = two_questions
     for _ in range(2):
-        racing = [shell("answer", asked["g_recon"], colour) for colour in ("red", "blue")]
+        racing = [shell("answer", questions["g_recon"], colour) for colour in ("red", "blue")]
         result = [(process.communicate(timeout=PATIENCE)[1].decode(), process.returncode) for process in racing]
         assert sorted(code for _, code in result) == [0, 2]
         (refusal,) = (message for message, code in result if code == 2)
         winner = ("red", "blue")[[code for _, code in result].index(0)]
         assert repr(winner) in refusal
-    replan("answer", asked["g_analysis"], "3.12")
+    replan("answer", questions["g_analysis"], "3.12")
     assert replan("resume", run).exit_code == 0
     assert [item["answer"] for item in events(replan, run, "clarification_answered")] == [winner, "3.12"]
 
 
 def test_an_invalid_answer_is_refused_and_the_question_stays_open(replan, two_questions):
-    run, asked = two_questions
-    assert_refused(replan("answer", asked["g_recon"], "green"), "one of: red, blue, not 'green'", "stays open")
-    assert_refused(replan("answer", asked["g_recon"], ""), "some text", "stays open; it wants one of: red, blue")
-    assert_refused(replan("answer", asked["g_recon"]), "--decline")
-    assert_refused(replan("answer", asked["g_recon"], "red", "--decline"), "both")
+    run, questions = two_questions
+    assert_refused(replan("answer", questions["g_recon"], "green"), "one of: red, blue, not 'green'", "stays open")
+    assert_refused(replan("answer", questions["g_recon"], ""), "some text", "stays open; it wants one of: red, blue")
+    assert_refused(replan("answer", questions["g_recon"]), "--decline")
+    assert_refused(replan("answer", questions["g_recon"], "red", "--decline"), "both")
     assert len(json.loads(replan("questions", run, "--json").stdout)["questions"]) == 2
     assert "answer: one of: red, blue" in replan("questions").stdout
-    assert replan("answer", asked["g_recon"], "RED").exit_code == 0
-    assert replan("answer", asked["g_recon"], "red").exit_code == 0
+    assert replan("answer", questions["g_recon"], "RED").exit_code == 0
+    assert replan("answer", questions["g_recon"], "red").exit_code == 0
 
 
 def test_a_run_goes_on_without_a_declined_answer(replan, two_questions):
-    run, asked = two_questions
-    assert replan("answer", asked["g_recon"], "--decline").exit_code == 0
-    assert "was declined so before" in replan("answer", asked["g_recon"], "--decline").stderr
-    assert_refused(replan("answer", asked["g_recon"], "red"), "it was declined")
-    assert replan("answer", asked["g_analysis"], "3.12").exit_code == 0
-    assert_refused(replan("answer", asked["g_analysis"], "--decline"), "'3.12'")
+    run, questions = two_questions
+    assert replan("answer", questions["g_recon"], "--decline").exit_code == 0
+    assert "was declined so before" in replan("answer", questions["g_recon"], "--decline").stderr
+    assert_refused(replan("answer", questions["g_recon"], "red"), "it was declined")
+    assert replan("answer", questions["g_analysis"], "3.12").exit_code == 0
+    assert_refused(replan("answer", questions["g_analysis"], "--decline"), "'3.12'")
     assert json.loads(replan("resume", run, "--json").stdout)["outcome"] == "success"
     assert len(events(replan, run, "clarification_declined")) == 1
 
 
 def test_a_note_is_shown_as_not_yet_seen_until_a_prompt_contains_it(replan, two_questions):
-    run, asked = two_questions
+    run, questions = two_questions
     assert replan("tell", run[:6], "The store is Redis.").exit_code == 0
     assert "note: The store is Redis. (not yet seen)" in " ".join(replan("show", run).stdout.split())
     assert json.loads(replan("show", run, "--json").stdout)["messages"][0]["seen"] is False
     replan("resume", run)
     assert "not yet seen" in replan("show", run).stdout  # No request was sent meanwhile.
     for step, text in (("g_recon", "red"), ("g_analysis", "3.12")):
-        replan("answer", asked[step], text)
+        replan("answer", questions[step], text)
     shown = json.loads(replan("resume", run, "--json").stdout)
     assert shown["messages"] == [{"kind": "note", "text": "The store is Redis.", "seen": True}]
 
@@ -192,11 +192,11 @@ def test_an_empty_or_too_long_message_is_refused(replan, two_questions, text):
 
 
 def test_a_cancelled_run_refuses_messages(replan, two_questions):
-    run, asked = two_questions
+    run, questions = two_questions
     replan("cancel", run)
     assert_refused(replan("tell", run, "x"), "finished (cancelled)")
-    assert_refused(replan("answer", asked["g_recon"], "red"), "finished (cancelled)")
-    assert_refused(replan("answer", asked["g_recon"], "--decline"), "finished (cancelled)")
+    assert_refused(replan("answer", questions["g_recon"], "red"), "finished (cancelled)")
+    assert_refused(replan("answer", questions["g_recon"], "--decline"), "finished (cancelled)")
 
 
 def test_waiting_runs_are_filtered_by_their_waiting_time(replan, two_questions):

@@ -149,7 +149,7 @@ def test_the_settings_of_a_member_are_its_own(plan, files):
 @pytest.mark.parametrize(
     ("name", "cause"), [("missing.py", "there is no such file"), ("w.yaml", "this is no Python file")]
 )
-def test_a_file_that_is_none_is_refused(plan, files, name, cause):
+def test_a_missing_file_and_a_file_that_is_not_python_are_refused(plan, files, name, cause):
     path = files[1].parent / name
     result = plan("--plugins", path)
     assert_refused(result, str(path), cause)

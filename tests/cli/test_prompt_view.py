@@ -21,9 +21,9 @@ def planned(replan, problem, scripted):
 
 def test_every_call_of_a_run_is_rebuilt_with_its_hash(replan, planned):
     events = json.loads(replan("show", planned, "--events", "--json").stdout)["events"]
-    asked = [event for event in events if event["kind"] == "generation_requested"]
-    assert len(asked) == 7
-    for event in asked:
+    requests = [event for event in events if event["kind"] == "generation_requested"]
+    assert len(requests) == 7
+    for event in requests:
         shown = json.loads(replan("show", planned, "--prompt", event["node"], "--json").stdout)
         assert (shown["prompt_hash"], shown["verified"]) == (event["prompt_hash"], True)
         assert [message["role"] for message in shown["messages"]] == ["system", "user"]
@@ -45,7 +45,7 @@ def test_an_unknown_call_is_refused_with_the_nearest_one(replan, planned):
     assert_refused(replan("show", planned, "--prompt", "g_plan/v1.a1", "--tree"), "--tree and --prompt")
 
 
-def test_other_messages_are_said_to_be_others(replan, planned):
+def test_rebuilt_messages_that_differ_from_the_sent_ones_are_reported(replan, planned):
     """As after a release that renders prompts differently."""
 
     def other(records, node):

@@ -96,7 +96,9 @@ def test_the_tree_shows_the_usage_of_attempts_and_replans(replan, problem, scrip
     script = {step: [delayed_reply(reply, tokens=1200) for reply in replies] for step, replies in BACKTRACKS.items()}
     replan("run", problem, "-m", scripted(script))
     lines = replan("show", "--last", "--tree").stdout.splitlines()
-    assert all(line.endswith("(1,200 tokens, $0.00)") for line in lines if re.search(r"g_\w+/v\d\.a\d  ", line))
+    attempts = [line for line in lines if re.search(r"g_\w+/v\d\.a\d  ", line)]
+    assert len(attempts) == 7
+    assert all(line.endswith("(1,200 tokens, $0.00)") for line in attempts)
     assert [line.partition("thrown away: ")[2] for line in lines if "thrown away" in line] == [
         "2 calls, 2,400 tokens, $0.00"
     ]

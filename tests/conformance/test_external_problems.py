@@ -31,12 +31,12 @@ def test_a_language_is_named_right_or_not_at_all():
 
 
 def asks(case):
-    """Tell whether the author asks what kind of work a problem is."""
+    """Return whether the author asks what kind of work a problem is."""
     return ask("analysis", case["statement"])["open_questions"] != []
 
 
 def test_at_most_one_in_ten_is_asked_about():
-    """The threshold of issue 12 is 15 %."""
+    """The limit for statements in general is 15 %; see `tests/rules/test_statements.py`."""
     assert len([case["problem_id"] for case in CASES if asks(case)]) <= 1
 
 

@@ -1,4 +1,4 @@
-"""A killed run whose write-ahead log is removed or cut is not driven on, and no call is made again; other runs go on."""
+"""A run whose write-ahead log is removed or cut is not driven on, and no call is made again; other runs go on."""
 
 import os
 import signal

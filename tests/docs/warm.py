@@ -57,9 +57,9 @@ def serve(place: str) -> None:
     from replan.cli import main
 
     for package in ("runtime", "actors", "replan"):
-        for found in pkgutil.walk_packages([str(ROOT / package)], f"{package}."):
-            if found.name not in COSTLY:
-                importlib.import_module(found.name)
+        for module in pkgutil.walk_packages([str(ROOT / package)], f"{package}."):
+            if module.name not in COSTLY:
+                importlib.import_module(module.name)
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as door:

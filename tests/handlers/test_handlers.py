@@ -92,18 +92,18 @@ async def test_members_that_answer_later_make_the_same_verdict(autojump_clock, k
 
 
 async def test_after_the_first_failure_no_other_member_is_asked(autojump_clock):
-    asked = []
+    calls = []
 
     def counting(name, guard):
         def member(artifact, context):
-            asked.append(name)
+            calls.append(name)
             return guard(artifact, context)
 
         return member
 
     members = {"a": counting("a", late(BAD)), "b": counting("b", late(GOOD))}
     assert not (await composite("first_failure", members)(None, None)).passed
-    assert asked == ["a"]
+    assert calls == ["a"]
 
 
 async def test_an_async_guard_works_in_a_composite_of_a_run(autojump_clock):
@@ -127,8 +127,8 @@ async def test_a_verdict_that_cannot_be_written_ends_the_run_as_a_bug(autojump_c
     assert "guard:a" in end.why
 
 
-async def test_facts_are_used_as_the_journal_will_tell_them(autojump_clock):
-    """A tuple becomes a list now, and not only for the driver that resumes."""
+async def test_facts_are_used_in_the_form_in_which_the_journal_stores_them(autojump_clock):
+    """A tuple becomes a list at once, and not only for a driver that resumes the run."""
     verdict = Verdict(guard="toy", passed=True, score=1.0, facts={"pair": (1, 2)})
     assert (await finished(prompt(verdict))).outcome == "success"
 
@@ -145,7 +145,7 @@ async def test_a_generator_that_returns_no_text_ends_the_run_as_a_bug(autojump_c
 
 
 async def test_nothing_takes_the_place_of_a_plug_in(autojump_clock):
-    """Least of all the model, which is paid for."""
+    """In particular not the model, whose calls cost money."""
 
     async def mine(context):
         await trio.lowlevel.checkpoint()

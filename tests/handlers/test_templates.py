@@ -49,14 +49,14 @@ async def test_the_analysis_decides_and_the_template_is_proved(kind):
     assert "login" in json.dumps(made).lower()
 
 
-async def test_it_says_the_same_each_time():
-    """S123: nothing would come of trying it again."""
+async def test_the_selector_makes_the_same_plan_each_time():
+    """S123: a retry would change nothing."""
     given = context(analysis=ANALYSIS)
     assert await selected(given) == await selected(given)
 
 
 async def test_the_accepted_recon_fills_the_template():
-    """S125: what was looked up is worth more than what the text seems to say."""
+    """S125: facts of the recon take precedence over facts that the rules extract from the text."""
     found = {**RECON, "mentioned_files": ["src/other.py"]}
     assert "src/other.py" in json.dumps(await selected(context(analysis=ANALYSIS, recon=found)))
 
@@ -73,7 +73,7 @@ async def test_without_an_analysis_the_text_decides():
     assert (await selected(context(SLOW)))["plan_id"].startswith("performance")
 
 
-async def test_a_plan_of_ones_own_is_handed_on_as_it_is():
+async def test_a_plan_of_the_users_own_is_passed_on_unchanged():
     mine, other = plan(plan_id="mine"), {**ANALYSIS, "problem_type": "feature"}
     assert await selected(context(analysis=ANALYSIS), bug_fix=mine) == mine
     assert (await selected(context(analysis=other), bug_fix=mine))["plan_id"].startswith("feature")
@@ -111,7 +111,7 @@ async def test_a_plan_for_every_other_type():
         ),
     ],
 )
-def test_a_wrong_setting_stops_the_building_of_the_team(config, line):
+def test_a_wrong_setting_is_an_error_before_the_actors_start(config, line):
     step = {"generator": "TemplateSelectorGenerator", "generator_config": config, "role": "plan"}
     known = Registry(guards={"toy": BUILT_IN["plan_minimal"]}, templates=TEMPLATES)
     with pytest.raises(UsageProblem) as caught:

@@ -108,10 +108,10 @@ async def messages():
     clock, known = SystemClock(), registry()
     async with open_memory(CODEC, clock) as journal:
         engine = Engine(journal, registry=known, clock=clock, environment={}, threads=False)
-        asked, choice = RunOptions(workflow="search"), choose_model("rules", {}, UserConfig())
+        options, choice = RunOptions(workflow="search"), choose_model("rules", {}, UserConfig())
         job = prepare_run(
             "Make it better, please.",
-            asked,
+            options,
             choice,
             config=UserConfig(),
             registry=known,
@@ -188,5 +188,5 @@ def test_a_lost_name_and_a_changed_default_are_told():
     """Also a word of a closed set; what is only new is no loss."""
     was = {"at": {"type": "number"}, "words": ["a", "b"], "mode": {"default": ["x", "y"]}}
     now = {"words": ["b", "c"], "mode": {"default": ["y", "x"]}, "new": {}}
-    told = ["at is gone", "words has no 'a'", "mode.default was ['x', 'y'] and is ['y', 'x']"]
-    assert list(lost(was, now)) == told
+    differences = ["at is gone", "words has no 'a'", "mode.default was ['x', 'y'] and is ['y', 'x']"]
+    assert list(lost(was, now)) == differences

@@ -1,4 +1,4 @@
-"""The reader of a streamed completion, without a network: any split of the bytes, and any server's habits."""
+"""The reader of streamed completions, without a network: bytes split anywhere, and the variants that servers send."""
 
 import json
 import time
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.core.cost import Usage
-from runtime.models.event_stream import STREAM_FACTOR, CompletionReader
+from runtime.models.event_stream import CompletionReader
 from runtime.models.port import Fault, FaultKind, Reply
 from runtime.models.replies import BYTES_MAX
 from tests.support.answers import USAGE, Answer, chunk
@@ -20,7 +20,7 @@ SECRET = "sk-secret-0123456789abcdef"
 
 
 def read(body, *, at=(), bytes_max=BYTES_MAX, secret=""):
-    """Return what a body leads to, cut at some places, and the reader."""
+    """Return the reply or fault for a body that is split at some places, and the reader."""
     reader = CompletionReader(bytes_max=bytes_max)
     places = [0, *sorted(at), len(body)]
     for first, last in pairwise(places):
@@ -39,15 +39,15 @@ DECLARED = Reply(TEXT, Usage(input_tokens=10, output_tokens=5), "test-model", "s
 
 @given(st.lists(st.integers(0, len(GOOD))))
 def test_a_stream_reads_the_same_however_its_bytes_are_cut(places):
-    """The network cuts anywhere: in a line, in an escape, in a character."""
+    """The network may split it anywhere: in a line, in an escape, in a character."""
     reply, reader = read(GOOD, at=places)
     assert reply == DECLARED
     assert (reader.streamed, reader.done, reader.characters) == (True, True, len(TEXT))
 
 
 @given(st.lists(st.integers(0, 400)))
-def test_a_completion_in_one_object_reads_as_before(places):
-    """A server that ignores the wish for a stream answers with JSON."""
+def test_a_completion_in_one_object_is_read_too(places):
+    """A server that ignores the request for a stream answers with one JSON object."""
     body = Answer.say(TEXT).body
     reply, reader = read(body, at=[place % len(body) for place in places])
     assert reply == DECLARED
@@ -73,13 +73,13 @@ def test_a_completion_in_one_object_reads_as_before(places):
     ],
     ids=range(13),
 )
-def test_the_habits_of_servers_make_no_difference(body):
+def test_the_variants_of_servers_give_the_same_reply(body):
     """Line ends, comments, lost blank lines, no end mark, a message instead of deltas."""
     assert read(body)[0] == DECLARED
 
 
 def test_an_event_may_have_several_lines_of_data():
-    """As the standard has it: they are joined before they are read."""
+    """The standard says that they are joined before they are read."""
     lines = json.dumps(chunk({"content": TEXT}, "stop"), indent=1).splitlines()
     reply, _ = read("".join(f"data: {line}\n" for line in lines).encode() + b"\n")
     assert isinstance(reply, Reply)
@@ -93,8 +93,8 @@ def test_a_character_in_two_halves_is_joined():
     assert reply.text == "a😀\\ud800"
 
 
-def test_reasoning_is_life_but_no_reply():
-    """It is counted while it comes, and does not stand in the text."""
+def test_reasoning_counts_as_progress_and_is_not_in_the_reply():
+    """Its characters are counted as they arrive; the text does not contain them."""
     events = [chunk({"reasoning_content": "thinking"}), chunk({"content": "{}"}, "stop"), "[DONE]"]
     reply, reader = read(stream(*events))
     assert isinstance(reply, Reply)
@@ -103,14 +103,14 @@ def test_reasoning_is_life_but_no_reply():
 
 @pytest.mark.parametrize("reason", ["length", "content_filter"])
 def test_a_reply_that_was_cut_before_its_first_character_is_a_reply(reason):
-    """It was paid for, as without a stream."""
+    """It was charged, as without a stream."""
     reply, _ = read(stream(chunk({"role": "assistant"}), chunk({}, reason), "[DONE]"))
     assert isinstance(reply, Reply)
     assert (reply.text, reply.finish_reason) == ("", reason)
 
 
 def test_a_refusal_is_the_reply():
-    """As without a stream, also where the content is there and empty."""
+    """As without a stream, also if the content is present and empty."""
     reply, _ = read(stream(chunk({"content": "", "refusal": "I will "}), chunk({"refusal": "not."}, "stop"), "[DONE]"))
     assert isinstance(reply, Reply)
     assert reply.text == "I will not."
@@ -133,8 +133,8 @@ def test_a_refusal_is_the_reply():
     ],
     ids=range(11),
 )
-def test_what_is_no_whole_reply_is_a_fault(body, kind):
-    """A stream that breaks off is a cut connection: what came of it is not judged."""
+def test_an_incomplete_or_invalid_stream_is_a_fault(body, kind):
+    """A stream that breaks off counts as a cut connection; the text that arrived is not judged."""
     fault, _ = read(body)
     assert isinstance(fault, Fault), fault
     assert fault.kind is kind
@@ -164,7 +164,7 @@ def test_an_error_in_a_stream_is_a_fault(error, begun, kind):
 
 
 @pytest.mark.parametrize("place", range(1, len(SECRET), 5))
-def test_a_key_is_removed_also_where_it_is_cut(place):
+def test_a_key_that_the_stream_splits_is_removed(place):
     """Between two events, in the text, in the model's name, in the reason, and in an error."""
     events = [chunk({"content": f"the key {SECRET[:place]}"}), chunk({"content": SECRET[place:]}, SECRET, model=SECRET)]
     reply, _ = read(stream(*events, "[DONE]"), secret=SECRET)
@@ -177,7 +177,7 @@ def test_a_key_is_removed_also_where_it_is_cut(place):
 
 
 def test_the_text_is_capped():
-    """What is too much is not kept, and the fault says so."""
+    """Text beyond the limit is not kept, and the result is a fault."""
     body = stream(*[chunk({"content": "x" * 100})] * 11, chunk({}, "stop"), "[DONE]")
     fault, _ = read(body, bytes_max=1000)
     assert isinstance(fault, Fault)
@@ -197,7 +197,7 @@ def test_the_text_is_capped():
     ids=range(6),
 )
 def test_four_megabytes_of_any_stream_cost_little(body):
-    """Two seconds of processor and 200 MB at most, however the pieces come."""
+    """At most two seconds of processor time in pieces of 4 KiB, and 200 MB of memory in pieces of 64 KiB."""
     started = time.process_time()
     read(body, at=range(0, len(body), 4096))
     assert time.process_time() - started < 2
@@ -214,4 +214,3 @@ def test_usage_is_the_last_that_was_reported():
     reply, _ = read(stream(*events, {**chunk({}, "stop"), "usage": USAGE}, "[DONE]"))
     assert isinstance(reply, Reply)
     assert reply.usage == Usage(input_tokens=10, output_tokens=5)
-    assert STREAM_FACTOR > 1

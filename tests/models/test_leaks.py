@@ -74,8 +74,8 @@ ENCODED = base64.b64encode(f"Bearer {KEY}".encode())
     ],
     ids=range(17),
 )
-async def test_a_server_that_echoes_the_key_learns_us_nothing_of_it(raw):
-    """What becomes a record, a log line or a line on stderr is in the answer, so that is what is looked at."""
+async def test_a_key_that_a_server_echoes_is_in_no_reply_and_no_fault(raw):
+    """Records, log lines and lines on stderr are made from the answer, so the test searches the answer."""
     result = await answered(raw)
     shown = repr(result)
     for form in (KEY, KEY[:-1], PART, ENCODED.decode()[10:34], KEY.encode().hex()):
@@ -84,7 +84,7 @@ async def test_a_server_that_echoes_the_key_learns_us_nothing_of_it(raw):
         assert len(result.message) <= MESSAGE_MAX + 40
 
 
-def test_a_key_that_is_a_placeholder_leaves_a_model_its_words():
+def test_a_short_placeholder_key_is_not_removed_from_replies():
     """Servers on the user's own machine take any key."""
     reply = read_completion(body("ask ollama, or test"), asked="m", mode="text", secret="ollama")
     assert isinstance(reply, Reply)

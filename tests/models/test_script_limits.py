@@ -10,7 +10,7 @@ LEVELS = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)
 
 
 def test_aliases_cannot_multiply_the_values(tmp_path, monkeypatch):
-    """Some hundred bytes of nested aliases ran for minutes."""
+    """A few hundred bytes of nested aliases stand for billions of values."""
     path = tmp_path / "script.yaml"
     path.write_text("\n".join(["a0: &a0 [x]", *LEVELS]), encoding="utf-8")
     monkeypatch.setattr(scripted._Loader, "construct_object", None)  # Nothing is built before all is counted.
@@ -27,7 +27,7 @@ def test_a_file_is_not_read_beyond_its_limit(tmp_path):
 
 
 def test_ordinary_aliases_are_read(tmp_path):
-    """An anchor saves a repeated reply."""
+    """A script may repeat a reply by an alias."""
     path = tmp_path / "script.yaml"
     path.write_text("g_a: [&first {x: 1}, *first]\n", encoding="utf-8")
     assert ScriptedModel.from_file(path).keys == {"g_a": "g_a"}

@@ -28,7 +28,7 @@ async def test_a_streamed_reply_is_the_same_reply():
     assert asked_for_streams(server) == [True] * 3
 
 
-async def test_the_characters_are_told_while_they_come():
+async def test_the_characters_are_counted_while_they_arrive():
     """A growing count, before the reply is whole."""
     counts = []
     async with wired(Answer.stream("x" * 40, pieces=4, gap_seconds=0.05)) as (_, model):
@@ -61,7 +61,7 @@ async def test_a_slow_stream_is_waited_for():
         assert isinstance(await model.complete(request()), Reply)
 
 
-async def test_the_calls_own_limit_holds_for_a_stream_that_lives():
+async def test_the_time_limit_of_the_call_also_ends_an_active_stream():
     """A stream that never ends is left."""
     answer = Answer.stream("x" * 100, pieces=100, gap_seconds=0.05)
     async with wired(answer) as (_, model):
@@ -123,7 +123,7 @@ async def test_a_server_that_refuses_streams_is_asked_without_from_then_on(words
     assert [seen.body["response_format"]["type"] for seen in server.seen] == ["json_schema"] * 3
 
 
-async def test_both_fall_backs_together():
+async def test_a_server_may_need_both_fallbacks():
     """A server may refuse streams and the schema; each is remembered."""
 
     def handle(body, _headers, _n):
@@ -139,7 +139,7 @@ async def test_both_fall_backs_together():
 
 
 async def test_a_refusal_that_holds_without_a_stream_too_is_not_remembered():
-    """The server's trouble was another."""
+    """The stream was not the cause of the refusal."""
     async with wired(Answer.fault(400, "upstream failed")) as (server, model):
         assert isinstance(await model.complete(request()), Fault)
         assert isinstance(await model.complete(request()), Fault)
@@ -163,7 +163,7 @@ async def test_a_server_whose_streams_report_no_usage_is_asked_without_from_then
 
 
 async def test_a_json_answer_without_usage_changes_nothing():
-    """It was not the stream that lost it."""
+    """The stream was not the cause of the missing usage."""
     async with wired(Answer.say(TEXT, usage={})) as (server, model):
         for visit in (1, 2):
             await model.complete(request(f"g_plan/v{visit}.a1"))

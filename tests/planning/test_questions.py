@@ -22,7 +22,7 @@ SEEDS = 80
 
 
 def test_the_simulation_makes_every_move_of_the_table_and_no_other():
-    """The documentation draws the table, so the table is what happens: in random runs, by the books of another hand."""
+    """The documentation draws the table: random runs make exactly its moves, as counted by a separate model."""
     made = set()
     for seed in range(SEEDS):
         run = Run(seed)
@@ -80,11 +80,11 @@ def test_a_run_takes_only_so_many_messages():
 def test_a_note_is_seen_once_a_prompt_with_it_has_gone_out():
     made = world()
     say(made, "note", "The team knows Rust.")
-    assert [said.seen for said in made.state.run.messages] == [False]
+    assert [message.seen for message in made.state.run.messages] == [False]
     made.answer("a/v1.a1")
     made.answer("judge:a/v1.a1")
     assert made.requested() == ["a/v1.a1", "b/v1.a1"]
-    assert [said.seen for said in made.state.run.messages] == [True]
+    assert [message.seen for message in made.state.run.messages] == [True]
 
 
 def test_nothing_is_heard_after_the_end():

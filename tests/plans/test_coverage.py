@@ -28,7 +28,7 @@ VALUE = plan(
 def test_what_only_an_orphan_satisfies_is_not_taken_up():
     value, findings = read_plan(VALUE)
     assert findings == ()
-    assert [one.text for one in not_taken_up(value)] == ["run far", "by Friday"]
+    assert [item.text for item in not_taken_up(value)] == ["run far", "by Friday"]
 
 
 def test_requirements_survive_writing_and_reading():

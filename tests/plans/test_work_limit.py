@@ -93,14 +93,14 @@ def test_the_search_for_repaired_deletions_is_limited(monkeypatch):
 
 def test_steps_that_no_failure_leads_to_are_explained_up_to_the_limit_of_findings(monkeypatch):
     """Beyond the findings that a verdict keeps, nothing is searched: the cost was the square of the number of steps."""
-    asked = []
+    calls = []
     original = plan_medium.id_list
-    monkeypatch.setattr(plan_medium, "id_list", lambda ids: asked.append(1) or original(ids))
+    monkeypatch.setattr(plan_medium, "id_list", lambda ids: calls.append(1) or original(ids))
     count = FINDINGS_MAX + 50
     steps = [step(f"a{n}", "start", "goal", failure_effects="f") for n in range(3)]
     steps += [step(f"b{n:03}", "f", "g") for n in range(count)]
     verdict = judge("medium", plan(*steps))
-    assert len(asked) == FINDINGS_MAX
+    assert len(calls) == FINDINGS_MAX
     assert len(verdict.errors) == FINDINGS_MAX + 1
     assert "on_failure of a0, a1, a2 to continue" in verdict.errors[FINDINGS_MAX - 1].message
     assert "more findings" in verdict.errors[-1].message

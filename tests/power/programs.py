@@ -23,7 +23,7 @@ BATCHES = 4
 
 
 def always_dead(_):
-    """Return that an owner is dead: its machine lost power."""
+    """Return True: every earlier owner is dead, because its machine lost power."""
     return True
 
 
@@ -76,7 +76,7 @@ async def two_openings(opening):
 
 
 async def open_for_each_batch(opening):
-    """Each batch with a new opening."""
+    """One run, its journal opened again for each batch."""
     for batches in range(1, 7):
         async with opening(CODEC) as journal:
             await work(journal, "a", batches)
@@ -111,4 +111,4 @@ async def whole_plan(opening):
 
 
 PROGRAMS = {one_run: CODEC, many_runs: CODEC, two_openings: CODEC, open_for_each_batch: CODEC, whole_plan: PLANNING}
-"""The programs, and the codec of their journals."""
+"""The programs, each with the codec of its journal."""

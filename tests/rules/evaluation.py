@@ -68,37 +68,41 @@ def judge(statement):
 
 def _fate(item, plan, orphans):
     """Return whether a step satisfies and names the item, whether it is only listed, or whether it is lost."""
-    found = [one for one in plan.get("requirements", ()) if folded(item["quote"]) in folded(one["quote"])]
+    stated = plan.get("requirements", ())
+    kept = [requirement for requirement in stated if folded(item["quote"]) in folded(requirement["quote"])]
     steps = [step for step in plan["steps"] if step["step_id"] not in orphans]
-    for requirement in found:
+    for requirement in kept:
         for step in steps:
             if requirement["id"] in step.get("satisfies", ()) and folded(item["quote"]) in folded(step["description"]):
                 return "taken up"
-    return "listed" if found else "lost"
+    return "listed" if kept else "lost"
 
 
 def confusion(results):
     """Return how often each kind had each result."""
-    return Counter((one.statement["kind"], one.result) for one in results)
+    return Counter((result.statement["kind"], result.result) for result in results)
 
 
 def shares(results):
     """Return the numerators and denominators of the published shares."""
-    software = [one for one in results if one.statement["kind"] != "none"]
-    english = [one for one in software if one.statement["language"] == "english"]
-    planned = [one for one in software if one.result in PLANNED]
-    items = [fate for one in results for fate in one.items]
+    software = [result for result in results if result.statement["kind"] != "none"]
+    english = [result for result in software if result.statement["language"] == "english"]
+    planned = [result for result in software if result.result in PLANNED]
+    items = [fate for result in results for fate in result.items]
     return {
-        "kinds right among those planned": (sum(one.result == one.statement["kind"] for one in planned), len(planned)),
-        "English software statements asked about": (sum(one.result == ASKED for one in english), len(english)),
-        "English software statements refused": (sum(one.result == REFUSED for one in english), len(english)),
+        "kinds right among those planned": (
+            sum(result.result == result.statement["kind"] for result in planned),
+            len(planned),
+        ),
+        "English software statements asked about": (sum(result.result == ASKED for result in english), len(english)),
+        "English software statements refused": (sum(result.result == REFUSED for result in english), len(english)),
         "texts in other languages planned": (
-            sum(one.result in PLANNED for one in results if one.statement["language"] != "english"),
-            sum(one.statement["language"] != "english" for one in results),
+            sum(result.result in PLANNED for result in results if result.statement["language"] != "english"),
+            sum(result.statement["language"] != "english" for result in results),
         ),
         "texts not about software planned": (
-            sum(one.result in PLANNED for one in results if one.statement["kind"] == "none"),
-            sum(one.statement["kind"] == "none" for one in results),
+            sum(result.result in PLANNED for result in results if result.statement["kind"] == "none"),
+            sum(result.statement["kind"] == "none" for result in results),
         ),
         "stated items taken up or listed": (sum(fate != "lost" for fate in items), len(items)),
         "stated items taken up by a step": (sum(fate == "taken up" for fate in items), len(items)),
@@ -123,11 +127,11 @@ def report(results):
 
 def misses(results):
     """Yield a line for every wrong kind, question and lost item."""
-    for one in results:
-        name, kind = one.statement["id"], one.statement["kind"]
-        if one.result != (REFUSED if kind == "none" else kind):
-            yield f"{name}: {kind} -> {one.result}: {folded(one.statement['text'])[:110]}"
-        for item, fate in zip(one.statement.get("items", ()), one.items, strict=False):
+    for result in results:
+        name, kind = result.statement["id"], result.statement["kind"]
+        if result.result != (REFUSED if kind == "none" else kind):
+            yield f"{name}: {kind} -> {result.result}: {folded(result.statement['text'])[:110]}"
+        for item, fate in zip(result.statement.get("items", ()), result.items, strict=False):
             if fate != "taken up":
                 yield f"{name}: {fate}: {item}"
 

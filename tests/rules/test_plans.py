@@ -128,11 +128,11 @@ def test_each_constraint_is_checked_by_a_step():
     plan = ask("plan", PROBLEMS["login_timeout"])
     checks = [step for step in plan["steps"] if step["step_id"].startswith("check_constraint")]
     assert len(checks) == 5
-    kept = [one for one in plan["requirements"] if one["kind"] in {"must_keep", "must_avoid"}]
-    assert "No new dependency" in {one["text"] for one in kept}
-    for one in kept:
-        (check,) = [step for step in checks if one["id"] in step["satisfies"]]
-        assert one["text"] in check["description"]
+    kept = [requirement for requirement in plan["requirements"] if requirement["kind"] in {"must_keep", "must_avoid"}]
+    assert "No new dependency" in {requirement["text"] for requirement in kept}
+    for requirement in kept:
+        (check,) = [step for step in checks if requirement["id"] in step["satisfies"]]
+        assert requirement["text"] in check["description"]
 
 
 @pytest.mark.parametrize(

@@ -72,8 +72,8 @@ def test_no_word_speaks_twice_for_a_kind():
     assert read("As an operator I want quotas for each API key").classification.scores["feature"] <= 20
 
 
-def test_hints_alone_are_no_software():
-    """Words of both worlds, such as "release" and "line", do not make a text one about software."""
+def test_ambiguous_words_alone_do_not_show_that_a_text_is_about_software():
+    """Words such as "release" and "line" also have meanings outside of software."""
     analysis = ask("analysis", "Rewrite the press release about the merger so that it is half as long")
     assert "about software" in analysis["not_understood"]
 
@@ -99,7 +99,7 @@ def test_one_everyday_word_does_not_refuse_a_text():
 )
 def test_what_is_demanded_in_passing_is_listed(text, quote, kind):
     requirements = ask("recon", text)["requirements"]
-    assert [one["kind"] for one in requirements if quote in one["quote"]] == [kind]
+    assert [requirement["kind"] for requirement in requirements if quote in requirement["quote"]] == [kind]
 
 
 def test_a_proposal_states_no_cause():

@@ -1,4 +1,4 @@
-"""When the built-in author plans, when it asks, and when it gives up; and what it says of a plan."""
+"""When the built-in author plans, asks or gives up, and what it says about a plan."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from .author import RULES, ask, judged, pipeline, read
 
 GERMAN = "Die Anmeldung geht seit dem letzten Update nicht mehr."
 KIND = RULES.phrases.kind_question
-TWO_MINDS = "The export crashes, and it is slow"
+AMBIGUOUS = "The export crashes, and it is slow"
 
 
 def question_of(text, **material):
@@ -35,17 +35,17 @@ def test_a_symptom_speaks_for_a_bug(text):
     assert ask("analysis", text)["problem_type"] == "bug_fix"
 
 
-def test_a_symptom_in_what_is_plainly_new_does_not():
+def test_a_symptom_in_a_wish_for_something_new_does_not_speak_for_a_bug():
     assert ask("analysis", "Add a warning to the upload page if a file loses rows")["problem_type"] == "feature"
 
 
-def test_above_a_plan_stands_what_the_text_was_taken_for():
+def test_the_basis_of_a_plan_says_what_the_text_was_taken_for():
     basis = ask("plan", "Clicking Save does nothing")["basis"]
     assert 'Taken for a bug, 89 % of the evidence, on the words "does nothing"' in basis
     assert "template" in basis
 
 
-def test_a_plan_for_another_analysis_says_so():
+def test_a_plan_for_another_kind_than_its_own_says_whose_kind_it_follows():
     basis = ask("plan", "Clicking Save does nothing", dependencies={"analysis": {"problem_type": "feature"}})["basis"]
     assert basis.startswith("Planned as a feature, as the accepted analysis says.")
 
@@ -58,47 +58,47 @@ def test_another_language_gets_one_line_that_names_the_alternative():
 
 
 def test_an_answer_in_english_takes_the_place_of_the_text():
-    said = [{"question": question_of(GERMAN), "answer": "The login page fails with an error since the last update."}]
-    artifacts = pipeline(GERMAN, clarifications=said)
+    answers = [{"question": question_of(GERMAN), "answer": "The login page fails with an error since the last update."}]
+    artifacts = pipeline(GERMAN, clarifications=answers)
     assert artifacts["analysis"]["problem_type"] == "bug_fix"
     assert artifacts["plan"]["goal"].startswith("The login page fails")
 
 
-def test_an_answer_in_another_language_again_is_not_understood():
-    said = [{"question": question_of(GERMAN), "answer": "Ich kann mich nicht mehr anmelden, es geht nicht."}]
-    assert codes("analysis", ask("analysis", GERMAN, clarifications=said), GERMAN) == ["problem.not_understood"]
+def test_an_answer_in_another_language_is_not_understood():
+    answers = [{"question": question_of(GERMAN), "answer": "Ich kann mich nicht mehr anmelden, es geht nicht."}]
+    assert codes("analysis", ask("analysis", GERMAN, clarifications=answers), GERMAN) == ["problem.not_understood"]
 
 
 @pytest.mark.parametrize("role", ["analysis", "strategy", "plan"])
-def test_what_is_not_about_software_is_not_understood(role):
+def test_a_text_that_is_not_about_software_is_not_understood(role):
     text = "Plan my move from Munich to Berlin: a cat, a piano, a flat on the fourth floor."
     value = ask(role, text)
     assert codes(role, value, text) == ["problem.not_understood"]
     assert "piano" in value["not_understood"]
 
 
-def test_a_text_of_two_minds_is_asked_about_and_the_answer_decides():
-    assert question_of(TWO_MINDS) == KIND
+def test_an_ambiguous_text_is_asked_about_and_the_answer_decides():
+    assert question_of(AMBIGUOUS) == KIND
     for answer, kind in RULES.phrases.kind_answers.items():
-        said = [{"question": KIND, "answer": kind}]
-        value = ask("analysis", TWO_MINDS, clarifications=said)
+        answers = [{"question": KIND, "answer": kind}]
+        value = ask("analysis", AMBIGUOUS, clarifications=answers)
         if answer == "none":
-            assert codes("analysis", value, TWO_MINDS) == ["problem.not_understood"]
+            assert codes("analysis", value, AMBIGUOUS) == ["problem.not_understood"]
         else:
             assert value["problem_type"] == answer
-            assert "as the answer to a question says" in ask("plan", TWO_MINDS, clarifications=said)["basis"]
+            assert "as the answer to a question says" in ask("plan", AMBIGUOUS, clarifications=answers)["basis"]
 
 
-@pytest.mark.parametrize("text", [TWO_MINDS, GERMAN, "Fix it"])
+@pytest.mark.parametrize("text", [AMBIGUOUS, GERMAN, "Fix it"])
 def test_a_question_that_nobody_answers_is_never_followed_by_a_guess(text):
-    said = []
-    while question := question_of(text, clarifications=said):
-        said.append({"question": question, "answer": "", "unanswered": "declined"})
-        assert len(said) <= 2
-    assert codes("analysis", ask("analysis", text, clarifications=said), text) == ["problem.not_understood"]
+    answers = []
+    while question := question_of(text, clarifications=answers):
+        answers.append({"question": question, "answer": "", "unanswered": "declined"})
+        assert len(answers) <= 2
+    assert codes("analysis", ask("analysis", text, clarifications=answers), text) == ["problem.not_understood"]
 
 
-def test_a_requirement_told_later_does_not_say_what_is_wanted():
+def test_a_later_prohibition_does_not_say_what_is_wanted_but_a_symptom_does():
     thin = question_of("Make it better, please.")
     assert question_of("Make it better, please.", requirements=["Never write to the production database."]) == thin
     assert question_of("Make it better, please.", requirements=["The login page crashes."]) is None
@@ -110,17 +110,17 @@ def test_a_long_text_says_that_it_was_cut():
     assert "Only the first 200,000 characters" in plan["basis"]
 
 
-def test_more_requirements_than_can_be_listed_are_said_to_be_there():
+def test_the_basis_says_that_the_text_has_more_requirements_than_are_listed():
     text = "# Add an importer\n\n" + "\n".join(f"- read column {number}" for number in range(500))
     plan = ask("plan", text)
     assert len(plan["requirements"]) == 200
     assert "The text states more than can be listed" in plan["basis"]
     taken = {name for step in plan["steps"] for name in step.get("satisfies", [])}
-    assert taken == {one["id"] for one in plan["requirements"]}
+    assert taken == {requirement["id"] for requirement in plan["requirements"]}
     assert len(plan["steps"]) < 25
 
 
-def test_nothing_that_a_report_has_seen_becomes_a_demand():
+def test_an_observation_in_a_report_is_no_requirement():
     stated = read(
         "Users cannot log in since Monday\n\nThe page is not shown, the mail never arrives and no error is logged."
     ).stated
@@ -144,6 +144,6 @@ def test_nothing_that_a_report_has_seen_becomes_a_demand():
         ("What they do today instead", None),
     ],
 )
-def test_a_clause_is_told_by_its_words(clause, kind):
-    found = RULES.requirements.kind_of(clause, failure=True)
-    assert found == kind or (kind is None and found in (None, "goal"))
+def test_a_clause_is_classified_by_its_words(clause, kind):
+    actual = RULES.requirements.kind_of(clause, failure=True)
+    assert actual == kind or (kind is None and actual in (None, "goal"))

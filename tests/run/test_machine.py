@@ -85,7 +85,7 @@ class Stage:
         return self.state.run.finished and self.state.run.finished.outcome
 
 
-def test_the_whole_story():
+def test_a_run_from_its_start_to_its_end():
     stage = Stage()
     assert stage.reply("80") == ["call_answered", "clarification_requested"]
     assert stage.machine.summary(stage.state).status == "waiting"
@@ -143,7 +143,7 @@ def test_a_late_reply_after_a_cancel_is_booked_and_not_used():
     assert stage.state.data.price is None
 
 
-def test_what_the_day_allows_is_waited_for():
+def test_a_run_waits_for_the_next_day_when_its_homes_budget_is_used_up():
     stage = Stage()
     stage.send(Overdrawn(stage.now, 9_000.0, "used up"))
     assert stage.reply("no price") == ["call_answered"]

@@ -44,7 +44,7 @@ def test_a_question_can_be_declined_and_limits_hold():
         (lambda run: run.tell(" "), "nothing in this message"),
     ],
 )
-def test_what_the_run_does_not_take_fails_the_test(act, cause):
+def test_a_message_that_the_run_does_not_take_fails_the_test(act, cause):
     run = PureRun(Haggler(), "a lamp")
     with pytest.raises(AssertionError, match=cause):
         act(run)

@@ -139,11 +139,12 @@ async def test_active_time_never_decreases_and_grows_by_at_most_the_jump(seconds
 
 
 async def test_a_backward_jump_delays_a_deadline_by_at_most_the_jump(autojump_clock):
-    """A deadline is a time of the wall clock; the run makes no request after it."""
+    """A deadline is a time of the wall clock."""
     run = TwoStepRun(Model(faults=4), deadline=START + 8.0)
     assert await run.drive((2.0, -20.0)) is Ending.FINISHED
     assert run.state.run.finished.outcome == "budget_exhausted"
     assert run.clock.now() >= START + 8.0
+    assert trio.current_time() <= 8.0 + 20.0 + AdjustableClock.STEP
 
 
 async def test_waiting_for_a_person_uses_no_active_time(autojump_clock):

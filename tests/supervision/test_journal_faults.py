@@ -2,38 +2,56 @@
 
 from typing import Any
 
+import apsw
 import pytest
 import trio
 
-from runtime.core.errors import JournalDamaged, JournalError, StorageFull
+from runtime.core.errors import JournalBusy, JournalDamaged, JournalError, StorageFull
 from runtime.drive.changes import WakeSignal
 from runtime.drive.options import Ending, LeaseTerms, Stop
 from runtime.journal.memory import Fault
 from runtime.journal.port import Journal
+from runtime.journal.sqlite import statements
 from tests.supervision.negotiation_run import bidder, driver_of, failing, open_negotiation, post_cancel, request_stop
 from tests.support.negotiation import NegotiationEvent, Start
 
+FULL, BUSY = StorageFull("disk"), JournalBusy("file")
+"""The faults that a run waits out."""
+NOTICES = {
+    FULL: "disk: no room left to write; the run goes on when there is some",
+    BUSY: "file: another process keeps the journal busy; the run goes on when it is done",
+}
+"""What the user reads about each."""
 
-async def test_a_full_disk_delays_a_run_and_loses_nothing(autojump_clock):
+
+@pytest.mark.parametrize("fault", [FULL, BUSY])
+async def test_a_full_disk_or_busy_journal_delays_a_run_and_loses_nothing(autojump_clock, fault):
     notices = []
-    async with open_negotiation(failing(StorageFull("disk"), "append", "renew", since=2.5, until=100.0)) as journal:
+    async with open_negotiation(failing(fault, "append", "renew", since=2.5, until=100.0)) as journal:
         driver = driver_of(journal, bidder(10, 10), bidder(50, -10), notice=notices.append)
         assert await driver.drive(Start(20)) is Ending.FINISHED
         assert driver.state.ended == "sold at 30"
         assert trio.current_time() > 100
-    assert notices == ["disk: no room left to write; the run goes on when there is some"]
+    assert notices == [NOTICES[fault]]
 
 
-async def test_a_stop_on_a_full_disk_leaves_the_run_to_be_resumed(autojump_clock):
+@pytest.mark.parametrize("fault", [FULL, BUSY])
+async def test_a_stop_at_a_full_disk_or_busy_journal_leaves_the_run_to_be_resumed(autojump_clock, fault):
     stop = Stop()
-    async with open_negotiation(failing(StorageFull("disk"), "append", since=2.5, until=100.0)) as journal:
+    async with open_negotiation(failing(fault, "append", since=2.5, until=100.0)) as journal:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(request_stop, stop, 20.0)
-            with pytest.raises(StorageFull):
+            with pytest.raises(type(fault)):
                 await driver_of(journal, bidder(10, 10), bidder(50, -10), stop).drive(Start(20))
         assert trio.current_time() < 21
         await trio.sleep(100)
         assert await driver_of(journal, bidder(10, 10), bidder(50, -10)).drive() is Ending.FINISHED
+
+
+def test_a_busy_error_of_sqlite_is_a_journal_busy_error(tmp_path):
+    error = statements.explain(tmp_path / "journal", "", apsw.BusyError("locked"))
+    assert isinstance(error, JournalBusy)
+    assert error.passing
 
 
 def make_reads_fail(patch: pytest.MonkeyPatch, journal: Journal[NegotiationEvent], read: str, fault: Fault) -> None:

@@ -38,7 +38,7 @@ class ForkServer:
         self._process = process
 
     def run(self, request: dict[str, Any]) -> int:
-        """Run one command line, and return its exit code; negative for a signal."""
+        """Run one command line and return its exit code, or the negative number of the signal that killed it."""
         return int(self._send(request))
 
     def start(self, request: dict[str, Any]) -> int:
@@ -79,8 +79,8 @@ def open_fork_server() -> Iterator[ForkServer]:
 class _Full(apsw.VFS):
     """SQLite's default file system: the disk is full while a given file exists."""
 
-    def __init__(self, sign: Path) -> None:
-        self.sign, self.base = sign, apsw.vfs_names()[0]
+    def __init__(self, marker: Path) -> None:
+        self.marker, self.base = marker, apsw.vfs_names()[0]
         super().__init__("full", self.base, makedefault=True)
 
     def xOpen(self, name: Any, flags: list[int]) -> apsw.VFSFile:  # noqa: N802 - the name is SQLite's
@@ -89,11 +89,11 @@ class _Full(apsw.VFS):
 
 class _FullFile(apsw.VFSFile):
     def __init__(self, disk: _Full, name: Any, flags: list[int]) -> None:
-        self.sign = disk.sign
+        self.marker = disk.marker
         super().__init__(disk.base, name, flags)
 
     def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802
-        if self.sign.exists():
+        if self.marker.exists():
             raise apsw.FullError("no room")
         super().xWrite(data, offset)
 
@@ -111,14 +111,14 @@ def _child(request: dict[str, Any]) -> None:
 
     def reached(label: str) -> None:
         if not counts and "seconds" in kill:
-            signal.setitimer(
-                signal.ITIMER_REAL, kill["seconds"]
-            )  # There is no handler: the signal kills the process at once.
+            # SIGALRM has no handler, so it kills the process at once.
+            signal.setitimer(signal.ITIMER_REAL, kill["seconds"])
         counts[label] += 1
         if label == kill.get("label") and counts[label] == kill["nth"]:
             os.kill(os.getpid(), signal.SIGKILL)
         if label == stop.get("label") and counts[label] == stop["nth"]:
-            time.sleep(0.1)  # The writer's thread finishes its commit: if stopped within, it would keep the lock.
+            # The writer's thread finishes its commit first: a process that is stopped during one keeps the lock.
+            time.sleep(0.1)
             os.kill(os.getpid(), signal.SIGSTOP)
 
     install(reached)

@@ -10,7 +10,7 @@ import random
 from tests.tidy.source import ROOT, SOURCES
 
 DOCSTRINGS, PAGES = 40, 10
-"""How many of each are drawn (issue 11)."""
+"""How many of each are drawn."""
 
 
 def docstrings():

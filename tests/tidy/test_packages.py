@@ -54,7 +54,7 @@ def find_cycle(graph):
 
 def explain(graph, cycle):
     """Return the cycle as text, with the import behind each of its arrows."""
-    arrows = (f"{one} -> {other} ({graph[one][other]})" for one, other in itertools.pairwise(cycle))
+    arrows = (f"{package} -> {other} ({graph[package][other]})" for package, other in itertools.pairwise(cycle))
     return "packages import each other: " + ", ".join(arrows)
 
 

@@ -13,7 +13,7 @@ from actors.search.moves import Search
 
 
 class PruneCause(StrEnum):
-    """Why a branch was pruned."""
+    """The reason for which a branch was pruned."""
 
     STUCK = "stuck"  # it has nothing left to try
     DUPLICATE = "duplicate"  # another branch has the same artifacts
@@ -95,26 +95,26 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Open a branch."""
+    """The change that opens a branch."""
 
     parent: int | None
     """The branch whose accepted artifacts it starts with; None: it starts with none."""
     why: str
-    """The reason, for people."""
+    """The reason, in one line for people."""
     anew: bool = False
     """Whether all visits and attempts are reset."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prune:
-    """End a branch: its open requests are withdrawn, and the unreserved part of its slice is free again."""
+    """The change that ends a branch: its open requests are withdrawn, and the rest of its slice is free again."""
 
     branch: int
-    """The branch's number."""
+    """The number of the branch that ends."""
     cause: PruneCause
-    """Why, as a code."""
+    """The reason, as a code."""
     why: str
-    """Why, for people."""
+    """The reason, in one line for people."""
 
 
 Change = Open | Prune
@@ -125,7 +125,7 @@ class Strategy(Protocol):
 
     @property
     def moves(self) -> Search:
-        """How each branch is searched."""
+        """How each branch is searched: by going back, or without."""
         ...
 
     @property

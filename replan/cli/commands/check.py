@@ -34,7 +34,7 @@ class Standard:
     assurance: str
     """The guarantee that `expansive` demands of the traces that do not escalate."""
     r_max: int
-    """The largest total budget."""
+    """The largest `total_retry_budget` that a plan may have."""
     guard_catalog: tuple[str, ...] = ()
     """Guard names that steps may use beside the default ones."""
 
@@ -44,11 +44,11 @@ class Case:
     """One plan to check."""
 
     file: str
-    """The file that holds it."""
+    """The path of its file as the user named it, or `-` for standard input."""
     text: str
-    """Its text."""
+    """The plan as it stands in the file, JSON or not."""
     line: int | None = None
-    """Its line in a `.jsonl` file."""
+    """The number of its line in a `.jsonl` file, from 1; None for a file with one plan."""
 
 
 def check_files(invocation: Invocation, files: tuple[str, ...], standard: Standard, form: str) -> int:

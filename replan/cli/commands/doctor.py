@@ -24,6 +24,7 @@ from replan.cli.options import Invocation
 from replan.cli.plugins import registry_of
 from replan.cli.terminal.console import plain_terminal, print_json, show
 from replan.runs.models import check_model
+from replan.runs.run_ids import ALL
 from replan.setup.data_files import data_root
 from replan.setup.home_folder import USE_ANOTHER_HOME, locate_home, prepare_home
 from replan.setup.kinds import Kinds
@@ -34,13 +35,14 @@ from runtime.core.clock import SystemClock
 from runtime.core.cost import MICRO
 from runtime.core.errors import ReplanError, UsageProblem
 from runtime.core.ledger import ZERO
-from runtime.journal.port import HostRow, Journal, RunFilter
+from runtime.journal.port import HostRow, Journal
 from runtime.journal.sqlite.schema import VERSION
 from runtime.models.base_url import OPENAI_URL, check_base_url
 from runtime.open_journal import open_journal
 from runtime.process.identity import is_dead
 
 REACH_SECONDS = 5.0
+"""How long `--online` waits for the model's server."""
 
 _NEEDS = {
     "plug-ins": {"config"},
@@ -148,7 +150,7 @@ async def _journal(environment: Mapping[str, str]) -> str:
     if not path.exists():
         return f"none yet; this release writes schema {VERSION}"
     async with _open(path) as journal:
-        rows = await journal.runs(RunFilter(limit=1_000_000))
+        rows = await journal.runs(ALL)
     waiting = sum(row.summary.status == "waiting" for row in rows)
     runs = counted(len(rows), "run")
     return f"schema {VERSION}, {runs}, {waiting} waiting ({path.stat().st_size:,} bytes)"

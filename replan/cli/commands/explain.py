@@ -32,7 +32,7 @@ class Term(NamedTuple):
     name: str
     """The term, as it is printed."""
     kind: str
-    """What it is."""
+    """What sort of term it is, such as `outcome of a run`."""
     means: str
     """Its meaning, in a sentence or two."""
 
@@ -40,13 +40,13 @@ class Term(NamedTuple):
 def terms() -> list[Term]:
     """Return every term that can be explained, section by section."""
     configs = data_root() / "configs"
-    found: list[Term] = []
+    every_term: list[Term] = []
     for name in ("meanings.yaml", "terms.yaml"):
         sections: Mapping[str, Any] = yaml.safe_load((configs / name).read_text(encoding="utf-8"))
         for section, entries in sections.items():
             if section in _SECTIONS:
-                found += _terms(_SECTIONS[section], entries)
-    return found
+                every_term += _terms(_SECTIONS[section], entries)
+    return every_term
 
 
 def _terms(kind: str, entries: Mapping[str, Any]) -> Iterator[Term]:

@@ -7,8 +7,9 @@ from actors.config.loader import read_workflow
 from actors.config.policy_loader import load_policy, policy_document
 from actors.policy.table import Row
 from actors.policy.unknown_names import ROLES, unknown_names
-from actors.values.lines import Line, Span, columns, indented, line
+from actors.values.lines import Line, indented, line
 from replan.cli.exits import Exit
+from replan.cli.shipped import print_shipped
 from replan.cli.terminal.console import print_json, show
 from replan.setup.data_files import data_root
 from runtime.core.errors import UsageProblem
@@ -19,13 +20,7 @@ def list_policies(*, as_json: bool) -> int:
     root = data_root()
     names = sorted(path.stem for path in (root / "configs" / "policies").glob("*.yaml"))
     descriptions = {name: load_policy(name, root).description for name in names}
-    if as_json:
-        rows = [{"name": name, "description": description} for name, description in descriptions.items()]
-        print_json({"policies": rows})
-        return Exit.OK
-    width = max(map(len, descriptions))
-    for name, description in descriptions.items():
-        show([columns(Line((Span(f"{name:<{width}}", "bold"),)), line(description), hang=width + 2)])
+    print_shipped("policies", descriptions, as_json=as_json)
     return Exit.OK
 
 

@@ -16,12 +16,12 @@ from actors.planning.policy_as_plan import as_plan as plan_of
 from actors.planning.prepare import RunOptions
 from actors.policy.table import Policy
 from actors.prompting.book import PromptsFile
-from actors.values.lines import Line, Span, columns, line
 from replan.cli.cost import print_cost_of
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation
 from replan.cli.plugins import registry_of
-from replan.cli.terminal.console import notice, print_json, print_text, show
+from replan.cli.shipped import print_shipped
+from replan.cli.terminal.console import notice, print_json, print_text
 from replan.runs.prepare import prepare
 from replan.setup.config_schemas import schema_text
 from replan.setup.data_files import data_root
@@ -35,14 +35,7 @@ def list_workflows(*, as_json: bool) -> int:
     """Print the shipped workflows, a line each."""
     root = data_root()
     descriptions = {name: read_workflow(name, root)[0].description for name in shipped_workflows(root)}
-    if as_json:
-        rows = [{"name": name, "description": description} for name, description in descriptions.items()]
-        print_json({"workflows": rows})
-        return Exit.OK
-    width = max(map(len, descriptions))
-    for name, description in descriptions.items():
-        head = Line((Span(f"{name:<{width}}", "bold"),))
-        show([columns(head, line(description), hang=width + 2)])
+    print_shipped("workflows", descriptions, as_json=as_json)
     return Exit.OK
 
 

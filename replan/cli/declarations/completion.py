@@ -1,4 +1,4 @@
-"""`completion`: what it takes."""
+"""The options, arguments and help of `completion`."""
 
 import click
 

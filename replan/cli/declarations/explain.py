@@ -1,4 +1,4 @@
-"""`explain`: what it takes."""
+"""The options, arguments and help of `explain`."""
 
 import click
 

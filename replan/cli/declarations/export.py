@@ -1,4 +1,4 @@
-"""`export`: what it takes."""
+"""The options, arguments and help of `export`."""
 
 import click
 

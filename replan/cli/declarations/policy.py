@@ -1,4 +1,4 @@
-"""`policy`: what its commands take."""
+"""The options, arguments and help of the commands of `policy`."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`version`: what it takes."""
+"""The options, arguments and help of `version`."""
 
 import click
 
