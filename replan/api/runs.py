@@ -51,8 +51,8 @@ def start(
 ) -> AbstractAsyncContextManager[Run[Result]]:
     """Start a run, and yield it while it is driven: `async with replan.start(problem) as run`, in trio or in asyncio.
 
-    The run is in the journal when the block is entered, so that messages can be posted to it. Leaving the block early parks
-    it within two seconds, of which replies in flight get at most 1.5.
+    The run is in the journal when the block is entered, so that messages can be posted to it. Leaving the block early
+    parks it within two seconds, of which replies in flight get at most 1.5.
 
     `workflow` is a shipped name or a file; `model` has the values of `--model` (None: `REPLAN_MODEL`, else `rules`). A
     limit of None means the workflow's limit, or else no limit. `active_seconds` limits how long models and guards work;
