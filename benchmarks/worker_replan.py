@@ -33,7 +33,7 @@ from runtime.core.clock import SystemClock
 from runtime.core.cost import Usage
 from runtime.core.ledger import Limits
 from runtime.drive.changes import Polling, WakeSignal
-from runtime.drive.options import Ending, LeaseTerms
+from runtime.drive.options import Admission, Ending, LeaseTerms
 from runtime.drive.supervisor import Supervisor
 from runtime.host.host import POLL_SECONDS
 from runtime.journal.port import RunFilter
@@ -104,7 +104,6 @@ async def watch(journal, signals):
 async def drive(journal, run, config, model, guard, *, changed=None):
     """Drive one run from its start to its end. Without `changed` it polls its inbox itself."""
     clock = SystemClock()
-    await journal.create(run, "benchmark")
     actors = actors_for(config, Resources(model, clock, Registry(guards={"instant": lambda _: guard})))
     supervisor = Supervisor(
         run,
@@ -113,6 +112,7 @@ async def drive(journal, run, config, model, guard, *, changed=None):
         actors=actors,
         lease=LeaseTerms(owner="benchmark"),
         changed=changed,
+        admission=Admission("benchmark"),
     )
     limits = Limits(calls=config.workflow.max_total_calls)
     ending = await supervisor.drive(Begin(clock.now(), run, PROBLEM, config.model_dump_json(), limits))

@@ -14,6 +14,7 @@ from actors.policy.cause import CLASSIFIER
 from actors.run.calls import Replied
 from actors.run.ids import child_run, step_of
 from actors.run.kind import Kind, Resources
+from actors.values.format import title_of
 from runtime.core.events import Codec
 
 if TYPE_CHECKING:
@@ -40,6 +41,10 @@ def _prepare(request: Any, setup: "Setup") -> "PreparedRun":
 
 def _model(state: PlanningState) -> str | None:
     return state.config.model if isinstance(state, State) else None
+
+
+def _title(state: PlanningState) -> str | None:
+    return title_of(state.specification) if isinstance(state, State) else None
 
 
 def _children(state: PlanningState) -> list[str]:
@@ -79,6 +84,7 @@ PLANNING: Kind[PlanningState, PlanningEvent] = Kind(
     prepare=_prepare,
     model=_model,
     children=_children,
+    title=_title,
     purpose=_purpose,
     missing=_missing,
     drift=_drift,

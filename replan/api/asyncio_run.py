@@ -22,7 +22,7 @@ R = TypeVar("R", bound=RunResult)
 class AsyncioRun(Run[R]):
     """A run that was started by an asyncio program."""
 
-    def __init__(self, run_id: str, thread: TrioThread) -> None:
+    def __init__(self, run_id: str, thread: TrioThread, *, is_new: bool = False) -> None:
         """Take the run's id, and the thread that will drive it."""
         self.run_id = run_id
         self._thread = thread
@@ -30,7 +30,7 @@ class AsyncioRun(Run[R]):
         self._feed: RunFeed[R] = RunFeed(asyncio.Event)
         self._left = trio.Event()
         self._opened: asyncio.Future[None] = self._loop.create_future()
-        self._driven: TrioRun[R] = TrioRun(run_id, partial(self._soon, self._feed.append))
+        self._driven: TrioRun[R] = TrioRun(run_id, partial(self._soon, self._feed.append), is_new=is_new)
 
     async def result(self) -> R:
         """Return the result, or raise the error, as `Run.result` says."""
@@ -98,8 +98,10 @@ class AsyncioRun(Run[R]):
 
 
 @asynccontextmanager
-async def drive_in_asyncio(run_id: str, begin: Begin, options: Driving) -> AsyncIterator[Run[Any]]:
+async def drive_in_asyncio(
+    run_id: str, begin: Begin, options: Driving, *, is_new: bool = False
+) -> AsyncIterator[Run[Any]]:
     """Drive a run for the length of a block, from an asyncio program; leaving the block early parks it within 2 s."""
-    run: AsyncioRun[Any] = AsyncioRun(run_id, await trio_thread())
+    run: AsyncioRun[Any] = AsyncioRun(run_id, await trio_thread(), is_new=is_new)
     async with run.driven(begin, options):
         yield run

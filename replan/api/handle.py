@@ -64,7 +64,7 @@ class Run(ABC, Generic[R_co]):
 class TrioRun(Run[R]):
     """A run that is driven by the trio program that has started it."""
 
-    def __init__(self, run_id: str, on_record: OnRecord | None = None) -> None:
+    def __init__(self, run_id: str, on_record: OnRecord | None = None, *, is_new: bool = False) -> None:
         """Take the run's id; `on_record` gets each record beside those who iterate."""
         self.run_id = run_id
         self.stop = Stop(grace=GRACE_SECONDS)
@@ -72,6 +72,10 @@ class TrioRun(Run[R]):
         self._on_record = on_record
         self._feed: RunFeed[RunResult] = RunFeed(trio.Event)
         self._left = trio.Event()
+        self.entered = trio.Event()
+        """Set once the run is in the journal, or has ended without that: then its block may be entered."""
+        if not is_new:
+            self.entered.set()
         self._asking = trio.CancelScope()
 
     async def result(self) -> R:
@@ -96,6 +100,7 @@ class TrioRun(Run[R]):
         self._feed.append(record)
         if self._on_record is not None:
             self._on_record(record)
+        self.entered.set()
 
     async def drive(self, engine: Engine, begin: Begin, ask: Ask | None) -> None:
         """Drive the run until it comes to rest, and keep what it came to."""
@@ -112,6 +117,7 @@ class TrioRun(Run[R]):
                 nursery.cancel_scope.cancel()
         finally:
             self._feed.end(result, error)
+            self.entered.set()
 
     async def _drive(self, engine: Engine, session: RunSession, begin: Begin, ask: Ask | None) -> RunResult:
         result = await begin(session, self.stop)
@@ -165,6 +171,7 @@ async def drive_in_trio(run: TrioRun[R], begin: Begin, options: Driving) -> Asyn
         async with options.open_engine() as engine, trio.open_nursery() as nursery:
             nursery.start_soon(run.drive, engine, begin, options.ask)
             try:
+                await run.entered.wait()  # Else a message that the block posts at once would find no run.
                 yield run
             finally:
                 run.leave()

@@ -53,7 +53,8 @@ def start(
 ) -> AbstractAsyncContextManager[Run[Result]]:
     """Start a run, and yield it while it is driven: `async with replan.start(problem) as run`, in trio or in asyncio.
 
-    Leaving the block early parks the run within two seconds, of which replies in flight get at most 1.5.
+    The run is in the journal when the block is entered, so that messages can be posted to it. Leaving the block early
+    parks it within two seconds, of which replies in flight get at most 1.5.
 
     `workflow` is a shipped name or a file; `model` has the values of `--model` (None: `REPLAN_MODEL`, else `rules`).
     A limit of None means the workflow's limit, or else no limit. `active_seconds` limits how long models and guards
@@ -169,7 +170,7 @@ async def _start(problem: str, options: RunOptions, model: str | None, how: Driv
     async def begin(session: RunSession, stop: Stop) -> RunResult:
         return await session.begin(request, stop)  # Here: a host lacks the passed functions.
 
-    async with _driven(new_run_id(), begin, how) as run:
+    async with _driven(new_run_id(), begin, how, is_new=True) as run:
         yield run
 
 
@@ -190,14 +191,14 @@ async def _drive(run: str, changes: Changes, how: Driving) -> AsyncIterator[Run[
 
 
 @asynccontextmanager
-async def _driven(run: str, begin: Begin, how: Driving) -> AsyncIterator[Run[Any]]:
+async def _driven(run: str, begin: Begin, how: Driving, *, is_new: bool = False) -> AsyncIterator[Run[Any]]:
     """Drive a run for the length of a block, in the caller's kind of event loop."""
     if running_loop() == "asyncio":
         from replan.api.asyncio_run import drive_in_asyncio  # noqa: PLC0415 - a trio program needs no thread
 
-        opened: AbstractAsyncContextManager[Run[Any]] = drive_in_asyncio(run, begin, how)
+        opened: AbstractAsyncContextManager[Run[Any]] = drive_in_asyncio(run, begin, how, is_new=is_new)
     else:
-        opened = drive_in_trio(TrioRun(run), begin, how)
+        opened = drive_in_trio(TrioRun(run, is_new=is_new), begin, how)
     async with opened as driven:
         yield driven
 

@@ -74,7 +74,8 @@ async def drive_in_foreground(
             nursery.cancel_scope.cancel()
     options.invocation.run = run
     print_result(kind, result, as_json=options.as_json, full=options.invocation.full)
-    return _exit(result, signals, hosted=await engine.hosted())
+    row = await engine.journal.row(run)
+    return _exit(result, signals, hosted=await engine.hosted(row.kind, row.format))
 
 
 async def _tick(display: Progress) -> None:

@@ -3,6 +3,7 @@
 import json
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -13,7 +14,7 @@ from replan.runs.loaded import AnyKind, Loaded, started
 from replan.runs.options import DriveOptions
 from runtime.core.errors import Halted, Held, JournalError, KindUnknown, RunExists, RunNotFound
 from runtime.core.events import text_hash
-from runtime.drive.options import Ending
+from runtime.drive.options import Admission, Ending
 from runtime.logs import log
 
 if TYPE_CHECKING:
@@ -30,11 +31,25 @@ async def drive_child(
 
     `shared` is the parent's model, by its name and opened: a child that names the same uses it.
     """
-    kind = engine.kinds.named(child.kind)
-    with suppress(RunExists):
-        await engine.journal.create(child.run, child.title, kind.name, kind.format)
-    loaded = await engine.read(child.run)
-    common = kind.run_state(loaded.state)
+    while True:
+        try:
+            return await _drive_as_read(engine, child, shared, options)
+        except RunExists:
+            continue  # An earlier driver of the parent, which has lost it, has begun the child meanwhile.
+
+
+async def _drive_as_read(
+    engine: "Engine", child: ChildRun, shared: tuple[str | None, Any], options: DriveOptions
+) -> Any | None:
+    """Read the child run and go on with it, or begin it where there is none. Raises `RunExists` for that."""
+    admission = None
+    try:
+        loaded = await engine.read(child.run)
+    except RunNotFound:
+        kind = engine.kinds.named(child.kind)
+        admission = Admission(child.title, kind.name, kind.format)
+        loaded = Loaded(kind, kind.machine.initial(), [])
+    common = loaded.kind.run_state(loaded.state)
     if common is not None and common.finished is not None and not _goes_on(common, child, at_once=options.at_once):
         return loaded.state
     if child.change and loaded.started:
@@ -42,12 +57,13 @@ async def drive_child(
         await engine.journal.post(child.run, f"change:{text_hash(body)[:16]}", body)
         loaded = replace(loaded, state=await engine.with_inbox(child.run, loaded))
     first = None if loaded.started else child.first(engine.clock.now())
-    state = loaded.state if first is None else started(kind, first)
-    name = kind.model(state)
+    state = loaded.state if first is None else started(loaded.kind, first)
+    drive = partial(_drive, engine, child.run, loaded, state=state, options=options, first=first, admission=admission)
+    name = loaded.kind.model(state)
     if name == shared[0]:
-        return await _drive(engine, child.run, loaded, state=state, options=options, model=shared[1], first=first)
+        return await drive(model=shared[1])
     async with engine.model(name, loaded.replies) as model:
-        return await _drive(engine, child.run, loaded, state=state, options=options, model=model, first=first)
+        return await drive(model=model)
 
 
 def _goes_on(common: RunState[Any], child: ChildRun, *, at_once: bool) -> bool:
@@ -63,11 +79,19 @@ def _goes_on(common: RunState[Any], child: ChildRun, *, at_once: bool) -> bool:
 
 
 async def _drive(
-    engine: "Engine", run: str, loaded: Loaded, *, state: Any, options: DriveOptions, model: Any, first: Any
+    engine: "Engine",
+    run: str,
+    loaded: Loaded,
+    *,
+    state: Any,
+    options: DriveOptions,
+    model: Any,
+    first: Any,
+    admission: Admission | None,
 ) -> Any | None:
     kind = loaded.kind
     async with engine.actors(kind, state, model, options) as actors:
-        supervisor = engine.supervisor(run, kind, actors, options, loaded.snapshot)
+        supervisor = engine.supervisor(run, kind, actors, options, snapshot=loaded.snapshot, admission=admission)
         ending = None
         while ending is None:
             try:

@@ -26,24 +26,19 @@ from replan.runs.tops import check_own
 from replan.setup.data_files import data_root
 from replan.setup.kinds import Kinds
 from runtime.core.clock import Clock, SystemClock
-from runtime.core.errors import ReplanError, RunExists, UsageProblem
-from runtime.core.messages import Crashed, Parking
+from runtime.core.errors import UsageProblem
 from runtime.drive.actor import Actor
-from runtime.drive.offline import append_one
-from runtime.drive.options import Ending, LeaseTerms
+from runtime.drive.offline import admit
+from runtime.drive.options import Admission, Ending, LeaseTerms
 from runtime.drive.run_log import Snapshot
 from runtime.drive.supervisor import Supervisor
 from runtime.host.hook import Hook
 from runtime.host.wakeup import NoWakeUp, WakeUp
 from runtime.journal.port import Journal, Posted
-from runtime.logs.redact import Redactor, secrets_in
 from runtime.models.limiter import CallLimiter
 from runtime.models.probe import Probes
 from runtime.models.watched import WatchedModel
 from runtime.process.identity import identity, is_dead
-
-WHY_MAX = 500
-"""The longest reason, in characters, that is recorded for a run that cannot be driven."""
 
 P = TypeVar("P")
 
@@ -83,41 +78,24 @@ class Engine(Reading):
         The run is durable when this returns. Raises `RunExists`.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
-        await self.journal.create(name, prepared.title, kind.name, kind.format)
-        await append_one(kind.machine, self.journal, name, self.lease(), prepared.first(name, self.clock.now()))
+        admission = Admission(prepared.title, kind.name, kind.format)
+        await admit(kind.machine, self.journal, name, admission, prepared.first(name, self.clock.now()))
         self.wakeup.wake()
         return name
-
-    async def record_crash(self, run: str, error: Exception) -> None:
-        """Record that a bug of its driver has ended a run that nobody drives any more."""
-        reason = self._redacted(f"driver: {type(error).__name__}: {error}".splitlines()[0])
-        await self._record(run, Crashed("", self.clock.now(), reason))
-
-    async def record_undrivable(self, run: str, problem: ReplanError) -> None:
-        """Record why a run that nobody drives cannot be driven here, once, for those who follow it."""
-        reason = self._redacted(f"the host cannot drive it: {problem}")[:WHY_MAX]
-        await self._record(run, Parking(self.clock.now(), handover=True, why=reason))
-
-    async def _record(self, run: str, message: Any) -> None:
-        await append_one((await self.kind_of(run)).machine, self.journal, run, self.lease(), message)
 
     async def begin(
         self, prepared: PreparedRun, options: DriveOptions = DETACHED, *, run: str | None = None
     ) -> RunResult:
         """Start a new run and drive it to its end, a question, or a stop.
 
-        A run that was admitted, and whose driver died before its first record, starts anew. Raises `RunExists`.
+        It is admitted in the transaction of its first records. Raises `RunExists`.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
         first = prepared.first(name, self.clock.now())
         state = started(kind, first)
         async with self.model(kind.model(state), {}) as model:
-            try:
-                await self.journal.create(name, prepared.title, kind.name, kind.format)
-            except RunExists:
-                if (await self.journal.row(name)).last_seq > 0:
-                    raise
-            result = await self._drive(name, kind, state, options, model=model, first=first)
+            admission = Admission(prepared.title, kind.name, kind.format)
+            result = await self._drive(name, kind, state, options, model=model, first=first, admission=admission)
         return await self.resume(name, options) if result is None else result
 
     async def resume(self, run: str, options: DriveOptions = DETACHED) -> RunResult:
@@ -193,9 +171,11 @@ class Engine(Reading):
     async def cancel(self, run: str) -> Posted:
         """Post the message that cancels a run. A run that nobody drives is cancelled when it is driven next.
 
-        Raises `RunNotFound`, and `UsageProblem` for a run that is a step of another.
+        Raises `RunNotFound`, and `UsageProblem` for a run that is a step of another, or that never began.
         """
         await check_own(self, run, "cancel RUN")
+        if (await self.journal.row(run)).last_seq == 0:
+            raise inbox.not_started(run)
         return await self.post_cancel(run)
 
     async def post_cancel(self, run: str) -> Posted:
@@ -228,7 +208,7 @@ class Engine(Reading):
         common = loaded.kind.run_state(loaded.state)
         calls = () if common is None else [tool.request for tool in common.tools.values()]
         actors = ending_actors(calls, self.clock.now)
-        supervisor = self.supervisor(run, loaded.kind, actors, DETACHED, loaded.snapshot)
+        supervisor = self.supervisor(run, loaded.kind, actors, DETACHED, snapshot=loaded.snapshot)
         ending = await supervisor.drive()
         await cancel_children(self, loaded.kind, run, supervisor.state)
         return self.view(run, loaded.kind, supervisor.state, status_at_rest(loaded.kind, supervisor.state, ending))
@@ -258,11 +238,12 @@ class Engine(Reading):
         model: Any,
         first: Any = None,
         snapshot: Snapshot[Any] | None = None,
+        admission: Admission | None = None,
     ) -> RunResult | None:
         """Drive a run with its model; return None where a person has given it another one meanwhile."""
         watched = model if options.heard is None or model is None else WatchedModel(model, options.heard)
         async with self.actors(kind, state, watched, options) as actors:
-            supervisor = self.supervisor(run, kind, actors, options, snapshot)
+            supervisor = self.supervisor(run, kind, actors, options, snapshot=snapshot, admission=admission)
             ending = await supervisor.drive(first)
         common = kind.run_state(supervisor.state)
         stopped = options.stop is not None and options.stop.requested.is_set()
@@ -289,9 +270,14 @@ class Engine(Reading):
         kind: AnyKind,
         actors: list[Actor[Any, Any]],
         options: DriveOptions,
+        *,
         snapshot: Snapshot[Any] | None = None,
+        admission: Admission | None = None,
     ) -> Supervisor[Any, Any, Any]:
-        """Return a supervisor of a run, ready to drive it; with a snapshot it reads only the records after it."""
+        """Return a supervisor of a run, ready to drive it.
+
+        With a snapshot it reads only the records after it; with an admission it admits the run.
+        """
         return Supervisor(
             run,
             machine=kind.machine,
@@ -306,11 +292,9 @@ class Engine(Reading):
             rest_after=options.rest_after,
             at_once=options.at_once,
             snapshot=snapshot,
+            admission=admission,
         )
 
     def lease(self) -> LeaseTerms:
         """Return the terms that this process holds runs on."""
         return LeaseTerms(owner=identity(), dead=is_dead)
-
-    def _redacted(self, text: str) -> str:
-        return Redactor(secrets_in(self.environment)).text(text)

@@ -46,7 +46,7 @@ class Follower:
                 if common is not None and common.outage is not None and row.last_seq == self._seq and not unread:
                     return await self._engine.result(self._run)  # Nobody stays for a provider.
                 explained = insist and common is not None and common.handover and bool(common.parked_reason)
-                if explained or not await self._engine.hosted():
+                if explained or not await self._engine.hosted(row.kind, row.format):
                     return None
             with trio.move_on_after(AT_LEAST_SECONDS):
                 await changed()

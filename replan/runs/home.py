@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,6 +18,7 @@ from runtime.core.clock import Clock, SystemClock
 from runtime.host.hook import Hook
 from runtime.host.wakeup import WakeSockets
 from runtime.journal.folder import explain
+from runtime.journal.sqlite.anchors import SUFFIX
 from runtime.models.limiter import CallLimiter
 from runtime.open_journal import open_journal
 
@@ -50,7 +51,7 @@ async def open_home(
     config = read_user_config(home.config) if config is None else config
     limits = config.host
     budget = config.home_budget.budget
-    with _copied(home.journal) if inspect and exists else nullcontext(home.journal) as path:
+    with journal_to_read(home) if inspect and exists else nullcontext(home.journal) as path:
         url = f"sqlite:{path}" if exists else "memory:"
         async with open_journal(url, kinds.codecs, time, budget=budget, use_another=USE_ANOTHER_HOME) as journal:
             yield Engine(
@@ -73,13 +74,18 @@ def is_writable(home: Home) -> bool:
     return not os.path.lexists(home.folder) or os.access(home.folder, os.W_OK | os.X_OK)
 
 
+def journal_to_read(home: Home) -> AbstractContextManager[Path]:
+    """Return a context that gives the journal of a home, or a copy of it where the home cannot be written."""
+    return nullcontext(home.journal) if is_writable(home) else _copied(home.journal)
+
+
 @contextmanager
 def _copied(journal: Path) -> Iterator[Path]:
     """Yield a copy of a journal with its write-ahead log: SQLite cannot read a log in a folder that it cannot write."""
     with TemporaryDirectory(prefix="replan-") as folder:
         copy = Path(folder) / journal.name
         try:
-            for suffix in ("", "-wal"):
+            for suffix in (SUFFIX, "", "-wal"):  # Anchors first: they may not be newer than the rest.
                 if suffix == "" or os.path.lexists(f"{journal}{suffix}"):
                     shutil.copyfile(f"{journal}{suffix}", f"{copy}{suffix}")
         except OSError as error:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import trio
@@ -11,6 +12,7 @@ from replan.runs.engine import Engine
 from replan.runs.models import Shared
 from replan.runs.notify import Notifier
 from replan.runs.options import DriveOptions
+from replan.runs.undriven import record_crash, record_undrivable
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 from runtime.core.events import Record
 from runtime.drive.changes import ChangeSignal
@@ -38,7 +40,7 @@ async def host(engine: Engine, *, runs_max: int, stop: Stop, report: Report) -> 
             engine.journal,
             owner=identity(),
             drive=drive,
-            record_crash=engine.record_crash,
+            record_crash=partial(record_crash, engine),
             dead=is_dead,
             report=report,
             stop=stop,
@@ -83,7 +85,7 @@ class _Drive:
             result = await self._engine.resume(run, options)
         except (UsageProblem, RunNotFound) as problem:
             with suppress(ReplanError):  # For those who follow the run; the host reports it as well.
-                await self._engine.record_undrivable(run, problem)
+                await record_undrivable(self._engine, run, problem)
             raise
         notifier.tell(result)
         if result.status == "finished":

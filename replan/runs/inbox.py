@@ -102,9 +102,10 @@ def split(question: str) -> tuple[str, str]:
 
 
 def not_started(run: str) -> UsageProblem:
-    """Return the error about a run that has no record."""
-    hint = f"start it again with `{program()} run`"
-    return UsageProblem("the run was admitted, but stopped before anything was recorded", place=run, hint=hint)
+    """Return the error about a run that has no record: only earlier releases left such runs."""
+    hint = f"there is nothing to go on with or to cancel; start it again with `{program()} run`"
+    cause = "the run was admitted by an earlier release, which stopped before anything was recorded"
+    return UsageProblem(cause, place=run, hint=hint)
 
 
 async def _post(journal: Journal[Any], run: str, key: str, body: Mapping[str, Any]) -> Posted:

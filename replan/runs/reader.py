@@ -11,6 +11,7 @@ from replan.runs.status import row_after, status_of
 from replan.setup.command_name import program
 from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
 from runtime.core.events import Record
+from runtime.journal.kinds import drivable
 from runtime.journal.port import Readable, RunFilter, RunRow
 from runtime.process.identity import is_dead
 
@@ -65,7 +66,8 @@ class Reading:
         """Return what a run has come to so far. Raises as `read` does."""
         loaded, row = await self.read_with_row(run)
         with_inbox = await self.with_inbox(run, loaded)
-        status = status_of(row, hosted=await self.hosted(), with_inbox=loaded.kind.run_state(with_inbox))
+        hosted = await self.hosted(row.kind, row.format)
+        status = status_of(row, hosted=hosted, with_inbox=loaded.kind.run_state(with_inbox))
         return self.view(run, loaded.kind, loaded.state, status, with_inbox)
 
     def view(self, run: str, kind: "AnyKind", state: Any, status: str, with_inbox: Any = None) -> "RunResult":
@@ -74,9 +76,9 @@ class Reading:
 
         return kind.views.result(RunView(run, status, state, state if with_inbox is None else with_inbox, program()))
 
-    async def hosted(self) -> bool:
-        """Tell whether a host serves this home now. Asking wakes nobody."""
-        return bool(await self.journal.hosts(dead=is_dead))
+    async def hosted(self, kind: str, format: int) -> bool:
+        """Tell whether a host serves this home now that drives runs of a kind in a format. Asking wakes nobody."""
+        return any(drivable(host.kinds, kind, format) for host in await self.journal.hosts(dead=is_dead))
 
     async def with_inbox(self, run: str, loaded: "Loaded") -> Any:
         """Return a run's state with the unread messages of its inbox accepted as facts, and no decision made.
@@ -101,7 +103,7 @@ class Reading:
         questions have all been answered does not wait any more; where another question is open, the row names that one.
         A run that cannot be read, such as one of an unknown kind, has the status of its row.
         """
-        rows, hosted = [], await self.hosted()
+        rows, hosted = [], dict[tuple[str, int], bool]()
         for row in await self.journal.runs(which):
             common = None
             if row.unread and row.summary.status == "waiting":
@@ -109,7 +111,10 @@ class Reading:
                     common = await self.common_with_inbox(row.run)
                 except (JournalDamaged, KindUnknown, UsageProblem):
                     common = None
-            status = status_of(row, hosted=hosted, with_inbox=common)
+            kind = row.kind, row.format
+            if kind not in hosted:
+                hosted[kind] = await self.hosted(*kind)
+            status = status_of(row, hosted=hosted[kind], with_inbox=common)
             if which.status in (None, status) and not is_child(row.run):
                 rows.append((row if common is None else row_after(row, common), status))
         return rows

@@ -57,7 +57,7 @@ class RunSession:
 
     async def go_on(self, stop: Stop) -> RunResult:
         """Follow the host that has the run, or drive the run here if there is no host."""
-        if not await self._engine.hosted():
+        if not await self._hosted():
             return await self.drive(stop)
         result = await self._follow(stop, insist=False)
         return await self.drive(stop) if result is None else result
@@ -72,7 +72,7 @@ class RunSession:
             try:
                 return await self._drive_here(stop, compare=compare)
             except Held:
-                if not await self._engine.hosted():
+                if not await self._hosted():
                     raise
             if self._reported is None:
                 self._reported = (await self._engine.journal.row(self._run)).last_seq
@@ -108,9 +108,14 @@ class RunSession:
         if result is None and stop.requested.is_set():
             return await self._engine.result(self._run)
         if result is None:
-            reason = "the host cannot drive it" if await self._engine.hosted() else "the host has left"
+            reason = "the host cannot drive it" if await self._hosted() else "the host has left"
             self._note(f"{reason}; going on here")
         return result
+
+    async def _hosted(self) -> bool:
+        """Tell whether a host serves the home that drives runs of this kind."""
+        row = await self._engine.journal.row(self._run)
+        return await self._engine.hosted(row.kind, row.format)
 
     async def _warn_if_idle(self) -> None:
         await trio.sleep(TAKEN_UP_SECONDS)

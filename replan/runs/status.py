@@ -21,8 +21,9 @@ def status_of(row: RunRow, *, hosted: bool = False, with_inbox: "RunState[Any] |
     """Return a run's status for people: `running`, `waiting`, `parked` or `finished`.
 
     A run whose row says `running`, but that nobody drives any more, was interrupted: it is `parked`, or still `running`
-    where a host goes on with it. So is one whose row says `waiting`, where people have answered all of its questions
-    since: in `with_inbox`, its common state after the messages of its inbox, none is open.
+    where a host drives runs of its kind (`hosted`), and so goes on with it. So is one whose row says `waiting`, where
+    people have answered all of its questions since: in `with_inbox`, its common state after the messages of its inbox,
+    none is open.
     """
     status = row.summary.status
     if status == "waiting" and with_inbox is not None and not with_inbox.open_questions:

@@ -1,13 +1,16 @@
-"""A driver's lease of a run: claimed, renewed while the run is driven, verified before each paid call, released."""
+"""A driver's lease of a run: taken, renewed while the run is driven, verified before each paid call, released."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import trio
 
 from runtime.core.crash_points import reached
 from runtime.core.errors import JournalError
-from runtime.drive.options import LeaseTerms
-from runtime.journal.port import Journal
+from runtime.core.events import Record
+from runtime.core.machine import Summary
+from runtime.drive.options import Admission, LeaseTerms
+from runtime.journal.port import Fact, Journal
 from runtime.logs import log
 
 RETRY_SECONDS = 1.0
@@ -20,6 +23,7 @@ class LeaseKeeper:
     def __init__(self, journal: Journal[Any], run: str, terms: LeaseTerms) -> None:
         self._journal, self._run, self._terms = journal, run, terms
         self.epoch = 0
+        """The epoch that the run is held under; 0 while it is not."""
         self._end = (0.0, 0.0)
         self._claimed = 0.0
 
@@ -29,19 +33,46 @@ class LeaseKeeper:
         self.epoch = await claim(self._journal, self._run, self._terms)
         self._end, self._claimed = end, trio.current_time()
 
+    def begin(self) -> None:
+        """Begin to count the seconds of a new run, which is claimed only with its first records."""
+        self._claimed = trio.current_time()
+
     def seconds(self) -> float:
-        """Return the monotonic seconds since the claim.
+        """Return the monotonic seconds since the claim, or since a new run was begun.
 
         No clock that is set changes them, and the time in which the machine is suspended does not count.
         """
         return trio.current_time() - self._claimed
 
+    async def admit(
+        self, admission: Admission, facts: Sequence[Fact[Any]], summary: Summary, *, overdraw: bool
+    ) -> list[Record[Any]]:
+        """Admit a new run with its first records, and take it, in one transaction. Raises as `Journal.create`."""
+        end, terms, new = self._end_from_now(), self._terms, admission
+        records = await self._journal.create(
+            self._run,
+            new.title,
+            new.kind,
+            new.format,
+            facts=facts,
+            summary=summary,
+            owner=terms.owner,
+            ttl=terms.ttl,
+            overdraw=overdraw,
+        )
+        self.epoch, self._end = records[0].epoch, end
+        return records
+
     async def renew_forever(self) -> None:
-        """Renew the lease until this is cancelled. Raises `Fenced` if another driver has taken over."""
+        """Renew the lease until this is cancelled. Raises `Fenced` if another driver has taken over.
+
+        The lease of a new run begins with its first records.
+        """
         while True:
             await trio.sleep(self._terms.ttl / 3)
-            reached("renew.before")
-            await self._renewed()  # If that fails, it is tried again; until then others may take the run.
+            if self.epoch > 0:
+                reached("renew.before")
+                await self._renewed()  # If that fails, it is tried again; until then others may take the run.
 
     async def ensure_held(self) -> None:
         """Return if the run is still this driver's: after a pause of the process it may not be. Raises `Fenced`."""
@@ -49,8 +80,13 @@ class LeaseKeeper:
             await trio.sleep(RETRY_SECONDS)
 
     async def release(self) -> None:
-        """Give the run back, if it is still this driver's."""
-        await release_quietly(self._journal, self._run, self.epoch)
+        """Give the run back, if it is still this driver's.
+
+        A new run whose admission failed is not touched: if there is a run of this name, another driver may hold it, and
+        under the same epoch.
+        """
+        if self.epoch > 0:
+            await release_quietly(self._journal, self._run, self.epoch)
 
     async def _renewed(self) -> bool:
         end = self._end_from_now()

@@ -1,11 +1,11 @@
-"""The values that a run is driven with: the terms of its lease, the request to stop; and how driving it ended."""
+"""The values that a run is admitted and driven with, and how driving it ended."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 import trio
 
-from runtime.journal.kinds import Formats
+from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND, Formats
 from runtime.journal.port import Dead, nobody
 
 TERMINATED_SECONDS = 30.0
@@ -18,6 +18,18 @@ class Ending(StrEnum):
     FINISHED = "finished"
     WAITING = "waiting"  # for a person, or, where a host wakes the run, for a time
     PARKED = "parked"  # stopped on request
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What a new run is admitted with, in the transaction that writes its first records."""
+
+    title: str
+    """The title of the run in lists."""
+    kind: str = FIRST_KIND
+    """The name of its kind."""
+    format: int = FIRST_FORMAT
+    """The version of the kind's format that its events are written in."""
 
 
 @dataclass(frozen=True, slots=True)

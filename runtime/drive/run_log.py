@@ -18,7 +18,7 @@ from runtime.core.events import Record
 from runtime.core.ledger import ZERO
 from runtime.core.machine import Machine, fold, settle
 from runtime.drive.lease import LeaseKeeper
-from runtime.drive.options import Stop
+from runtime.drive.options import Admission, Stop
 from runtime.drive.overdraft import Prefix, pause, prefixes
 from runtime.journal.port import Fact, Journal
 from runtime.logs import log
@@ -62,10 +62,11 @@ class RunLog(Generic[S, E]):
         trace: Trace[E, S],
         notice: Callable[[str], None],
         snapshot: Snapshot[S] | None = None,
+        admission: Admission | None = None,
     ) -> None:
         """Take the arguments of `runtime.drive.supervisor.Supervisor`; nothing is read yet."""
         self._run, self._machine, self._journal, self._lease = run, machine, journal, lease
-        self._stop = stop
+        self._stop, self._admission = stop, admission
         self._on_record, self._trace, self._notice = on_record, trace, notice
         start = snapshot or Snapshot(machine.initial(), 0, 0)
         self.state, self.seq, self._consumed = start.state, start.seq, start.inbox
@@ -124,13 +125,16 @@ class RunLog(Generic[S, E]):
     async def _append_when_possible(
         self, state: S, events: Sequence[E], inbox: Sequence[int | None], *, overdraw: bool = False
     ) -> None:
-        """Append; while the disk is full or the journal busy, wait, unless a stop is requested."""
+        """Append; while the disk is full or the journal busy, wait, unless a stop is requested.
+
+        A new run, of which nothing can be lost, does not wait.
+        """
         noticed: type[JournalError] | None = None
         while True:
             try:
                 return await self.append(state, events, inbox, overdraw=overdraw)
             except (StorageFull, JournalBusy) as held_up:
-                if self._stop.requested.is_set():
+                if self._stop.requested.is_set() or self._admission is not None:
                     raise
                 if noticed is not type(held_up):
                     noticed = type(held_up)
@@ -154,14 +158,19 @@ class RunLog(Generic[S, E]):
     ) -> None:
         """Append events and the state that they lead to; the first ones consume the posted messages in `inbox`.
 
-        Raises as `Journal.append`: `Fenced`, `StorageFull`, `JournalBusy`, `HomeBudgetSpent`.
+        The first events of a new run admit it. Raises as `Journal.append`: `Fenced`, `StorageFull`, `JournalBusy`,
+        `HomeBudgetSpent`; for a new run as `Journal.create`: `RunExists`.
         """
         facts = [Fact(event, message) for event, message in zip_longest(events, inbox)]
         summary = self._machine.summary(state)
         reached("append.before")
-        records = await self._journal.append(
-            self._run, after=self.seq, epoch=self._lease.epoch, facts=facts, summary=summary, overdraw=overdraw
-        )
+        if self._admission is not None:
+            records = await self._lease.admit(self._admission, facts, summary, overdraw=overdraw)
+            self._admission = None
+        else:
+            records = await self._journal.append(
+                self._run, after=self.seq, epoch=self._lease.epoch, facts=facts, summary=summary, overdraw=overdraw
+            )
         reached("append.after")
         self.state, self.summary, self.seq = state, summary, records[-1].seq
         for record in records:

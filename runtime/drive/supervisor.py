@@ -23,7 +23,7 @@ from runtime.drive.changes import ChangeSignal, Polling
 from runtime.drive.envelope import Delivery, Envelope, Report
 from runtime.drive.lease import LeaseKeeper
 from runtime.drive.mailbox import Mailbox
-from runtime.drive.options import Ending, LeaseTerms, Stop
+from runtime.drive.options import Admission, Ending, LeaseTerms, Stop
 from runtime.drive.run_log import RETRY_SECONDS, OnRecord, RunLog, Snapshot, Trace
 from runtime.drive.takeover import takeover
 from runtime.journal.port import Journal
@@ -53,11 +53,12 @@ class Supervisor(Generic[S, E, M]):
         rest_after: float | None = None,
         at_once: bool = False,
         snapshot: Snapshot[S] | None = None,
+        admission: Admission | None = None,
     ) -> None:
         """Take what the run is driven with; nothing is read or claimed yet.
 
         Args:
-            run: the id of a run that was admitted.
+            run: the run's id.
             machine: the run's machine. Times in its messages are those of the journal's clock, and the supervisor adds
                 the seconds since the claim to each.
             journal: where the run is.
@@ -72,6 +73,7 @@ class Supervisor(Generic[S, E, M]):
                 many seconds away is released (`Ending.WAITING`), and so is one that is not due when it is claimed.
             at_once: whether a person has resumed the run, who does not want to wait for what it waits for.
             snapshot: the run as the caller has read it; without it all records are read.
+            admission: for a new run, which is admitted in the transaction of its first records.
         """
         self.run = run
         self._machine, self._journal, self._now = machine, journal, journal.now
@@ -89,7 +91,9 @@ class Supervisor(Generic[S, E, M]):
             trace=trace,
             notice=notice,
             snapshot=snapshot,
+            admission=admission,
         )
+        self._is_new = admission is not None
         self._changed, self._rest_after = changed or Polling(journal, lease.poll), rest_after
         self._at_once = at_once
         self._mailboxes: dict[str, Mailbox[Any, M]] = {}
@@ -108,23 +112,31 @@ class Supervisor(Generic[S, E, M]):
     async def drive(self, first: Any = None) -> Ending:
         """Claim the run, go on after its last record, and drive it to its end, to a question, or to a stop.
 
-        `first` is the message that starts a run without records. Raises `RunNotFound`, `KindUnknown`, `Held`,
-        `JournalDamaged` before anything is done, and `Fenced` if another driver takes over.
+        `first` is the message that starts a run without records; a new one is claimed as it is admitted. Raises
+        `RunExists` for a new run, and `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged` for another, before
+        anything is done, and `Fenced` if another driver takes over.
         """
-        await self._lease.claim()
+        if self._is_new:
+            self._lease.begin()
+        else:
+            await self._lease.claim()
         try:
             reached("claim.after")
-            self._inbox_seen = await self._log.load()
-            if await self._ended_by_inbox():
-                ending = Ending.FINISHED
-            else:
-                ending = Ending.WAITING if await self._overtaken() else await self._work(first)
+            ending = None if self._is_new else await self._load()
+            ending = ending or await self._work(first)
         except BaseExceptionGroup as group:
             raise root_cause(group) from group
         finally:
             with trio.CancelScope(shield=True):
                 await self._lease.release()
         return ending
+
+    async def _load(self) -> Ending | None:
+        """Read the run. Return how driving it has ended already, or None where it is to go on."""
+        self._inbox_seen = await self._log.load()
+        if await self._ended_by_inbox():
+            return Ending.FINISHED
+        return Ending.WAITING if await self._overtaken() else None
 
     async def _work(self, first: Any) -> Ending:
         async with trio.open_nursery() as nursery:

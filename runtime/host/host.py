@@ -133,7 +133,7 @@ class Host:
 
     async def _announce(self) -> None:
         try:
-            await self._journal.announce(self._id, self._owner, PRESENCE_SECONDS)
+            await self._journal.announce(self._id, self._owner, PRESENCE_SECONDS, self._kinds)
         except (JournalDamaged, JournalNewer):
             raise
         except JournalError as error:

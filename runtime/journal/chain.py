@@ -23,6 +23,9 @@ E = TypeVar("E")
 GENESIS = bytes(32)
 """The hash that the first record follows in a run of the first kind and format, as in all runs of old releases."""
 
+FIRST_EPOCH = 1
+"""The epoch of the records that a run is admitted with."""
+
 _PREVIOUS_AND_RUN = struct.Struct(">32sB")
 _PLACE = struct.Struct(">QdQqQ")
 _FORMAT_AND_KIND = struct.Struct(">QB")

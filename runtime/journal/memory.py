@@ -18,7 +18,7 @@ from runtime.core.errors import Fenced, Held, HomeBudgetSpent, RunExists, RunNot
 from runtime.core.events import Codec, Record
 from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import Summary
-from runtime.journal.chain import Stored, Tip, decode, extend, genesis, records, verify
+from runtime.journal.chain import FIRST_EPOCH, Stored, Tip, decode, extend, genesis, records, verify
 from runtime.journal.deletion import named_texts
 from runtime.journal.kinds import (
     FIRST_FORMAT,
@@ -31,6 +31,7 @@ from runtime.journal.kinds import (
     drivable,
 )
 from runtime.journal.port import (
+    NEW,
     Dead,
     Deleted,
     Due,
@@ -46,8 +47,7 @@ from runtime.journal.port import (
 from runtime.journal.validation import (
     Entry,
     check_consumable,
-    check_kind,
-    check_run,
+    check_new,
     check_summary,
     check_text,
     encode_facts,
@@ -70,7 +70,7 @@ class _Run:
     created: float
     updated: float
     first: Tip
-    summary: Summary = field(default_factory=lambda: Summary("running"))
+    summary: Summary = NEW
     rows: list[Stored] = field(default_factory=list)
     posted: list[InboxItem] = field(default_factory=list)
     consumed: set[int] = field(default_factory=set)
@@ -129,18 +129,37 @@ class _MemoryJournal(Generic[E]):
     def now(self) -> float:
         return self._clock.now()
 
-    async def create(self, run: str, title: str, kind: str = FIRST_KIND, format: int = FIRST_FORMAT) -> None:
-        check_run(run)
-        check_text(title, "title")
-        check_kind(kind, format)
+    async def create(
+        self,
+        run: str,
+        title: str,
+        kind: str = FIRST_KIND,
+        format: int = FIRST_FORMAT,
+        *,
+        facts: Sequence[Fact[E]] = (),
+        summary: Summary = NEW,
+        owner: str | None = None,
+        ttl: float = 0.0,
+        overdraw: bool = False,
+    ) -> list[Record[E]]:
+        check_new(run, title, kind, format, owner)
+        check_summary(summary)
+        entries = encode_facts(codec_of(self._codecs, run, kind, format), facts) if facts else []
         now = self._clock.now()
 
-        def commit() -> None:
+        def commit() -> list[Stored]:
             if run in self._store.runs:
                 raise RunExists(run)
-            self._store.runs[run] = _Run(title, kind, format, now, now, Tip(0, genesis(kind, format)))
+            held = _Run(title, kind, format, now, now, Tip(0, genesis(kind, format)), summary)
+            if entries or owner is not None:
+                held.epoch = FIRST_EPOCH
+            if owner is not None:
+                held.owner, held.lease_end = owner, now + ttl
+            rows = self._extend(run, held, entries, summary=summary, now=now, overdraw=overdraw)
+            self._store.runs[run] = held
+            return rows
 
-        await self._commit("create", commit)
+        return records(run, entries, await self._commit("create", commit))
 
     async def row(self, run: str) -> RunRow:
         await trio.lowlevel.checkpoint()
@@ -203,15 +222,7 @@ class _MemoryJournal(Generic[E]):
             held = self._driven(run, epoch)
             if held.tip.seq != after:
                 raise SequenceConflict(run, after, held.tip.seq)
-            consumed = _consumed(run, held, entries)
-            self._book(held, summary, now, overdraw=overdraw)
-            held.consumed |= consumed
-            rows = extend(run, held.tip, epoch, now, entries)
-            for entry in entries:
-                self._store.texts.update(entry.texts)
-            held.rows += rows
-            held.updated, held.summary = now, summary
-            return rows
+            return self._extend(run, held, entries, summary=summary, now=now, overdraw=overdraw)
 
         return records(run, entries, await self._commit("append", commit))
 
@@ -280,10 +291,10 @@ class _MemoryJournal(Generic[E]):
                 free.append(run)
         return Due(tuple(free[: max(0, limit)]), frozenset(unread), min(later, default=None))
 
-    async def announce(self, host: str, owner: str, ttl: float) -> None:
+    async def announce(self, host: str, owner: str, ttl: float, kinds: Formats | None = None) -> None:
         check_text(host, "host")
         check_text(owner, "owner")
-        row = HostRow(host, owner, self._clock.now() + ttl)
+        row = HostRow(host, owner, self._clock.now() + ttl, kinds)
         await self._commit("announce", lambda: self._store.hosts.update({host: row}))
 
     async def depart(self, host: str) -> None:
@@ -311,6 +322,20 @@ class _MemoryJournal(Generic[E]):
         self._fault(operation, "after")
         await trio.lowlevel.cancel_shielded_checkpoint()
         return result
+
+    def _extend(
+        self, run: str, held: _Run, entries: Sequence[Entry[E]], *, summary: Summary, now: float, overdraw: bool
+    ) -> list[Stored]:
+        """Add the entries to a run, under its epoch, or raise before anything has changed."""
+        consumed = _consumed(run, held, entries)
+        self._book(held, summary, now, overdraw=overdraw)
+        held.consumed |= consumed
+        rows = extend(run, held.tip, held.epoch, now, entries)
+        for entry in entries:
+            self._store.texts.update(entry.texts)
+        held.rows += rows
+        held.updated, held.summary = now, summary
+        return rows
 
     def _book(self, held: _Run, summary: Summary, now: float, *, overdraw: bool) -> None:
         account, change = book(held.account, summary.committed, summary.reserved, now)

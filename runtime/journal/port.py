@@ -1,8 +1,9 @@
 """The port of journals. One contract suite (`tests/contracts/journal.py`) tests every adapter against it.
 
 A driver calls `claim` (which returns an epoch) and `read`, then `append` repeatedly, each time naming the last record
-that it knows; `renew` before the lease ends; `release` at the end. Other processes may call `post` at any time.
-A cancelled call has written nothing: once a write is handed to the store, its caller waits until it is done.
+that it knows; `renew` before the lease ends; `release` at the end. The driver of a new run calls `create` with the
+first records instead of `claim`, so that no run is in the journal without a record. Other processes may call `post` at
+any time. A cancelled call has written nothing: once a write is handed to the store, its caller waits until it is done.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -124,7 +125,12 @@ class HostRow:
     """The name of its process, as in leases."""
     until: float
     """When its presence ends, unless it is announced again (UTC seconds since 1970)."""
+    kinds: Formats | None = None
+    """The kinds of runs that it drives, with their highest formats; None for any."""
 
+
+NEW = Summary("running")
+"""The summary of a run without records."""
 
 Dead = Callable[[str], bool]
 """Tells whether the owner of a lease is certainly gone. Called within a transaction, so it must be quick."""
@@ -173,10 +179,38 @@ class Journal(Protocol[E]):
         """
         ...
 
-    async def create(self, run: str, title: str, kind: str = FIRST_KIND, format: int = FIRST_FORMAT) -> None:
-        """Admit a run of a kind, whose events will be written in a version of that kind's format, durably.
+    async def create(
+        self,
+        run: str,
+        title: str,
+        kind: str = FIRST_KIND,
+        format: int = FIRST_FORMAT,
+        *,
+        facts: Sequence[Fact[E]] = (),
+        summary: Summary = NEW,
+        owner: str | None = None,
+        ttl: float = 0.0,
+        overdraw: bool = False,
+    ) -> list[Record[E]]:
+        """Admit a run with its first records, in one durable transaction: all or nothing. Return the records.
 
-        `run` matches `[a-z0-9][a-z0-9._-]{0,63}`. The kind need not be known here. Raises `RunExists`.
+        The records are written under epoch 1, as by `append`. An `owner` holds the run's lease under that epoch, for
+        `ttl` seconds; without one nobody does, and the first `claim` returns epoch 2. Without facts and an owner only
+        the status row is added, at epoch 0; a program that starts runs gives facts.
+
+        Args:
+            run: matches `[a-z0-9][a-z0-9._-]{0,63}`.
+            title: the title of the run in lists.
+            kind: the name of its kind; without facts it need not be known here.
+            format: the version of the kind's format that the events are written in.
+            facts: the first events; none of them consumes a message.
+            summary: the summary of the state after them.
+            owner: the process that drives the run from now on.
+            ttl: the length of its lease in seconds.
+            overdraw: as for `append`.
+
+        Raises `RunExists`, `KindUnknown` for facts of a kind that is not known here, `StorageFull`, `HomeBudgetSpent`,
+        and `JournalDamaged` where there was a run of this id, and all of its records are missing.
         """
         ...
 
@@ -195,7 +229,7 @@ class Journal(Protocol[E]):
 
         A live lease is respected, even for its own holder. A lease that has ended may be taken, and so may one whose
         holder `dead` proves to be gone. Raises `RunNotFound`, `KindUnknown` for a run that is not of these
-        kinds and formats, `Held`.
+        kinds and formats, `Held`, and `JournalDamaged` for a run whose last records are missing.
         """
         ...
 
@@ -261,8 +295,8 @@ class Journal(Protocol[E]):
         """
         ...
 
-    async def announce(self, host: str, owner: str, ttl: float) -> None:
-        """Enter a host as present for `ttl` seconds from now, or prolong its presence."""
+    async def announce(self, host: str, owner: str, ttl: float, kinds: Formats | None = None) -> None:
+        """Enter a host as present for `ttl` seconds from now, or prolong its presence; `kinds` are those it drives."""
         ...
 
     async def depart(self, host: str) -> None:

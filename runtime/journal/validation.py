@@ -42,6 +42,14 @@ def check_run(run: str) -> str:
     return run
 
 
+def check_new(run: str, title: str, kind: str, format: int, owner: str | None) -> None:
+    """Raise `UsageProblem` unless a new run can be admitted with these."""
+    check_run(run)
+    check_text(title, "title")
+    check_kind(kind, format)
+    check_text(owner or "", "owner")
+
+
 def check_kind(kind: str, format: int) -> None:
     """Raise `UsageProblem` unless a run may be of this kind and format version."""
     if KIND.fullmatch(kind) is None:

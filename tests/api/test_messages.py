@@ -6,6 +6,7 @@ import pytest
 import replan
 from replan.runs.engine import Engine
 from replan.runs.options import DriveOptions
+from replan.runs.undriven import record_undrivable
 from runtime.core.errors import Held, RunNotFound
 from runtime.drive.options import Stop
 from tests.support.worlds import always_hosted
@@ -91,7 +92,7 @@ def test_a_run_that_its_host_cannot_drive_goes_on_in_this_process(in_loop, tmp_p
 
     async def late(engine, run, *manner):
         if faster:
-            await engine.record_undrivable(run, replan.UsageProblem("this run needs a plug-in"))
+            await record_undrivable(engine, run, replan.UsageProblem("this run needs a plug-in"))
             raise Held(run, faster.pop(), 0.0)
         return await resume(engine, run, *manner)
 

@@ -281,3 +281,15 @@ def test_an_unknown_status_is_refused():
     with pytest.raises(replan.UsageProblem) as caught:
         replan.runs(status="sleeping")
     assert (caught.value.place, caught.value.hint) == ("status", "running, waiting, parked, finished")
+
+
+def test_a_message_can_be_posted_as_soon_as_a_run_is_started(in_loop, scripted, tmp_path):
+    """The run is in the journal when its block is entered."""
+    home = tmp_path / "home"
+
+    async def main():
+        async with replan.start(PROBLEM, workflow="single", model=scripted(SLOW), home=home) as run:
+            await replan.atell(run.run_id, "it is urgent", home=home)
+            assert (await only_run(home)).run_id == run.run_id
+
+    in_loop(main)

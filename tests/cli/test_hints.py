@@ -5,9 +5,12 @@ import subprocess
 import sys
 
 import pytest
+import trio
 
 from actors.guards.built_in import BUILT_IN
+from replan.runs.home import open_home
 from replan.setup.command_name import program
+from runtime.process.identity import identity
 from tests.cli.conftest import ROOT, run_id
 from tests.cli.samples import ANALYSIS, ASKING, PLAN
 from tests.cli.test_bad_input import assert_refused
@@ -96,3 +99,35 @@ def test_the_doctor_checks_the_named_model(replan, monkeypatch):
 @pytest.mark.parametrize("group", [[], ["workflow"]])
 def test_the_summaries_of_commands_are_not_truncated(replan, group):
     assert "..." not in replan(*group, "--help").stdout.partition("Commands:")[2].partition("Examples:")[0]
+
+
+def announce(kinds):
+    """Announce this process as a host that drives some kinds."""
+
+    async def write():
+        async with open_home() as engine:
+            await engine.journal.announce("a host", identity(), 60.0, kinds)
+
+    trio.run(write)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "hinted"), [({"gardening": 1}, True), ({"planning": 0}, True), ({"planning": 1}, False)]
+)
+def test_a_host_that_does_not_drive_a_run_does_not_hide_how_to_resume_it(replan, problem, scripted, kinds, hinted):
+    model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
+    assert replan("run", problem, "-m", model, "-w", "option_a").exit_code == 6
+    run = run_id(replan)
+    announce(kinds)
+    answered = replan("answer", f"{run}/q1", "Version 3.12")
+    assert (f"go on with: {program()} resume {run}" in answered.stderr) is hinted
+    assert (f"go on with: {program()} resume {run}" in replan("tell", run, "hurry").stderr) is hinted
+    assert replan("runs", "--json").stdout.count(f'"status": "{"parked" if hinted else "running"}"') == 1
+
+
+def test_a_run_is_not_handed_to_hosts_of_other_kinds(replan, problem):
+    replan("run", problem, "-m", "rules", "-w", "single")
+    announce({"gardening": 1})
+    assert_refused(
+        replan("run", problem, "-m", "rules", "--detach"), "no host that is running drives runs of kind 'planning'"
+    )

@@ -6,6 +6,7 @@
 
 import pytest
 
+from tests.contracts.journal_admission import AdmissionContract
 from tests.contracts.journal_budget import BudgetContract
 from tests.contracts.journal_deletion import DeletionContract
 from tests.contracts.journal_due import DueContract
@@ -19,6 +20,7 @@ from tests.contracts.toy_events import Opener
 
 class JournalContract(
     RunsContract,
+    AdmissionContract,
     RecordsContract,
     InboxContract,
     DueContract,

@@ -37,6 +37,12 @@ class HostsContract:
         await journal.announce("one", "process 1", 30.0)  # Also after it has expired.
         assert len(await journal.hosts()) == 1
 
+    async def test_a_host_says_which_kinds_it_drives(self, journal, open_journal, clock):
+        for kinds in (None, {}, {"planning": 1, "negotiation": 3}):
+            await journal.announce("one", "process 1", 30.0, kinds)
+            async with open_journal() as other:
+                assert await other.hosts() == [HostRow("one", "process 1", clock.time + 30.0, kinds)]
+
     async def test_a_host_whose_process_is_dead_is_not_present(self, journal):
         await journal.announce("one", "process 1", 30.0)
         await journal.announce("two", "process 2", 30.0)

@@ -69,6 +69,10 @@ class Case:
         """Return the journal's file."""
         return self.folder / "home" / "journal.sqlite3"
 
+    def error(self) -> str:
+        """Return what the last command has written to stderr."""
+        return (self.folder / "err").read_text()
+
     def requested(self) -> list[str]:
         """Return the ids of all requests that reached the server."""
         return [seen.request_id for seen in self.server.seen]

@@ -5,20 +5,24 @@ import trio
 
 from runtime.core.errors import JournalDamaged, JournalError, StorageFull
 from runtime.host.host import PRESENCE_SECONDS
+from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND
+from runtime.journal.port import RunFilter
 from tests.host.fake_home import FakeHome, run_request
+
+PLANNING = (FIRST_KIND, FIRST_FORMAT)
 
 
 async def test_a_host_is_present_from_the_start_of_its_service_to_the_end(autojump_clock):
     home = FakeHome()
     async with home.engine() as engine, home.engine() as other:
-        assert not await other.hosted()
+        assert not await other.hosted(*PLANNING)
         async with home.hosting(engine):
             await trio.sleep(0.1)
             assert home.notices == [("ready", "", "")]
-            assert await other.hosted()
+            assert await other.hosted(*PLANNING)
             await trio.sleep(10 * PRESENCE_SECONDS)
-            assert await other.hosted()
-        assert not await other.hosted()
+            assert await other.hosted(*PLANNING)
+        assert not await other.hosted(*PLANNING)
         assert home.store.hosts == {}
 
 
@@ -28,7 +32,7 @@ async def test_reading_the_presence_wakes_no_host(autojump_clock, monkeypatch):
         await trio.sleep(1)
         monkeypatch.setattr("runtime.host.host.Host.wake", lambda _: pytest.fail("woken"))
         for _ in range(10):
-            assert await engine.hosted()
+            assert await engine.hosted(*PLANNING)
         monkeypatch.undo()
 
 
@@ -42,9 +46,9 @@ async def test_the_presence_of_a_killed_host_expires(autojump_clock):
                 scope.cancel()
                 await trio.sleep(1)
         home.store.hosts.update(rows)  # As a kill would leave it.
-        assert await engine.hosted()
+        assert await engine.hosted(*PLANNING)
         await trio.sleep(PRESENCE_SECONDS)
-        assert not await engine.hosted()
+        assert not await engine.hosted(*PLANNING)
 
 
 async def test_a_host_that_cannot_announce_itself_still_serves_and_reports_it_once(autojump_clock, monkeypatch):
@@ -63,10 +67,10 @@ async def test_a_host_that_cannot_announce_itself_still_serves_and_reports_it_on
         async with home.hosting(engine):
             await trio.sleep(5 * PRESENCE_SECONDS)
             assert home.row("first") == ("finished", "success")
-            assert not await engine.hosted()
+            assert not await engine.hosted(*PLANNING)
             failing = False
             await trio.sleep(PRESENCE_SECONDS)
-            assert await engine.hosted()
+            assert await engine.hosted(*PLANNING)
     assert [event for event, *_ in home.notices].count("trouble") == 1
 
 
@@ -96,4 +100,27 @@ async def test_a_failed_departure_does_not_keep_a_host_present(autojump_clock, m
         async with home.hosting(engine):
             await trio.sleep(1)
         await trio.sleep(PRESENCE_SECONDS)
-        assert not await engine.hosted()
+        assert not await engine.hosted(*PLANNING)
+
+
+async def test_a_host_drives_its_kinds_and_no_others(autojump_clock):
+    home = FakeHome()
+    async with home.engine() as engine, home.hosting(engine):
+        await trio.sleep(0.1)
+        (row,) = await engine.journal.hosts()
+        assert row.kinds is not None
+        assert row.kinds[FIRST_KIND] == FIRST_FORMAT
+        assert await engine.hosted(*PLANNING)
+        assert not await engine.hosted("gardening", 1)
+        assert not await engine.hosted(FIRST_KIND, FIRST_FORMAT + 1)
+
+
+async def test_a_run_that_no_host_drives_is_shown_as_parked_beside_hosts_of_other_kinds(autojump_clock):
+    """Its driver was killed, and nobody goes on with it by itself."""
+    home = FakeHome()
+    async with home.engine() as engine:
+        await engine.admit(run_request("a"), run="first")
+        for kinds, status in (({"gardening": 3}, "parked"), ({FIRST_KIND: FIRST_FORMAT}, "running"), (None, "running")):
+            await engine.journal.announce("a host", "process 1", 30.0, kinds)
+            assert (await engine.result("first")).status == status
+            assert [shown for _, shown in await engine.rows(RunFilter())] == [status]

@@ -7,6 +7,7 @@ import trio
 
 from replan.runs.engine import Engine
 from replan.runs.session import RunSession
+from replan.runs.undriven import record_undrivable
 from runtime.core.errors import JournalError, MachineRunsAway, UsageProblem
 from runtime.drive.options import Stop
 from runtime.host.host import LOOK_SECONDS
@@ -97,7 +98,7 @@ async def test_the_recorded_reason_has_no_secrets_and_a_maximum_length(autojump_
     async with home.engine() as engine:
         keyed = replace(engine, environment={"OPENAI_API_KEY": "sk-very-secret"})
         await engine.admit(run_request("one"), run="a")
-        await keyed.record_undrivable("a", UsageProblem("no sk-very-secret " + "x" * 1000))
+        await record_undrivable(keyed, "a", UsageProblem("no sk-very-secret " + "x" * 1000))
     assert "very-secret" not in home.row("a")[1]
     assert len(home.row("a")[1]) == 500
 

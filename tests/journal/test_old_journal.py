@@ -136,10 +136,12 @@ def test_an_old_run_goes_on_to_what_it_came_to_then(home, run):
         assert shortened(now[: len(before)]) == before
 
 
-def test_an_old_run_without_a_record_says_that_it_never_began(home):
-    done = called(app, home, "resume", "created01")
+@pytest.mark.parametrize("command", [("resume", "created01"), ("cancel", "created01"), ("tell", "created01", "x")])
+def test_an_old_run_without_a_record_says_that_it_never_began(home, command):
+    done = called(app, home, *command)
     assert done.exit_code == 2
     assert "stopped before anything was recorded" in done.output
+    assert "start it again with `replan run`" in done.output
 
 
 def test_an_old_run_of_a_step_goes_on_only_with_the_run_above(home):
@@ -185,3 +187,11 @@ def test_an_old_run_that_ended_by_its_provider_or_its_budget_is_gone_on_with(hom
         ]
         == written_then
     )
+
+
+def test_an_old_journal_is_verified_as_it_is(home):
+    before = (home / "journal.sqlite3").read_bytes()
+    done = called(app, home, "doctor", "--verify")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout.startswith("ok     38 runs, 633 records, 12 messages: ")
+    assert (home / "journal.sqlite3").read_bytes() == before

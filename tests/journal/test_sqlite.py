@@ -47,7 +47,7 @@ async def test_all_its_files_are_private(open_journal, path, umask):
             modes = {found.name: stat.S_IMODE(found.stat().st_mode) for found in path.parent.iterdir()}
     finally:
         os.umask(before)
-    assert modes == {"journal.sqlite3": 0o600, "journal.sqlite3-wal": 0o600, "journal.sqlite3-shm": 0o600}
+    assert modes == {f"journal.sqlite3{suffix}": 0o600 for suffix in ("", "-wal", "-shm", "-anchors")}
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 

@@ -28,9 +28,10 @@ def always_dead(_):
 
 
 async def claim(journal, run):
-    """Create a run if it does not exist, and claim it; return the epoch and the number of its records."""
+    """Admit a run with its first records, or claim it if it exists; return the epoch and the number of its records."""
     with suppress(RunExists):
-        await journal.create(run, f"title of {run}")
+        records = await journal.create(run, f"title of {run}", facts=counted(0, 1), owner="driver", ttl=60.0)
+        return records[0].epoch, len(records)
     epoch = await journal.claim(run, "driver", 60.0, dead=always_dead)
     return epoch, len(await journal.read(run))
 
@@ -98,15 +99,15 @@ def run_request():
 
 
 async def whole_plan(opening):
-    """A run of the planner to its plan; one without a record is started again under another name."""
+    """A run of the planner to its plan."""
     async with opening(PLANNING) as journal:
         engine = Engine(journal, threads=False, environment={})
         rows = await journal.runs(RunFilter())
-        if rows and await journal.read(rows[0].run):
+        if rows:
             await journal.release(rows[0].run, rows[0].epoch)  # Its driver died when the power was lost.
             result = await engine.resume(rows[0].run)
         else:
-            result = await engine.begin(run_request(), run=f"run-{len(rows)}")
+            result = await engine.begin(run_request(), run="run")
         assert result.succeeded
 
 

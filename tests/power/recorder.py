@@ -31,6 +31,7 @@ class Recorder:
                 assert run not in self.admitted, f"the run {run} was admitted, and is lost"
                 assert not known
                 continue
+            assert records, f"the run {run} is there without a record"
             assert records[: len(known)] == known, f"what was acknowledged of {run} is lost"
             rest = [record.event for record in records[len(known) :]]
             assert not rest or rest in self.attempts[run].get(len(known), []), (
@@ -51,9 +52,13 @@ class RecordedJournal:
     def __getattr__(self, name):
         return getattr(self._journal, name)
 
-    async def create(self, run, title, *kind):
-        await self._journal.create(run, title, *kind)
+    async def create(self, run, title, *kind, facts=(), **keys):
+        attempts = self._recorder.attempts.setdefault(run, {})
+        attempts.setdefault(0, []).append([fact.event for fact in facts])
+        records = await self._journal.create(run, title, *kind, facts=facts, **keys)
         self._recorder.admitted.add(run)
+        self._recorder.acknowledge(run, records)
+        return records
 
     async def append(self, run, *, after, facts, **keys):
         attempts = self._recorder.attempts.setdefault(run, {})

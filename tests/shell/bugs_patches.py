@@ -4,11 +4,13 @@ import trio
 
 from runtime.core.ledger import ZERO, Ledger, Limit
 from runtime.core.messages import Woken
+from runtime.drive.lease import release_quietly
 from runtime.journal.memory import _MemoryJournal
 from runtime.journal.port import InboxItem, Posted
 
 SETTLE, RESERVE, SHORTFALL = Ledger.settle, Ledger.reserve, Ledger.shortfall
 CLAIM, APPEND, POST = _MemoryJournal.claim, _MemoryJournal.append, _MemoryJournal.post
+CREATE = _MemoryJournal.create
 
 
 def settle_twice(ledger, request, used):
@@ -48,6 +50,17 @@ async def claim_same_epoch(journal, run, owner, ttl, *, dead, kinds=None):
     held = journal._run(run)
     held.epoch = max(1, epoch - 1)
     return held.epoch
+
+
+async def create_before_the_records(journal, *new, owner=None, ttl=0.0, **first):
+    """Admit a run in a transaction of its own, before its first records."""
+    await CREATE(journal, *new, owner=owner or "the admission", ttl=ttl)
+    return await APPEND(journal, new[0], after=0, epoch=1, **first)
+
+
+async def release_what_was_not_admitted(lease):
+    """Release a new run also if another driver has admitted it."""
+    await release_quietly(lease._journal, lease._run, lease.epoch or 1)
 
 
 async def append_without_last_record(journal, run, **named):

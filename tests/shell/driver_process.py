@@ -17,7 +17,7 @@ from runtime.core.crash_points import LABELS
 from runtime.core.errors import Fenced, Held, HomeBudgetSpent, JournalError, StorageFull
 from runtime.core.ledger import Amount
 from runtime.core.machine import fold
-from runtime.drive.options import LeaseTerms, Stop
+from runtime.drive.options import Admission, LeaseTerms, Stop
 from runtime.journal.memory import open_memory
 from runtime.models.port import Fault
 from tests.simulation import scenery as pure
@@ -26,8 +26,18 @@ ACTIVE_ERROR = 1e-3
 """The largest sum of rounding errors of an active time, in seconds."""
 GRACE_SECONDS = 10.0
 """How long a stop waits for replies in flight."""
-current: ContextVar["Process"] = ContextVar("process")
+current: ContextVar["Process | None"] = ContextVar("process", default=None)
 """The process that the current task belongs to: crash points have one hook for the whole program."""
+
+
+def reach(label):
+    """Let the current process reach a crash point, if the current task belongs to one."""
+    process = current.get()
+    if process is not None:
+        process.reached(label)
+
+
+ADMISSION = Admission("a simulated run")
 
 
 class ProcessKilled(BaseException):
@@ -94,9 +104,10 @@ class Process:
     """A driver process from its claim to its release or death. `acks`: when each record was acknowledged to it.
 
     `more`: further arguments of its supervisor. `slot`: the limiter of its calls. `frozen`: it was suspended once.
+    `unsure`: it does not know whether it has admitted the run, and leaves the lease, which ends by itself.
     """
 
-    frozen = False
+    frozen, unsure = False, False
     more: ClassVar = {"at_once": True}
     slot = staticmethod(nullcontext)
 
@@ -152,23 +163,25 @@ class Process:
             if self.dead:
                 raise ProcessKilled
             self.commits += 1
-        elif operation == "claim":
+        elif operation in ("claim", "create"):
             self.epoch = world.held().epoch
             # A run without a record cannot be cancelled; the message is read after its start.
             self.cancelled_before = world.cancelled and bool(world.oracle.records)
-        elif operation == "append":
+        if (operation, moment) in (("append", "after"), ("create", "after")):
             world.read_commits()
+            world.oracle.expect(world.oracle.records, "a run is in the journal without a record")
         if self.fault is None or self.commits != self.fault[0]:
             return
         match moment, self.fault[1]:
             case ("before", "die before") | ("after", "die after"):
                 self.die()
                 raise ProcessKilled
-            case "before", "full" if operation == "append":
+            case "before", "full" if operation in ("append", "create"):
                 raise StorageFull("memory")
-            case "before", "unreachable" if operation == "append":
+            case "before", "unreachable" if operation in ("append", "create"):
                 raise JournalError("the journal cannot be reached")
-            case "after", "unacknowledged" if operation in ("append", "renew"):
+            case "after", "unacknowledged" if operation in ("append", "renew", "create"):
+                self.unsure = operation == "create"
                 raise JournalError("the connection to the journal broke")
             case "before", "taken over" if operation == "append":
                 held = world.held()
@@ -214,6 +227,7 @@ class Process:
                 ),
                 stop=self.stop,
                 on_record=self.on_record,
+                admission=None if world.run in store.runs else ADMISSION,
                 **self.more,
             )
             how = await drive(driver)
@@ -232,7 +246,7 @@ class Process:
         self.refused_since_stop += self.stop_requested_at is not None
 
     def _released(self, how):
-        if how not in ("died", "held"):
+        if how not in ("died", "held") and not self.unsure:
             held = self.world.held()
             self.world.oracle.expect(held.owner is None or held.epoch != self.epoch, f"{how}, but the lease is kept")
 
@@ -247,6 +261,8 @@ class Process:
                 how = "held"
             except Fenced:
                 how = "fenced"
+                taken = self.world.held().epoch > self.epoch
+                self.world.oracle.expect(taken, f"{self.owner} is fenced, but nobody has taken the run")
             except JournalError:
                 how = "broken"
         return "died" if self.dead else how

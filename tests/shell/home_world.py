@@ -9,12 +9,11 @@ import trio
 
 from runtime.core.crash_points import install
 from runtime.core.daily_budget import HomeBudget, day_of
-from runtime.drive.offline import append_one
-from runtime.drive.options import LeaseTerms
+from runtime.drive.offline import admit
 from runtime.drive.supervisor import Supervisor
 from runtime.host.host import LOOK_SECONDS, Host
 from runtime.journal.memory import MemoryStore, open_memory
-from tests.shell.driver_process import Process, current
+from tests.shell.driver_process import ADMISSION, Process, reach
 from tests.shell.host_process import HostProcess
 from tests.shell.world import FAULTY_MAX, SECONDS_MAX, WallClock, World
 from tests.support import deterministic
@@ -63,7 +62,7 @@ class RunInHome(World):
         """Open the journal for an append without a driver."""
 
         def fault(operation, moment):
-            if (operation, moment) == ("append", "after"):
+            if operation in ("create", "append") and moment == "after":
                 self.read_commits()
 
         async with open_memory(self.codec, self.clock, store=self.store, fault=fault) as journal:
@@ -77,11 +76,10 @@ class RunInHome(World):
     async def enter(self, nursery):
         """Admit the run for the hosts, or start it as a person does, who also resumes it after parking."""
         await trio.sleep(self.rng.uniform(0, 40))
-        await self.outside.create(self.run, "a simulated run")
         nursery.start_soon(self.people)
         if not self.started_by_user:
             async with self.open_journal() as journal:
-                await append_one(self.machine, journal, self.run, LeaseTerms("the admission"), self.begin())
+                await admit(self.machine, journal, self.run, ADMISSION, self.begin())
             self.home.wake_hosts()
             return
         while not self.oracle.records or self.held().summary.status == "parked":
@@ -191,7 +189,7 @@ class HomeWorld:
 
     def play(self):
         """Simulate all runs and check the invariants; return the trace of the simulation."""
-        install(lambda label: current.get().reached(label))
+        install(reach)
         try:
             with patch("runtime.host.host.POLL_SECONDS", POLL_SECONDS):
                 simulation = deterministic.run(self._main, self.seed)

@@ -12,6 +12,7 @@ from actors.planning import actors as handler_actors
 from actors.planning.machine import PlanningMachine
 from runtime.core.daily_budget import HomeBudget
 from runtime.core.ledger import Ledger
+from runtime.drive.lease import LeaseKeeper
 from runtime.drive.supervisor import Supervisor
 from runtime.host.host import Host
 from runtime.journal.memory import _MemoryJournal
@@ -123,6 +124,10 @@ BUGS = {
     "appends without an update of the status row": _journal("append", patches.append_without_row, "row"),
     "never releases its lease": Bug("fence", driver.NeverReleasesItsLease),
     "claims a run that another driver holds": _journal("claim", patches.claim_of_another),
+    "admits a run before its first record": _journal("create", patches.create_before_the_records, "admission"),
+    "releases a run that another driver admits": Bug(
+        "admission", patches=((LeaseKeeper, "release", patches.release_what_was_not_admitted),)
+    ),
     "hands out the same epoch twice": _journal("claim", patches.claim_same_epoch),
     "writes under the previous epoch": Bug("fence", driver.WritesBeforeItHasTheRun),
     "loses the cancel": Bug("end", machine=machine.LosesTheCancel),

@@ -15,10 +15,11 @@ from runtime.core.daily_budget import HomeBudget
 from runtime.core.events import Codec
 from runtime.core.ledger import Amount
 from runtime.drive.supervisor import Supervisor
-from runtime.journal.chain import decode
-from runtime.journal.memory import MemoryStore, open_memory
+from runtime.journal.chain import GENESIS, Tip, decode
+from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND
+from runtime.journal.memory import MemoryStore, _Run, open_memory
 from tests.shell import parameters
-from tests.shell.driver_process import Process, current
+from tests.shell.driver_process import Process, reach
 from tests.shell.oracle import Oracle
 from tests.support import deterministic
 
@@ -87,8 +88,8 @@ class World:
     # Used by processes.
 
     def held(self):
-        """Return the run as the store holds it."""
-        return self.store.runs[self.run]
+        """Return the run as the store holds it; an empty one before it is admitted."""
+        return self.store.runs.get(self.run) or _Run("", FIRST_KIND, FIRST_FORMAT, 0.0, 0.0, Tip(0, GENESIS))
 
     def read_commits(self):
         """Pass new commits to the oracle."""
@@ -117,7 +118,7 @@ class World:
 
     def play(self):
         """Simulate the run and check the invariants; return the trace of the simulation."""
-        install(lambda label: current.get().reached(label))
+        install(reach)
         try:
             simulation = deterministic.run(self._main, self.seed)
         finally:
@@ -127,7 +128,6 @@ class World:
 
     async def _main(self):
         async with open_memory(self.codec, self.clock, store=self.store) as self.outside:
-            await self.outside.create(self.run, "a simulated run")
             with trio.move_on_after(SECONDS_MAX) as limit:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self.people)
@@ -139,7 +139,9 @@ class World:
             await self.close()
 
     async def people(self):
-        """Let the user answer questions, post messages, set the clock and cancel."""
+        """Let the user answer questions, post messages, set the clock and cancel, once the run is admitted."""
+        while self.run not in self.store.runs:  # noqa: ASYNC110 - the store sends no event
+            await trio.sleep(0.5)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._user)
             nursery.start_soon(self._disturb)

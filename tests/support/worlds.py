@@ -196,6 +196,6 @@ class World:
         ]
 
 
-async def always_hosted(engine):
+async def always_hosted(engine, kind, format):
     """Replace `Engine.hosted` in a test without a host process."""
     return True

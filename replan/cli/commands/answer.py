@@ -46,7 +46,8 @@ async def _answer(invocation: Invocation, question: str | None, text: str | None
             hint = "the first answer counts"
             first = "it was declined" if receipt.stands is None else repr(receipt.stands[:SHOWN_MAX])
             raise UsageProblem(f"another answer was given before: {first}", place=full, hint=hint)
-        row, hosted = await engine.journal.row(run), await engine.hosted()
+        row = await engine.journal.row(run)
+        hosted = await engine.hosted(row.kind, row.format)
         loaded = await engine.read(run)
         open_count = len(open_questions(loaded.kind, run, await engine.with_inbox(run, loaded)))
     participle = "declined" if text is None else "answered"

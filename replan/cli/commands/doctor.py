@@ -35,7 +35,7 @@ from runtime.core.clock import SystemClock
 from runtime.core.cost import MICRO
 from runtime.core.errors import ReplanError, UsageProblem
 from runtime.core.ledger import ZERO
-from runtime.journal.port import Journal
+from runtime.journal.port import HostRow, Journal
 from runtime.journal.sqlite.schema import VERSION
 from runtime.models.base_url import OPENAI_URL, check_base_url
 from runtime.open_journal import open_journal
@@ -173,11 +173,15 @@ async def _budget(environment: Mapping[str, str]) -> str:
 
 
 async def _hosts(environment: Mapping[str, str]) -> str:
-    path, count = locate_home(environment).journal, 0
+    path, hosts = locate_home(environment).journal, list[HostRow]()
     if path.exists():
         async with _open(path) as journal:
-            count = len(await journal.hosts(dead=is_dead))
-    return f"{counted(count, 'host')} {'serves' if count == 1 else 'serve'} this home" if count else "none"
+            hosts = await journal.hosts(dead=is_dead)
+    if not hosts:
+        return "none"
+    kinds = sorted({kind for host in hosts for kind in host.kinds or ()})
+    driven = f" ({', '.join(kinds)})" if kinds and all(host.kinds is not None for host in hosts) else ""
+    return f"{counted(len(hosts), 'host')} {'serves' if len(hosts) == 1 else 'serve'} this home{driven}"
 
 
 def _notify(environment: Mapping[str, str]) -> str:

@@ -44,11 +44,16 @@ async def _follow(invocation: Invocation, name: str | None, as_json: bool) -> in
         run = await named_or_newest(engine, name)
         printer = RecordPrinter(await engine.kind_of(run), as_json=as_json)
         printer.print(await engine.journal.read(run))
-        while status_of(await engine.journal.row(run), hosted=await engine.hosted()) == "running":
+        while await _goes_on(engine, run):
             await trio.sleep(FOLLOW_SECONDS)
             printer.print(await engine.journal.read(run, printer.last_seq))
         printer.print(await engine.journal.read(run, printer.last_seq))
     return Exit.OK
+
+
+async def _goes_on(reader: "Reading", run: str) -> bool:
+    row = await reader.journal.row(run)
+    return status_of(row, hosted=await reader.hosted(row.kind, row.format)) == "running"
 
 
 class RecordPrinter:

@@ -25,6 +25,7 @@ from replan.setup.command_name import program
 from replan.setup.gc_tuning import tune
 from runtime.core.errors import UsageProblem
 from runtime.drive.options import Stop
+from runtime.process.identity import is_dead
 
 
 def run_problem(
@@ -72,14 +73,14 @@ def run_problem(
 async def _run(options: Foreground, prepared: Prepared) -> int:
     run = new_run_id()
     async with opened(options.invocation, make=_needs_home(prepared), drives=True) as engine:
+        kind = engine.kinds.named(prepared.request.kind)
 
         async def start(session: RunSession, stop: Stop) -> RunResult:
-            if not await engine.hosted():
+            if not await engine.hosted(kind.name, kind.format):
                 return await session.begin(prepared.request, stop)
             await engine.admit(prepared.request, run=run)
             return await session.go_on(stop)
 
-        kind = engine.kinds.named(prepared.request.kind)
         return await drive_in_foreground(engine, run, start, options, kind=kind, title=prepared.request.title)
 
 
@@ -87,7 +88,7 @@ async def _detach(options: Foreground, prepared: Prepared) -> int:
     """Hand a new run to a host, and say how to follow it."""
     run = new_run_id()
     async with opened(options.invocation) as engine:
-        await _require_host(engine)  # Before a missing home is created.
+        await _require_host(engine, prepared.request.kind)  # Before a missing home is created.
     async with opened(options.invocation, make=_needs_home(prepared)) as engine:
         await engine.admit(prepared.request, run=run)
         options.invocation.run = run
@@ -100,10 +101,13 @@ async def _detach(options: Foreground, prepared: Prepared) -> int:
     return Exit.OK
 
 
-async def _require_host(engine: Engine) -> None:
-    if not await engine.hosted():
+async def _require_host(engine: Engine, name: str) -> None:
+    kind = engine.kinds.named(name)
+    if not await engine.hosted(kind.name, kind.format):
         hint = f"start one with `{program()} host`, or leave --detach out"
-        raise UsageProblem("no host is running", place="--detach", hint=hint)
+        others = await engine.journal.hosts(dead=is_dead)
+        cause = f"no host that is running drives runs of kind {name!r}" if others else "no host is running"
+        raise UsageProblem(cause, place="--detach", hint=hint)
 
 
 def _needs_home(prepared: Prepared) -> bool:

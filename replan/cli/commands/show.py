@@ -47,7 +47,7 @@ async def _read(reader: "Reading", name: str | None) -> tuple[RunRow, Loaded, st
     loaded, row = await reader.read_with_row(run)
     with_inbox, top = await reader.with_inbox(run, loaded), await top_of(reader, run)
     common = loaded.kind.run_state(with_inbox)
-    status = status_of(row, hosted=await reader.hosted(), with_inbox=common)
+    status = status_of(row, hosted=await reader.hosted(row.kind, row.format), with_inbox=common)
     return row, loaded, status, reader.view(run, loaded.kind, loaded.state, status, with_inbox), top
 
 

@@ -21,7 +21,8 @@ async def _tell(invocation: Invocation, name: str | None, text: str, kind: str, 
     async with opened(invocation) as engine:
         run = await named_or_newest(engine, name)
         posted = await engine.tell(run, text, kind)
-        row, hosted = await engine.journal.row(run), await engine.hosted()
+        row = await engine.journal.row(run)
+        hosted = await engine.hosted(row.kind, row.format)
     effect = "the next prompt shows it" if kind == "note" else "the run goes back for it"
     report_posted(f"run {run} has the {kind}; {effect}", row, hosted=hosted)
     if as_json:

@@ -2,6 +2,9 @@
 
 The file does not shrink: the room is used again. All of it is one transaction, which reads the events of the other runs
 once, so other processes wait for seconds where there are millions of them.
+
+The anchors of the runs are cleared, durably, before the commit. If the process dies in between, the runs are there and
+have no anchors until their next records; a run that is gone never has one, so its id can be admitted again.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,12 +15,15 @@ from runtime.core.errors import Held, SequenceConflict
 from runtime.journal.deletion import named_texts
 from runtime.journal.port import Dead, Deleted
 from runtime.journal.sqlite import statements
+from runtime.journal.sqlite.anchors import Anchors
 
 _OF_A_RUN = ("agenda", "unread", "events", "inbox")
 """The tables with rows of a run, those that refer to others first."""
 
 
-def delete_runs(connection: apsw.Connection, runs: Mapping[str, int], now: float, dead: Dead) -> Deleted:
+def delete_runs(
+    connection: apsw.Connection, runs: Mapping[str, int], now: float, dead: Dead, anchors: Anchors
+) -> Deleted:
     """Delete runs. Raises as `Journal.delete` does, and then changes nothing."""
     numbers = []
     for run, last_seq in runs.items():
@@ -37,6 +43,7 @@ def delete_runs(connection: apsw.Connection, runs: Mapping[str, int], now: float
     for digest in unused:
         for (length,) in connection.execute("DELETE FROM texts WHERE hash = ? RETURNING length(text)", (digest,)):
             texts, size = texts + 1, size + int(length)
+    anchors.clear(numbers)
     return Deleted(len(numbers), texts, size)
 
 

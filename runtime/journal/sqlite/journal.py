@@ -6,22 +6,22 @@ between processes too.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import apsw
 import trio
 
 from runtime.core.clock import Clock
-from runtime.core.daily_budget import HomeBudget, book, day_of
-from runtime.core.errors import Held, HomeBudgetSpent, SequenceConflict
+from runtime.core.daily_budget import Account, HomeBudget, book, day_of
+from runtime.core.errors import Held, HomeBudgetSpent, JournalDamaged, SequenceConflict
 from runtime.core.events import Codec, Record
 from runtime.core.ledger import Amount
 from runtime.core.machine import Summary
 from runtime.journal import folder
-from runtime.journal.chain import Stored, Tip, extend, records
+from runtime.journal.chain import FIRST_EPOCH, Stored, Tip, extend, genesis, records
 from runtime.journal.kinds import (
     FIRST_FORMAT,
     FIRST_KIND,
@@ -32,6 +32,7 @@ from runtime.journal.kinds import (
     codecs_by_kind,
 )
 from runtime.journal.port import (
+    NEW,
     Dead,
     Deleted,
     Due,
@@ -44,12 +45,13 @@ from runtime.journal.port import (
     RunRow,
     nobody,
 )
-from runtime.journal.sqlite import schema, statements
+from runtime.journal.sqlite import anchors, schema, statements
+from runtime.journal.sqlite.anchors import Anchors, open_anchors
 from runtime.journal.sqlite.deletion import delete_runs
 from runtime.journal.sqlite.reading import records_after
 from runtime.journal.sqlite.thread import ConnectionThread, Explain, open_thread
 from runtime.journal.sqlite.writer import Writer, open_writer
-from runtime.journal.validation import check_kind, check_known_run, check_run, check_summary, check_text, encode_facts
+from runtime.journal.validation import Entry, check_known_run, check_new, check_summary, check_text, encode_facts
 
 E = TypeVar("E")
 T = TypeVar("T")
@@ -90,6 +92,7 @@ async def open_sqlite(
         folder.prepare_folder(path.parent, use_another)
         folder.prepare_file(path, use_another)
     check = folder.in_place(path) if vfs is None else _unchecked
+    anchored = open_anchors(path) if vfs is None else nullcontext(Anchors())
     explain = partial(statements.explain, path, use_another)
     writer = partial(schema.open_writer, path, vfs, busy_seconds)
     reader = partial(schema.open_reader, path, vfs, busy_seconds)
@@ -103,12 +106,29 @@ async def open_sqlite(
         # It is used on trio's thread, where it never waits, but opened on another, since opening may read the disk.
         with closing(await reading.do(lambda _: watcher())) as watching:
             allowed = budget or HomeBudget()
-            by_kind = codecs_by_kind(codecs)
-            yield _SqliteJournal(by_kind, clock, explain, allowed, writing=writing, reading=reading, watching=watching)
+            with anchored as noted:
+                yield _SqliteJournal(
+                    codecs_by_kind(codecs),
+                    clock,
+                    explain,
+                    allowed,
+                    writing=writing,
+                    reading=reading,
+                    watching=watching,
+                    noted=noted,
+                )
 
 
 def _unchecked() -> None:
     """Check nothing: the path means nothing outside of a file system of tests."""
+
+
+class _Written(NamedTuple):
+    """Records that were written."""
+
+    number: int
+    """The run's number in this file."""
+    rows: list[Stored]
 
 
 class _SqliteJournal(Generic[E]):
@@ -122,23 +142,46 @@ class _SqliteJournal(Generic[E]):
         writing: Writer,
         reading: ConnectionThread,
         watching: apsw.Connection,
+        noted: Anchors,
     ) -> None:
         self._codecs, self._clock, self._explain, self._budget = codecs, clock, explain, budget
         self._writing, self._reading, self._watching = writing, reading, watching
+        self._anchors, self._lost = noted, set[str]() if noted.count == 0 else None
         self._version = 0
         self._kinds: dict[str, tuple[str, int]] = {}  # Of the runs that are claimed here; they never change.
 
     def now(self) -> float:
         return self._clock.now()
 
-    async def create(self, run: str, title: str, kind: str = FIRST_KIND, format: int = FIRST_FORMAT) -> None:
-        check_run(run)
-        check_text(title, "title")
-        check_kind(kind, format)
+    async def create(
+        self,
+        run: str,
+        title: str,
+        kind: str = FIRST_KIND,
+        format: int = FIRST_FORMAT,
+        *,
+        facts: Sequence[Fact[E]] = (),
+        summary: Summary = NEW,
+        owner: str | None = None,
+        ttl: float = 0.0,
+        overdraw: bool = False,
+    ) -> list[Record[E]]:
+        check_new(run, title, kind, format, owner)
+        check_summary(summary)
+        entries = encode_facts(codec_of(self._codecs, run, kind, format), facts) if facts else []
         now = self._clock.now()
-        await self._writing.do(
-            lambda connection: statements.add_run(connection, run, title, now, kind=kind, format=format)
-        )
+        epoch, end = FIRST_EPOCH if entries or owner is not None else 0, 0.0 if owner is None else now + ttl
+        new = statements.RunLeaseRow(0, owner, end, epoch, Tip(0, genesis(kind, format)), Account(), kind, format)
+
+        def work(connection: apsw.Connection) -> _Written:
+            self._check_new(connection, run)
+            held = statements.add_run(connection, run, title, now, new._replace(id=self._anchors.count))
+            return self._extend(connection, run, held, entries, summary=summary, now=now, overdraw=overdraw)
+
+        written = await self._written(run, work)
+        if owner is not None:
+            self._kinds[run] = kind, format
+        return records(run, entries, written.rows)
 
     async def row(self, run: str) -> RunRow:
         check_known_run(run)
@@ -159,6 +202,7 @@ class _SqliteJournal(Generic[E]):
 
         def work(connection: apsw.Connection) -> statements.RunLeaseRow:
             held = statements.lease(connection, run)
+            anchors.check(run, self._anchors.get(held.id, run), held.tip)
             check_drivable(kinds, run, held.kind, held.format)
             if held.owner is not None and held.end > now and not dead(held.owner):
                 raise Held(run, held.owner, held.end)
@@ -206,27 +250,63 @@ class _SqliteJournal(Generic[E]):
         entries = encode_facts(await self._codec(run), facts) if facts else []
         now = self._clock.now()
 
-        def work(connection: apsw.Connection) -> list[Stored]:
+        def work(connection: apsw.Connection) -> _Written:
             held = statements.driven(connection, run, epoch)
             if held.tip.seq != after:
                 raise SequenceConflict(run, after, held.tip.seq)
-            account, change = book(held.account, summary.committed, summary.reserved, now)
-            if change.calls or change.micro_usd:
-                day = statements.add_spending(connection, account.day, change)
-                if not overdraw and (limit := self._budget.shortfall(day, change)):
-                    raise HomeBudgetSpent(limit, self._budget.retry_at(now), self._budget)
-            rows = extend(run, held.tip, epoch, now, entries)
-            statements.add_records(connection, run, held.id, entries, rows)
-            tip = Tip(rows[-1].seq, rows[-1].hash) if rows else held.tip
-            statements.update_run(connection, held._replace(tip=tip, account=account), summary, now)
-            return rows
+            return self._extend(connection, run, held, entries, summary=summary, now=now, overdraw=overdraw)
 
-        return records(run, entries, await self._writing.do(work))
+        return records(run, entries, (await self._written(run, work)).rows)
+
+    def _extend(
+        self,
+        connection: apsw.Connection,
+        run: str,
+        held: statements.RunLeaseRow,
+        entries: Sequence[Entry[E]],
+        *,
+        summary: Summary,
+        now: float,
+        overdraw: bool,
+    ) -> "_Written":
+        """Add the entries to a run, under its epoch, and change its status row, in the caller's transaction."""
+        account, change = book(held.account, summary.committed, summary.reserved, now)
+        if change.calls or change.micro_usd:
+            day = statements.add_spending(connection, account.day, change)
+            if not overdraw and (limit := self._budget.shortfall(day, change)):
+                raise HomeBudgetSpent(limit, self._budget.retry_at(now), self._budget)
+        rows = extend(run, held.tip, held.epoch, now, entries)
+        statements.add_records(connection, run, held.id, entries, rows)
+        tip = Tip(rows[-1].seq, rows[-1].hash) if rows else held.tip
+        statements.update_run(connection, held._replace(tip=tip, account=account), summary, now)
+        return _Written(held.id, rows)
+
+    async def _written(self, run: str, work: Callable[[apsw.Connection], "_Written"]) -> "_Written":
+        """Write records, and note the last one where the write-ahead log does not reach."""
+        written = await self._writing.do(work)
+        if written.rows:
+            last = written.rows[-1]
+            self._anchors.note(written.number, run, Tip(last.seq, last.hash))
+        return written
+
+    def _check_new(self, connection: apsw.Connection, run: str) -> None:
+        """Raise `JournalDamaged` if a run of this name was in the journal once: it would use its request ids again."""
+        if self._lost is None:
+            lost = self._anchors.without(statements.numbers(connection))
+            self._lost = {anchor.run for anchor in lost.values()}
+        if run in self._lost:
+            raise JournalDamaged(f"run {run!r}", "it was in the journal, and all of its records are missing")
 
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
         check_known_run(run)
 
-        return await self._look(lambda connection: records_after(connection, self._codecs, run, after))
+        held, read = await self._look(lambda connection: records_after(connection, self._codecs, run, after))
+        anchor = self._anchors.get(held.id, run)
+        if anchors.is_ahead(anchor, held.tip):
+            # Its driver may have written more since then; what is in the journal now is at least what is noted.
+            held = await self._look(lambda connection: statements.lease(connection, run))
+            anchors.check(run, anchor, held.tip)
+        return read
 
     async def post(self, run: str, key: str, body: str) -> Posted:
         check_known_run(run)
@@ -234,8 +314,12 @@ class _SqliteJournal(Generic[E]):
         check_text(body, "body")
         now = self._clock.now()
 
+        number = 0
+
         def work(connection: apsw.Connection) -> Posted:
+            nonlocal number
             held = statements.lease(connection, run)
+            number = held.id
             item = statements.posted_under(connection, run, held.id, key)
             if item is not None:
                 return Posted("duplicate" if item.body == body else "conflict", item.inbox, item.body)
@@ -243,7 +327,10 @@ class _SqliteJournal(Generic[E]):
             statements.add_message(connection, run, held.id, new)
             return Posted("accepted", new.inbox, body)
 
-        return await self._writing.do(work)
+        posted = await self._writing.do(work)
+        if posted.result == "accepted":
+            self._anchors.note_message(number, posted.inbox)
+        return posted
 
     async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
         check_known_run(run)
@@ -258,17 +345,17 @@ class _SqliteJournal(Generic[E]):
         for run in runs:
             check_known_run(run)
         now = self._clock.now()
-        return await self._writing.do(lambda connection: delete_runs(connection, runs, now, dead))
+        return await self._writing.do(lambda connection: delete_runs(connection, runs, now, dead, self._anchors))
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
         now = self._clock.now()
         return await self._look(lambda connection: statements.due(connection, limit, now, dead, kinds))
 
-    async def announce(self, host: str, owner: str, ttl: float) -> None:
+    async def announce(self, host: str, owner: str, ttl: float, kinds: Formats | None = None) -> None:
         check_text(host, "host")
         check_text(owner, "owner")
         now = self._clock.now()
-        row = HostRow(host, owner, now + ttl)
+        row = HostRow(host, owner, now + ttl, kinds)
         await self._writing.do(lambda connection: statements.announce(connection, row, now))
 
     async def depart(self, host: str) -> None:

@@ -17,8 +17,10 @@ from runtime.journal import folder
 from runtime.journal.chain import decode, verify
 from runtime.journal.kinds import Codecs, codec_of
 from runtime.journal.port import Dead, HostRow, InboxItem, RunFilter, RunRow, nobody
-from runtime.journal.sqlite import schema, statements
+from runtime.journal.sqlite import anchors, schema, statements
+from runtime.journal.sqlite.anchors import Anchors, open_anchors
 from runtime.journal.sqlite.packing import unpack
+from runtime.journal.sqlite.statements import RunLeaseRow
 from runtime.journal.validation import check_known_run, check_text
 
 E = TypeVar("E")
@@ -30,22 +32,27 @@ BUSY_SECONDS = 10.0
 """How long to wait for another process that repairs the file after a crash."""
 
 
-def records_after(connection: apsw.Connection, codecs: Codecs, run: str, after: int) -> list[Record[Any]]:
-    """Return a run's records after a place, verified, on one snapshot of the file. Raises as `Journal.read` does."""
+def records_after(
+    connection: apsw.Connection, codecs: Codecs, run: str, after: int
+) -> tuple[RunLeaseRow, list[Record[Any]]]:
+    """Return the end of a run's chain, and its records after a place, verified, on one snapshot of the file.
+
+    Raises as `Journal.read` does, but for what the anchors say.
+    """
     held = statements.lease(connection, run)
     start = statements.tip_before(connection, held, max(0, after))
     rows = unpack(run, start, statements.rows_after(connection, held.id, start.seq))
     verify(run, start, rows, held.tip)
     selected = rows[max(0, after) - start.seq :]
     codec = codec_of(codecs, run, held.kind, held.format)
-    return decode(codec, run, selected, partial(statements.text, connection))
+    return held, decode(codec, run, selected, partial(statements.text, connection))
 
 
 class FileReader(Generic[E]):
     """The reading half of a journal, on a connection of its own (`runtime.journal.port.Readable`)."""
 
-    def __init__(self, path: Path, connection: apsw.Connection, codecs: Codecs, now: Now) -> None:
-        self._path, self._connection, self._codecs, self._now = path, connection, codecs, now
+    def __init__(self, path: Path, connection: apsw.Connection, noted: Anchors, codecs: Codecs, now: Now) -> None:
+        self._path, self._connection, self._anchors, self._codecs, self._now = path, connection, noted, codecs, now
 
     async def row(self, run: str) -> RunRow:
         """As `Journal.row`."""
@@ -60,7 +67,11 @@ class FileReader(Generic[E]):
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
         """As `Journal.read`."""
         check_known_run(run)
-        return self._look(lambda connection: records_after(connection, self._codecs, run, after))
+        held, read = self._look(lambda connection: records_after(connection, self._codecs, run, after))
+        anchor = self._anchors.get(held.id, run)
+        if anchors.is_ahead(anchor, held.tip):  # A driver may have written more since then.
+            anchors.check(run, anchor, self._look(lambda connection: statements.lease(connection, run)).tip)
+        return read
 
     async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
         """As `Journal.inbox`."""
@@ -97,8 +108,8 @@ def open_to_read(path: Path, codecs: Codecs, now: Now) -> Iterator[FileReader[An
     except apsw.Error:
         yield None
         return
-    with closing(connection):
-        yield FileReader(path, connection, codecs, now) if _is_current(connection, path) else None
+    with closing(connection), open_anchors(path, write=False) as noted:
+        yield FileReader(path, connection, noted, codecs, now) if _is_current(connection, path) else None
 
 
 def _is_current(connection: apsw.Connection, path: Path) -> bool:

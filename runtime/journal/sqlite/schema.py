@@ -118,7 +118,10 @@ KINDS = (
 ) STRICT, WITHOUT ROWID""",
 )
 
-CHANGES = (FIRST, HOST, PACKED, KINDS)
+HOST_KINDS = ("ALTER TABLE hosts ADD COLUMN kinds TEXT",)
+"""The kinds that a host drives, as JSON; NULL for any, as in the rows of earlier releases."""
+
+CHANGES = (FIRST, HOST, PACKED, KINDS, HOST_KINDS)
 """The statements that each version adds to the one before it. A new file gets all of them in turn."""
 
 VERSION = len(CHANGES)

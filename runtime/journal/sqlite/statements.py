@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from itertools import starmap
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -62,16 +61,17 @@ class RunLeaseRow(NamedTuple):
         return Tip(0, genesis(self.kind, self.format))
 
 
-def add_run(connection: apsw.Connection, run: str, title: str, now: float, *, kind: str, format: int) -> None:
-    """Admit a run. Raises `RunExists`."""
+def add_run(connection: apsw.Connection, run: str, title: str, now: float, new: RunLeaseRow) -> RunLeaseRow:
+    """Admit a run; return its lease with its number, which is above `new.id` and all others. Raises `RunExists`."""
     connection.execute(
-        "INSERT INTO runs"
-        " (run, title, created, updated, last_seq, last_hash, status, detail, lease_end, epoch, kind, format)"
-        " VALUES (?, ?, ?, ?, 0, ?, 'running', '', 0.0, 0, ?, ?) ON CONFLICT DO NOTHING",
-        (run, title, now, now, genesis(kind, format), kind, format),
+        "INSERT INTO runs (id, run, title, created, updated, last_seq, last_hash, status, detail, owner, lease_end,"
+        " epoch, kind, format) VALUES (max(?, coalesce((SELECT max(id) FROM runs), 0)) + 1, ?, ?, ?, ?, ?, ?,"
+        " 'running', '', ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING",
+        (new.id, run, title, now, now, *new.tip, new.owner, new.end, new.epoch, new.kind, new.format),
     )
     if connection.changes() == 0:
         raise RunExists(run)
+    return new._replace(id=connection.last_insert_rowid())
 
 
 def run_row(connection: apsw.Connection, run: str, now: float) -> RunRow:
@@ -93,6 +93,11 @@ def _run_row(row: Sequence[Any], now: float) -> RunRow:
     summary = Summary(status, detail, waiting_since, next_wake, Amount(*committed))
     living = owner if lease_end > now else None
     return RunRow(run, title, created, updated, last_seq, summary, living, epoch, bool(unread), kind, format)
+
+
+def numbers(connection: apsw.Connection) -> set[int]:
+    """Return the numbers of all runs."""
+    return {number for (number,) in connection.execute("SELECT id FROM runs")}
 
 
 def lease(connection: apsw.Connection, run: str) -> RunLeaseRow:
@@ -237,7 +242,9 @@ def due(connection: apsw.Connection, limit: int, now: float, dead: Dead, kinds: 
 def announce(connection: apsw.Connection, row: HostRow, now: float) -> None:
     """Enter a host as present, and delete those whose presence has ended."""
     connection.execute("DELETE FROM hosts WHERE until <= ?", (now,))
-    connection.execute("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?)", (row.host, row.owner, row.until))
+    statement = "INSERT OR REPLACE INTO hosts (id, owner, until, kinds) VALUES (?, ?, ?, ?)"
+    kinds = None if row.kinds is None else json.dumps(dict(row.kinds))
+    connection.execute(statement, (row.host, row.owner, row.until, kinds))
 
 
 def depart(connection: apsw.Connection, host: str) -> None:
@@ -247,8 +254,18 @@ def depart(connection: apsw.Connection, host: str) -> None:
 
 def present(connection: apsw.Connection, now: float) -> list[HostRow]:
     """Return the hosts whose presence has not ended."""
-    rows = connection.execute("SELECT id, owner, until FROM hosts WHERE until > ? ORDER BY id", (now,))
-    return list(starmap(HostRow, rows))
+    rows = connection.execute("SELECT id, owner, until, kinds FROM hosts WHERE until > ? ORDER BY id", (now,))
+    return [HostRow(host, owner, until, None if kinds is None else _kinds(kinds)) for host, owner, until, kinds in rows]
+
+
+def _kinds(stored: str) -> Formats:
+    try:
+        kinds = json.loads(stored)
+    except ValueError:
+        return {}  # Damaged: it is not known to drive anything.
+    if not isinstance(kinds, dict):
+        return {}
+    return {kind: format for kind, format in kinds.items() if isinstance(format, int)}
 
 
 def tip_before(connection: apsw.Connection, held: RunLeaseRow, seq: int) -> Tip:

@@ -1,0 +1,211 @@
+"""Verification of a journal: what follows from its records is computed again and compared. It changes nothing.
+
+Compared are the status row of each run, its title, what it has committed, when hosts take it up, its unread messages,
+the totals of the days, and the anchors. The records, texts and messages themselves are verified by their hashes.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from actors.values.format import counted
+from replan.runs.loaded import AnyKind
+from replan.setup.kinds import Kinds
+from runtime.core.daily_budget import DAY_SECONDS, Account, book
+from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
+from runtime.core.events import Record
+from runtime.core.ledger import ZERO, Amount
+from runtime.core.machine import Summary
+from runtime.journal.sqlite.inspection import Inspection, StoredRun
+
+VALUE_MAX = 60
+"""The longest value, in characters, that a finding quotes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is not as the records say."""
+
+    run: str
+    """The run's id; empty for the journal as a whole."""
+    cause: str
+    """One line that says what is wrong."""
+
+
+@dataclass
+class Verified:
+    """The result of a verification."""
+
+    runs: int = 0
+    """How many runs the journal has."""
+    records: int = 0
+    """How many records were verified."""
+    messages: int = 0
+    """How many posted messages were verified."""
+    findings: list[Finding] = field(default_factory=list)
+    """All that is wrong."""
+    unchecked: list[str] = field(default_factory=list)
+    """What could not be compared, one line each."""
+
+
+class _Append(NamedTuple):
+    """One append to a run, and the summary of the state after it."""
+
+    at: float
+    summary: Summary
+
+
+class _Booked(NamedTuple):
+    """What a run has added to each day, booked from the append `first` on."""
+
+    first: int
+    account: Account
+    days: dict[int, Amount]
+
+
+def verify(journal: Inspection, kinds: Kinds) -> Verified:
+    """Verify a whole journal. Raises `JournalDamaged`, `JournalUnreadable` where nothing of it can be read."""
+    return _Verification(journal, kinds).verify()
+
+
+class _Verification:
+    def __init__(self, journal: Inspection, kinds: Kinds) -> None:
+        self._journal, self._kinds = journal, kinds
+        self._days: dict[int, Amount] = {}
+        self._unread, self._unknown, self._partly_booked = 0, 0, 0
+
+    def verify(self) -> Verified:
+        journal = self._journal
+        done = Verified(runs=len(journal.runs))
+        done.findings += [Finding("", problem) for problem in journal.file_problems()]
+        for run in journal.lost:
+            done.findings.append(Finding(run, "the run was in the journal, and all of its records are missing"))
+        for run in journal.runs:
+            try:
+                for cause in self._verify_run(run, done):
+                    done.findings.append(Finding(run, cause))
+            except JournalDamaged as damage:
+                self._unread += 1
+                place = damage.where.removeprefix(f"run {run!r}").lstrip(", ")
+                done.findings.append(Finding(run, f"{place}: {damage.cause}" if place else damage.cause))
+        if not (self._unread or self._unknown):
+            done.findings += [Finding("", cause) for cause in self._verify_days()]
+        done.unchecked += self._unchecked()
+        return done
+
+    def _unchecked(self) -> Iterator[str]:
+        if self._unknown:
+            yield f"runs of kinds that are not installed here, beyond the hashes of their records: {self._unknown}"
+        if self._partly_booked:
+            yield f"runs that began before amounts were booked on days, what they had committed: {self._partly_booked}"
+        if self._unread or self._unknown:
+            yield "the totals of the days, since it is not known what some runs have committed"
+
+    def _verify_run(self, run: str, done: Verified) -> Iterator[str]:
+        journal, stored = self._journal, self._journal.stored(run)
+        chained = journal.check_chain(run)
+        done.records += len(chained)
+        yield from self._verify_inbox(run, [row.inbox for row in chained if row.inbox is not None], stored, done)
+        if chained and stored.row.epoch < chained[-1].epoch:
+            yield f"its row says that it was claimed {stored.row.epoch} times, a record that it was {chained[-1].epoch}"
+        try:
+            kind = self._kinds.get(run, stored.row.kind, stored.row.format)
+        except (KindUnknown, UsageProblem):
+            self._unknown += 1
+            return
+        records = journal.records(run)
+        state, appends = _replayed(kind, records, frozenset(journal.appends(run)))
+        if appends:
+            yield from _row_differences(stored, appends[-1])
+            title = kind.title(state)
+            if title is not None and title != stored.row.title:
+                yield _difference("title", stored.row.title, title)
+        booked = _booked_as(stored.account, appends)
+        if booked is None:
+            self._unread += 1
+            yield "what its row says that it has committed, and on which day, does not follow from its records"
+            return
+        self._partly_booked += booked.first > 0
+        for day, amount in booked.days.items():
+            self._days[day] = self._days.get(day, ZERO) + amount
+
+    def _verify_inbox(self, run: str, consumed: Sequence[int], stored: StoredRun, done: Verified) -> Iterator[str]:
+        posted = [item.inbox for item in self._journal.inbox(run)]
+        done.messages += len(posted)
+        last = max([*posted, *consumed, self._journal.last_posted(run)], default=0)
+        for missing in sorted(set(range(1, last + 1)) - set(posted)):
+            yield f"the posted message {missing} is missing"
+        unread = stored.row.summary.status != "finished" and len(posted) > max(consumed, default=0)
+        if stored.unread != unread:
+            yield "it has an unread message, and is not listed so" if unread else "it is listed with an unread message"
+
+    def _verify_days(self) -> Iterator[str]:
+        totals = self._journal.spending()
+        for day in sorted({*totals, *self._days}):
+            total, sum_ = totals.get(day, ZERO), self._days.get(day, ZERO)
+            if (total.calls, total.micro_usd) != (sum_.calls, sum_.micro_usd):
+                date = datetime.fromtimestamp(day * DAY_SECONDS, UTC).date()
+                yield f"the total of {date} (UTC) is {_amount(total)}, and by the records {_amount(sum_)}"
+
+
+def _replayed(kind: AnyKind, records: Sequence[Record[Any]], ends: frozenset[int]) -> tuple[Any, list[_Append]]:
+    """Return the state after the records, and the appends, whose last records `ends` names."""
+    state, appends = kind.machine.initial(), list[_Append]()
+    for record in records:
+        state = kind.machine.evolve(state, record.event)
+        if record.seq in ends:
+            appends.append(_Append(record.at, kind.machine.summary(state)))
+    return state, appends
+
+
+def _row_differences(stored: StoredRun, last: _Append) -> Iterator[str]:
+    """Yield where a run's row and its place in the agenda differ from the summary after its last append."""
+    row, summary = stored.row, last.summary
+    for name, found, expected in (
+        ("status", row.summary.status, summary.status),
+        ("detail", row.summary.detail, summary.detail),
+        ("beginning of the wait", row.summary.waiting_since, summary.waiting_since),
+        ("time to wake it", row.summary.next_wake, summary.next_wake),
+        ("time of the last change", row.updated, last.at),
+    ):
+        if found != expected:
+            yield _difference(name, found, expected)
+    # A journal of the first version had no agenda; its upgrade entered all unfinished runs as due at once.
+    if stored.agenda != summary.due and not (stored.agenda == 0.0 and summary.due is not None):
+        yield _difference("time at which hosts take it up", stored.agenda, summary.due)
+
+
+def _booked_as(account: Account, appends: Sequence[_Append]) -> _Booked | None:
+    """Return how a run was booked so that its account follows; None where no way leads to it.
+
+    A journal of the first version booked nothing, so that the first appends may be left out.
+    """
+    for first in range(len(appends) + 1):
+        booked = _booked(appends, first)
+        if booked.account == account:
+            return booked
+    return None
+
+
+def _booked(appends: Sequence[_Append], first: int) -> _Booked:
+    account, days = Account(), dict[int, Amount]()
+    for at, summary in appends[first:]:
+        account, change = book(account, summary.committed, summary.reserved, at)
+        days[account.day] = days.get(account.day, ZERO) + change
+    return _Booked(first, account, days)
+
+
+def _amount(amount: Amount) -> str:
+    return f"{counted(amount.calls, 'call')} and {counted(amount.micro_usd, 'micro-dollar')}"
+
+
+def _difference(name: str, found: object, expected: object) -> str:
+    return f"its {name} is {_quoted(found)} as stored, and {_quoted(expected)} by its records"
+
+
+def _quoted(value: object) -> str:
+    if value is None:
+        return "none"
+    text = repr(value)
+    return text if len(text) <= VALUE_MAX else f"{text[:VALUE_MAX]}…"

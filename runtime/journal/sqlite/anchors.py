@@ -1,0 +1,192 @@
+"""Anchors: how far each run has come, in a small file beside the journal and outside of SQLite's write-ahead log.
+
+The newest records of a journal are in its write-ahead log only. If that file is removed or cut, SQLite opens the
+journal as it was earlier, without an error, and a driver would use request ids again. So after each commit the run's
+slot in this file gets the place and the hash of its last record, or the id of its last posted message. A run whose
+records end before its anchor is damaged.
+
+A slot is written in place after the commit, and is not synced: a loss of power leaves it older than the journal, never
+newer, and a torn slot fails its checksum and is ignored. A slot's place follows from the run's number, which is never
+used again. A file that cannot be written is left out, with a warning: the journal itself is complete without it.
+"""
+
+import os
+import stat
+import struct
+import zlib
+from collections.abc import Container, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from runtime.core.errors import JournalDamaged
+from runtime.journal.chain import Tip
+from runtime.journal.folder import FILE_MODE
+from runtime.logs import log
+
+SUFFIX = "-anchors"
+"""The file's name is the journal's with this ending."""
+
+SLOT_BYTES = 128
+NUMBERS_MAX = 10_000_000
+"""The highest number of a run that has a slot; a damaged journal may hold any number."""
+
+_HEADER = b"replan anchors 1".ljust(SLOT_BYTES, b"\0")
+_RECORD = struct.Struct(">Q32sB64s")
+_MESSAGE = struct.Struct(">Q")
+_SUM = struct.Struct(">I")
+_MESSAGE_OFFSET = 112
+
+
+class Anchor(NamedTuple):
+    """The slot of a run."""
+
+    run: str
+    """The run's id."""
+    tip: Tip
+    """The place and the hash of its last record that was written."""
+    inbox: int
+    """The id of its last posted message, or 0."""
+
+
+class Anchors:
+    """The anchors of one journal; without a descriptor there are none, and nothing is written."""
+
+    def __init__(self, descriptor: int | None = None) -> None:
+        """Take the descriptor of the open file."""
+        self._descriptor = descriptor
+
+    def note(self, number: int, run: str, tip: Tip) -> None:
+        """Note the last record of a run, once it is durable."""
+        name = run.encode()
+        self._write(number, 0, _RECORD.pack(tip.seq, tip.hash, len(name), name))
+
+    def note_message(self, number: int, inbox: int) -> None:
+        """Note the last posted message of a run, once it is durable."""
+        self._write(number, _MESSAGE_OFFSET, _MESSAGE.pack(inbox))
+
+    def clear(self, numbers: Iterable[int]) -> None:
+        """Clear the slots of runs that are about to be deleted, durably. A file that cannot be written is left."""
+        if self._descriptor is None:
+            return
+        count = self.count
+        try:
+            for number in numbers:
+                if 0 < number <= count:
+                    os.pwrite(self._descriptor, bytes(SLOT_BYTES), number * SLOT_BYTES)
+            os.fsync(self._descriptor)
+        except OSError as error:
+            self._give_up(error)
+
+    def get(self, number: int, run: str) -> Anchor | None:
+        """Return the anchor of a run; None where there is none that can be trusted."""
+        if self._descriptor is None or not 0 < number <= NUMBERS_MAX:
+            return None
+        try:
+            anchor = _unpack(os.pread(self._descriptor, SLOT_BYTES, number * SLOT_BYTES))
+        except OSError:
+            return None
+        return anchor if anchor is not None and anchor.run == run else None
+
+    def without(self, known: Container[int]) -> dict[int, Anchor]:
+        """Return the anchors whose numbers are not among those that are known."""
+        if self._descriptor is None:
+            return {}
+        content = os.pread(self._descriptor, (self.count + 1) * SLOT_BYTES, 0)
+        others = (number for number in range(1, self.count + 1) if number not in known)
+        slots = ((number, _unpack(content[number * SLOT_BYTES : (number + 1) * SLOT_BYTES])) for number in others)
+        return {number: anchor for number, anchor in slots if anchor is not None}
+
+    @property
+    def count(self) -> int:
+        """The highest number that has a slot."""
+        if self._descriptor is None:
+            return 0
+        return max(
+            0, min(NUMBERS_MAX, (os.fstat(self._descriptor).st_size - 1) // SLOT_BYTES)
+        )  # The last may be short.
+
+    def _write(self, number: int, offset: int, content: bytes) -> None:
+        if self._descriptor is None or not 0 < number <= NUMBERS_MAX:
+            return
+        try:
+            os.pwrite(self._descriptor, content + _SUM.pack(zlib.crc32(content)), number * SLOT_BYTES + offset)
+        except OSError as error:
+            self._give_up(error)
+
+    def _give_up(self, error: OSError) -> None:
+        self._descriptor = None  # Closed where it was opened. A stale slot only tells less.
+        log.get_logger("journal").warning("journal.no_anchors", reason=str(error))
+
+
+def is_ahead(anchor: Anchor | None, tip: Tip) -> bool:
+    """Tell whether an anchor says that a run's records, which end at `tip`, are fewer or others than were written."""
+    return anchor is not None and anchor.tip.seq >= tip.seq and anchor.tip != tip
+
+
+def check(run: str, anchor: Anchor | None, tip: Tip) -> None:
+    """Raise `JournalDamaged` if a run's records, which end at `tip`, are fewer or others than its anchor says."""
+    if anchor is None or not is_ahead(anchor, tip):
+        return
+    if anchor.tip.seq == tip.seq:
+        raise JournalDamaged(f"run {run!r}, record {tip.seq}", "the record is not the one that was written")
+    lost = anchor.tip.seq - tip.seq
+    what = "its last record is missing" if lost == 1 else f"its last {lost} records are missing"
+    cause = f"{what}: the write-ahead log beside the journal (-wal) was removed or cut"
+    raise JournalDamaged(f"run {run!r}, record {anchor.tip.seq}", cause)
+
+
+@contextmanager
+def open_anchors(journal: Path, *, write: bool = True) -> Iterator[Anchors]:
+    """Open the anchors of a journal for the length of a block; make the file if it is missing.
+
+    Without `write` a missing file stands for no anchors. So does one that cannot be opened, and one of another form.
+    """
+    descriptor = _opened(journal.with_name(journal.name + SUFFIX), write=write)
+    try:
+        yield Anchors(descriptor)
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _opened(path: Path, *, write: bool) -> int | None:
+    flags = os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_RDWR | os.O_CREAT if write else os.O_RDONLY)
+    try:
+        descriptor = os.open(path, flags, FILE_MODE)
+    except OSError as error:
+        if write:
+            log.get_logger("journal").warning("journal.no_anchors", reason=str(error))
+        return None
+    try:
+        status = os.fstat(descriptor)
+        ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+        if ours and write and stat.S_IMODE(status.st_mode) != FILE_MODE:
+            os.fchmod(descriptor, FILE_MODE)
+        if ours and write and status.st_size == 0:
+            os.pwrite(descriptor, _HEADER, 0)  # Another process may do the same at the same time.
+        if ours and os.pread(descriptor, SLOT_BYTES, 0) == _HEADER:
+            return descriptor
+        reason = f"{path} is not a file of anchors that this release knows"
+    except OSError as error:
+        reason = str(error)
+    os.close(descriptor)
+    log.get_logger("journal").warning("journal.no_anchors", reason=reason)
+    return None
+
+
+def _unpack(slot: bytes) -> Anchor | None:
+    record = _checked(slot, 0, _RECORD.size)
+    if record is None:
+        return None
+    seq, digest, size, name = _RECORD.unpack(record)
+    message = _checked(slot, _MESSAGE_OFFSET, _MESSAGE.size)
+    run = name[:size].decode("ascii", "replace")
+    return Anchor(run, Tip(seq, digest), 0 if message is None else _MESSAGE.unpack(message)[0])
+
+
+def _checked(slot: bytes, offset: int, size: int) -> bytes | None:
+    """Return a part of a slot whose checksum is right; an empty slot has none."""
+    content, checksum = slot[offset : offset + size], slot[offset + size : offset + size + _SUM.size]
+    whole = len(checksum) == _SUM.size and any(checksum) and _SUM.unpack(checksum)[0] == zlib.crc32(content)
+    return content if whole else None

@@ -1,0 +1,81 @@
+"""`kill -9` at every labelled point of a start: there is no run then, or one that goes on."""
+
+import os
+import signal
+
+import pytest
+import trio
+
+from actors.run.ids import child_run
+from replan.cli.exits import Exit
+from runtime.core.clock import SystemClock
+from runtime.core.crash_points import LABELS
+from runtime.journal.port import RunFilter
+from runtime.journal.sqlite.journal import open_sqlite
+from tests.crash.cli_case import CODEC, Case
+from tests.crash.test_children import CHILD, PARENT, wait_for
+from tests.crash.test_kill import HAPPY, SCRIPT
+from tests.support.answers import by_step
+from tests.support.artifacts import plan
+from tests.support.openai_server import serve
+
+
+def rows_of(case):
+    """Return the status rows of all runs, the one admitted last first."""
+
+    async def read():
+        async with open_sqlite(case.journal, CODEC, SystemClock()) as journal:
+            return await journal.runs(RunFilter())
+
+    return trio.run(read) if case.journal.exists() else []
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_a_killed_start_leaves_nothing_or_a_run_that_goes_on(label, tmp_path, fork_server):
+    with serve(by_step(SCRIPT)) as server:
+        case = Case(tmp_path, fork_server, server)
+        code, _ = case.begin(HAPPY + 2, kill={"label": label, "nth": 1}, ttl=0.06)
+        assert code == -signal.SIGKILL
+        rows = rows_of(case)
+        assert all(row.last_seq > 0 for row in rows), "a run is in the journal without a record"
+        if not rows:
+            assert label in ("claim.after", "append.before")
+            return
+        code, result = case.replan("resume", rows[0].run, "--json")
+        assert (code, result["outcome"]) == (Exit.OK, "success")
+        case.check_billing()
+
+
+@pytest.mark.parametrize("label", ["append.before", "append.after"])
+def test_a_killed_admission_leaves_nothing_or_a_run_that_a_host_drives(label, tmp_path, fork_server):
+    with serve(by_step(SCRIPT)) as server:
+        case = Case(tmp_path, fork_server, server)
+        host = fork_server.start(case.request(("host", "--json"), "1."))
+        wait_for(tmp_path / "1.out", "ready")
+        argv = (*case.run_command(HAPPY + 2)[:-1], "--detach")
+        assert fork_server.run(case.request(argv, "run.", kill={"label": label, "nth": 1})) == -signal.SIGKILL
+        if label == "append.after":
+            wait_for(tmp_path / "1.out", "finished")
+        rows = rows_of(case)
+        os.kill(host, signal.SIGTERM)
+        assert fork_server.wait(host) == Exit.OK
+    assert [row.summary.detail for row in rows] == (["success"] if label == "append.after" else [])
+
+
+@pytest.mark.parametrize("nth", range(1, 6))
+@pytest.mark.parametrize("label", ["claim.after", "append.before", "append.after"])
+def test_a_kill_at_the_start_of_a_child_run_leaves_no_run_without_a_record(label, nth, tmp_path, fork_server):
+    (tmp_path / "above.yaml").write_text(PARENT)
+    (tmp_path / "below.yaml").write_text(CHILD)
+    with serve(by_step({**SCRIPT, "c_plan": [plan()] * 9})) as server:
+        case = Case(tmp_path, fork_server, server)
+        argv = (*case.run_command(9), "-w", str(tmp_path / "above.yaml"))
+        code, _ = case.replan(*argv, kill={"label": label, "nth": nth})
+        rows = rows_of(case)
+        assert all(row.last_seq > 0 for row in rows)
+        if code == Exit.OK or not rows:
+            return
+        run = rows[-1].run
+        code, result = case.replan("resume", run, "--json")
+        assert (code, result["outcome"]) == (Exit.OK, "success")
+        assert {row.run for row in rows_of(case)} == {run, child_run(run, "g_plan/v1.a1")}
