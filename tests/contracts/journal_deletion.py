@@ -89,3 +89,12 @@ class DeletionContract:
         assert (await journal.due(9)).runs == ("a",)
         await journal.delete({"a": 1})
         assert (await journal.due(9)).runs == ()
+
+    async def test_a_deleted_run_can_be_admitted_again_with_its_first_records(self, journal):
+        await journal.create("a", "", facts=counted(1, 2), owner="driver", ttl=60.0)
+        await journal.release("a", 1)
+        await journal.delete({"a": 2})
+        (record,) = await journal.create("a", "again", facts=counted(3), owner="driver", ttl=60.0)
+        assert (record.seq, record.epoch) == (1, 1)
+        await journal.append("a", after=1, epoch=1, facts=counted(4), summary=RUNNING)
+        assert [record.event for record in await journal.read("a")] == [fact.event for fact in counted(3, 4)]

@@ -8,9 +8,12 @@ import pytest
 
 from runtime.core.errors import JournalDamaged, JournalError, RunNotFound
 from runtime.journal.chain import Tip
+from runtime.journal.kinds import codecs_by_kind
 from runtime.journal.port import RunFilter
-from runtime.journal.sqlite.anchors import NUMBERS_MAX, SLOT_BYTES, SUFFIX, open_anchors
+from runtime.journal.sqlite.anchors import NUMBERS_MAX, SLOT_BYTES, SUFFIX, Anchors, open_anchors
+from runtime.journal.sqlite.inspection import open_inspection
 from runtime.journal.sqlite.journal import open_sqlite
+from runtime.journal.sqlite.reading import at_once, open_to_read
 from tests.contracts.toy_events import CODEC, RUNNING, ManualClock, counted, events
 
 HASH = bytes(range(32))
@@ -134,6 +137,59 @@ async def test_anchors_that_cannot_be_kept_do_not_hold_a_journal_up(tmp_path, ca
         await journal.create("a", "", facts=counted(1))
         await write(journal, "a", 2)
     assert "journal.no_anchors" in caplog.text
+
+
+async def deleted(path):
+    """Write two runs, and delete one of them."""
+    async with opened(path) as journal:
+        for run in ("kept", "deleted"):
+            await journal.create(run, "", facts=counted(1))
+            await journal.post(run, "key", "body")
+        await journal.delete({"deleted": 1})
+
+
+def anchored(path):
+    with open_anchors(path, write=False) as anchors:
+        return [anchor.run for anchor in anchors.without(()).values()]
+
+
+async def test_a_deleted_run_has_no_anchor_and_can_be_admitted_again(tmp_path):
+    path = tmp_path / "journal"
+    await deleted(path)
+    assert anchored(path) == ["kept"]
+    async with opened(path) as journal:
+        await journal.create("deleted", "", facts=counted(1))
+        await write(journal, "deleted", 2)
+        assert len(await events(journal, "deleted")) == 2
+    assert anchored(path) == ["kept", "deleted"]
+    with open_inspection(path, codecs_by_kind(CODEC), 0.0, "") as inspection:
+        assert inspection.lost == []
+
+
+async def test_a_process_that_dies_before_the_commit_of_a_deletion_leaves_the_run_readable(tmp_path, monkeypatch):
+    """Its anchor is cleared first; the next records write it anew."""
+    path = tmp_path / "journal"
+
+    def cleared(anchors, numbers):
+        clear(anchors, numbers)
+        raise OSError("killed")
+
+    clear = Anchors.clear
+    monkeypatch.setattr(Anchors, "clear", cleared)
+    with pytest.raises(JournalError, match="killed"):
+        await deleted(path)
+    assert anchored(path) == ["kept"]
+    async with opened(path) as journal:
+        assert len(await events(journal, "deleted")) == 1
+        await write(journal, "deleted", 2)
+    assert anchored(path) == ["kept", "deleted"]
+
+
+async def test_a_reader_without_threads_notices_a_tail_that_is_missing(behind):
+    with open_to_read(behind, codecs_by_kind(CODEC), lambda: 0.0) as reader:
+        assert len(at_once(reader.read("whole"))) == 1
+        with pytest.raises(JournalDamaged, match=LOST):
+            at_once(reader.read("cut"))
 
 
 @pytest.mark.parametrize("content", [b"another file", b"x" * 1_000])
