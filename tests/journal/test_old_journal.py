@@ -103,7 +103,7 @@ def test_an_old_run_is_shown_as_it_was(home, run):
                 if view == "events_json":
                     shown, before = without_times(shown), without_times(before)
                 if view == "show":
-                    # That release had no `explain`, and could not go on with a run that had ended: it advised otherwise.
+                    # That release had no `explain`, and could not go on with ended runs: it advised otherwise.
                     shown = re.sub(r"\nWhat \w+ means: .*", "", shown)
                     shown, before = shown.partition("\nNext: ")[0], before.partition("\nNext: ")[0]
                 assert shown == before, view
