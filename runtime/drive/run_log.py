@@ -16,7 +16,8 @@ from runtime.core.crash_points import reached
 from runtime.core.errors import HomeBudgetSpent, JournalBusy, JournalError, StorageFull
 from runtime.core.events import Record
 from runtime.core.ledger import ZERO
-from runtime.core.machine import Machine, fold, settle
+from runtime.core.machine import Machine, Refused, fold, settle
+from runtime.core.messages import stamped
 from runtime.drive.lease import LeaseKeeper
 from runtime.drive.options import Admission, Stop
 from runtime.drive.overdraft import Prefix, pause, prefixes
@@ -98,6 +99,12 @@ class RunLog(Generic[S, E]):
         except HomeBudgetSpent as spent:
             shorter = prefixes(self._machine, self.state, events, len(accepted))
             await self._write_prefix(shorter, spent, inbox, goes_on)
+
+    async def write_start(self, first: Any) -> None:
+        """Append the event that starts the run, and no decision that follows from it."""
+        accepted = self._machine.accept(self.state, stamped(first, 0.0))
+        if accepted is not None and not isinstance(accepted, Refused):
+            await self.append(self._machine.evolve(self.state, accepted), [accepted])
 
     async def _write_prefix(
         self,

@@ -16,7 +16,7 @@ import trio
 
 from runtime.core.crash_points import reached
 from runtime.core.errors import JournalError, root_cause
-from runtime.core.machine import Machine, Refused, Work, fold, settle
+from runtime.core.machine import Machine, Refused, Work, fold
 from runtime.core.messages import Mailed, Parking, Resumed, stamped
 from runtime.drive.actor import Actor
 from runtime.drive.changes import ChangeSignal, Polling
@@ -25,7 +25,7 @@ from runtime.drive.lease import LeaseKeeper
 from runtime.drive.mailbox import Mailbox
 from runtime.drive.options import Admission, Ending, LeaseTerms, Stop
 from runtime.drive.run_log import RETRY_SECONDS, OnRecord, RunLog, Snapshot, Trace
-from runtime.drive.takeover import takeover
+from runtime.drive.takeover import end_by_message, takeover
 from runtime.journal.port import Journal
 from runtime.logs import log
 
@@ -163,16 +163,10 @@ class Supervisor(Generic[S, E, M]):
         self._early = [stamped(message, 0.0) for message in await self._read_inbox()]
         if self._finished() or self._log.summary.ending:
             return False
-        for message in self._early:
-            accepted = self._machine.accept(self.state, message)
-            if accepted is None or isinstance(accepted, Refused):
-                continue
-            state, events = settle(self._machine, self.state, accepted)
-            summary = self._machine.summary(state)
-            if summary.ending or summary.status == "finished":
-                await self._log.append(state, events, [message.inbox])
-                return self._finished()
-        return False
+        end = end_by_message(self._machine, self.state, self._early)
+        if end is not None:
+            await self._log.append(end.state, end.events, [end.inbox])
+        return self._finished()
 
     async def _overtaken(self) -> bool:
         """Tell whether a hosted run is not due any more: another driver had it since the host asked what is due.
@@ -189,7 +183,7 @@ class Supervisor(Generic[S, E, M]):
         starts = first is not None and self._log.seq == 0
         if self._stop.requested.is_set():
             if starts:
-                await self._record_start(first)
+                await self._log.write_start(first)
         elif starts:
             await self._step(first)
             await self._take_early(self._early)
@@ -219,12 +213,6 @@ class Supervisor(Generic[S, E, M]):
     async def _take_early(self, messages: Sequence[Mailed]) -> None:
         for message in messages:
             await self._take(message)
-
-    async def _record_start(self, first: Any) -> None:
-        """Append the event that starts the run, and no decision that follows from it."""
-        accepted = self._machine.accept(self.state, stamped(first, 0.0))
-        if accepted is not None and not isinstance(accepted, Refused):
-            await self._log.append(self._machine.evolve(self.state, accepted), [accepted])
 
     async def _loop(self) -> Ending:
         while not self._finished():

@@ -1,9 +1,9 @@
-"""The facts with which a driver takes a run over: that it has the run, and some of what was posted. Pure."""
+"""The facts with which a driver takes a run over: that it has the run, and what was posted that comes first. Pure."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from runtime.core.machine import Machine, Refused
+from runtime.core.machine import Machine, Refused, settle
 from runtime.core.messages import Mailed, Resumed
 
 
@@ -16,6 +16,30 @@ class Takeover(NamedTuple):
     """The posted messages that they are made of."""
     left: list[Mailed]
     """The posted messages that are taken afterwards, one after the other."""
+
+
+class End(NamedTuple):
+    """How a posted message ends a run."""
+
+    state: Any
+    """The state after it."""
+    events: list[Any]
+    """The event of the message, and the decisions that follow from it."""
+    inbox: int
+    """The message."""
+
+
+def end_by_message(machine: Machine[Any, Any, Any], state: Any, posted: Sequence[Mailed]) -> End | None:
+    """Return how the first of the messages that ends a run in a state does it; None where there is none."""
+    for message in posted:
+        accepted = machine.accept(state, message)
+        if accepted is None or isinstance(accepted, Refused):
+            continue
+        after, events = settle(machine, state, accepted)
+        summary = machine.summary(after)
+        if summary.ending or summary.status == "finished":
+            return End(after, events, message.inbox)
+    return None
 
 
 def takeover(

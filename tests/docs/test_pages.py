@@ -13,7 +13,7 @@ LINK = re.compile(r"\[[^\]\n]*\]\((?P<target>[^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} (?P<text>.+)$", re.MULTILINE)
 NUMBERS = range(1, 138)
 """The numbers of all requirements, those included of which nothing is built yet."""
-PLANTED = 82
+PLANTED = 84
 """How many bugs the promises, the changelog and the page about crash safety say are planted."""
 TOP = ("runtime", "actors", "replan")
 NOT_YET = [*range(48, 91), *range(118, 121)]

@@ -314,20 +314,16 @@ class _SqliteJournal(Generic[E]):
         check_text(body, "body")
         now = self._clock.now()
 
-        number = 0
-
-        def work(connection: apsw.Connection) -> Posted:
-            nonlocal number
+        def work(connection: apsw.Connection) -> tuple[int, Posted]:
             held = statements.lease(connection, run)
-            number = held.id
             item = statements.posted_under(connection, run, held.id, key)
             if item is not None:
-                return Posted("duplicate" if item.body == body else "conflict", item.inbox, item.body)
+                return held.id, Posted("duplicate" if item.body == body else "conflict", item.inbox, item.body)
             new = InboxItem(statements.last_message(connection, held.id) + 1, key, body, now)
             statements.add_message(connection, run, held.id, new)
-            return Posted("accepted", new.inbox, body)
+            return held.id, Posted("accepted", new.inbox, body)
 
-        posted = await self._writing.do(work)
+        number, posted = await self._writing.do(work)
         if posted.result == "accepted":
             self._anchors.note_message(number, posted.inbox)
         return posted
