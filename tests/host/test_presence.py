@@ -3,13 +3,14 @@
 import pytest
 import trio
 
+from actors.planning.kind import CODEC
 from runtime.core.errors import JournalDamaged, JournalError, StorageFull
 from runtime.host.host import PRESENCE_SECONDS
-from runtime.journal.kinds import FIRST_FORMAT, FIRST_KIND
+from runtime.journal.kinds import FIRST_KIND
 from runtime.journal.port import RunFilter
 from tests.host.fake_home import FakeHome, run_request
 
-PLANNING = (FIRST_KIND, FIRST_FORMAT)
+PLANNING = (FIRST_KIND, CODEC.format)
 
 
 async def test_a_host_is_present_from_the_start_of_its_service_to_the_end(autojump_clock):
@@ -109,10 +110,10 @@ async def test_a_host_drives_its_kinds_and_no_others(autojump_clock):
         await trio.sleep(0.1)
         (row,) = await engine.journal.hosts()
         assert row.kinds is not None
-        assert row.kinds[FIRST_KIND] == FIRST_FORMAT
+        assert row.kinds[FIRST_KIND] == CODEC.format
         assert await engine.hosted(*PLANNING)
         assert not await engine.hosted("gardening", 1)
-        assert not await engine.hosted(FIRST_KIND, FIRST_FORMAT + 1)
+        assert not await engine.hosted(FIRST_KIND, CODEC.format + 1)
 
 
 async def test_a_run_that_no_host_drives_is_shown_as_parked_beside_hosts_of_other_kinds(autojump_clock):
@@ -120,7 +121,7 @@ async def test_a_run_that_no_host_drives_is_shown_as_parked_beside_hosts_of_othe
     home = FakeHome()
     async with home.engine() as engine:
         await engine.admit(run_request("a"), run="first")
-        for kinds, status in (({"gardening": 3}, "parked"), ({FIRST_KIND: FIRST_FORMAT}, "running"), (None, "running")):
+        for kinds, status in (({"gardening": 3}, "parked"), ({FIRST_KIND: CODEC.format}, "running"), (None, "running")):
             await engine.journal.announce("a host", "process 1", 30.0, kinds)
             assert (await engine.result("first")).status == status
             assert [shown for _, shown in await engine.rows(RunFilter())] == [status]
