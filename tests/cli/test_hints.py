@@ -112,7 +112,7 @@ def announce(kinds):
 
 
 @pytest.mark.parametrize(
-    ("kinds", "hinted"), [({"gardening": 1}, True), ({"planning": 0}, True), ({"planning": 1}, False)]
+    ("kinds", "hinted"), [({"gardening": 1}, True), ({"planning": 1}, True), ({"planning": 2}, False)]
 )
 def test_a_host_that_does_not_drive_a_run_does_not_hide_how_to_resume_it(replan, problem, scripted, kinds, hinted):
     model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})

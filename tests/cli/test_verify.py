@@ -129,3 +129,15 @@ def test_a_journal_of_a_newer_release_is_refused(home, replan, stored):
     done = replan("doctor", "--verify")
     assert done.exit_code == 9
     assert "upgrade" in done.stderr
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_journal_from_which_a_run_was_deleted_agrees(home, replan, stored, place):
+    """What the run has spent stays spent; a total that is too small is wrong as before."""
+    assert replan("delete", stored[place], "--force").exit_code == 0
+    done = replan("doctor", "--verify")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout.startswith("ok     1 run, ")
+    assert "not checked: what runs that were deleted have added to the totals of the days" in done.stdout
+    edit(home, "UPDATE spending SET calls = 0")
+    assert replan("doctor", "--verify").exit_code == 9

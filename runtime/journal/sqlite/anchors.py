@@ -66,13 +66,15 @@ class Anchors:
         self._write(number, _MESSAGE_OFFSET, _MESSAGE.pack(inbox))
 
     def clear(self, numbers: Iterable[int]) -> None:
-        """Clear the slots of runs that are about to be deleted, durably. A file that cannot be written is left."""
+        """Clear the slots of runs that are about to be deleted, durably. A file that cannot be written is left.
+
+        A slot that is missing is added, so that the number is not used again, and the deletion can be seen.
+        """
         if self._descriptor is None:
             return
-        count = self.count
         try:
             for number in numbers:
-                if 0 < number <= count:
+                if 0 < number <= NUMBERS_MAX:
                     os.pwrite(self._descriptor, bytes(SLOT_BYTES), number * SLOT_BYTES)
             os.fsync(self._descriptor)
         except OSError as error:
@@ -96,6 +98,11 @@ class Anchors:
         others = (number for number in range(1, self.count + 1) if number not in known)
         slots = ((number, _unpack(content[number * SLOT_BYTES : (number + 1) * SLOT_BYTES])) for number in others)
         return {number: anchor for number, anchor in slots if anchor is not None}
+
+    @property
+    def kept(self) -> bool:
+        """Whether the journal has anchors."""
+        return self._descriptor is not None
 
     @property
     def count(self) -> int:

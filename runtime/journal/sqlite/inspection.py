@@ -40,12 +40,22 @@ class StoredRun(NamedTuple):
     """Whether it is in the table of runs with unread messages."""
 
 
+class Noted(NamedTuple):
+    """The anchors of a journal at one time."""
+
+    anchors: dict[int, Anchor]
+    """The anchors by the numbers of their runs."""
+    slots: int | None
+    """The highest number that has a slot; None for a journal without anchors."""
+
+
 class Inspection:
     """A journal in one snapshot."""
 
-    def __init__(self, connection: apsw.Connection, codecs: Codecs, anchored: dict[int, Anchor], now: float) -> None:
+    def __init__(self, connection: apsw.Connection, codecs: Codecs, noted: "Noted", now: float) -> None:
         """Take a connection with an open transaction, and the anchors as they were before it began."""
-        self._connection, self._codecs, self._anchors, self._now = connection, codecs, anchored, now
+        self._connection, self._codecs, self._now = connection, codecs, now
+        self._anchors, self._slots = noted
         self._numbers: dict[str, int] = dict(connection.execute("SELECT run, id FROM runs ORDER BY id"))
 
     @property
@@ -58,6 +68,12 @@ class Inspection:
         """The ids of runs that have an anchor, and are not in the journal."""
         known = set(self._numbers.values())
         return [anchor.run for number, anchor in self._anchors.items() if number not in known]
+
+    @property
+    def may_lack_deleted(self) -> bool:
+        """Whether runs may have been deleted: numbers are missing, or nothing tells whether the last ones are."""
+        numbers = set(self._numbers.values()) | self._anchors.keys()
+        return self._slots is None or len(numbers) < max(self._slots, *numbers, 0)
 
     def file_problems(self) -> Iterator[str]:
         """Yield what SQLite finds wrong with the file, one line for each problem."""
@@ -129,7 +145,8 @@ def open_inspection(path: Path, codecs: Codecs, now: float, use_another: str) ->
     """
     try:
         with open_anchors(path, write=False) as noted:
-            anchored = noted.without(())  # Before the snapshot: a driver may write more meanwhile.
+            # Before the snapshot: a driver may write more meanwhile.
+            anchored = Noted(noted.without(()), noted.count if noted.kept else None)
         with closing(schema.open_reader(path, None, BUSY_SECONDS)) as connection:
             if schema.version_of(connection, path) == schema.VERSION:
                 yield _inspected(connection, codecs, anchored, now)
@@ -141,7 +158,7 @@ def open_inspection(path: Path, codecs: Codecs, now: float, use_another: str) ->
         raise meaning from (None if meaning is error else error)
 
 
-def _inspected(connection: apsw.Connection, codecs: Codecs, anchored: dict[int, Anchor], now: float) -> Inspection:
+def _inspected(connection: apsw.Connection, codecs: Codecs, anchored: Noted, now: float) -> Inspection:
     connection.execute("BEGIN")
     return Inspection(connection, codecs, anchored, now)
 
