@@ -189,7 +189,8 @@ ToolMessage = Begun | Ended | Checked
 
 
 Phase = Literal["running", "checking", "settled", "asked"]
-"""Where the taking over of an earlier driver's call stands; `settled` says that nothing of it runs any more."""
+"""The step of taking over an earlier driver's call. `running`: not begun; `checking`: its process is being ended;
+`settled`: nothing of it runs any more, as far as that can be seen; `asked`: a person is asked about its outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +204,9 @@ class OpenTool:
     started: ToolStarted | None = None
     """The event of its start; None until it may have done something."""
     phase: Phase = "running"
-    """Where the taking over of it stands; `running` until another driver takes the run over."""
+    """How far a later driver has taken the call over; `running` as long as no other driver has the run."""
     certain: bool = True
-    """Whether it is certain that nothing of an earlier driver's call runs any more."""
+    """Whether it is certain that the process of an earlier driver's call has ended; False where it cannot be seen."""
     question_id: str = ""
     """The id of the question to a person about its outcome; empty until it is asked."""
 

@@ -53,7 +53,7 @@ _REFUNDED = _FINAL | {FaultKind.REFUSED_CONNECTION, FaultKind.RATE_LIMITED}
 
 
 class Fault(Value):
-    """What a try gives that got no reply."""
+    """The failure of a try: why the provider gave no reply, and whether the try may have been charged."""
 
     kind: FaultKind
     """The class of the fault, which decides about a further try."""
