@@ -10,9 +10,9 @@ import trio
 
 from actors.run.result import RunResult
 from replan.api.caller import Caller
-from replan.api.feed import RunFeed
 from replan.api.handle import Begin, Run, TrioRun, drive_in_trio
 from replan.api.options import Driving
+from replan.api.record_stream import RecordStream
 from replan.api.trio_thread import Call, TrioThread, trio_thread
 from runtime.core.events import Record
 
@@ -27,20 +27,20 @@ class AsyncioRun(Run[R]):
         self.run_id = run_id
         self._thread = thread
         self._loop = asyncio.get_running_loop()
-        self._feed: RunFeed[R] = RunFeed(asyncio.Event)
+        self._stream: RecordStream[R] = RecordStream(asyncio.Event)
         self._left = trio.Event()
         self._opened: asyncio.Future[None] = self._loop.create_future()
-        self._driven: TrioRun[R] = TrioRun(run_id, partial(self._soon, self._feed.append), is_new=is_new)
+        self._driven: TrioRun[R] = TrioRun(run_id, partial(self._soon, self._stream.append), is_new=is_new)
 
     async def result(self) -> R:
         """Return the result, or raise the error, as `Run.result` says."""
-        result = await self._feed.result()
+        result = await self._stream.result()
         if result is None:
             raise asyncio.CancelledError
         return result
 
     def __aiter__(self) -> AsyncIterator[Record[Any]]:
-        return self._feed.records()
+        return self._stream.records()
 
     def park(self) -> None:
         """Park the run."""
@@ -74,16 +74,16 @@ class AsyncioRun(Run[R]):
                 await self._left.wait()
                 run.leave()
         finally:
-            self._soon(self._feed.end, None, None)
+            self._soon(self._stream.end, None, None)
 
     async def _await_end(self, run: TrioRun[R]) -> None:
         """Hand over the result, or the error, as soon as there is one: the block may still go on."""
         try:
             result = await run.result()
         except Exception as error:  # noqa: BLE001 - raised by `result`, where it is awaited
-            self._soon(self._feed.end, None, error)
+            self._soon(self._stream.end, None, error)
         else:
-            self._soon(self._feed.end, result, None)
+            self._soon(self._stream.end, result, None)
 
     def _soon(self, function: Any, *arguments: Any) -> None:
         """Call a function in the caller's event loop, from the trio thread; do nothing where it has closed."""

@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar, cast
 import trio
 
 from actors.run.result import OpenQuestion, RunResult
-from replan.api.feed import RunFeed
 from replan.api.options import Ask, Driving
+from replan.api.record_stream import RecordStream
 from replan.runs.engine import Engine
 from replan.runs.session import RunSession
 from replan.setup.command_name import program
@@ -70,7 +70,7 @@ class TrioRun(Run[R]):
         self.stop = Stop(grace=GRACE_SECONDS)
         """The request to stop."""
         self._on_record = on_record
-        self._feed: RunFeed[RunResult] = RunFeed(trio.Event)
+        self._stream: RecordStream[RunResult] = RecordStream(trio.Event)
         self._left = trio.Event()
         self.entered = trio.Event()
         """Set once the run is in the journal, or has ended without that: then its block may be entered."""
@@ -80,10 +80,10 @@ class TrioRun(Run[R]):
 
     async def result(self) -> R:
         """Return the result, or raise the error, as `Run.result` says."""
-        return cast("R", await self._feed.result())
+        return cast("R", await self._stream.result())
 
     def __aiter__(self) -> AsyncIterator[Record[Any]]:
-        return self._feed.records()
+        return self._stream.records()
 
     def park(self) -> None:
         """Park the run."""
@@ -97,7 +97,7 @@ class TrioRun(Run[R]):
 
     def append(self, record: Record[Any], _: Any) -> None:
         """Take a record that was written."""
-        self._feed.append(record)
+        self._stream.append(record)
         if self._on_record is not None:
             self._on_record(record)
         self.entered.set()
@@ -116,7 +116,7 @@ class TrioRun(Run[R]):
                     error = raised
                 nursery.cancel_scope.cancel()
         finally:
-            self._feed.end(result, error)
+            self._stream.end(result, error)
             self.entered.set()
 
     async def _drive(self, engine: Engine, session: RunSession, begin: Begin, ask: Ask | None) -> RunResult:

@@ -9,7 +9,7 @@ from actors.policy.table import Row
 from actors.policy.unknown_names import ROLES, unknown_names
 from actors.values.lines import Line, indented, line
 from replan.cli.exits import Exit
-from replan.cli.shipped import print_shipped
+from replan.cli.shipped_list import print_shipped
 from replan.cli.terminal.console import print_json, show
 from replan.setup.data_files import data_root
 from runtime.core.errors import UsageProblem

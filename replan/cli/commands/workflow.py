@@ -20,7 +20,7 @@ from replan.cli.cost import print_cost_of
 from replan.cli.exits import Exit
 from replan.cli.options import Invocation
 from replan.cli.plugins import registry_of
-from replan.cli.shipped import print_shipped
+from replan.cli.shipped_list import print_shipped
 from replan.cli.terminal.console import notice, print_json, print_text
 from replan.runs.prepare import prepare
 from replan.setup.config_schemas import schema_text

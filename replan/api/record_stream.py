@@ -12,13 +12,16 @@ class Event(Protocol):
     """An event of trio or of asyncio."""
 
     def set(self) -> object:
-        """Let those go on who wait, and those who will."""
+        """Wake the tasks that wait; later waits return at once."""
+
+    def is_set(self) -> bool:
+        """Return whether it is set."""
 
     def wait(self) -> Awaitable[object]:
         """Wait until it is set."""
 
 
-class RunFeed(Generic[T]):
+class RecordStream(Generic[T]):
     """The records of a run so far, and its end. Several tasks may wait for it; it belongs to their event loop."""
 
     def __init__(self, new_event: Callable[[], Event]) -> None:
@@ -26,7 +29,6 @@ class RunFeed(Generic[T]):
         self._new_event = new_event
         self._records: list[Record[Any]] = []
         self._changed, self._ended = new_event(), new_event()
-        self._over = False
         self._result: T | None = None
         self._error: Exception | None = None
 
@@ -37,8 +39,8 @@ class RunFeed(Generic[T]):
 
     def end(self, result: T | None, error: Exception | None) -> None:
         """Take the result, or the error, or neither where driving was cancelled. Only the first end counts."""
-        if not self._over:
-            self._over, self._result, self._error = True, result, error
+        if not self._ended.is_set():
+            self._result, self._error = result, error
             self._ended.set()
             self._notify()
 
@@ -56,7 +58,7 @@ class RunFeed(Generic[T]):
             while place < len(self._records):
                 yield self._records[place]
                 place += 1
-            if self._over:
+            if self._ended.is_set():
                 return
             await self._changed.wait()
 
