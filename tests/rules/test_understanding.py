@@ -171,3 +171,10 @@ def test_after_an_answer_a_short_text_that_names_something_keeps_its_title():
 
 def test_a_quoted_signal_has_no_white_space_around_it():
     assert '"Let"' in ask("plan", PROBLEMS["export_orders"])["basis"]
+
+
+def test_a_sentence_that_says_where_code_is_or_how_often_something_happens_is_no_wish():
+    stated = {item.text: item.kind for item in read(PROBLEMS["export_orders"]).stated.requirements}
+    assert stated["Tests for the list are in `test/api/orders.spec.ts`"] == "scope"
+    assert stated["Support exports them by hand from the database, about forty times a month"] == "scope"
+    assert stated["Write an entry to the audit log for each export"] == "goal"
