@@ -70,19 +70,18 @@ class CompletionReader:
         self._pieces += 1
         if self._pieces > 2 * self._events_max:
             self._end_at(f"more than {2 * self._events_max:,} pieces")
-        if self.done:
-            return
-        self._rest.append(data)
-        if b"\n" in data:  # A long line is joined once, when its end has come.
+        elif not self.done:
+            self._rest.append(data)
+        if self._rest and b"\n" in data:  # A long line is joined once, when its end has come.
             *lines, rest = b"".join(self._rest).split(b"\n")
             self._rest = [rest]
             for line in lines:
-                if self.done:
-                    return
-                self._lines += 1
-                if self._lines > LINES_MAX:
-                    self._end_at(f"more than {LINES_MAX:,} lines")
                 self._line(line.removesuffix(b"\r").removeprefix(b"\xef\xbb\xbf"))
+                if self.done:
+                    break
+            self._lines += len(lines)
+            if self._lines > LINES_MAX and not self.done:
+                self._end_at(f"more than {LINES_MAX:,} lines")
 
     def result(self, *, asked: str, mode: str, secret: str = "") -> Reply | Fault:
         """Return what the whole body says, once it has ended; the arguments are those of `read_completion`."""
