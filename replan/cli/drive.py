@@ -1,6 +1,6 @@
 """Driving a run in the foreground: signals, questions on the terminal, progress, and the result at the end."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,7 +75,7 @@ async def drive_in_foreground(
     options.invocation.run = run
     print_result(kind, result, as_json=options.as_json, full=options.invocation.full)
     row = await engine.journal.row(run)
-    return _exit(result, signals, hosted=await engine.hosted(row.kind, row.format))
+    return _exit(result, signals, options.invocation.plugins, hosted=await engine.hosted(row.kind, row.format))
 
 
 async def _tick(display: Progress) -> None:
@@ -93,7 +93,7 @@ def print_result(kind: AnyKind, result: RunResult, *, as_json: bool, full: bool 
             show(kind.views.lines(result, program(), full=full))
 
 
-def _exit(result: RunResult, signals: Signals, *, hosted: bool) -> int:
+def _exit(result: RunResult, signals: Signals, plugins: Sequence[str], *, hosted: bool) -> int:
     """Say on stderr what is left out and how to go on, and return the exit code."""
     for remark in result.remarks():
         notice(remark)
@@ -103,7 +103,7 @@ def _exit(result: RunResult, signals: Signals, *, hosted: bool) -> int:
     elif result.status == "waiting" and hosted:
         notice(f"the run then goes on in its host: {program()} log {result.run_id} --follow")
     elif result.status != "finished":
-        how_to_resume(result.run_id, then=result.status == "waiting")
+        how_to_resume(result.run_id, plugins, then=result.status == "waiting")
         if hosted and result.next_try is not None:
             notice(f"the host asks the provider again at {stamp(round(result.next_try))}")
     if result.status != "finished" and signals.code is not None:
