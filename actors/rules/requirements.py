@@ -222,6 +222,8 @@ class _Reader:
         if len(clauses) > 1 and all(kinds) and len(set(kinds)) > 1:
             yield from ((kind, clause) for kind, clause in zip(kinds, clauses, strict=True) if kind is not None)
             return
+        if by_section is RequirementKind.GOAL and self.patterns.single["context"].search(lower(sentence)):
+            by_section = RequirementKind.SCOPE
         kind = self._kind(sentence, plain) or by_section
         if kind is None and form_of(sentence, self.forms) == INSTRUCTION:
             kind = RequirementKind.GOAL

@@ -84,6 +84,14 @@ def test_reports_fit_a_narrow_terminal(home, command, term):
     assert not [line for line in text.splitlines() if line != line.rstrip()]
 
 
+@pytest.mark.parametrize("command", [[], ["run"], ["resume"], ["policy"]])
+def test_help_fits_a_narrow_terminal(home, command):
+    """Examples are left as they are, to be copied."""
+    code, text = on_terminal(*command, "--help", TERM="xterm", COLUMNS="40", NO_COLOR="1")
+    assert code == 0
+    assert not too_wide(text.replace("\r", "").partition("\n  Examples:")[0].partition("\nExamples:")[0], 40)
+
+
 def test_a_dumb_terminal_gets_only_lines(home, problem):
     """With TERM=dumb progress is one line per event, and nothing moves the cursor."""
     code, text = on_terminal("run", problem, "-m", "rules", TERM="dumb", COLUMNS="50")
