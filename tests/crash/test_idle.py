@@ -116,7 +116,7 @@ def wait_for_rows(environment, condition) -> list[RunRow]:
 
 
 def check_books(case: Case, outage: Outage) -> None:
-    """Each answered call is in the journal once, and no other; what else may be billed is unknown, the rest refunded."""
+    """Each answered call is in the journal once, and no other; what else may be billed is unknown."""
     replies = [
         f"{run}/{record.event.request_id}"
         for run, (_, records) in case.runs().items()
