@@ -52,7 +52,8 @@ async def drive_in_foreground(
     """Drive a run to its end, a question or a stop; print its result and return the exit code."""
     signals = Signals(Stop(grace=options.grace))
     # With -v the log has a line for each record, so progress would only repeat it.
-    silent = options.as_json or options.invocation.verbose > 0 or options.invocation.log_json
+    invocation = options.invocation
+    silent = options.as_json or invocation.quiet or invocation.verbose > 0 or invocation.log_json
     with progress(kind, f"{run}: {title}", silent=silent) as display:
         async with trio.open_nursery() as hooks, trio.open_nursery() as nursery:
             notifier, outage = Notifier(engine.hook, hooks, title), OutageNotes()
