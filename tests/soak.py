@@ -93,7 +93,7 @@ def main():
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--out", type=Path, default=RESULTS / "soak.json")
     options = parser.parse_args()
-    began = time.monotonic()
+    began, machine_facts = time.monotonic(), machine()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(PARALLEL) as pool:
         futures = {name: pool.submit(run, name, options.share, Path(folder)) for name in SUITES}
         bugs = planted(options.share)
@@ -104,7 +104,7 @@ def main():
     result = {
         "commit": commit(),
         "date": today(),
-        "machine": machine(),
+        "machine": machine_facts,
         "share": options.share,
         "seconds": seconds,
         "green": green,
