@@ -1,6 +1,6 @@
 """The work on a long problem is bounded: calls of functions are counted, so that no test depends on the machine."""
 
-import sys
+import cProfile
 
 import pytest
 
@@ -16,18 +16,13 @@ SHAPES = """a$|a$$|- x$|# a$|```$a$```$|Abc. |. A|It must x. |a/b.py |`a` |  Fil
 
 def calls(text, **material):
     """Return how many functions are called while a text is read, built-in ones included."""
-    count = 0
-
-    def trace(frame, event, argument):
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    sys.setprofile(trace)
+    profile = cProfile.Profile()
+    profile.enable()
     try:
         read(text, **material)
     finally:
-        sys.setprofile(None)
-    return count
+        profile.disable()
+    return sum(entry.callcount for entry in profile.getstats())
 
 
 @pytest.mark.parametrize("shape", SHAPES.replace("\n", "").replace("$", "\n").split("|"))
