@@ -169,6 +169,18 @@ def test_after_an_answer_a_short_text_that_names_something_keeps_its_title():
     assert ask("plan", text, clarifications=[{"question": "?", "answer": answer}])["goal"].startswith("Login looks bad")
 
 
+def test_a_line_after_a_short_list_is_no_part_of_its_last_item():
+    items = "- Support Python 3.8\n- Do not log names. Must be done by Friday.\n"
+    text = f"Export loses the last row\n\n{items}We have 3 person-days."
+    stated = {item.text: item.kind for item in read(text).stated.requirements}
+    assert stated == {
+        "Support Python 3.8": "goal",
+        "Do not log names": "must_avoid",
+        "Must be done by Friday": "deadline",
+        "We have 3 person-days": "budget",
+    }
+
+
 def test_a_quoted_signal_has_no_white_space_around_it():
     assert '"Let"' in ask("plan", PROBLEMS["export_orders"])["basis"]
 

@@ -147,6 +147,7 @@ class Provider:
         self.maybe_charged: list[str] = []
         self.lists_while_down = False
         self.slow: dict[str, float] = {}
+        self.held: dict[str, threading.Event] = {}
         self._lock = threading.Lock()
 
     def handle(self, body: dict[str, Any], headers: Mapping[str, str], _n: int) -> Answer:
@@ -161,6 +162,8 @@ class Provider:
                 return fault
             self.answered.append(name)
         step = name.partition("/")[0]
+        if step in self.held:
+            self.held[step].wait(60)
         return Answer.value(self._answers[step]).slowly(self.slow.get(step, 0.0))
 
     def models(self, headers: Mapping[str, str]) -> Answer:

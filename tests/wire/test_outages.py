@@ -3,6 +3,7 @@
 The server, the client and the engine are real; only the clock is moved.
 """
 
+import threading
 from collections.abc import Callable
 from functools import partial
 
@@ -10,6 +11,7 @@ import pytest
 import trio
 
 import runtime.host.host
+from actors.run.settings import SettingsChanged
 from replan.cli.exits import Exit, exit_of_result
 from replan.runs.engine import Engine
 from replan.runs.hosting import host
@@ -162,7 +164,7 @@ async def test_a_run_that_is_driven_goes_on_with_another_model(hosted: bool, mon
     clock = JumpingClock()
     provider = Provider(clock, GOOD)
     provider.listed = ["test-model", "another"]
-    provider.slow = {"g_analysis": 0.5}
+    provider.held = {"g_analysis": threading.Event()}
     with provider.serving() as server:
         async with home(clock, server.base_url) as engine, trio.open_nursery() as nursery:
             run = await engine.admit(request(engine))
@@ -176,6 +178,12 @@ async def test_a_run_that_is_driven_goes_on_with_another_model(hosted: bool, mon
 
             await until(asked)
             await engine.change(run, {"model": "another", "price": None})
+
+            async def heard() -> bool:
+                return any(isinstance(event, SettingsChanged) for event in await events_of(engine, run))
+
+            await until(heard)
+            provider.held["g_analysis"].set()
 
             async def finished() -> bool:
                 return (await engine.journal.row(run)).summary.status == "finished"
