@@ -66,7 +66,6 @@ def classify(text: Text, facts: Facts, rules: Rules) -> Classification:
     lowered = lower(prose)
     opening = _opening(facts.title, rules)
     forms = forms_of(text, facts.title, table.headings.not_prose, rules.forms)
-    symptom = rules.forms.weights["proposal_symptom"] if forms.proposal and not forms.advisory else 1.0
     scores: dict[str, float] = {}
     signals: dict[str, tuple[str, ...]] = {}
     for kind in KINDS:
@@ -74,8 +73,8 @@ def classify(text: Text, facts: Facts, rules: Rules) -> Classification:
         title = "" if kind == "bug_fix" and opening.keys() - {kind} else lower(facts.title)
         hits = _apart([*_phrases(prose, lowered, title, kind, rules), *_patterns(prose, lowered, title, kind, rules)])
         hits += _structure(facts, kind, rules)
-        if kind == "bug_fix":
-            hits = [_Hit(hit.minus_score * symptom, hit.place, hit.quote) for hit in hits]
+        factor = _factor(kind, forms, opening if not facts.traces else {}, rules)
+        hits = [_Hit(hit.minus_score * factor, hit.place, hit.quote) for hit in hits]
         hits += _formed(facts.title, forms, kind, rules)
         if kind in opening:
             hits.append(_Hit(-table.opening_weight, 0, opening[kind]))
@@ -93,6 +92,23 @@ def classify(text: Text, facts: Facts, rules: Rules) -> Classification:
             scores[kind] += weight
             signals[kind] = text.quotes((facts.title, *signals[kind]), limit=SIGNALS_MAX)
     return _summed_up(text, facts, rules, scores, signals)
+
+
+def _factor(kind: str, forms: Forms, opening: Mapping[str, str], rules: Rules) -> float:
+    """Return by what the weights of the words for a kind are multiplied.
+
+    What a text plainly asks for outweighs its other words: symptoms are then a motive, and what is removed or added is
+    the matter of the proposal.
+    """
+    weights = rules.forms.weights
+    if forms.advisory:
+        return 1.0
+    if kind == "bug_fix" and forms.proposal:
+        return weights["proposal_symptom"]
+    if kind == "bug_fix":
+        asked = forms.title == INSTRUCTION and opening and kind not in opening
+        return weights["asked_symptom"] if asked else 1.0
+    return weights["aim_other"] if forms.proposal and {kind, forms.aim[0]} == {"feature", "refactoring"} else 1.0
 
 
 def _summed_up(
@@ -189,6 +205,10 @@ def _formed(title: str, forms: Forms, kind: str, rules: Rules) -> Iterator[_Hit]
     for sentence, form in below:
         if form in (INSTRUCTION, WISH) and kind in (openings := _opening(sentence, rules)):
             yield _Hit(-weights["instruction_below"], 1, openings[kind])
+    if forms.proposal and not forms.advisory and kind == (forms.aim[0] or "feature"):
+        yield _Hit(-weights["aim" if forms.aim[0] else "proposal"], 0, forms.aim[1])
+        if kind == forms.aim[0] and rules.forms.compiled_aims[kind].match(lower(title)):
+            yield _Hit(-weights["aim_title"], 0, "")
     if kind == "bug_fix":
         if forms.advisory:
             yield _Hit(-weights["advisory"], 0, forms.advisory)
@@ -197,8 +217,6 @@ def _formed(title: str, forms: Forms, kind: str, rules: Rules) -> Iterator[_Hit]
     elif kind == "feature" and not forms.advisory:
         if forms.items >= LIST_ITEMS_MIN and forms.title not in (STATEMENT, INSTRUCTION):
             yield _Hit(-weights["list"], 1, "")
-        if forms.proposal:
-            yield _Hit(-weights["proposal"], 0, "")
         if forms.title in (CAPABILITY, QUESTION):
             yield _Hit(-weights[forms.title], 0, quoted)
         if forms.title == NAME and (below or forms.items >= LIST_ITEMS_MIN):

@@ -23,7 +23,7 @@ HITS_MIN = 2  # words or letters of another language below which a text is taken
 SCRIPT_SHARE = 0.3  # share of letters beyond the Latin ones above which a text is in another script
 LATIN_END = 0x24F
 HINTS_ALONE = 3  # words used in both worlds from which on they are enough without another
-ACRONYM = re.compile(r"\b[A-Z]{2,5}\b")
+ACRONYM = re.compile(r"\b(?:[A-Z]{2,5}|v\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)\b")  # "PDF", and a version such as "v0.5"
 
 
 class SoftwareWords(Config):
