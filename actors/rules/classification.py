@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from actors.rules.facts import Facts, content_words
-from actors.rules.sentence_forms import CAPABILITY, INSTRUCTION, NAME, QUESTION, STATEMENT, WISH, Forms, forms_of
+from actors.rules.sentence_forms import CAPABILITY, INSTRUCTION, NAME, QUESTION, STATEMENT, WISH, Forms, after_topic, forms_of
 from actors.rules.tables import KINDS, Rules
 from actors.rules.text import Text, find, lower, shorten
 
@@ -81,6 +81,8 @@ def classify(text: Text, facts: Facts, rules: Rules) -> Classification:
         hits = sorted(hit for hit in hits if hit.minus_score < 0)
         scores[kind] = -sum(hit.minus_score for hit in hits)
         signals[kind] = text.quotes(_widest(hit.quote for hit in hits), limit=SIGNALS_MAX)
+    if forms.proposal and scores["performance"] >= rules.forms.weights["motive"]:
+        scores["feature"] *= rules.forms.weights["means"]  # What is new in such a proposal is the means.
     if forms.title == STATEMENT:
         # What a title states is a symptom, unless the words say that it is about speed or about the code.
         others = max(scores["refactoring"], scores["performance"]) >= table.firm.score
@@ -187,7 +189,7 @@ def _opening(title: str, rules: Rules) -> dict[str, str]:
     """Return the kinds as whose titles this one begins, each with the words that it begins with."""
     small = lower(title)
     lead_in = rules.signals.compiled_lead_in.match(small)
-    starts = {lead_in.end() if lead_in else 0, small.find(": ") + 2}  # "Imports: speed up" begins with "speed up", too.
+    starts = {lead_in.end() if lead_in else 0, *after_topic(small)}  # "Imports: speed up" begins with "speed up", too.
     openings: dict[str, str] = {}
     for kind, pattern in rules.signals.compiled_openings.items():
         for match in (pattern.match(small, start) for start in sorted(starts)):

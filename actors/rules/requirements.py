@@ -23,7 +23,8 @@ TRACE_START = 60  # characters by which a sentence is recognised as a part of a 
 END = " .;,"
 CAUSED = frozenset(("bug_fix", "performance"))  # kinds of problems that have a cause
 
-_LINK_ONLY = re.compile(r"(?:\[[^\]]*\]\([^)]*\)|<?https?://\S+>?)[.,;]?$")
+_ADDRESS_ONLY = re.compile(r"(?:\[\]\([^)]*\)|<?https?://\S+>?)[.,;]?$")
+_NAMED_LINK = re.compile(r"\[(?:\S+ ?){1,2}\]\([^)]*\)[.,;]?$")
 _SENTENCE = re.compile(r"[.;] (?=\W?[A-Z`])")
 _BOX = re.compile(r"\[[ xX]\] +")
 _CLAUSES = re.compile(r"(?<=[a-z0-9)\"'`]); +|, (?=(?:and|but) )")
@@ -196,7 +197,7 @@ class _Reader:
             return
         if passage.item:
             whole = _BOX.sub("", whole, count=1)
-            if not _LINK_ONLY.match(whole):
+            if not _ADDRESS_ONLY.match(whole):
                 yield from self._of_item(whole, passage.section, unread)
             return
         by_section = self.patterns.sections.get(passage.section)
@@ -207,7 +208,7 @@ class _Reader:
     def _of_item(self, whole: str, section: str, unread: Iterator[int]) -> Iterator[tuple[RequirementKind, str]]:
         """Yield what a list item states: all of it, in pieces where it is long."""
         default = self.patterns.sections.get(section, RequirementKind.GOAL)
-        if whole in self.known:
+        if whole in self.known or _NAMED_LINK.match(whole):
             default = RequirementKind.SCOPE
         pieces = _cut([whole] if len(whole) <= CLAUSE_LENGTH_MAX else sentences(whole))
         for piece, _ in zip(pieces, unread, strict=False):
@@ -239,7 +240,7 @@ class _Reader:
             if single["reported"].search(small):
                 asked_for = False
             return RequirementKind.GOAL if asked_for else RequirementKind.SCOPE
-        if plain and not single["context"].search(small):
+        if plain and not single["context"].search(small) and not small.endswith(":"):
             return RequirementKind.GOAL
         return None
 

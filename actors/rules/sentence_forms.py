@@ -148,6 +148,12 @@ class Forms:
     """The kind of work that a proposal names as its own, and the words; two empty texts where it names none."""
 
 
+def after_topic(title: str) -> tuple[int, ...]:
+    """Return where a title goes on after a topic: "Imports: speed up", "Cells - move the tables"."""
+    places = ((title.find(mark), len(mark)) for mark in (": ", " - "))
+    return tuple(place + length for place, length in places if place >= 0)
+
+
 def forms_of(text: Text, title: str, ignored: Sequence[str], table: FormTable) -> Forms:
     """Return the forms of a text; sentences of the sections `ignored` are left out."""
     every = _sentences(text, frozenset(ignored))
@@ -249,17 +255,16 @@ def _aim(title: str, below: Sequence[tuple[str, str]], table: FormTable) -> tupl
     """Return the kind of work that a proposal names as its own, and the words; two empty texts where it names none.
 
     The first sentence that speaks of the proposal ("This RFC proposes to remove") or is an instruction ("Rename
-    `StrBuf`") comes first, then the title, then what becomes of something ("can be removed").
+    `StrBuf`") comes first, then the title, then what becomes of something ("can be removed"). Whoever says that the
+    goal is speed means it: that comes before what else is named.
     """
-    sentences_read = below[:AIM_SENTENCES]
-    for number, (sentence, form) in enumerate(sentences_read):
-        whole = form == INSTRUCTION or number == 0
-        if (named := _named(sentence, "aim", table, whole=whole))[0]:
-            return named
-    if (named := _named(title, "aim", table, whole=True))[0]:
-        return named
-    passive = (_named(sentence, "aim_passive", table, whole=False) for sentence, _ in sentences_read)
-    return next((named for named in passive if named[0]), ("", ""))
+    read = below[:AIM_SENTENCES]
+    whole = [form == INSTRUCTION or number == 0 for number, (_, form) in enumerate(read)]
+    stated = [_named(sentence, "aim", table, whole=start) for (sentence, _), start in zip(read, whole, strict=True)]
+    topics = [_named(title[place:], "aim", table, whole=True) for place in (0, *after_topic(title))]
+    passive = [_named(sentence, "aim_passive", table, whole=False) for sentence, _ in read]
+    named = [aim for aim in (*stated, *topics, *passive) if aim[0]]
+    return next((aim for aim in stated if aim[0] == "performance"), named[0] if named else ("", ""))
 
 
 def _named(sentence: str, lead: str, table: FormTable, *, whole: bool) -> tuple[str, str]:
