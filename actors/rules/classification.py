@@ -5,7 +5,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from actors.rules.facts import Facts, content_words
-from actors.rules.sentence_forms import CAPABILITY, INSTRUCTION, NAME, QUESTION, STATEMENT, WISH, Forms, after_topic, forms_of
+from actors.rules.sentence_forms import (
+    CAPABILITY,
+    INSTRUCTION,
+    NAME,
+    QUESTION,
+    STATEMENT,
+    WISH,
+    Forms,
+    after_topic,
+    forms_of,
+)
 from actors.rules.tables import KINDS, Rules
 from actors.rules.text import Text, find, lower, shorten
 
@@ -73,9 +83,9 @@ def classify(text: Text, facts: Facts, rules: Rules) -> Classification:
         title = "" if kind == "bug_fix" and opening.keys() - {kind} else lower(facts.title)
         hits = _apart([*_phrases(prose, lowered, title, kind, rules), *_patterns(prose, lowered, title, kind, rules)])
         hits += _structure(facts, kind, rules)
+        hits += _formed(facts.title, forms, kind, rules)
         factor = _factor(kind, forms, opening if not facts.traces else {}, rules)
         hits = [_Hit(hit.minus_score * factor, hit.place, hit.quote) for hit in hits]
-        hits += _formed(facts.title, forms, kind, rules)
         if kind in opening:
             hits.append(_Hit(-table.opening_weight, 0, opening[kind]))
         hits = sorted(hit for hit in hits if hit.minus_score < 0)
