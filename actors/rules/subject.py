@@ -41,6 +41,8 @@ class SoftwareWords(Config):
     """The score from which on a text is about software."""
     lead: float = Field(ge=0)
     """How many times the score of the other words the score must exceed."""
+    surely: float = Field(gt=0)
+    """The score below which a single word that speaks against software makes the subject doubtful."""
 
 
 class OtherWords(Config):
@@ -135,7 +137,7 @@ def subject_of(prose: str, *, anchored: bool, symptom: bool, table: SubjectTable
         other += table.other.opening_weight
     score += table.software.weights["symptom"] * (symptom and not others)
     refusal_lead = REFUSAL_LEAD if other >= SURELY else 2 * REFUSAL_LEAD
-    leads = score > table.software.lead * other
+    leads = score > table.software.lead * other and (other == 0 or score >= table.software.surely)
     return Subject(
         language=natural_language(prose, table),
         score=score,
