@@ -229,6 +229,8 @@ def _formed(title: str, forms: Forms, kind: str, rules: Rules) -> Iterator[_Hit]
     elif kind == "feature" and not forms.advisory:
         if forms.items >= LIST_ITEMS_MIN and forms.title not in (STATEMENT, INSTRUCTION):
             yield _Hit(-weights["list"], 1, "")
+        if forms.title == INSTRUCTION and not forms.code_title and not _tells_otherwise(title, rules):
+            yield _Hit(-weights["instruction"], 0, quoted)
         if forms.title in (CAPABILITY, QUESTION):
             yield _Hit(-weights[forms.title], 0, quoted)
         if forms.title == NAME and (below or forms.items >= LIST_ITEMS_MIN):
@@ -244,6 +246,12 @@ def _formed(title: str, forms: Forms, kind: str, rules: Rules) -> Iterator[_Hit]
             yield _Hit(-weights["instruction_code"], 1, "")
     else:
         yield from (_Hit(-weights["quantity"], 1, "") for _ in forms.quantities[:3])
+
+
+def _tells_otherwise(title: str, rules: Rules) -> bool:
+    """Return whether the words with which an instruction begins speak for a kind by themselves."""
+    aims = (pattern.match(lower(title)) for kind, pattern in rules.forms.compiled_aims.items() if kind != "feature")
+    return bool(_opening(title, rules)) or any(aims)
 
 
 def _written(word: str, title: str) -> str:

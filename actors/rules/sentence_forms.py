@@ -191,6 +191,9 @@ def form_of(sentence: str, table: FormTable) -> str:
     if compiled["question"].match(small):
         return QUESTION
     verbs = list(_verbs(words, table))
+    end = next((place for place, word in enumerate(words) if word in table.clause_words), len(words))
+    if words and _instructs(words, table) and not any(place < end for place in verbs):
+        return INSTRUCTION
     clauses = sum(word in table.clause_words for word in words[1 : verbs[-1]]) if verbs else 0
     states = len(verbs) > clauses or bool(verbs and words[0] in table.clause_words)
     if words and not states and _instructs(words, table):
