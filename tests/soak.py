@@ -33,7 +33,9 @@ SUITES = {
     "fences": (["tests/crash/test_fencing.py"], {"REPLAN_FENCES": 100}),
 }
 """The suites, the longest first, with counts at full length; `generated` has all other tests, with more examples."""
-EXAMPLES, SIMULATED, PLANTED = 2_000, 20_000, 1_500
+EXAMPLES, SIMULATED, SEARCHED, PLANTED = 2_000, 20_000, 5_000, 1_500
+SEARCHED_MIN = 500
+"""The worlds of a search in `make test`: fewer do not have every ending."""
 PLANTED_FROM = 0.1
 """The share from which on all planted bugs are searched for, which takes a minute or two."""
 
@@ -49,6 +51,7 @@ def run(name, share, folder):
     counts = {key: scaled(number, share) for key, number in counts.items()}
     if name == "generated":
         counts |= {"REPLAN_SIM_SEEDS": scaled(SIMULATED, share), "REPLAN_EXAMPLES": scaled(EXAMPLES, share)}
+        counts["REPLAN_SEARCH_WORLDS"] = max(SEARCHED_MIN, scaled(SEARCHED, share))
     report, output_file = folder / f"{name}.xml", folder / f"{name}.txt"
     command = [sys.executable, "-m", "pytest", "-q", "--hypothesis-profile=soak", f"--junit-xml={report}", *arguments]
     environment = {**os.environ, **{key: str(number) for key, number in counts.items()}}
@@ -90,7 +93,7 @@ def main():
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--out", type=Path, default=RESULTS / "soak.json")
     options = parser.parse_args()
-    began = time.monotonic()
+    began, machine_facts = time.monotonic(), machine()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(PARALLEL) as pool:
         futures = {name: pool.submit(run, name, options.share, Path(folder)) for name in SUITES}
         bugs = planted(options.share)
@@ -101,7 +104,7 @@ def main():
     result = {
         "commit": commit(),
         "date": today(),
-        "machine": machine(),
+        "machine": machine_facts,
         "share": options.share,
         "seconds": seconds,
         "green": green,

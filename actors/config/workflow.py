@@ -15,7 +15,7 @@ from actors.config.action_pair import ActionPair, Count, Patience, Positive, Sec
 from actors.config.search_key import SEARCH_SCHEMA, canonical_search
 from actors.files.config_model import Config, config_error
 from actors.files.document import Document, KeyPath
-from actors.files.suggestions import nearest
+from actors.files.suggestions import near, nearest
 from actors.files.validation_errors import usage_problem
 from actors.guards.composite_spec import Composite, Name
 from actors.search.dag import Dag
@@ -300,7 +300,8 @@ def validate_names(
             cause = f"generator {pair.generator!r} asks a model, which always counts"
             raise document.problem(cause, ("action_pairs", step, "deterministic"), "leave it out")
     for kind, name, path in unknown_names(workflow, guards, generators):
-        hint = nearest(name, guards if kind == "guard" else generators, kind=f"{kind}s")
+        known = guards if kind == "guard" else generators
+        hint = near(name, known) or f"{nearest(name, known, kind=f'{kind}s')}; --plugins FILE.py adds one of your own"
         raise document.problem(f"unknown {kind} {name!r}", path, hint)
 
 

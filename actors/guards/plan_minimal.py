@@ -110,7 +110,7 @@ def _check_steps(plan: Plan, settings: Settings) -> Iterator[Finding]:
                 )
     repeatable = sum(step.repeatable for step in plan.steps)
     similar = sorted(name for name in known if len(name) <= NEAR_LENGTH_MAX) if len(known) <= NEAR_MAX else []
-    searched = 0
+    searched, allowed = 0, quoted_list(settings.guard_catalog, limit=30)
     for step in sorted(plan.steps, key=attrgetter("step_id")):
         if step.step_id in RESERVED_IDS:
             yield _step_error(step.step_id, Code.RESERVED_ID, "this is a word of on_failure; choose another step_id.")
@@ -118,7 +118,7 @@ def _check_steps(plan: Plan, settings: Settings) -> Iterator[Finding]:
             yield _unknown_dependencies(step, known, similar if searched < NEAR_STEPS_MAX else [])
             searched += 1
         if step.guard not in settings.guard_catalog:
-            yield _unknown_guard(step, settings)
+            yield _unknown_guard(step, allowed)
         if step.on_failure not in RESERVED_IDS and step.on_failure not in known:
             target = printable(step.on_failure)
             text = f"on_failure names no step: '{target}'; use escalate, continue, never, or a step_id."
@@ -160,9 +160,8 @@ def _unknown_dependencies(step: Step, known: set[str], similar: list[str]) -> Fi
     )
 
 
-def _unknown_guard(step: Step, settings: Settings) -> Finding:
+def _unknown_guard(step: Step, allowed: str) -> Finding:
     """Return the finding that a guard is missing (a warning) or not in the catalogue (an error)."""
-    allowed = quoted_list(settings.guard_catalog, limit=30)
     if not step.guard:
         text = f"step {printable(step.step_id)}: no guard checks this step; choose one of {allowed}."
         return Finding(code=Code.UNKNOWN_GUARD, where=step.step_id, message=text, severity="warning")

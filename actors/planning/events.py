@@ -57,7 +57,7 @@ class RunStarted(TimedEvent):
     """A planning run began. Its first event, which holds all that later decisions depend on."""
 
     texts: ClassVar[tuple[str, ...]] = ("specification", "pinned", "attachments")
-    later: ClassVar[tuple[str, ...]] = ("attachments", "plugins")
+    added_fields: ClassVar[tuple[str, ...]] = ("attachments", "plugins")
     kind: Literal["run_started"] = "run_started"
     run: str
     """The run's id."""

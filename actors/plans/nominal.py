@@ -112,12 +112,14 @@ class NominalRun:
         if token not in self._initial and token not in self._adders:
             return Unmet(token, Cause.NOT_PRODUCED, ())
         adders, deleters = self._mask(token)
-        itself, ancestors = 1 << index, self.order.ancestors[index]
+        ancestors = self.order.ancestors[index]
         if token not in self._initial and not adders & ancestors:
-            adders &= ~itself
+            adders &= ~(1 << index)
             cause = Cause.NOT_ORDERED if adders else Cause.NOT_PRODUCED
             return Unmet(token, cause, self._names(adders) if named else ())
-        unordered = deleters & ~(ancestors | self.order.descendants[index] | itself)
+        if not deleters:  # Most tokens; the descendants of all steps may take 50 MB.
+            return None
+        unordered = deleters & ~(ancestors | self.order.descendants[index] | 1 << index)
         deleters = unordered or self._last_unrepaired(adders & ancestors, deleters & ancestors)
         return self._deleted(token, deleters, named=named)
 

@@ -127,6 +127,7 @@ def compile_plan(plan: Plan, order: Order | None = None) -> Program:
         return [mask(field(step)) for step in steps]
 
     targets = [order.index[step.goes_back_to] if step.goes_back_to is not None else None for step in steps]
+    reset = {target: order.descendants[target] | 1 << target for target in targets if target is not None}
     return Program(
         plan=plan,
         order=order,
@@ -137,7 +138,7 @@ def compile_plan(plan: Plan, order: Order | None = None) -> Program:
         deletes=masks(lambda step: step.delete_effects),
         failure_adds=masks(lambda step: step.failure_effects),
         failure_deletes=masks(lambda step: step.failure_delete_effects),
-        reset=[0 if target is None else order.descendants[target] | 1 << target for target in targets],
+        reset=[0 if target is None else reset[target] for target in targets],
         goal=mask(plan.goal_state),
         invariants=[
             (mask(invariant.when), mask(invariant.must), mask(invariant.must_not)) for invariant in plan.invariants

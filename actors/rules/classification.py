@@ -204,7 +204,7 @@ def _opening(title: str, rules: Rules) -> dict[str, str]:
     for kind, pattern in rules.signals.compiled_openings.items():
         for match in (pattern.match(small, start) for start in sorted(starts)):
             if match:
-                openings.setdefault(kind, title[match.start() : match.end()])
+                openings.setdefault(kind, title[match.start() : match.end()].strip())
     longest = max(map(len, openings.values()), default=0)  # "Introduce an interface" says more than "introduce".
     return {kind: words for kind, words in openings.items() if len(words) == longest}
 

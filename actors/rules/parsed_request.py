@@ -8,7 +8,7 @@ from typing import Any
 from actors.guards.fields import folded
 from actors.guards.plan_settings import GUARD_CATALOG
 from actors.rules.classification import Classification, classify
-from actors.rules.facts import Facts, extract
+from actors.rules.facts import Facts, content_words, extract
 from actors.rules.language import language_of
 from actors.rules.requirements import Stated, stated_in
 from actors.rules.subject import ENGLISH, Subject, natural_language, subject_of
@@ -16,12 +16,14 @@ from actors.rules.tables import Rules
 from actors.rules.text import Text, beginnings
 from actors.rules.understanding import SYMPTOM_SCORE, Answers, Understanding, understand
 from actors.values.open_questions import NOT_UNDERSTOOD
-from actors.values.requirements import Requirement, RequirementKind, requirements_in
+from actors.values.requirements import Requirement, RequirementKind, RequirementSource, requirements_in
 
 CONSTRAINING = frozenset(
     (RequirementKind.MUST_AVOID, RequirementKind.MUST_KEEP, RequirementKind.DEADLINE, RequirementKind.BUDGET)
 )
 """The kinds of requirements that do not say what is wanted."""
+VAGUE_LENGTH_MAX = 400
+"""Characters of a specification beyond which it is not taken for one that says nothing."""
 R_MAX = 100
 """The default limit of a plan's retry budget (`r_max` in docs/reference/workflow.md)."""
 
@@ -124,6 +126,7 @@ class _Reading:
     classification: Classification
     subject: Subject
     language: str
+    vague: bool
 
 
 @lru_cache(maxsize=4)  # The steps of a run read the same text.
@@ -131,8 +134,8 @@ def _read(parts: tuple[str, ...], added: tuple[str, ...], rules: Rules) -> _Read
     """Return the reading of a text.
 
     By the first of the parts and what was `added` it is classified: a constraint alone does not say what is wanted.
-    Where the specification is in another language and the user has said something in English, only that is classified:
-    the names of files and the like are found in all of it.
+    Where the specification is in another language, or says nothing by itself, and the user has said more, only that is
+    classified: the names of files and the like are found in all of it.
     """
     whole, parts = parts, (*beginnings(parts[:1]), *beginnings(parts[1:]))
     names = rules.signals.headings
@@ -141,22 +144,45 @@ def _read(parts: tuple[str, ...], added: tuple[str, ...], rules: Rules) -> _Read
     facts = extract(text, rules)
     additions = tuple(part for part in beginnings(added) if part.strip())
     prose = replace(text, parts=(*parts[:1], *additions))
-    if additions and natural_language(replace(text, parts=parts[:1]).head, rules.subject) != ENGLISH:
+    specification = replace(text, parts=parts[:1])
+    vague = _says_nothing(specification, rules)
+    if additions and (vague or natural_language(specification.head, rules.subject) != ENGLISH):
         prose = replace(text, parts=additions)
         facts = replace(facts, title=extract(prose, rules).title)
     classification = classify(prose, facts, rules)
     symptom = max(classification.scores.values()) >= SYMPTOM_SCORE
     subject = subject_of(prose.head, anchored=facts.anchored, symptom=symptom, table=rules.subject)
-    return _Reading(text, parts != whole, facts, classification, subject, language_of(text, facts, rules))
+    return _Reading(text, parts != whole, facts, classification, subject, language_of(text, facts, rules), vague)
+
+
+def _says_nothing(specification: Text, rules: Rules) -> bool:
+    """Return whether a specification is short, names nothing in a program, and has no word about software."""
+    if len(specification.parts[0]) > VAGUE_LENGTH_MAX:
+        return False
+    if len(content_words(specification.head, rules)) >= rules.signals.thin.words_without_signal:
+        return False
+    if extract(specification, rules).anchored:
+        return False
+    return not subject_of(specification.head, anchored=False, symptom=False, table=rules.subject).score
 
 
 @lru_cache(maxsize=4)  # For all steps of a run, unless an escalation changes the kind.
 def _stated(reading: _Reading, added: tuple[str, ...], kind: str, rules: Rules) -> Stated:
     """Return what the text demands if the problem is of this kind."""
     known = (*reading.facts.steps, *(trace.text for trace in reading.facts.traces))
-    return stated_in(
+    stated = stated_in(
         reading.text, added, known, reading.facts.title, kind=kind, patterns=rules.requirements, forms=rules.forms
     )
+    if not reading.vague:
+        return stated
+    # A wish that says nothing is shown; no step could build it or check it.
+    shown = (
+        item._replace(kind=str(RequirementKind.SCOPE))
+        if item.kind == RequirementKind.GOAL and item.source == RequirementSource.PROBLEM
+        else item
+        for item in stated.requirements
+    )
+    return replace(stated, requirements=tuple(shown))
 
 
 def facts_of(request: ParsedRequest) -> Facts:

@@ -18,6 +18,7 @@ from actors.values.requirements import Requirement, RequirementKind, Requirement
 REQUIREMENTS_MAX = 200
 CLAUSE_LENGTH_MAX = 400  # patterns are tried on at most so many characters at once
 SENTENCES_READ_MAX = 4000  # sentences that are compared with the patterns: the reading stays below a second
+PARTS_MAX = 10  # sentences of a list item that are asked for their kind
 WISHES_WITHIN = 14  # in a feature request of at most so many sentences, a plain statement is a wish too
 TRACE_START = 60  # characters by which a sentence is recognised as a part of a stack trace
 END = " .;,"
@@ -206,11 +207,13 @@ class _Reader:
                 yield from self._of_sentence(sentence, by_section, plain)
 
     def _of_item(self, whole: str, section: str, unread: Iterator[int]) -> Iterator[tuple[RequirementKind, str]]:
-        """Yield what a list item states: all of it, in pieces where it is long."""
+        """Yield what a list item states: all of it, or its sentences, if it is long or they state several kinds."""
         default = self.patterns.sections.get(section, RequirementKind.GOAL)
         if whole in self.known or _NAMED_LINK.match(whole):
             default = RequirementKind.SCOPE
-        pieces = _cut([whole] if len(whole) <= CLAUSE_LENGTH_MAX else sentences(whole))
+        parts = sentences(whole)
+        several = len({kind for part in parts[:PARTS_MAX] if (kind := self._named(part)) is not None}) > 1
+        pieces = _cut(parts if several or len(whole) > CLAUSE_LENGTH_MAX else [whole])
         for piece, _ in zip(pieces, unread, strict=False):
             kind = self._named(piece)
             yield (default if default is RequirementKind.SCOPE or kind is None else kind), piece
@@ -223,6 +226,8 @@ class _Reader:
         if len(clauses) > 1 and all(kinds) and len(set(kinds)) > 1:
             yield from ((kind, clause) for kind, clause in zip(kinds, clauses, strict=True) if kind is not None)
             return
+        if by_section is RequirementKind.GOAL and self.patterns.single["context"].search(lower(sentence)):
+            by_section = RequirementKind.SCOPE
         kind = self._kind(sentence, plain) or by_section
         if kind is None and form_of(sentence, self.forms) == INSTRUCTION:
             kind = RequirementKind.GOAL

@@ -20,6 +20,8 @@ SENTENCE_LENGTH_MAX = 240
 """Characters of a quoted sentence."""
 HEAD_LENGTH_MAX = 20_000
 """Characters at the start of each part by which a text is classified."""
+WRAPPED_LENGTH_MIN = 60
+"""Characters of a list item's line below which its author has not wrapped it."""
 TITLE_LENGTH_MAX = 80
 """Characters of a title."""
 
@@ -246,6 +248,8 @@ def _passages(lines: Sequence[Line]) -> Iterable[Passage]:
             item, label = True, announced or label
             gathered.append(line.text[bullet.end() :])
         else:
+            if item and head[0].isupper() and len(gathered) == 1 and len(gathered[0]) < WRAPPED_LENGTH_MIN:
+                yield from close()  # A line after a short item that is not indented begins a paragraph.
             if not gathered:
                 item = False
                 label = label if head[0].isspace() else ""

@@ -18,7 +18,8 @@ def advice(result: RunResult, program: str) -> str:
     resume = f"`{program} resume {result.run_id}`"
     log = f"`{program} log {result.run_id}` has the details"
     if result.cause == "plugin":
-        return f"mend the plug-in, then {resume} asks it again; {log}, and the log file has the traceback"
+        again = f"{resume} (with the same --plugins, where it is in a file) asks it again"
+        return f"mend the plug-in, then {again}; {log}, and the log file has the traceback"
     if result.fault is not None:
         return f"{provider_advice(result.fault, program)}; then {resume}; {log}"
     if result.cause == "provider":

@@ -116,7 +116,7 @@ class Replied(TimedEvent):
 class CallFailed(TimedEvent):
     """A try of a call brought no reply."""
 
-    later: ClassVar[tuple[str, ...]] = ("unpaid",)
+    added_fields: ClassVar[tuple[str, ...]] = ("unpaid",)
     kind: Literal["generation_failed"] = "generation_failed"
     request_id: str
     """The id of the request that was tried."""

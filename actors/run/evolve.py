@@ -70,6 +70,8 @@ def evolve_run(run: RunState[C], event: RunEvent) -> RunState[C]:
             return changed(run, calls=calls_now, ledger=ledger)
         case CallFailed():
             calls_now, ledger = calls.failed(run.calls, run.ledger, event, parked=run.parked)
+            if PROVIDER in run.waits:
+                calls_now = pauses.joined(calls_now, event, run.waits[PROVIDER])
             return changed(run, calls=calls_now, ledger=ledger)
         case CallReissued():
             calls_now, ledger = calls.reissued(run.calls, run.ledger, event, run.epoch)

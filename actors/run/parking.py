@@ -23,7 +23,7 @@ REASONS_MAX = 8
 class RunResumed(TimedEvent):
     """A driver took the run over under a new epoch."""
 
-    later: ClassVar[tuple[str, ...]] = ("at_once",)
+    added_fields: ClassVar[tuple[str, ...]] = ("at_once",)
     kind: Literal["run_resumed"] = "run_resumed"
     epoch: int
     """The number of the driver's lease, higher than that of every driver before it."""
@@ -34,7 +34,7 @@ class RunResumed(TimedEvent):
 class RunParked(TimedEvent):
     """The driver is about to leave; nothing new is asked until the run is resumed."""
 
-    later: ClassVar[tuple[str, ...]] = ("cause",)
+    added_fields: ClassVar[tuple[str, ...]] = ("cause",)
     kind: Literal["run_parked"] = "run_parked"
     handover: bool = False
     """Whether any driver of this home goes on with it; else a person has to resume it."""

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from actors.run.calls import C, Calls, Tries
+from actors.run.calls import C, CallFailed, Calls, Tries
 from actors.run.waits import PROVIDER, WaitRequested
 from runtime.core.copies import changed
 
@@ -25,6 +25,16 @@ def _paused(tries: Tries[C], wait: WaitRequested, before: WaitRequested | None) 
         return tries
     since, failed = (tries.failed.at, 0) if before is None else (before.until, 1)
     return replace(tries, count=tries.count + failed, waited=tries.waited + max(0.0, wait.until - since))
+
+
+def joined(calls: Calls[C], event: CallFailed, wait: WaitRequested) -> Calls[C]:
+    """Return the calls after one failed while the provider is waited for: what is left of the wait is its pause too.
+
+    Without it, each of several calls at once would have a patience of its own.
+    """
+    tries = calls.tries[event.call]
+    tries = replace(tries, waited=tries.waited + max(0.0, wait.until - event.at))
+    return changed(calls, tries={**calls.tries, event.call: tries})
 
 
 def rested(calls: Calls[C], wait: WaitRequested) -> Calls[C]:

@@ -154,7 +154,7 @@ def record_fields(event: Any) -> Mapping[str, Any]:
     values = event.model_dump(mode="json")
     values.pop("at", None)
     values.pop("mono", None)
-    for name in event.later:
+    for name in event.added_fields:
         if getattr(event, name) == type(event).model_fields[name].default:
             values.pop(name, None)
     derived = {name: value for name in _DERIVED if isinstance(value := getattr(event, name, None), str)}

@@ -29,7 +29,7 @@ _OWN = frozenset({"kind", "model", "price", "timeout_seconds", "output_tokens_ma
 class SettingsChanged(TimedEvent):
     """A person changed limits, the model, the time limit of calls, or the token limit of replies."""
 
-    first: ClassVar[bool] = True
+    precedes_takeover: ClassVar[bool] = True
     kind: Literal["settings_changed"] = "settings_changed"
     limits: Limits | None = None
     """All limits from now on; None where they stay as they are."""

@@ -32,7 +32,7 @@ PROVIDER = "provider"
 class WaitRequested(Event):
     """The run waits for a time."""
 
-    later: ClassVar[tuple[str, ...]] = ("fault",)
+    added_fields: ClassVar[tuple[str, ...]] = ("fault",)
     kind: Literal["wait_requested"] = "wait_requested"
     request_id: str
     """The delayed call or node, after a prefix and a colon; or the name of a wait of the run's own."""

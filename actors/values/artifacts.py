@@ -16,6 +16,8 @@ LENGTH = "length"
 """The finish reason of a reply that reached its token limit."""
 FILTERED = "content_filter"
 """The finish reason of a reply that a content filter stopped."""
+LARGE = 64 * 1024
+"""Characters above which a parsed value is not kept with a run's state: it takes up to 30 times more memory."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,10 @@ class Artifact:
     def with_content(self, content: str) -> "Artifact":
         """Return the same artifact with other content."""
         return replace(self, content=content)
+
+    def unparsed(self) -> "Artifact":
+        """Return the same artifact; a large one as a copy, so that its parsed value goes when the copy does."""
+        return replace(self) if len(self.content) > LARGE else self
 
     @cached_property
     def value(self) -> Parsed | Unreadable:

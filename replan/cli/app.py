@@ -15,6 +15,7 @@ from typing import IO, Any, NoReturn, cast
 import click
 
 from replan.cli.exits import MEANING, Exit, exit_of_error
+from replan.cli.help_format import HelpFormatter
 from replan.cli.options import Invocation, common
 from replan.cli.usage import meant_as_problem, misplaced_option
 from replan.setup.version import release
@@ -49,6 +50,9 @@ _COMMANDS = {
 The command NAME is declared as `NAME` in `replan/cli/declarations/NAME.py` and done in `replan/cli/commands/NAME.py`;
 the first is imported when the command is used, the second when it is called. So help loads nothing heavy.
 """
+
+
+click.Context.formatter_class = HelpFormatter  # For the commands of groups within this group, too.
 
 
 class BrokenPipe(Exception):
@@ -267,7 +271,7 @@ def _version(ctx: click.Context, _: click.Parameter, is_requested: bool) -> None
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
 @common
 def app() -> None:
-    """Proved contingent plans from plain text.
+    """Plans for problems that are stated in plain text, checked and proved.
 
     A model writes, guards check, and a rejection says how far back to go. A run never spends more than its budget,
     survives `kill -9`, and may wait for your answer as long as you like.

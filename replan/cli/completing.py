@@ -1,13 +1,15 @@
 """What the shell completes: ids of runs and questions, workflows, searches and policies. Reads the home at most."""
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import click
 from click.shell_completion import CompletionItem
 
 RUNS_MAX = 100
 """Runs that are offered, the newest."""
+READ_MAX = 20
+"""Runs that are read for their questions before one is named."""
 SEARCHES = (
     "depth_first",
     "beam:3",
@@ -28,9 +30,15 @@ def complete_run(_: click.Context, __: click.Parameter, incomplete: str) -> list
 
 
 def complete_question(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the open questions that begin so, each with its text; before the run is named, the first of each run."""
+    """Return the open questions that begin so, each with its text.
+
+    Before the run is named, these are all questions of the `READ_MAX` newest runs that wait, and the first of each
+    older one: reading a run takes a few milliseconds.
+    """
     run, slash, _name = incomplete.partition("/")
-    offered = _questions_of(run) if slash else _first_questions()
+    first = [] if slash else [each for each in _first_questions() if each[0].startswith(run)]
+    read = [run] if slash else [name.partition("/")[0] for name, _text in first[:READ_MAX]]
+    offered = [*_questions_of(read), *first[READ_MAX:]] if read else []
     return [CompletionItem(name, help=text) for name, text in offered if name.startswith(incomplete)]
 
 
@@ -92,8 +100,8 @@ def _rows(statement: str) -> Iterator[tuple[str, str]]:
                 yield str(name), clean(str(text), one_line=True)
 
 
-def _questions_of(run: str) -> list[tuple[str, str]]:
-    """Return the ids and texts of all open questions of a run; reports no errors either."""
+def _questions_of(runs: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the ids and texts of all open questions of runs; a run that cannot be read has none."""
     from replan.cli.reading import read_at_once, run_named
     from replan.runs.reader import Reading
     from replan.setup.home_folder import locate_home
@@ -101,10 +109,14 @@ def _questions_of(run: str) -> list[tuple[str, str]]:
     from runtime.logs.terminal_text import clean
 
     async def questions(reader: Reading) -> list[tuple[str, str]]:
-        name = await run_named(reader, run)
-        loaded = await reader.read(name)
-        items = open_questions(loaded.kind, name, await reader.with_inbox(name, loaded))
-        return [(str(each["id"]), clean(str(each["text"]), one_line=True)) for each in items]
+        found: list[tuple[str, str]] = []
+        for run in runs:
+            with contextlib.suppress(Exception):
+                name = await run_named(reader, run)
+                loaded = await reader.read(name)
+                items = open_questions(loaded.kind, name, await reader.with_inbox(name, loaded))
+                found += [(str(each["id"]), clean(str(each["text"]), one_line=True)) for each in items]
+        return found
 
     with contextlib.suppress(Exception):
         home = locate_home()

@@ -1,6 +1,6 @@
 """Driving a run in the foreground: signals, questions on the terminal, progress, and the result at the end."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +52,8 @@ async def drive_in_foreground(
     """Drive a run to its end, a question or a stop; print its result and return the exit code."""
     signals = Signals(Stop(grace=options.grace))
     # With -v the log has a line for each record, so progress would only repeat it.
-    silent = options.as_json or options.invocation.verbose > 0 or options.invocation.log_json
+    invocation = options.invocation
+    silent = options.as_json or invocation.quiet or invocation.verbose > 0 or invocation.log_json
     with progress(kind, f"{run}: {title}", silent=silent) as display:
         async with trio.open_nursery() as hooks, trio.open_nursery() as nursery:
             notifier, outage = Notifier(engine.hook, hooks, title), OutageNotes()
@@ -75,7 +76,7 @@ async def drive_in_foreground(
     options.invocation.run = run
     print_result(kind, result, as_json=options.as_json, full=options.invocation.full)
     row = await engine.journal.row(run)
-    return _exit(result, signals, hosted=await engine.hosted(row.kind, row.format))
+    return _exit(result, signals, options.invocation.plugins, hosted=await engine.hosted(row.kind, row.format))
 
 
 async def _tick(display: Progress) -> None:
@@ -93,7 +94,7 @@ def print_result(kind: AnyKind, result: RunResult, *, as_json: bool, full: bool 
             show(kind.views.lines(result, program(), full=full))
 
 
-def _exit(result: RunResult, signals: Signals, *, hosted: bool) -> int:
+def _exit(result: RunResult, signals: Signals, plugins: Sequence[str], *, hosted: bool) -> int:
     """Say on stderr what is left out and how to go on, and return the exit code."""
     for remark in result.remarks():
         notice(remark)
@@ -103,7 +104,7 @@ def _exit(result: RunResult, signals: Signals, *, hosted: bool) -> int:
     elif result.status == "waiting" and hosted:
         notice(f"the run then goes on in its host: {program()} log {result.run_id} --follow")
     elif result.status != "finished":
-        how_to_resume(result.run_id, then=result.status == "waiting")
+        how_to_resume(result.run_id, plugins, then=result.status == "waiting")
         if hosted and result.next_try is not None:
             notice(f"the host asks the provider again at {stamp(round(result.next_try))}")
     if result.status != "finished" and signals.code is not None:

@@ -1,6 +1,7 @@
 """Notices on stderr that say how to go on with a run: how to answer it, follow it or resume it."""
 
 import shlex
+from collections.abc import Sequence
 
 from actors.run.result import RunResult
 from actors.values.format import counted
@@ -26,9 +27,10 @@ def more_questions(run: str, count: int) -> None:
         notice(f"{counted(count, 'more question')} {'is' if count == 1 else 'are'} open: {program()} questions {run}")
 
 
-def how_to_resume(run: str, *, then: bool = False) -> None:
-    """Say which command goes on with a run."""
-    notice(f"{'then go' if then else 'go'} on with: {program()} resume {run}")
+def how_to_resume(run: str, plugins: Sequence[str] = (), *, then: bool = False) -> None:
+    """Say which command goes on with a run, with the files of plug-ins that this one was given."""
+    files = "".join(f" --plugins {shlex.quote(file)}" for file in plugins)
+    notice(f"{'then go' if then else 'go'} on with: {program()} resume {run}{files}")
 
 
 def hosted_run(run: str) -> None:

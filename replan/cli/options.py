@@ -29,6 +29,8 @@ class Invocation:
     """The run whose result the command is about to print; empty for none. Named in the error if stdout fails."""
     full: bool = False
     """Whether `--full` was given: a result shows what each step of its plan needs, makes and does when it fails."""
+    quiet: bool = False
+    """Whether `--quiet` was given: the progress of a run is not shown."""
     done_at_once: bool = False
     """Whether the command has only read the home, without an event loop: nothing is left to be ended."""
     plugins: tuple[str, ...] = ()
@@ -97,6 +99,18 @@ def full_option(function: F) -> F:
         expose_value=False,
         callback=_store("full"),
         help="Show what each step of the plan needs, makes and does when it fails.",
+    )(function)
+
+
+def quiet_option(function: F) -> F:
+    """Add `--quiet`."""
+    return click.option(
+        "-q",
+        "--quiet",
+        is_flag=True,
+        expose_value=False,
+        callback=_store("quiet"),
+        help="Show no progress; notices and errors stay.",
     )(function)
 
 

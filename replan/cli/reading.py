@@ -15,13 +15,16 @@ from replan.runs import run_ids
 from replan.runs.run_ids import ALL
 from replan.setup.command_name import program
 from replan.setup.home_folder import Home, locate_home, prepare_home
-from runtime.core.errors import RunNotFound, UsageProblem
+from runtime.core.errors import JournalDamaged, KindUnknown, RunNotFound, UsageProblem
 from runtime.journal.port import RunRow
 
 if TYPE_CHECKING:
     from replan.runs.reader import Reading
 
 T = TypeVar("T")
+
+READ_MAX = 20
+"""Finished runs that `resume --last` reads, to see whether a message has reopened them."""
 
 Work = Callable[["Reading"], Coroutine[Any, Any, T]]
 """What a command does with the runs of the home."""
@@ -99,17 +102,35 @@ async def newest_run(reader: "Reading") -> str:
 
 
 async def newest_to_resume(reader: "Reading", *, raised: bool) -> str:
-    """Return the newest run that goes on when it is resumed, with raised limits or without; else the newest of all."""
-    from actors.run.ending import Outcome
+    """Return the newest run that goes on when it is resumed, with raised limits or without; else the newest of all.
+
+    Of the runs that have finished and that a message may reopen, the `READ_MAX` newest are read.
+    """
+    from actors.run.ending import FINAL, Outcome
 
     rows = [row for row in await all_runs(reader) if row.last_seq > 0]
     reopened = {Outcome.FAILED, Outcome.BUDGET_EXHAUSTED} if raised else {Outcome.FAILED}
+    left = READ_MAX
     for row in rows:
         if row.summary.status != "finished" or row.summary.detail in reopened:
             return row.run
+        if row.summary.detail not in FINAL and left > 0:
+            left -= 1
+            if await _is_reopened(reader, row.run):
+                return row.run
     if rows:
         return rows[0].run
     raise RunNotFound("", cause=f"no run to resume (`{program()} run PROBLEM` starts one)")
+
+
+async def _is_reopened(reader: "Reading", run: str) -> bool:
+    """Return whether a message in the inbox of a finished run lets it go on; False for a run that cannot be read."""
+    from replan.runs.status import goes_on
+
+    try:
+        return goes_on(await reader.common_with_inbox(run))
+    except (JournalDamaged, KindUnknown, UsageProblem):
+        return False
 
 
 async def all_runs(reader: "Reading") -> list[RunRow]:

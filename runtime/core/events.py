@@ -36,14 +36,16 @@ class Value(BaseModel):
 
 
 class Event(Value):
-    """A fact. Subclasses have a literal `kind`; `texts` names the string fields that are stored by content hash."""
+    """A fact. Each subclass has a literal `kind`."""
 
     texts: ClassVar[tuple[str, ...]] = ()
-    first: ClassVar[bool] = False
-    """Whether a driver that takes a run over takes it before anything is decided."""
-    later: ClassVar[tuple[str, ...]] = ()
+    """The string fields that are stored by content hash."""
+    precedes_takeover: ClassVar[bool] = False
+    """Whether a message that becomes this event is accepted before the takeover event: decisions depend on it."""
+    added_fields: ClassVar[tuple[str, ...]] = ()
     """Fields that were added after the first release: people are not shown them while they have their default."""
     kind: str = ""
+    """The name under which the event is stored."""
 
 
 def text_hash(text: str) -> str:

@@ -47,12 +47,12 @@ def takeover(
 ) -> Takeover:
     """Return the facts with which a driver begins that has claimed a run in a state.
 
-    Messages whose event is `first` (`runtime.core.events.Event`) come before the takeover: decisions must not be made
-    without them. The others that were posted before them follow it, so that no time before it counts as work. Of a
-    `finished` run all come first, since they may be why its end is undone.
+    Messages whose event has `precedes_takeover` (`runtime.core.events.Event`) come before the takeover: decisions must
+    not be made without them. The others that were posted before them follow it, so that no time before it counts as
+    work. Of a `finished` run all come first, since they may be why its end is undone.
     """
     events = [machine.accept(state, message) for message in posted]
-    urgent = [place for place, event in enumerate(events) if finished or getattr(event, "first", False)]
+    urgent = [place for place, event in enumerate(events) if finished or getattr(event, "precedes_takeover", False)]
     taken = list(posted[: urgent[-1] + 1]) if urgent else []
     before = [message for place, message in enumerate(taken) if place in urgent]
     after = [message for place, message in enumerate(taken) if place not in urgent]

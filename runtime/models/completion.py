@@ -10,9 +10,14 @@ from runtime.core.cost import Usage
 from runtime.models.faults import error_of, provider_text
 from runtime.models.key_text import PART_MIN, without_key
 from runtime.models.port import Fault, FaultKind, Reply
+from runtime.models.value_count import has_more_values
 
 TOKENS_MAX = 10**9
 """More tokens than any call uses. A larger number is not believed, and no journal could hold the sums."""
+VALUES_MAX = 100_000
+"""The most JSON values of an answer, or of an event of a stream; what is in the reply's text does not count."""
+LISTED_VALUES_MAX = 400_000
+"""The most JSON values of a list of models; a catalogue of 400 models has 30,000."""
 _ENDED_EARLY = frozenset({"length", "content_filter"})
 
 
@@ -43,7 +48,7 @@ class _Completion(_Lenient):
 
 
 def read_completion(body: bytes, *, asked: str, mode: str, secret: str = "") -> Reply | Fault:
-    """Return the reply in the body of a 200, or a fault of kind `BAD_REPLY`.
+    """Return the reply in the body of a 200, or a fault: `TOO_LARGE` above `VALUES_MAX`, else `BAD_REPLY`.
 
     `asked` is the model's name in the request. `secret` is removed from texts; from the model's own words, if it has
     `PART_MIN` characters: a shorter one is a placeholder. A lone surrogate in a reply becomes its escape, which is
@@ -51,6 +56,9 @@ def read_completion(body: bytes, *, asked: str, mode: str, secret: str = "") -> 
     token limit or a filter: it was paid for, and another try would end the same way. Invalid usage counts as not
     reported.
     """
+    if has_more_values(body, VALUES_MAX):
+        text = f"the answer has more than {VALUES_MAX:,} values"
+        return Fault(kind=FaultKind.TOO_LARGE, message=text, status=200)
     try:
         completion = _completion(body)
     except ValidationError:
@@ -113,6 +121,8 @@ def _usage(reported: Any) -> Usage | None:
 
 def listed_models(body: bytes) -> frozenset[str]:
     """Return the names of the models in the answer to `GET /models`; none where it cannot be read."""
+    if has_more_values(body, LISTED_VALUES_MAX):
+        return frozenset()
     with suppress(ValueError, RecursionError):
         plain = json.loads(body)
         listed = plain.get("data") if isinstance(plain, dict) else None

@@ -7,12 +7,18 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.models.completion import completed, read_completion
+from runtime.models.completion import VALUES_MAX, completed, read_completion
 from runtime.models.faults import provider_text, stream_fault
 from runtime.models.port import Fault, FaultKind, Reply
+from runtime.models.value_count import has_more_values
 
 STREAM_FACTOR = 8
 """How many times larger than a reply its event stream may be: each event repeats the frame around a few characters."""
+
+EVENTS_MAX = 64_000
+"""The most events of a stream that are read, unless its reply may have more than half as many tokens."""
+LINES_MAX = 1_000_000
+"""The most lines of a stream, comments and empty lines included."""
 
 _HEAD_BYTES = 4096
 _FIRST_BYTES = b"deir:"
@@ -27,47 +33,55 @@ class CompletionReader:
     Linear in the body. Whether the body is an event stream is told by how it begins, since servers mislabel it.
     """
 
-    def __init__(self, *, bytes_max: int) -> None:
-        """Take the largest text of a reply, in characters; the caller caps the bytes of the body."""
+    def __init__(self, *, bytes_max: int, tokens_max: int = 0) -> None:
+        """Take the largest text of a reply, in characters and in tokens; the caller caps the bytes of the body."""
         self._bytes_max = bytes_max
+        self._events_max = max(EVENTS_MAX, 2 * tokens_max)  # Most servers send an event for each token.
         self._whole: list[bytes] = []
         self._head = b""
         self._rest: list[bytes] = []
         self._data: list[bytes] = []
         self._content: list[str] = []
         self._refusal: list[str] = []
-        self._size = 0
+        self._size = self._pieces = self._lines = self._events = 0
         self._model = ""
         self._reason = ""
         self._usage: Any = None
         self._error: Any = None
-        self._broken = ""
+        self._broken = self._over = ""
         self._begun = False
         self.streamed: bool | None = None
         """Whether the body is an event stream; None until its first byte that is no white space."""
         self.characters = 0
         """Characters that the model has written so far, its reasoning included; 0 where the answer is not streamed."""
         self.done = False
-        """Whether the stream has said that nothing follows."""
+        """Whether nothing more is read: the stream has said that it ends, or it has passed a limit."""
 
     def feed(self, data: bytes) -> None:
         """Take the next piece of the body."""
         if self.streamed is None:
-            self._head += data
-            first = self._head.removeprefix(b"\xef\xbb\xbf").lstrip()
-            if not first:
+            data = data.removeprefix(b"\xef\xbb\xbf").lstrip()  # White space before the body has no meaning.
+            if not data:
                 return
-            data, self.streamed = self._head, first[0] in _FIRST_BYTES
-            self._head = first[:_HEAD_BYTES]
+            self._head, self.streamed = data[:_HEAD_BYTES], data[0] in _FIRST_BYTES
         if not self.streamed:
             self._whole.append(data)
             return
-        self._rest.append(data)
-        if b"\n" in data:  # A long line is joined once, when its end has come.
+        self._pieces += 1
+        if self._pieces > 2 * self._events_max:
+            self._end_at(f"more than {2 * self._events_max:,} pieces")
+        elif not self.done:
+            self._rest.append(data)
+        if self._rest and b"\n" in data:  # A long line is joined once, when its end has come.
             *lines, rest = b"".join(self._rest).split(b"\n")
             self._rest = [rest]
             for line in lines:
                 self._line(line.removesuffix(b"\r").removeprefix(b"\xef\xbb\xbf"))
+                if self.done:
+                    break
+            self._lines += len(lines)
+            if self._lines > LINES_MAX and not self.done:
+                self._end_at(f"more than {LINES_MAX:,} lines")
 
     def result(self, *, asked: str, mode: str, secret: str = "") -> Reply | Fault:
         """Return what the whole body says, once it has ended; the arguments are those of `read_completion`."""
@@ -76,6 +90,8 @@ class CompletionReader:
         self._line(b"".join(self._rest))
         if self._data:
             self._event(b"\n".join(self._data))  # Half an event is what is left of a cut connection.
+        if self._over:
+            return Fault(kind=FaultKind.TOO_LARGE, message=f"the stream has {self._over}", status=200)
         if self._error is not None:
             return stream_fault(self._error, begun=self.characters > 0, secret=secret)
         if self._broken:
@@ -119,6 +135,13 @@ class CompletionReader:
         if data == b"[DONE]":
             self.done = True
             return True
+        self._events += 1
+        if self._events > self._events_max:
+            self._end_at(f"more than {self._events_max:,} events")
+            return True
+        if has_more_values(data, VALUES_MAX):
+            self._end_at(f"an event of more than {VALUES_MAX:,} values")
+            return True
         try:
             event = json.loads(data)
         except (ValueError, RecursionError):
@@ -126,6 +149,10 @@ class CompletionReader:
         if isinstance(event, dict):
             self._chunk(event)
         return True
+
+    def _end_at(self, limit: str) -> None:
+        """Read nothing more, since the stream has passed a limit."""
+        self._over, self.done, self._rest, self._data = limit, True, [], []
 
     def _chunk(self, chunk: Mapping[str, Any]) -> None:
         if chunk.get("error"):

@@ -13,10 +13,12 @@ from typing import Any
 from runtime.logs.redact import Redactor
 from runtime.models.key_text import without_key
 from runtime.models.port import Fault, FaultKind
+from runtime.models.value_count import has_more_values
 
 MESSAGE_MAX = 300
 """The longest provider text that is kept, in characters."""
 
+_VALUES_MAX = 10_000
 _SECRETS = Redactor()
 _RETRY_LATER = frozenset({408, 409, 425, 429})
 _FILTERED = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
@@ -36,6 +38,8 @@ def provider_text(text: str, secret: str = "") -> str:
 
 def error_of(body: bytes) -> tuple[str, str]:
     """Return the message and the code of an error body; for a body in another format, its text and no code."""
+    if has_more_values(body, _VALUES_MAX):
+        return body.decode("utf-8", "replace"), ""
     try:
         plain: Any = json.loads(body)
     except (ValueError, RecursionError):

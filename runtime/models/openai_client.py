@@ -33,6 +33,7 @@ STALL_SECONDS = 60.0
 _CLOSE_SECONDS_MAX = 2.0
 _NO_PATH = frozenset({404, 405})
 _AFTER_END_SECONDS_MAX = 0.25
+_PIECES_MAX = 20_000  # Of an answer that is not streamed. Chunks of one byte cost ten microseconds each.
 _MODES: tuple[Mode, ...] = ("json_schema", "json_object", "text")
 _REFUSALS_OF_STREAM = frozenset({400, 405, 415, 422, 501})
 _REFUSALS_OF_MODE = ("response_format", "json_schema", "json_object", "structured output", "grammar")
@@ -161,7 +162,8 @@ class OpenAIModel:
 
     async def _read(self, response: httpx2.Response, request: ModelRequest, mode: Mode) -> Reply | Fault:
         """Read the body of a 200. A silence is a fault only after the model has written something."""
-        reader, ended = CompletionReader(bytes_max=self._reply_bytes_max), False
+        reader = CompletionReader(bytes_max=self._reply_bytes_max, tokens_max=request.output_tokens_max)
+        ended = False
         with trio.CancelScope() as silence:
             async with aclosing(response.aiter_raw()) as pieces:
                 try:
@@ -213,7 +215,7 @@ class _Rejected(Exception):
 
 
 class CappedAnswers:
-    """A response hook that stops reading at a byte cap. It sees every answer before its body is read."""
+    """A response hook that stops reading at a cap of bytes and pieces. It sees every answer before its body is read."""
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
@@ -225,21 +227,25 @@ class CappedAnswers:
             raise _Rejected(FaultKind.BAD_REPLY, "the answer is compressed, unasked", response.status_code)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         streamed = response.headers.get("content-type", "").lower().startswith("text/event-stream")
-        bytes_max = self._bytes_max * STREAM_FACTOR if streamed else self._bytes_max
-        response.stream = _Capped(response.stream, bytes_max, response.status_code)
+        factor = STREAM_FACTOR if streamed and response.status_code == 200 else 1
+        pieces_max = _PIECES_MAX if factor == 1 else self._bytes_max  # `CompletionReader` counts those of a stream.
+        response.stream = _Capped(response.stream, factor * self._bytes_max, pieces_max, response.status_code)
 
 
 class _Capped(httpx2.AsyncByteStream):
-    def __init__(self, inner: httpx2.AsyncByteStream, bytes_max: int, status: int) -> None:
-        self._inner, self._bytes_max, self._status = inner, bytes_max, status
+    def __init__(self, inner: httpx2.AsyncByteStream, bytes_max: int, pieces_max: int, status: int) -> None:
+        self._inner, self._bytes_max, self._pieces_max, self._status = inner, bytes_max, pieces_max, status
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        bytes_left = self._bytes_max
+        bytes_left, pieces_left = self._bytes_max, self._pieces_max
         async for chunk in self._inner:
             bytes_left -= len(chunk)
-            if bytes_left < 0:
+            pieces_left -= 1
+            if bytes_left < 0 or pieces_left < 0:
                 await self.aclose()  # An error's body is read by the client, which would leave it open.
                 text = f"the answer is larger than {self._bytes_max} bytes"
+                if bytes_left >= 0:
+                    text = f"the answer has more than {self._pieces_max:,} pieces"
                 raise _Rejected(FaultKind.TOO_LARGE, text, self._status)
             yield chunk
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NoReturn
 
+from runtime.models.value_count import has_more_values
+
 
 class ReplyCode(StrEnum):
     """Why a reply has no value. The strings are codes of findings; policies name them."""
@@ -54,7 +56,6 @@ _QUOTE_MAX = 40
 
 # An unterminated string matches up to the end of the text, so that no position is ever scanned twice.
 _STRING_OR_BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]', re.DOTALL)
-_STRING_OR_MARK = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{,]', re.DOTALL)
 _INFO_STRING = re.compile(r"[\w.+-]*+")
 _SUSPECT_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 _PYTHON_TOKEN = re.compile(
@@ -167,7 +168,7 @@ class _Stop(ValueError):
 
 def _parse(text: str, depth_max: int) -> Parsed | Unreadable:
     """Parse one JSON text strictly (RFC 8259), and refuse what other readers would read differently."""
-    if _too_many(text):
+    if has_more_values(text, VALUES_MAX):
         return Unreadable(ReplyCode.TOO_LARGE, f"The JSON has more than {VALUES_MAX:,} values; be briefer.")
     if _too_deep(text, depth_max):
         return Unreadable(ReplyCode.TOO_DEEP, f"The JSON is nested deeper than {depth_max} levels; flatten it.")
@@ -182,18 +183,6 @@ def _parse(text: str, depth_max: int) -> Parsed | Unreadable:
     if _SUSPECT_ESCAPE.search(text) and (bad := _bad_text(value)):
         return Unreadable(ReplyCode.BAD_TEXT, f"A string in the JSON holds {bad}; write plain Unicode text.")
     return Parsed(value)
-
-
-def _too_many(text: str) -> bool:
-    """Tell whether a text has more values than are read; counted before they are parsed, since each takes memory."""
-    if text.count(",") + text.count("[") + text.count("{") <= VALUES_MAX:
-        return False
-    marks = 0
-    for number, match in enumerate(_STRING_OR_MARK.finditer(text)):
-        marks += text[match.start()] != '"'
-        if marks > VALUES_MAX or number > 3 * VALUES_MAX:  # There are at most two strings to a mark.
-            return True
-    return False
 
 
 def _too_deep(text: str, depth_max: int) -> bool:

@@ -82,10 +82,18 @@ def test_an_asyncio_program_answers_with_its_own_primitives(asking):
     assert asyncio.run(main()).succeeded
 
 
+async def has_begun(calls):
+    """Return once a function of the caller has been called, however busy the machine is."""
+    with anyio.fail_after(60):
+        while not calls:  # noqa: ASYNC110 - an event of anyio belongs to one event loop
+            await anyio.sleep(0.01)
+
+
 def test_leaving_the_block_cancels_ask(in_loop, asking, tmp_path):
-    ends = []
+    begun, ends = [], []
 
     async def ask(question):
+        begun.append("ask")
         try:
             await anyio.sleep_forever()
         finally:
@@ -95,7 +103,7 @@ def test_leaving_the_block_cancels_ask(in_loop, asking, tmp_path):
         async with replan.start(PROBLEM, model=asking, workflow="option_a", home=tmp_path / "home", ask=ask) as run:
             async for record in run:
                 if record.event.kind == "clarification_requested":
-                    await anyio.sleep(0.2)
+                    await has_begun(begun)
                     break
             left = time.monotonic()
         assert time.monotonic() - left < LEAVE_SECONDS + LOADED
@@ -107,9 +115,10 @@ def test_leaving_the_block_cancels_ask(in_loop, asking, tmp_path):
 
 def test_a_run_goes_on_where_somebody_else_is_faster_than_ask(in_loop, asking, tmp_path):
     """A service may answer with `aanswer` what `ask` has only announced."""
-    ends, home = [], tmp_path / "home"
+    begun, ends, home = [], [], tmp_path / "home"
 
     async def ask(question):
+        begun.append("ask")
         try:
             await anyio.sleep_forever()
         finally:
@@ -120,7 +129,7 @@ def test_a_run_goes_on_where_somebody_else_is_faster_than_ask(in_loop, asking, t
             async for record in run:
                 if record.event.kind == "clarification_requested":
                     question = f"{run.run_id}/{record.event.question_id}"
-                    await anyio.sleep(0.2)
+                    await has_begun(begun)
                     assert (await replan.aanswer(question, "3.12", home=home)).result == "accepted"
             return question, await run.result()
 
@@ -130,14 +139,18 @@ def test_a_run_goes_on_where_somebody_else_is_faster_than_ask(in_loop, asking, t
 
 
 def test_a_run_that_is_cancelled_while_ask_waits_ends(in_loop, asking, tmp_path):
-    home = tmp_path / "home"
+    begun, home = [], tmp_path / "home"
+
+    async def ask(question):
+        begun.append("ask")
+        await anyio.sleep_forever()
 
     async def main():
-        options = {"model": asking, "workflow": "option_a", "home": home, "ask": lambda _: anyio.sleep_forever()}
+        options = {"model": asking, "workflow": "option_a", "home": home, "ask": ask}
         async with replan.start(PROBLEM, **options) as run:
             async for record in run:
                 if record.event.kind == "clarification_requested":
-                    await anyio.sleep(0.2)
+                    await has_begun(begun)
                     await replan.acancel(run.run_id, home=home)
             return await run.result()
 
@@ -242,9 +255,10 @@ def test_a_failing_plug_in_is_named(in_loop, scripted, workflow):
 
 
 def test_leaving_the_block_cancels_an_async_plug_in(in_loop, scripted, workflow, tmp_path):
-    ends = []
+    begun, ends = [], []
 
     async def mine(artifact, context):
+        begun.append("mine")
         try:
             await anyio.sleep_forever()
         finally:
@@ -256,7 +270,7 @@ def test_leaving_the_block_cancels_an_async_plug_in(in_loop, scripted, workflow,
         async with replan.start(PROBLEM, model=model, workflow=workflow(guard="mine"), guards=guards, home=home) as run:
             async for record in run:
                 if record.event.kind == "judgement_requested":
-                    await anyio.sleep(0.1)
+                    await has_begun(begun)
                     break
             left = time.monotonic()
         assert time.monotonic() - left < PARK_SECONDS + LOADED

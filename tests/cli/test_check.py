@@ -97,6 +97,21 @@ def test_an_array_is_printed_item_by_item(replan, plans, monkeypatch):
     assert replan("check", plans / "missing.json", plans / "missing.json", "--json").stdout == "[]\n"
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("plan.json", "a note", "The file holds no JSON; a plan is one JSON object of at most 4 MiB."),
+        ("plan.json", " ", "The file is empty; a plan is one JSON object of at most 4 MiB."),
+        ("plans.jsonl", "a note\n", "The line holds no JSON; a plan is one JSON object of at most 4 MiB."),
+        ("plan.json", '{"steps": [}', "The file is not valid JSON: Expecting value at line 1, column 12"),
+    ],
+)
+def test_a_file_is_not_called_a_reply(replan, tmp_path, name, text, said):
+    (tmp_path / name).write_text(text)
+    (finding,) = json.loads(replan("check", tmp_path / name, "--jsonl").stdout)["findings"]
+    assert finding["message"].startswith(said)
+
+
 def test_an_unreadable_file_is_exit_2_and_the_others_are_still_checked(replan, plans):
     result = replan("check", plans / "malformed.json", plans / "missing.json", plans / "good.json", "--jsonl")
     rows = [json.loads(row) for row in result.stdout.splitlines()]

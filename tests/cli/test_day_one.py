@@ -43,6 +43,15 @@ def test_an_existing_file_is_taken_for_a_problem(replan, problem):
     assert f"did you mean `replan run {problem}`?" in replan(problem).stderr
 
 
+@pytest.mark.parametrize("flag", ["-q", "--quiet"])
+def test_a_quiet_run_shows_no_progress(replan, problem, scripted, flag):
+    result = replan("run", problem, "-m", scripted({**ASKS, "g_analysis": [ANALYSIS]}), flag)
+    assert result.exit_code == 0
+    assert "Proved at level medium" in result.stdout
+    assert result.stderr == ""
+    assert replan("resume", "--last", flag).stderr.startswith("replan: run ")
+
+
 def test_every_command_has_json():
     """Groups have none: their commands do."""
     for path, command in commands(app):

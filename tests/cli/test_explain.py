@@ -35,6 +35,8 @@ WORDS = {
     "statuses": STATUSES,
     "rules": [row.id for row in load_policy("default", ROOT).rows],
     "levels": get_args(GuardLevel),
+    "steps": ["analysis", "recon", "strategy", "critique"],
+    "words of the progress": ["requirement", "taken up", "back-off", "revision"],
     "words of the tree": ["accepted", "rejected", "made void"],
 }
 
@@ -102,15 +104,25 @@ def test_ids_workflows_searches_and_commands_are_completed(replan, home, problem
 
 
 def test_questions_are_completed(replan, home, problem, scripted):
-    """The first one of each run that waits; once the run is named, all of its open ones."""
+    """All that are open, also before a run is named."""
     asking = scripted({**SCRIPT, "g_analysis": [ASKING, ANALYSIS]})
     replan("run", problem, "-m", asking, "--no-input")
     run = run_id(replan)
+    assert completed(home, "answer", "") == [f"{run}/q1"]
     assert completed(home, "answer", run[:2]) == [f"{run}/q1"]
     assert completed(home, "answer", f"{run}/") == [f"{run}/q1"]
     assert completed(home, "answer", "nothing/") == []
     replan("answer", f"{run}/q1", "3.11")
     assert completed(home, "answer", f"{run}/") == []
+    assert completed(home, "answer", "") == []
+
+
+def test_all_questions_of_runs_that_wait_are_completed_before_a_run_is_named(replan, home, problem, scripted):
+    script = {step: [{**reply[0], "open_questions": [f"What of {step}?"]}] for step, reply in SCRIPT.items()}
+    for _ in range(2):
+        replan("run", problem, "-m", scripted(script), "--no-input")
+    runs = [each["run_id"] for each in json.loads(replan("runs", "--json").stdout)["runs"]]
+    assert completed(home, "answer", "") == [f"{run}/{name}" for run in runs for name in ("q1", "q2")]
 
 
 @pytest.mark.parametrize("search", SEARCHES)

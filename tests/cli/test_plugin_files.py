@@ -57,7 +57,7 @@ def plan(replan, problem, scripted, files):
 
 
 def test_a_workflow_names_guards_that_a_file_has(plan, files):
-    assert_refused(plan(), f"{files[0]}:5", "unknown guard 'small'")
+    assert_refused(plan(), f"{files[0]}:5", "unknown guard 'small'", "--plugins FILE.py adds one of your own")
     result = plan("--plugins", files[1])
     assert result.exit_code == 0
 
@@ -189,6 +189,7 @@ def test_a_crash_of_a_guard_names_it_and_its_traceback_is_shown_with_debug(plan,
     assert silent.exit_code == 1
     assert "guard small: KeyError" in silent.stdout + silent.stderr
     assert "Traceback" not in silent.stderr
+    assert f"--plugins {files[1]}" in silent.stderr.splitlines()[-1], "the command that goes on can be pasted"
     shown = plan("--plugins", files[1], "--debug").stderr
     assert shown.count(f'File "{files[1]}", line 9, in small') == 1
     assert "a-key-of-some-length" not in shown

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import struct
 import termios
 
@@ -82,6 +83,26 @@ def test_reports_fit_a_narrow_terminal(home, command, term):
     assert code == 0
     assert not too_wide(text, 60)
     assert not [line for line in text.splitlines() if line != line.rstrip()]
+
+
+@pytest.mark.parametrize("command", [[], ["run"], ["resume"], ["policy"]])
+def test_help_fits_a_narrow_terminal(home, command):
+    """Examples are left as they are, to be copied."""
+    code, text = on_terminal(*command, "--help", TERM="xterm", COLUMNS="40", NO_COLOR="1")
+    assert code == 0
+    assert not too_wide(text.replace("\r", "").partition("\n  Examples:")[0].partition("\nExamples:")[0], 40)
+
+
+def test_a_tree_that_is_taller_than_the_screen_says_how_much_is_not_shown(home, problem, scripted):
+    """Its title and its newest lines are shown."""
+    model = scripted({"g_plan": ["no JSON"] * 3})
+    code, text = on_terminal(
+        "run", problem, "-m", model, "-w", "single", TERM="xterm", LINES="11", COLUMNS="80", NO_COLOR="1"
+    )
+    assert code == 3
+    tree = text[: text.index("No plan")].rpartition("are not shown")
+    assert re.search(r"… \d+ lines $", tree[0]), "the live tree was cut"
+    assert "g_plan/v1.a3  rejected" in tree[2]
 
 
 def test_a_dumb_terminal_gets_only_lines(home, problem):

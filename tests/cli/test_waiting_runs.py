@@ -140,6 +140,30 @@ def test_a_cancel_ends_a_run_without_a_driver_and_without_a_call(replan, waiting
     assert_refused(replan("cancel", waiting), "finished already")
 
 
+def test_a_resume_of_an_older_run_than_the_newest_says_so(replan, problem, scripted):
+    replan("run", problem, "-m", scripted({"g_analysis": [ASKING]}), "-w", "option_a", "--no-input")
+    waiting = run_id(replan)
+    replan("run", problem, "-m", "rules")
+    last = replan("resume", "--last", "--no-input")
+    assert last.exit_code == 6
+    told = f"run {run_id(replan)} has finished; the newest that goes on is {waiting}: "
+    assert told in " ".join(last.stderr.split())
+
+
+def test_the_newest_run_that_goes_on_may_have_finished_before_it_was_told_a_requirement(replan, problem, tmp_path):
+    (tmp_path / "thin.md").write_text("Make it better, please.")
+    for name in (tmp_path / "thin.md", tmp_path / "thin.md"):
+        replan("run", name, "-m", "rules", "--no-input")
+    run = run_id(replan)
+    replan("answer", "--last", "--decline")
+    ended = replan("resume", run)
+    assert ended.exit_code == 3
+    assert f"Next: tell the run: `replan tell {run} TEXT --as requirement`, then" in ended.stdout
+    replan("tell", run, "Clicking Save on /orders does nothing", "--as", "requirement")
+    result = replan("resume", "--last", "--json")
+    assert (json.loads(result.stdout)["run_id"], result.exit_code) == (run, 0)
+
+
 def test_resume_prints_the_result_of_a_finished_run(replan, problem, scripted):
     replan("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", "single")
     result = replan("resume", run_id(replan), "--json")
@@ -158,6 +182,7 @@ def test_a_spent_budget_is_raised(replan, problem, scripted):
     assert f"`replan resume {run} --max-calls N`" in " ".join(result.stdout.split())
     last = replan("resume", "--last")
     assert last.exit_code == 5
+    assert "the newest that goes on" not in last.stderr
     assert f"has finished: budget_exhausted. `replan resume {run} --max-calls N`" in " ".join(last.stderr.split())
     refused = replan("resume", run, "--max-calls", "1")
     assert refused.exit_code == 2

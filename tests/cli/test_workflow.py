@@ -142,6 +142,39 @@ def test_the_doctor_connects_to_the_server_only_with_online(replan, monkeypatch,
     assert "sk-test-key" not in result.output
 
 
+@pytest.mark.parametrize(
+    ("model", "code", "message"),
+    [
+        ("qwen3:8b", 0, "it has the model 'qwen3:8b'"),
+        ("llama3", 0, "it has the model 'llama3'"),
+        ("qwen3:8", 1, "does not list the model 'qwen3:8' (did you mean 'qwen3:8b'?)"),
+        ("rules", 0, "answers (status 200)"),
+    ],
+)
+def test_the_doctor_looks_for_the_model_in_the_servers_list(replan, monkeypatch, model, code, message):
+    class Server(BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = json.dumps({"data": [{"id": "qwen3:8b"}, {"id": "llama3:latest"}]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Server) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
+        result = replan("doctor", "--online", "-m", model, "--json")
+        server.shutdown()
+        thread.join()
+    (check,) = [item for item in json.loads(result.stdout)["checks"] if item["name"] == "server"]
+    assert message in check["found"]
+    assert result.exit_code == code
+
+
 def test_an_atomicguard_file_is_shown_and_its_run_refused_for_missing_plug_ins(replan, tmp_path):
     """Every notice, and the problem, is one line on stderr."""
     pair = {"generator": "CoderGenerator", "guard": "tests_pass", "output_type": "Code"}

@@ -311,7 +311,10 @@ def test_known_names_pass():
         ),
         (
             START.replace("analysis_valid", "{all_of: [human, zzz]}"),
-            "w.yaml:5 action_pairs.g_a.guard: unknown guard 'zzz' (guards: analysis_valid, human, plan_medium)",
+            (
+                "w.yaml:5 action_pairs.g_a.guard: unknown guard 'zzz' (guards: analysis_valid, human, plan_medium; "
+                "--plugins FILE.py adds one of your own)"
+            ),
         ),
         (
             START + SECOND.replace("}", ", escalate_by_guard: {humn: [g_a]}}"),

@@ -6,13 +6,15 @@ Real processes and a real server, with the clock of the system.
 import os
 import signal
 import time
+from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 
 import trio
 
 from actors.config.model_spec import parse_model_spec
 from actors.planning.prepare import RunOptions
-from actors.run.calls import Replied
+from actors.run.calls import CallFailed, Replied
 from replan.cli.exits import Exit
 from replan.runs.home import open_home
 from replan.runs.prepare import prepare_run
@@ -22,7 +24,7 @@ from tests.crash.cli_case import Case
 from tests.support.answers import Answer, request_parts
 from tests.support.artifacts import GOOD, PROBLEM
 from tests.support.openai_server import serve
-from tests.wire.outages import write
+from tests.wire.outages import free_port, write
 
 PATIENCE = 30.0
 MEASURED_SECONDS = 3.0
@@ -34,21 +36,25 @@ BUSY_SECONDS_MAX = 0.5
 class Outage:
     """A provider that is down until `up` is set, but for the first step of the run with a child run."""
 
-    def __init__(self) -> None:
-        self.up, self.answered = False, list[str]()
+    def __init__(self, status: int = 503) -> None:
+        self.status, self.up = status, False
+        self.answered, self.failed = list[str](), list[str]()
 
     def handle(self, _body, headers, _n):
         """Answer one completion."""
         name = headers["x-client-request-id"]
         step = request_parts(name)["step"]
         if not self.up and step != "g_analysis":
-            return Answer.fault(503)
+            self.failed.append(name)
+            return Answer.fault(self.status)
         self.answered.append(name)
         return Answer.value(GOOD[step])
 
     def models(self, _headers):
         """Answer `GET /models`."""
-        return Answer.json({"object": "list", "data": [{"id": "test-model"}]}) if self.up else Answer.fault(503)
+        if not self.up:
+            return Answer.fault(self.status)
+        return Answer.json({"object": "list", "data": [{"id": "test-model"}]})
 
 
 def processor_seconds(process: int) -> float:
@@ -57,11 +63,11 @@ def processor_seconds(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def busy_seconds(process: int) -> float:
-    """Watch a process, and return the processor time that it uses meanwhile."""
-    before = processor_seconds(process)
+def busy_seconds(*processes: int) -> float:
+    """Watch processes, and return the processor time that the busiest of them uses meanwhile."""
+    before = [processor_seconds(process) for process in processes]
     time.sleep(MEASURED_SECONDS)
-    return processor_seconds(process) - before
+    return max(processor_seconds(process) - used for process, used in zip(processes, before, strict=True))
 
 
 async def admit(environment: dict[str, str], folder: Path) -> list[str]:
@@ -110,7 +116,7 @@ def wait_for_rows(environment, condition) -> list[RunRow]:
 
 
 def check_books(case: Case, outage: Outage) -> None:
-    """Each answered call is in the journal once, and no other call of a model; the rest is refunded."""
+    """Each answered call is in the journal once, and no other; what else may be billed is unknown."""
     replies = [
         f"{run}/{record.event.request_id}"
         for run, (_, records) in case.runs().items()
@@ -118,21 +124,43 @@ def check_books(case: Case, outage: Outage) -> None:
         if isinstance(record.event, Replied) and not record.event.node.startswith("g_below")
     ]
     assert sorted(replies) == sorted(outage.answered)
-    assert sum(result.unknown.calls for result, _ in case.runs().values()) == 0
+    unknown = sum(result.unknown.calls for result, _ in case.runs().values())
+    assert unknown == (len(outage.failed) if outage.status == 502 else 0)
 
 
-def test_a_command_that_waits_for_its_provider_uses_no_processor_time(tmp_path, fork_server):
-    outage = Outage()
-    with serve(outage.handle, models=outage.models) as server:
-        case = Case(tmp_path, fork_server, server)
-        process = fork_server.start(case.request((*case.run_command(9), "-w", "single")))
-        assert server.wait_for(lambda seen: len(seen.seen) >= 2, PATIENCE), "it tries again"
-        busy, asked = busy_seconds(process), len(server.seen)
-        assert busy < BUSY_SECONDS_MAX
-        assert asked < 10
-        outage.up = True
-        assert fork_server.wait(process) == Exit.OK
-        check_books(case, outage)
+def failed_tries(case: Case) -> int:
+    """Return how many tries of the runs have failed."""
+    return sum(isinstance(record.event, CallFailed) for _, records in case.runs().values() for record in records)
+
+
+def test_commands_that_wait_for_their_provider_use_no_processor_time(tmp_path, fork_server):
+    """It answers 503, answers 502, or refuses connections; a command that waits for each is watched, all together."""
+    port = free_port()
+    with ExitStack() as stack:
+        cases = dict[int, tuple[Case, Outage]]()
+        for status in (503, 502, 0):
+            folder, outage = tmp_path / str(status), Outage(status)
+            folder.mkdir()
+            if status:
+                server = stack.enter_context(serve(outage.handle, models=outage.models))
+            else:
+                server = SimpleNamespace(base_url=f"http://127.0.0.1:{port}/v1", seen=[])
+            case = Case(folder, fork_server, server)
+            process = fork_server.start(case.request((*case.run_command(9), "-w", "single")))
+            cases[process] = case, outage
+        until = time.monotonic() + PATIENCE
+        while not all(case.journal.exists() and failed_tries(case) >= 2 for case, _ in cases.values()):
+            assert time.monotonic() < until, "they try again"
+            time.sleep(0.2)
+        assert busy_seconds(*cases) < BUSY_SECONDS_MAX
+        assert all(len(case.server.seen) < 10 for case, _ in cases.values())
+        for case, outage in cases.values():
+            outage.up = True
+            if not outage.status:
+                case.server = stack.enter_context(serve(outage.handle, models=outage.models, port=port))
+        for process, (case, outage) in cases.items():
+            assert fork_server.wait(process) == Exit.OK
+            check_books(case, outage)
 
 
 def test_a_host_whose_runs_wait_for_their_provider_uses_no_processor_time(tmp_path, fork_server):

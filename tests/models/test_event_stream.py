@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.core.cost import Usage
-from runtime.models.event_stream import CompletionReader
+from runtime.models.event_stream import EVENTS_MAX, STREAM_FACTOR, CompletionReader
 from runtime.models.port import Fault, FaultKind, Reply
 from runtime.models.replies import BYTES_MAX
 from tests.support.answers import USAGE, Answer, chunk
@@ -206,6 +206,86 @@ def test_four_megabytes_of_any_stream_cost_little(body):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 200_000_000
+
+
+LARGEST = STREAM_FACTOR * BYTES_MAX
+"""Bytes of the largest event stream that the client lets through."""
+LARGE = {
+    "events of two bytes": b"data:{}\n\n",
+    "events that are numbers": b"data:0\n\n",
+    "events that are not JSON": b'data:{"a":\n\n',
+    "events of one character": b'data:{"choices":[{"delta":{"content":"a"}}]}\n',
+    "comments": b":\n",
+    "empty lines": b"\n",
+    "lines of one event": b"data:\n",
+    "lines of an event that is not JSON": b'data:"\n',
+}
+VALUES = {
+    "objects": b"{},",
+    "lists": b"[],",
+    "numbers": b"1.5,",
+    "choices": b'{"delta":{"content":"a"}},',
+}
+
+
+@pytest.mark.parametrize("item", LARGE)
+def test_a_stream_of_the_largest_size_costs_little(item):
+    """Two-byte events took ten seconds, those that are not JSON 24 s, empty lines 5 s."""
+    body = b":\n" + LARGE[item] * (LARGEST // len(LARGE[item]))
+    started = time.process_time()
+    fault, reader = read(body, at=range(0, len(body), 65536))
+    assert time.process_time() - started < 2  # At most 0.5 s on a quiet machine.
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.TOO_LARGE
+    assert reader.done
+
+
+def test_white_space_before_a_body_is_read_once():
+    """Each piece was joined to all before it: 32 MiB took five seconds."""
+    started = time.process_time()
+    reply, _ = read(b"\n" * (LARGEST - len(GOOD)) + GOOD, at=range(0, LARGEST, 65536))
+    assert time.process_time() - started < 2
+    assert reply == DECLARED
+
+
+def test_a_stream_in_tiny_pieces_ends_at_a_limit():
+    """A piece costs ten microseconds on its way, whatever it holds."""
+    reader = CompletionReader(bytes_max=BYTES_MAX)
+    for _ in range(2 * EVENTS_MAX + 1):
+        reader.feed(b":")
+    fault = reader.result(asked="m", mode="text")
+    assert isinstance(fault, Fault)
+    assert (fault.kind, reader.done) == (FaultKind.TOO_LARGE, True)
+
+
+def test_a_reply_that_may_have_more_tokens_may_have_more_events():
+    """Most servers send an event for each token."""
+    reader = CompletionReader(bytes_max=BYTES_MAX, tokens_max=EVENTS_MAX)
+    reader.feed(stream(*[chunk({"content": "x"})] * (EVENTS_MAX + 1), chunk({}, "stop"), "[DONE]"))
+    reply = reader.result(asked="m", mode="text")
+    assert isinstance(reply, Reply)
+    assert len(reply.text) == EVENTS_MAX + 1
+
+
+@pytest.mark.parametrize("key", ["x", "choices", "usage", "error"])
+@pytest.mark.parametrize("item", VALUES)
+def test_an_answer_of_many_values_is_not_parsed(item, key):
+    """An event of 32 MiB took 1.6 GB, and an answer of 4 MiB that is not a stream 1.2 GB."""
+    many = b'{"choices":[{"message":{"content":"a"}}],"' + key.encode() + b'":['
+    many += VALUES[item] * ((BYTES_MAX - 200) // len(VALUES[item])) + b"0]}"
+    for body in (b"data:" + many + b"\n\n", many):
+        fault, _ = read(body, at=range(0, len(body), 65536))
+        assert isinstance(fault, Fault)
+        assert fault.kind is FaultKind.TOO_LARGE
+
+
+def test_the_values_in_a_reply_are_not_those_of_its_answer():
+    """A plan's commas stand in a string."""
+    plan = json.dumps([[]] * 300_000)
+    for body in (stream(chunk({"content": plan}, "stop")), Answer.say(plan).body):
+        reply, _ = read(body)
+        assert isinstance(reply, Reply)
+        assert reply.text == plan
 
 
 def test_usage_is_the_last_that_was_reported():

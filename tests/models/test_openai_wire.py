@@ -275,6 +275,14 @@ async def test_the_cap_holds_for_errors_too():
     assert (fault.kind, fault.status) == (FaultKind.TOO_LARGE, 500)
 
 
+@pytest.mark.parametrize("status", [200, 400])
+async def test_an_answer_in_tiny_pieces_is_not_read_to_its_end(status):
+    """Four megabytes in chunks of one byte took 40 seconds of processor."""
+    pieces, headers = (b"a",) * 25_000, {"Content-Type": "application/json"}
+    fault = await fault_of(Answer(kind="stream", status=status, headers=headers, pieces=pieces))
+    assert (fault.kind, fault.status) == (FaultKind.TOO_LARGE, status)
+
+
 async def test_a_compressed_answer_is_refused():
     """It could unpack to gigabytes, and was not asked for."""
     fault = await fault_of(Answer(body=b"\x1f\x8b", headers={"Content-Encoding": "gzip"}))

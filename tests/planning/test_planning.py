@@ -8,6 +8,7 @@ from actors.handlers.briefs import GenerationBrief, JudgementBrief
 from actors.run.messages import Faulted, Generated, Judged
 from actors.run.state import NotStarted
 from actors.search.cost import worst_case_calls
+from actors.values.artifacts import LARGE
 from runtime.core.ledger import Limits
 from runtime.core.messages import Overdrawn, Parking, Resumed, Woken
 from runtime.models.port import Fault, FaultKind, Reply
@@ -88,6 +89,20 @@ def test_every_piece_of_work_has_a_brief_of_its_kind():
     briefs = {name: world.machine.brief(world.state, item) for name, item in work.items()}
     assert isinstance(briefs.pop("judge:g_analysis/v1.a1"), JudgementBrief)
     assert {brief.why for brief in briefs.values()} == {"back-off", "the run's deadline"}
+
+
+def test_the_parsed_value_of_a_large_reply_is_not_kept_with_the_state():
+    """Three replies of 4 MiB took 230 MB more than one of a few bytes."""
+    world = World(pinned(SEEDS), judge=lambda *_: passed())
+    world.begin()
+    world.author = lambda *_: Reply(text=f'{{"a": "{"x" * LARGE}"}}', usage=None, model="m")
+    world.answer("g_analysis/v1.a1")
+    work = world.machine.outstanding(world.state)["judge:g_analysis/v1.a1"]
+    brief = world.machine.brief(world.state, work)
+    kept = world.state.nodes["g_analysis/v1.a1"].artifact
+    assert brief.artifact.parsed == {"a": "x" * LARGE}
+    assert brief.artifact == kept
+    assert "value" not in vars(kept)
 
 
 def test_a_step_without_a_model_call_is_asked_without_a_prompt():

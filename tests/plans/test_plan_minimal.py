@@ -1,8 +1,15 @@
 """`plan_minimal`: the fields, and how the steps fit together."""
 
+import time
+from itertools import pairwise
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from actors.guards import plan_minimal
+from actors.plans.graph import CYCLES_MAX, cycles, order_of
+from actors.plans.reader import read_plan
 from actors.values.artifacts import Artifact, Context
 from runtime.core.errors import UsageProblem
 from runtime.models.replies import Parsed
@@ -130,3 +137,27 @@ def test_a_question_of_an_unknown_kind_is_not_lost():
     """The finding says how the question must be written."""
     verdict = judge("minimal", {**GOOD, "open_questions": [{"question": "Which?", "choices": ["only"]}]})
     assert errors(verdict) == [("field.choice", "open_questions[0]")]
+
+
+@given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=20))
+def test_reported_cycles_are_cycles_and_disjoint(edges):
+    """At least one is reported iff the steps have no order; each step of a cycle depends on the next."""
+    after = {f"s{number}": {f"s{target}" for source, target in edges if source == number} for number in range(8)}
+    read, _ = read_plan(plan(*(step(name, after=sorted(names)) for name, names in after.items())))
+    circles = cycles(read)
+    assert bool(circles) == (order_of(read) is None)
+    members = [name for circle in circles for name in circle]
+    assert len(members) == len(set(members))
+    for circle in circles:
+        assert circle[0] == min(circle)
+        assert all(later in after[name] for name, later in pairwise((*circle, circle[0])))
+
+
+def test_cycles_at_the_end_of_a_long_chain_are_found_in_one_search():
+    """Each cycle was searched for from the start: 20,000 steps took 1.6 seconds of processor."""
+    chain = [step(f"s{number:05}", after=f"s{number - 1:05}" if number else ()) for number in range(19_900)]
+    pairs = [step(f"z{number:02}", after=f"z{number ^ 1:02}") for number in range(40)]
+    read, _ = read_plan(plan(*chain, *pairs))
+    started = time.process_time()
+    assert len(cycles(read)) == CYCLES_MAX
+    assert time.process_time() - started < 0.5

@@ -224,7 +224,7 @@ async def test_parking_cancels_a_guard_at_once(guarded, log):
         await log.work()
         return accept()
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         async with replan.start(PROBLEM, **guarded(guard)) as run:
             await log.started.wait()
             run.park()
@@ -249,7 +249,7 @@ async def test_a_second_stop_cancels_a_generator(generated, log):
         await log.work()
         return json.dumps(RECON)
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         async with replan.start(PROBLEM, **generated(generator)) as run:
             await log.started.wait()
             run.park()

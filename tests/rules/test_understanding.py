@@ -2,7 +2,7 @@
 
 import pytest
 
-from .author import RULES, ask, judged, pipeline, read
+from .author import PROBLEMS, RULES, ask, judged, pipeline, read
 
 GERMAN = "Die Anmeldung geht seit dem letzten Update nicht mehr."
 KIND = RULES.phrases.kind_question
@@ -147,3 +147,46 @@ def test_an_observation_in_a_report_is_no_requirement():
 def test_a_clause_is_classified_by_its_words(clause, kind):
     actual = RULES.requirements.kind_of(clause, failure=True)
     assert actual == kind or (kind is None and actual in (None, "goal"))
+
+
+@pytest.mark.parametrize("text", ["Make it better, please.", "Please fix this"])
+def test_after_an_answer_a_text_that_says_nothing_is_shown_and_becomes_no_step_of_its_own(text):
+    answers = [
+        {"question": question_of(text), "answer": "Clicking Save does nothing. The file format must not change."}
+    ]
+    recon = ask("recon", text)  # It may be accepted before the question is answered.
+    plan = ask("plan", text, clarifications=answers, dependencies={"recon": recon})
+    assert {item["kind"]: item["text"] for item in plan["requirements"]} == {
+        "scope": text.rstrip("."),
+        "must_keep": "The file format must not change",
+    }
+    assert plan["goal"].startswith("Clicking Save does nothing")
+    assert [step["name"] for step in plan["steps"] if text.rstrip(".") in step["name"]] == []
+
+
+def test_after_an_answer_a_short_text_that_names_something_keeps_its_title():
+    text, answer = "Login looks bad", "The page shows an empty box."
+    assert ask("plan", text, clarifications=[{"question": "?", "answer": answer}])["goal"].startswith("Login looks bad")
+
+
+def test_a_line_after_a_short_list_is_no_part_of_its_last_item():
+    items = "- Support Python 3.8\n- Do not log names. Must be done by Friday.\n"
+    text = f"Export loses the last row\n\n{items}We have 3 person-days."
+    stated = {item.text: item.kind for item in read(text).stated.requirements}
+    assert stated == {
+        "Support Python 3.8": "goal",
+        "Do not log names": "must_avoid",
+        "Must be done by Friday": "deadline",
+        "We have 3 person-days": "budget",
+    }
+
+
+def test_a_quoted_signal_has_no_white_space_around_it():
+    assert '"Let"' in ask("plan", PROBLEMS["export_orders"])["basis"]
+
+
+def test_a_sentence_that_says_where_code_is_or_how_often_something_happens_is_no_wish():
+    stated = {item.text: item.kind for item in read(PROBLEMS["export_orders"]).stated.requirements}
+    assert stated["Tests for the list are in `test/api/orders.spec.ts`"] == "scope"
+    assert stated["Support exports them by hand from the database, about forty times a month"] == "scope"
+    assert stated["Write an entry to the audit log for each export"] == "goal"

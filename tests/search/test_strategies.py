@@ -9,7 +9,7 @@ import pytest
 from actors.search.strategies.notation import NUMBERS, SINGLE_BRANCH, read_search
 from tests.search.play import Alternatives, Play, in_order
 
-WORLDS = int(os.environ.get("REPLAN_SEARCH_WORLDS", "2000"))
+WORLDS = int(os.environ.get("REPLAN_SEARCH_WORLDS", "500"))
 PARTS = 4
 """The number of tests over which the worlds of a search are distributed, so that several processes share them."""
 SMALL = {

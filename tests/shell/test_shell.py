@@ -9,7 +9,6 @@ every planted bug at length, not for one of each class.
 import os
 import subprocess
 import sys
-from collections import Counter
 
 import pytest
 
@@ -17,6 +16,7 @@ from actors.planning.events import EVENTS
 from tests.shell.home_world import EVERY, world_of
 from tests.shell.host_process import FATES
 from tests.shell.planted_bugs import BUGS, FIRST
+from tests.support import deterministic
 
 SEEDS = int(os.environ.get("REPLAN_SHELL_SEEDS", "300"))
 BATCHES = 15
@@ -65,25 +65,32 @@ def test_a_seed_repeats_the_same_simulation_in_another_process():
 
 def test_the_simulated_worlds_cover_every_event_and_ending():
     """Every kind of event, ending, request state and planned fault occurs, so that the invariants are exercised."""
-    seen = Counter()
-    for seed in range(400):
-        world = world_of(seed)
-        world.play()
-        seen.update(record.event.kind for record in world.records)
-        seen.update(f"process {ending}" for ending in world.endings)
-        for oracle in (run.oracle for run in world.runs):
-            seen.update(f"request {entry.state}" for entry in oracle.requests.values())
-            seen.update([f"run {oracle.finished.outcome}"] if oracle.finished else [])
-        seen.update(f"host {fate}" for fate in world.fates)
-        seen.update(
-            f"wait {record.event.request_id}" for record in world.records if record.event.kind == "wait_requested"
-        )
     wanted = {str(event.model_fields["kind"].default) for event in EVENTS}
     wanted |= {f"process {ending}" for ending in ("finished", "waiting", "parked", "died", "held", "fenced", "broken")}
     wanted |= {f"request {state}" for state in ("answered", "failed", "withdrawn", "settled")}
     wanted |= {f"run {outcome}" for outcome in ("success", "budget_exhausted", "all_pruned", "cancelled", "failed")}
     wanted |= {f"host {fate}" for fate in FATES} | {"wait home_budget"}
-    assert sorted(wanted - set(seen)) == []
+    for seed in (*range(300, 400), *range(300)):  # The others are simulated above: here as many as it takes.
+        world = world_of(seed)
+        world.play()
+        wanted.difference_update(_seen(world))
+        if not wanted:
+            break
+    assert sorted(wanted) == []
+
+
+def _seen(world):
+    """Yield what occurred in a simulated world."""
+    for record in world.records:
+        yield record.event.kind
+        if record.event.kind == "wait_requested":
+            yield f"wait {record.event.request_id}"
+    yield from (f"process {ending}" for ending in world.endings)
+    for oracle in (run.oracle for run in world.runs):
+        yield from (f"request {entry.state}" for entry in oracle.requests.values())
+        if oracle.finished:
+            yield f"run {oracle.finished.outcome}"
+    yield from (f"host {fate}" for fate in world.fates)
 
 
 @pytest.mark.parametrize("name", PLANTED)
@@ -93,6 +100,7 @@ def test_every_planted_bug_is_found(name):
 
 
 @pytest.mark.parametrize("name", [name for name in BUGS if name not in PLANTED])
-def test_every_other_planted_bug_can_be_simulated(name):
+def test_every_other_planted_bug_can_be_simulated(name, monkeypatch):
     """The soak searches for all of them at length. Two seeds, one of a run and one of a home, check the patches."""
+    monkeypatch.setattr(deterministic, "STEPS_MAX", 10_000)  # A home without a bug takes up to five thousand.
     BUGS[name].search((0, EVERY - 1))

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
@@ -19,11 +20,15 @@ from replan.runs.hosting import host
 from replan.runs.prepare import prepare_run
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig, choose_model
-from runtime.core.clock import SystemClock
+from runtime.core.clock import Clock, SystemClock
 from runtime.core.events import Event
 from runtime.drive.options import Stop
 from runtime.host.notices import Notice
 from runtime.journal.memory import open_memory
+from runtime.journal.port import RunFilter
+from runtime.models.limiter import CallLimiter, CallSlot
+from runtime.models.port import Fault
+from runtime.models.probe import Askable, Probes
 from tests.support.answers import Answer
 from tests.support.artifacts import PROBLEM
 from tests.support.openai_server import OpenAIServer
@@ -41,6 +46,8 @@ class JumpingClock(SystemClock):
         self.wakeups = 0
         self._sleepers: list[float] = []
         self.busy: int = 0
+        self.calls_in_flight = 0
+        self.moves_during_calls = False
 
     @property
     def time(self) -> float:
@@ -70,15 +77,63 @@ class JumpingClock(SystemClock):
             while self.time < when:
                 seen = self.time
                 await trio.sleep(SETTLED_SECONDS)
-                if not self.busy and min(self._sleepers) == when and self.time - seen < 1.0:
+                if not self._works() and min(self._sleepers) == when and self.time - seen < 1.0:
                     self.time = when
         finally:
             self._sleepers.remove(when)
         self.wakeups += 1
 
+    def _works(self) -> bool:
+        return bool(self.busy) or (self.calls_in_flight > 0 and not self.moves_during_calls)
+
+    @asynccontextmanager
+    async def call(self) -> AsyncIterator[None]:
+        """Stand still for the length of a block: a request is on its way, however long this machine takes for it."""
+        self.calls_in_flight += 1
+        try:
+            yield
+        finally:
+            self.calls_in_flight -= 1
+
+
+class _Limiter(CallLimiter):
+    """A limiter that tells a clock of the calls in flight."""
+
+    def __init__(self, clock: JumpingClock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def for_run(self, provider: str) -> CallSlot:
+        slot = super().for_run(provider)
+
+        @asynccontextmanager
+        async def counted() -> AsyncIterator[None]:
+            async with slot(), self._clock.call():
+                yield
+
+        return counted
+
+
+class _Probes(Probes):
+    """Probes that tell a clock of the requests in flight."""
+
+    def __init__(self, jumping: JumpingClock) -> None:
+        super().__init__()
+        self._clock = jumping
+
+    async def ask(
+        self, provider: str, model: Askable, fault: Fault | None, *, fresh: float, clock: Clock
+    ) -> Fault | None:
+        async with self._clock.call():
+            return await super().ask(provider, model, fault, fresh=fresh, clock=clock)
+
+
+CHARGED_MAYBE = (500, 502, 504)
+"""The answers after which a provider may have counted the call."""
+
 
 class Provider:
-    """A scripted provider: `answer` gives replies while it is up; `fault` decides what it gives instead at a time."""
+    """A scripted provider: it answers completions and `GET /models` while it is up, and fails both while it is down."""
 
     def __init__(self, clock: JumpingClock, answers: Mapping[str, Any]) -> None:
         self.clock, self._answers = clock, answers
@@ -89,7 +144,10 @@ class Provider:
         self.asked: list[str] = []
         self.models_asked: list[str] = []
         self.answered: list[str] = []
+        self.maybe_charged: list[str] = []
+        self.lists_while_down = False
         self.slow: dict[str, float] = {}
+        self.held: dict[str, threading.Event] = {}
         self._lock = threading.Lock()
 
     def handle(self, body: dict[str, Any], headers: Mapping[str, str], _n: int) -> Answer:
@@ -100,14 +158,17 @@ class Provider:
             self.models_asked.append(body.get("model", ""))
             fault = self._fault(headers, body.get("model", ""))
             if fault is not None:
+                self.maybe_charged += [name] * (fault.status in CHARGED_MAYBE)
                 return fault
             self.answered.append(name)
         step = name.partition("/")[0]
+        if step in self.held:
+            self.held[step].wait(60)
         return Answer.value(self._answers[step]).slowly(self.slow.get(step, 0.0))
 
     def models(self, headers: Mapping[str, str]) -> Answer:
         """Answer `GET /models`."""
-        fault = self._fault(headers, "")
+        fault = None if self.lists_while_down else self._fault(headers, "")
         return fault or Answer.json({"object": "list", "data": [{"id": name} for name in self.listed]})
 
     def _fault(self, headers: Mapping[str, str], model: str) -> Answer | None:
@@ -132,8 +193,10 @@ class Provider:
 
 REFUSED = "refused"
 """The fault of a provider that nobody can connect to."""
-FAULTS = (503, 502, REFUSED)
-"""What a provider that is down does: it answers with a status, or refuses connections."""
+BUSY = "busy"
+"""The fault of a provider that lists its models, and answers 503 to all that is asked of them."""
+FAULTS = (503, 502, REFUSED, BUSY)
+"""What a provider that is down does: it answers with a status, its list of models too, or refuses connections."""
 
 
 @contextmanager
@@ -142,21 +205,31 @@ def outage(provider: Provider, fault: int | str, seconds: float) -> Iterator[str
     clock = provider.clock
     provider.down_until = clock.time + seconds
     with ExitStack() as stack:
-        if isinstance(fault, int):
-            provider.status = fault
+        if fault != REFUSED:
+            provider.lists_while_down = fault == BUSY
+            provider.status = fault if isinstance(fault, int) else 503
             yield stack.enter_context(provider.serving()).base_url
         else:
-            port = _free_port()
+            port = free_port()
             clock.at(provider.down_until, lambda: stack.enter_context(provider.serving(port)))
             yield f"http://127.0.0.1:{port}/v1"
 
 
 def reason_of(fault: int | str) -> str:
     """Return the words of a run's reason that name a fault."""
-    return f"status {fault}" if isinstance(fault, int) else "refused"
+    return {BUSY: "status 503", REFUSED: "refused"}.get(fault, f"status {fault}")
 
 
-def _free_port() -> int:
+@contextmanager
+def little_work(seconds: float) -> Iterator[None]:
+    """Check that a block uses at most so much of the processor, the server and the test included."""
+    before = time.process_time()
+    yield
+    used = time.process_time() - before
+    assert used < seconds, f"{used:.2f} s of the processor: somebody does not wait, but asks again and again"
+
+
+def free_port() -> int:
     """Return a port that nobody listens on now."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
@@ -171,7 +244,14 @@ async def home(clock: JumpingClock, url: str, key: str = "sk-right-000000000000"
     """Yield an engine over a journal in memory."""
     environment = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": key}
     async with open_memory(CODEC, clock) as journal:
-        yield Engine(journal, registry=registry(), clock=clock, environment=environment)
+        yield Engine(
+            journal,
+            registry=registry(),
+            clock=clock,
+            environment=environment,
+            limiter=_Limiter(clock),
+            probes=_Probes(clock),
+        )
 
 
 def request(engine: Engine, model: str = "test-model", **options: Any) -> Any:
@@ -193,16 +273,24 @@ async def events_of(engine: Engine, run: str) -> list[Event]:
 
 
 async def check_books(engine: Engine, run: str, provider: Provider) -> None:
-    """What was accepted was asked for once, and the books say what the provider has answered."""
-    events = await events_of(engine, run)
-    replies = [event.request_id for event in events if isinstance(event, Replied)]
-    assert sorted(replies) == sorted(provider.answered)
-    nodes = [event.node for event in events if isinstance(event, Replied)]
-    assert len(nodes) == len(set(nodes)), "an answered call was asked for again"
+    """What was accepted was asked for once; the books of a run and its child runs say what the provider has answered.
+
+    What it may have charged without an answer is at most what the books call unknown.
+    """
+    replies, charged = list[str](), 0
+    for row in await engine.journal.runs(RunFilter()):
+        if row.run != run and not row.run.startswith(f"{run}."):
+            continue
+        events = await events_of(engine, row.run)
+        own = [event for event in events if isinstance(event, Replied) and not event.node.startswith("g_below")]
+        assert len(own) == len({event.node for event in own}), "an answered call was asked for again"
+        replies += [f"{row.run}/{event.request_id}" for event in own]
+        charged += sum(isinstance(event, CallFailed) and not event.refunded for event in events)
+    assert len(replies) == len(set(replies))
+    assert sorted(name.partition("/")[2] for name in replies) == sorted(provider.answered)
     ledger = (await engine.load(run))[0].run.ledger
-    assert ledger.spent.calls == len(replies)
-    charged = sum(isinstance(event, CallFailed) and not event.refunded for event in events)
-    assert ledger.unknown.calls <= charged
+    assert ledger.spent.calls == len(replies), "a parent counts the calls of its child runs"
+    assert len(provider.maybe_charged) <= ledger.unknown.calls <= charged
 
 
 def waits(events: list[Event]) -> list[WaitRequested]:

@@ -1,6 +1,7 @@
 """`check`: reads plans from files one by one, and prints the verdict of the guards on each."""
 
 import json
+import re
 import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -161,13 +162,14 @@ def _judged(case: Case, standard: Standard) -> tuple[Verdict, dict[str, Any], di
         "valid": verdict.passed,
         "assurance": verdict.facts.get("assurance"),
         "escalations": list(verdict.facts.get("escalations", ())),
-        "findings": [_finding(finding, guards) for finding in verdict.findings],
+        "findings": [_finding(finding, guards, case) for finding in verdict.findings],
     }
     return verdict, report, guards
 
 
-def _finding(finding: Finding, ids: Collection[str]) -> dict[str, Any]:
-    fields: dict[str, Any] = {"code": finding.code, "severity": finding.severity, "message": finding.message}
+def _finding(finding: Finding, ids: Collection[str], case: Case) -> dict[str, Any]:
+    message = _about_file(finding.message, case) if finding.code in _UNREADABLE else finding.message
+    fields: dict[str, Any] = {"code": finding.code, "severity": finding.severity, "message": message}
     if finding.where:
         fields["step_id" if finding.where in ids else "where"] = finding.where
     if finding.tokens:
@@ -175,6 +177,15 @@ def _finding(finding: Finding, ids: Collection[str]) -> dict[str, Any]:
     if finding.trace is not None:
         fields["trace"] = list(finding.trace)
     return fields
+
+
+def _about_file(message: str, case: Case) -> str:
+    """Return what is said to a model about its reply, as it is said to a person about a file or its line."""
+    advice = re.compile("; (?:answer with one JSON object.*|be briefer)[.]$")
+    subject = "file" if case.line is None else "line"
+    return advice.sub("; a plan is one JSON object of at most 4 MiB.", message).replace(
+        "The reply", f"The {subject}", 1
+    )
 
 
 def _exit_of(verdict: Verdict) -> Exit:

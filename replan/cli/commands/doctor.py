@@ -13,9 +13,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import apsw
+import orjson
 import trio
 
 from actors.config.loader import shipped_workflows
+from actors.config.model_spec import Named
+from actors.files.suggestions import nearest
 from actors.guards.built_in import BUILT_IN
 from actors.values.format import counted, money
 from actors.values.lines import Line, Span, line
@@ -101,7 +104,7 @@ def _checks(environment: Mapping[str, str], model: str | None, *, online: bool) 
         ("notify", lambda: _notify(environment)),
         ("model", lambda: _model(environment, model)),
         ("key", lambda: _key(environment)),
-        ("server", lambda: _server(environment, online=online)),
+        ("server", lambda: _server(environment, model, online=online)),
         ("terminal", lambda: _terminal(environment)),
     ]
     failed: set[str] = set()
@@ -217,7 +220,7 @@ def _key(environment: Mapping[str, str]) -> str:
     return f"OPENAI_API_KEY is set (********, {len(key)} characters)"
 
 
-def _server(environment: Mapping[str, str], *, online: bool) -> str:
+def _server(environment: Mapping[str, str], model: str | None, *, online: bool) -> str:
     configured = environment.get("OPENAI_BASE_URL")
     url = check_base_url(configured) if configured else OPENAI_URL
     parts = urlsplit(url)
@@ -225,21 +228,51 @@ def _server(environment: Mapping[str, str], *, online: bool) -> str:
     source = "OPENAI_BASE_URL" if configured else "the default"
     if not online:
         return f"{place} ({source}; --online tries to reach it)"
-    return f"{place} ({source}) {_probe(url, environment.get('OPENAI_API_KEY', ''))}"
+    return f"{place} ({source}) {_probe(url, environment.get('OPENAI_API_KEY', ''), _wanted(environment, model))}"
 
 
-def _probe(url: str, key: str) -> str:
-    """Ask the server for its models, which costs nothing. Raises `OSError` if it is not there or refuses the key."""
+def _wanted(environment: Mapping[str, str], model: str | None) -> str | None:
+    """Return the name of the model that a server must have, or None where no model of a server is chosen."""
+    try:
+        spec = choose_model(model, environment, read_user_config(locate_home(environment).config)).spec
+    except ReplanError:  # The check of the model says so.
+        return None
+    return spec.name if isinstance(spec, Named) else None
+
+
+def _probe(url: str, key: str, model: str | None) -> str:
+    """Ask the server for its models, which costs nothing; `model` is the one that it must list, if any.
+
+    Raises `OSError` if the server is not there, refuses the key, or has a list without the model.
+    """
     import httpx2
 
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
-        status = httpx2.get(f"{url}/models", headers=headers, timeout=REACH_SECONDS).status_code
+        response = httpx2.get(f"{url}/models", headers=headers, timeout=REACH_SECONDS)
     except httpx2.HTTPError as error:
         raise OSError(f"{url} cannot be reached: {type(error).__name__}: {error}") from None
+    status = response.status_code
     if status in (401, 403):
         raise OSError(f"{url} refuses the key (status {status})")
-    return "answers, and takes the key" if status == 200 and key else f"answers (status {status})"
+    answers = "answers, and takes the key" if status == 200 and key else f"answers (status {status})"
+    listed = _listed(response.content) if status == 200 and model is not None else frozenset[str]()
+    if model is None or not listed:
+        return answers
+    if model not in listed and f"{model}:latest" not in listed:
+        raise OSError(
+            f"{url} {answers}, but does not list the model {model!r} ({nearest(model, listed, kind='it has')})"
+        )
+    return f"{answers}; it has the model {model!r}"
+
+
+def _listed(content: bytes) -> frozenset[str]:
+    """Return the names in a server's list of models; none where the list has another form."""
+    try:
+        models = orjson.loads(content)["data"]
+        return frozenset(model["id"] for model in models if isinstance(model["id"], str))
+    except (orjson.JSONDecodeError, LookupError, TypeError):
+        return frozenset()
 
 
 def _terminal(environment: Mapping[str, str]) -> str:

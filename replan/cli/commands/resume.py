@@ -7,7 +7,7 @@ from actors.run.result import RunResult
 from replan.cli.drive import Foreground, drive_in_foreground
 from replan.cli.home import opened
 from replan.cli.options import OPTIONS, Invocation
-from replan.cli.reading import newest_to_resume, run_named
+from replan.cli.reading import newest_run, newest_to_resume, run_named
 from replan.cli.terminal.console import notice
 from replan.runs.changes import Changes, post_changes
 from replan.runs.engine import Engine
@@ -31,6 +31,7 @@ async def _resume(options: Foreground, wanted: str | None, changes: Changes) -> 
     async with opened(options.invocation, drives=True) as engine:
         if wanted is None:
             run = await newest_to_resume(engine, raised=changes.raises_limits)
+            await _say_if_older(engine, run)
         else:
             run = await run_named(engine, wanted)
         if changes:
@@ -52,6 +53,14 @@ async def _post(engine: Engine, run: str, changes: Changes) -> None:
     except UsageProblem as problem:
         place = OPTIONS.get(problem.place, problem.place)
         raise UsageProblem(problem.cause, place=place, hint=problem.hint) from None
+
+
+async def _say_if_older(engine: Engine, run: str) -> None:
+    """Say which run goes on, where a newer one has finished."""
+    newest = await newest_run(engine)
+    if newest != run:
+        row = await engine.journal.row(run)
+        notice(f"run {newest} has finished; the newest that goes on is {run}: {row.title}")
 
 
 async def _say_if_over(engine: Engine, run: str) -> None:

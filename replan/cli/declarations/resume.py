@@ -12,6 +12,7 @@ from replan.cli.options import (
     json_option,
     no_input_option,
     plugins_option,
+    quiet_option,
     require_one_run,
 )
 
@@ -39,6 +40,7 @@ _RESUME = examples(
 @plugins_option
 @no_input_option
 @full_option
+@quiet_option
 @json_option
 @common
 @click.pass_obj

@@ -13,6 +13,7 @@ from replan.cli.options import (
     json_option,
     no_input_option,
     plugins_option,
+    quiet_option,
 )
 from runtime.core.errors import UsageProblem
 
@@ -57,6 +58,7 @@ _RUN = examples(
 @plugins_option
 @no_input_option
 @full_option
+@quiet_option
 @json_option
 @common
 @click.pass_obj

@@ -22,6 +22,8 @@ __all__ = ["Lines", "LiveTree", "Progress", "Silence", "progress"]
 
 REST = 3
 """Rows of the screen that the live tree leaves to the summary and the cursor."""
+ROWS_MIN = 4
+"""Rows of the tree that are drawn however low the screen is."""
 TOLD_SECONDS = 1.0
 """The shortest call whose length a line about its reply tells."""
 IN_FLIGHT_MAX = 4
@@ -157,7 +159,7 @@ class LiveTree:
         self._live.stop()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the newest lines of the tree that fit on the screen, and the summary."""
+        """Yield the title, the newest lines of the tree that fit on the screen, and the summary."""
         if self._state is None:
             yield rich_text(line(self._title, "bold"))
             return
@@ -165,9 +167,14 @@ class LiveTree:
         tree = views.tree(self._title, self._state, self._records, interrupted=self._left, brief=True)
         rows = console.render_lines(rich_tree(tree.tree), options.update(height=None), pad=False)
         calls = self._in_flight.all()[:IN_FLIGHT_MAX]
-        for row in rows[-max(3, console.height - REST - len(calls)) :]:
-            yield from row
-            yield Segment.line()
+        room = max(ROWS_MIN, console.height - REST - len(calls))
+        hidden = len(rows) - room + 2 if len(rows) > room else 0
+        for place, row in enumerate(rows):
+            if place == 1 and hidden:
+                yield rich_text(line(f"… {hidden} lines are not shown", "dim"))
+            if not 1 <= place <= hidden:
+                yield from row
+                yield Segment.line()
         for text in calls:
             yield rich_text(line(text, "dim"))
         # A clock that is set between two records does not change the active time that is shown.
