@@ -5,6 +5,9 @@ from collections.abc import Mapping, Sequence
 from actors.planning.result import Result
 from actors.values.findings import Code, Finding
 
+UNANSWERED = "answer in the problem what was asked, and run it again"
+"""The advice where a question has no answer and the run takes none any more."""
+
 _BY_CODE: Mapping[str, str] = {
     Code.FILTERED: "reword what the provider's filter may object to in the problem, or use another model",
     Code.NOT_IN_TEXT: "name the files, functions and tests that matter in the problem, or use another model",
@@ -19,7 +22,7 @@ _BY_CODE: Mapping[str, str] = {
 }
 _BY_FAMILY: Mapping[str, str] = {
     "reply": "use another model, or a server that keeps to the JSON that it is asked for",
-    "requirements": "answer in the problem what was asked, and run it again",
+    "requirements": UNANSWERED,
     "tool": "make the tool work that failed",
     "child": "look at the run of the step that failed",
 }

@@ -1,7 +1,7 @@
 """The result of a planning run for people: the proved plan, or why there is none, and the next step. Pure."""
 
 from actors.guards.plan_settings import GUARD_CATALOG
-from actors.planning.advice import advice_for, cut_advice
+from actors.planning.advice import UNANSWERED, advice_for, cut_advice
 from actors.planning.result import Result
 from actors.planning.search_tree import finding_line
 from actors.plans.plan_lines import plan_lines, value_lines
@@ -78,6 +78,9 @@ def _advice(result: Result, program: str) -> str:
         return f"{alone}{first}{common}; {tree}"
     if result.outcome == "cancelled":
         return f"{_NEXT[result.outcome]}; {tree}"
+    if result.reopened_by == "requirement" and by_finding == UNANSWERED:
+        run = result.run_id
+        return f"tell the run: `{program} tell {run} TEXT --as requirement`, then `{program} resume {run}`; {tree}"
     return f"{by_finding or _NEXT[result.outcome]}; {tree}"
 
 

@@ -1,7 +1,7 @@
 """Solving a problem, and going on with a run, from Python: in one call, or in a block that follows the run."""
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ from actors.guards.port import AnyGuard
 from actors.planning.prepare import RunOptions, RunRequest
 from actors.planning.result import Result
 from actors.run.result import RunResult
+from actors.values.attachments import Attachment
 from replan.api.handle import Begin, Run, TrioRun, drive_in_trio
 from replan.api.home import Home
 from replan.api.loops import blocking, in_any_loop, running_loop, same_parameters
@@ -29,7 +30,7 @@ __all__ = ["aresume", "asolve", "drive", "resume", "solve", "start"]
 
 T = TypeVar("T")
 
-_KEYWORDS = {"--model": "model", "PROBLEM": "problem"}
+_KEYWORDS = {"--model": "model", "PROBLEM": "problem", "--attach": "attach", "--repo": "repo"}
 """The Python keyword for each name of the command line that an error may contain."""
 
 
@@ -45,7 +46,10 @@ def start(
     deadline_seconds: float | None = None,
     active_seconds: float | None = None,
     patience_seconds: float | None = None,
+    timeout_seconds: float | None = None,
     output_tokens: int | None = None,
+    attach: Sequence[Path | str] = (),
+    repo: Path | str | None = None,
     guards: Mapping[str, AnyGuard] | None = None,
     generators: Mapping[str, Generate] | None = None,
     home: Path | str | Memory | None = None,
@@ -58,11 +62,12 @@ def start(
 
     `workflow` is a shipped name or a file; `model` has the values of `--model` (None: `REPLAN_MODEL`, else `rules`).
     A limit of None means the workflow's limit, or else no limit. `active_seconds` limits how long models and guards
-    work; waiting for people does not count. `output_tokens` limits each reply. A provider that stays down for
-    `patience_seconds` (None: ten minutes) parks the run, with the cause `provider`. `guards` and `generators` are
-    functions by the name that the workflow uses, in addition to the installed ones. `home` is a folder, None for
-    `$REPLAN_HOME`, or `MEMORY`. `ask` answers questions; without it, or when it returns None or an empty text, a run
-    that needs an answer ends with the status `waiting`.
+    work; waiting for people does not count. `timeout_seconds` limits each call, `output_tokens` each reply. A provider
+    that stays down for `patience_seconds` (None: ten minutes) parks the run, with the cause `provider`. `attach` names
+    text files and `repo` a repository's folder; the model is shown them as by `--attach` and `--repo`. `guards` and
+    `generators` are functions by the name that the workflow uses, in addition to the installed ones. `home` is a
+    folder, None for `$REPLAN_HOME`, or `MEMORY`. `ask` answers questions; without it, or when it returns None or an
+    empty text, a run that needs an answer ends with the status `waiting`.
 
     In an asyncio program, `ask` and async plug-ins run in the caller's event loop, other plug-ins in a worker thread.
 
@@ -78,9 +83,11 @@ def start(
         deadline_seconds=deadline_seconds,
         active_seconds=active_seconds,
         patience_seconds=patience_seconds,
+        timeout_seconds=timeout_seconds,
         output_tokens=output_tokens,
     )
-    return _start(problem, options, model, driving(guards, generators, home, ask))
+    attachments = partial(_attached_to, attach, repo, problem)
+    return _start(partial(_prepared, problem, options, model, attachments), driving(guards, generators, home, ask))
 
 
 @same_parameters(start)
@@ -164,8 +171,8 @@ def resume(run: str, **options: Any) -> RunResult:
 
 
 @asynccontextmanager
-async def _start(problem: str, options: RunOptions, model: str | None, how: Driving) -> AsyncIterator[Run[Result]]:
-    request = await _beside_the_loop(partial(_prepared, problem, options, model, how))
+async def _start(prepared: Callable[[Driving], RunRequest], how: Driving) -> AsyncIterator[Run[Result]]:
+    request = await _beside_the_loop(partial(prepared, how))
 
     async def begin(session: RunSession, stop: Stop) -> RunResult:
         return await session.begin(request, stop)  # Here: a host lacks the passed functions.
@@ -212,7 +219,26 @@ async def _beside_the_loop(work: Callable[[], T]) -> T:
     return await asyncio.to_thread(work)
 
 
-def _prepared(problem: str, options: RunOptions, model: str | None, how: Driving) -> RunRequest:
+def _attached_to(files: Sequence[Path | str], folder: Path | str | None, problem: str) -> tuple[Attachment, ...]:
+    """Return the texts of attached files, and of a repository's. Raises `UsageProblem` as `attach` does."""
+    if isinstance(files, str | Path):
+        raise UsageProblem("should be a list of files, not one", place="attach", hint=f"attach=[{str(files)!r}]")
+    if not files and folder is None:
+        return ()
+    from replan.runs.attaching import attach  # noqa: PLC0415 - few runs have attachments
+
+    return attach(
+        [os.fspath(file) for file in files], None if folder is None else os.fspath(folder), problem
+    ).attachments
+
+
+def _prepared(
+    problem: str,
+    options: RunOptions,
+    model: str | None,
+    attachments: Callable[[], tuple[Attachment, ...]],
+    how: Driving,
+) -> RunRequest:
     """Prepare a run. Raises `UsageProblem`, whose place is the keyword."""
     try:
         prepared = prepare(
@@ -222,6 +248,7 @@ def _prepared(problem: str, options: RunOptions, model: str | None, how: Driving
             registry=registry(how.guards, how.generators),
             environment=how.environment,
             config=UserConfig() if how.home is MEMORY else None,
+            attachments=attachments(),
         )
         prepared.check_model()
     except UsageProblem as wrong:

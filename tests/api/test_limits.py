@@ -76,3 +76,23 @@ def test_the_limits_of_a_final_run_cannot_be_changed(spent):
     assert replan.resume(run, max_calls=9, home=home).succeeded
     with pytest.raises(replan.UsageProblem):
         replan.limits(run, max_calls=20, home=home)
+
+
+def test_a_run_is_started_with_attached_files_and_the_limits_of_the_command_line(in_loop, tmp_path):
+    (tmp_path / "export.py").write_text("def export_rows(): ...\n")
+    keywords = {"model": "rules", "home": tmp_path / "home"}
+
+    async def main():
+        attached = [tmp_path / "export.py"]
+        async with replan.start("It loses rows.", attach=attached, timeout_seconds=7.0, **keywords) as run:
+            return [record.event async for record in run]
+
+    begun = in_loop(main)[0]
+    assert "export_rows()" in begun.attachments
+    assert '"model_timeout_seconds":7.0' in begun.pinned
+    with pytest.raises(replan.UsageProblem, match="attach: should be a list of files"):
+        replan.solve("Export loses the last row.", attach="export.py", **keywords)
+    with pytest.raises(replan.UsageProblem, match="no such folder"):
+        replan.solve("Export loses the last row.", repo=tmp_path / "none", **keywords)
+    with pytest.raises(replan.UsageProblem, match="timeout_seconds"):
+        replan.solve("Export loses the last row.", timeout_seconds=0.0, **keywords)

@@ -35,6 +35,8 @@ WORDS = {
     "statuses": STATUSES,
     "rules": [row.id for row in load_policy("default", ROOT).rows],
     "levels": get_args(GuardLevel),
+    "steps": ["analysis", "recon", "strategy", "critique"],
+    "words of the progress": ["requirement", "taken up", "back-off", "revision"],
     "words of the tree": ["accepted", "rejected", "made void"],
 }
 

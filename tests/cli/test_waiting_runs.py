@@ -156,7 +156,9 @@ def test_the_newest_run_that_goes_on_may_have_finished_before_it_was_told_a_requ
         replan("run", name, "-m", "rules", "--no-input")
     run = run_id(replan)
     replan("answer", "--last", "--decline")
-    assert replan("resume", run).exit_code == 3
+    ended = replan("resume", run)
+    assert ended.exit_code == 3
+    assert f"Next: tell the run: `replan tell {run} TEXT --as requirement`, then" in ended.stdout
     replan("tell", run, "Clicking Save on /orders does nothing", "--as", "requirement")
     result = replan("resume", "--last", "--json")
     assert (json.loads(result.stdout)["run_id"], result.exit_code) == (run, 0)
