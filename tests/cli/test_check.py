@@ -232,3 +232,10 @@ def test_characters_of_a_plan_count_as_they_are_written(replan, tmp_path):
     path = tmp_path / "plan.json"
     path.write_text(json.dumps({**PLAN, "goal": "计" * (BYTES_MAX // 4)}, ensure_ascii=False), encoding="utf-8")
     assert replan("check", path).exit_code == 0
+
+
+def test_a_long_name_of_a_file_is_cut(replan):
+    """F11: it was printed whole."""
+    result = replan("check", "x" * 20_000)
+    assert result.exit_code == 2
+    assert max(map(len, result.stderr.splitlines())) < 1_100

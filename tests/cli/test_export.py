@@ -98,3 +98,12 @@ def test_texts_of_models_are_shown_as_they_are():
     plan = {**PLAN, "goal_state": ["known"], "steps": steps}
     assert "- [ ] Ask @<!-- -->octocat \\`now\\` (checked" in plan_checklist(plan)
     assert "## 1. Ask @octocat \\`now\\`" in plan_markdown(plan)
+
+
+def test_what_a_terminal_obeys_is_escaped_in_json(replan, problem, scripted):
+    """The plan's text was written as it was, also to a terminal."""
+    hostile = {**PLAN, "goal": "a\x9b31m b\x7f c\u202e d\u2028 e\u2066"}
+    replan("run", problem, "-m", scripted({**SCRIPT, "g_plan": [hostile]}), "--no-input")
+    text = replan("export", "--last", "--format", "json").stdout
+    assert not set(text) & set("\x9b\x7f\u202e\u2028\u2066")
+    assert json.loads(text)["goal"] == hostile["goal"]

@@ -18,6 +18,7 @@ from replan.cli.terminal.console import notice, show
 from replan.cli.terminal.plain import JsonArray, print_json
 from replan.setup.command_name import program
 from replan.views.check_report import report_lines
+from replan.views.errors import line_of_error
 from runtime.core.errors import UsageProblem
 from runtime.models.replies import BYTES_MAX, Parsed, ReplyCode
 
@@ -72,7 +73,7 @@ def check_files(invocation: Invocation, files: tuple[str, ...], standard: Standa
                 else:
                     show(report_lines(report, guards))
         except UsageProblem as problem:
-            notice(str(problem))
+            notice(line_of_error(problem))
             worst = Exit.USAGE
     if form == "json" and not single:
         array.end()

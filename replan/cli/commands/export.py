@@ -1,6 +1,5 @@
 """`export`: writes the plan of a run in a form for other programs and people."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +8,7 @@ from replan.cli.exits import Exit
 from replan.cli.options import Invocation
 from replan.cli.reading import named_or_newest, reading
 from replan.cli.terminal.console import notice
-from replan.cli.terminal.plain import print_json, print_text
+from replan.cli.terminal.plain import json_text, print_json, print_text
 from replan.setup.command_name import program
 from runtime.core.errors import UsageProblem
 
@@ -28,7 +27,7 @@ def export_plan(invocation: Invocation, name: str | None, form: str | None, outp
     run, document = reading(invocation, lambda reader: _document(reader, name, form))
     text = document.text
     if text is None:
-        text = json.dumps(document.json, indent=2, ensure_ascii=False) + "\n"
+        text = json_text(document.json) + "\n"
     fields = {"run_id": run, "format": form}
     if output != "-":
         try:

@@ -42,7 +42,11 @@ class JsonArray:
 
 
 def _json(value: Any, indent: int | None) -> str:
-    ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
+    return json_text(value, indent=indent, ascii_only=not (sys.stdout.encoding or "").lower().startswith("utf"))
+
+
+def json_text(value: Any, *, indent: int | None = 2, ascii_only: bool = False) -> str:
+    """Return a value as JSON, with escapes for characters that a terminal obeys; `ascii_only` escapes all others."""
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
     return _UNSHOWN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
