@@ -5,7 +5,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from actors.rules.facts import Facts, content_words
-from actors.rules.sentence_forms import CAPABILITY, INSTRUCTION, NAME, QUESTION, STATEMENT, WISH, Forms, forms_of
+from actors.rules.sentence_forms import (
+    CAPABILITY,
+    INSTRUCTION,
+    NAME,
+    QUESTION,
+    STATEMENT,
+    WISH,
+    Forms,
+    after_topic,
+    forms_of,
+)
 from actors.rules.tables import KINDS, Rules
 from actors.rules.text import Text, find, lower, shorten
 
@@ -66,7 +76,6 @@ def classify(text: Text, facts: Facts, rules: Rules) -> Classification:
     lowered = lower(prose)
     opening = _opening(facts.title, rules)
     forms = forms_of(text, facts.title, table.headings.not_prose, rules.forms)
-    symptom = rules.forms.weights["proposal_symptom"] if forms.proposal and not forms.advisory else 1.0
     scores: dict[str, float] = {}
     signals: dict[str, tuple[str, ...]] = {}
     for kind in KINDS:
@@ -74,14 +83,16 @@ def classify(text: Text, facts: Facts, rules: Rules) -> Classification:
         title = "" if kind == "bug_fix" and opening.keys() - {kind} else lower(facts.title)
         hits = _apart([*_phrases(prose, lowered, title, kind, rules), *_patterns(prose, lowered, title, kind, rules)])
         hits += _structure(facts, kind, rules)
-        if kind == "bug_fix":
-            hits = [_Hit(hit.minus_score * symptom, hit.place, hit.quote) for hit in hits]
         hits += _formed(facts.title, forms, kind, rules)
+        factor = _factor(kind, forms, opening if not facts.traces else {}, rules)
+        hits = [_Hit(hit.minus_score * factor, hit.place, hit.quote) for hit in hits]
         if kind in opening:
             hits.append(_Hit(-table.opening_weight, 0, opening[kind]))
         hits = sorted(hit for hit in hits if hit.minus_score < 0)
         scores[kind] = -sum(hit.minus_score for hit in hits)
         signals[kind] = text.quotes(_widest(hit.quote for hit in hits), limit=SIGNALS_MAX)
+    if forms.proposal and scores["performance"] >= rules.forms.weights["motive"]:
+        scores["feature"] *= rules.forms.weights["means"]  # What is new in such a proposal is the means.
     if forms.title == STATEMENT:
         # What a title states is a symptom, unless the words say that it is about speed or about the code.
         others = max(scores["refactoring"], scores["performance"]) >= table.firm.score
@@ -93,6 +104,23 @@ def classify(text: Text, facts: Facts, rules: Rules) -> Classification:
             scores[kind] += weight
             signals[kind] = text.quotes((facts.title, *signals[kind]), limit=SIGNALS_MAX)
     return _summed_up(text, facts, rules, scores, signals)
+
+
+def _factor(kind: str, forms: Forms, opening: Mapping[str, str], rules: Rules) -> float:
+    """Return by what the weights of the words for a kind are multiplied.
+
+    What a text plainly asks for outweighs its other words: symptoms are then a motive, and what is removed or added is
+    the matter of the proposal.
+    """
+    weights = rules.forms.weights
+    if forms.advisory:
+        return 1.0
+    if kind == "bug_fix" and forms.proposal:
+        return weights["proposal_symptom"]
+    if kind == "bug_fix":
+        asked = forms.title == INSTRUCTION and opening and kind not in opening
+        return weights["asked_symptom"] if asked else 1.0
+    return weights["aim_other"] if forms.proposal and {kind, forms.aim[0]} == {"feature", "refactoring"} else 1.0
 
 
 def _summed_up(
@@ -171,7 +199,7 @@ def _opening(title: str, rules: Rules) -> dict[str, str]:
     """Return the kinds as whose titles this one begins, each with the words that it begins with."""
     small = lower(title)
     lead_in = rules.signals.compiled_lead_in.match(small)
-    starts = {lead_in.end() if lead_in else 0, small.find(": ") + 2}  # "Imports: speed up" begins with "speed up", too.
+    starts = {lead_in.end() if lead_in else 0, *after_topic(small)}  # "Imports: speed up" begins with "speed up", too.
     openings: dict[str, str] = {}
     for kind, pattern in rules.signals.compiled_openings.items():
         for match in (pattern.match(small, start) for start in sorted(starts)):
@@ -189,6 +217,10 @@ def _formed(title: str, forms: Forms, kind: str, rules: Rules) -> Iterator[_Hit]
     for sentence, form in below:
         if form in (INSTRUCTION, WISH) and kind in (openings := _opening(sentence, rules)):
             yield _Hit(-weights["instruction_below"], 1, openings[kind])
+    if forms.proposal and not forms.advisory and kind == (forms.aim[0] or "feature"):
+        yield _Hit(-weights["aim" if forms.aim[0] else "proposal"], 0, forms.aim[1])
+        if kind == forms.aim[0] and rules.forms.compiled_aims[kind].match(lower(title)):
+            yield _Hit(-weights["aim_title"], 0, "")
     if kind == "bug_fix":
         if forms.advisory:
             yield _Hit(-weights["advisory"], 0, forms.advisory)
@@ -197,8 +229,8 @@ def _formed(title: str, forms: Forms, kind: str, rules: Rules) -> Iterator[_Hit]
     elif kind == "feature" and not forms.advisory:
         if forms.items >= LIST_ITEMS_MIN and forms.title not in (STATEMENT, INSTRUCTION):
             yield _Hit(-weights["list"], 1, "")
-        if forms.proposal:
-            yield _Hit(-weights["proposal"], 0, "")
+        if forms.title == INSTRUCTION and not forms.code_title and not _tells_otherwise(title, rules):
+            yield _Hit(-weights["instruction"], 0, quoted)
         if forms.title in (CAPABILITY, QUESTION):
             yield _Hit(-weights[forms.title], 0, quoted)
         if forms.title == NAME and (below or forms.items >= LIST_ITEMS_MIN):
@@ -214,6 +246,12 @@ def _formed(title: str, forms: Forms, kind: str, rules: Rules) -> Iterator[_Hit]
             yield _Hit(-weights["instruction_code"], 1, "")
     else:
         yield from (_Hit(-weights["quantity"], 1, "") for _ in forms.quantities[:3])
+
+
+def _tells_otherwise(title: str, rules: Rules) -> bool:
+    """Return whether the words with which an instruction begins speak for a kind by themselves."""
+    aims = (pattern.match(lower(title)) for kind, pattern in rules.forms.compiled_aims.items() if kind != "feature")
+    return bool(_opening(title, rules)) or any(aims)
 
 
 def _written(word: str, title: str) -> str:

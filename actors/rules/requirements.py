@@ -24,7 +24,8 @@ TRACE_START = 60  # characters by which a sentence is recognised as a part of a 
 END = " .;,"
 CAUSED = frozenset(("bug_fix", "performance"))  # kinds of problems that have a cause
 
-_LINK_ONLY = re.compile(r"(?:\[[^\]]*\]\([^)]*\)|<?https?://\S+>?)[.,;]?$")
+_ADDRESS_ONLY = re.compile(r"(?:\[\]\([^)]*\)|<?https?://\S+>?)[.,;]?$")
+_NAMED_LINK = re.compile(r"\[(?:\S+ ?){1,2}\]\([^)]*\)[.,;]?$")
 _SENTENCE = re.compile(r"[.;] (?=\W?[A-Z`])")
 _BOX = re.compile(r"\[[ xX]\] +")
 _CLAUSES = re.compile(r"(?<=[a-z0-9)\"'`]); +|, (?=(?:and|but) )")
@@ -197,7 +198,7 @@ class _Reader:
             return
         if passage.item:
             whole = _BOX.sub("", whole, count=1)
-            if not _LINK_ONLY.match(whole):
+            if not _ADDRESS_ONLY.match(whole):
                 yield from self._of_item(whole, passage.section, unread)
             return
         by_section = self.patterns.sections.get(passage.section)
@@ -208,7 +209,7 @@ class _Reader:
     def _of_item(self, whole: str, section: str, unread: Iterator[int]) -> Iterator[tuple[RequirementKind, str]]:
         """Yield what a list item states: all of it, or its sentences, if it is long or they state several kinds."""
         default = self.patterns.sections.get(section, RequirementKind.GOAL)
-        if whole in self.known:
+        if whole in self.known or _NAMED_LINK.match(whole):
             default = RequirementKind.SCOPE
         parts = sentences(whole)
         several = len({kind for part in parts[:PARTS_MAX] if (kind := self._named(part)) is not None}) > 1
@@ -244,7 +245,7 @@ class _Reader:
             if single["reported"].search(small):
                 asked_for = False
             return RequirementKind.GOAL if asked_for else RequirementKind.SCOPE
-        if plain and not single["context"].search(small):
+        if plain and not single["context"].search(small) and not small.endswith(":"):
             return RequirementKind.GOAL
         return None
 

@@ -26,7 +26,13 @@ SENTENCE_LENGTH_MAX = 300
 """Characters of a sentence that patterns are tried on."""
 PROPOSAL_SIGNS = 2
 """Sections or phrases from which on a text is a proposal."""
+AIM_SENTENCES = 10
+"""Sentences at the beginning of a proposal in which its aim is looked for."""
 
+LINES_READ = 200
+"""Lines at the beginning of a text in which the heading of a proposal is looked for."""
+
+_LINK_TARGET = re.compile(r"\[[^\]]{1,60}\]: \S+$")
 _PLURAL = re.compile(r"[a-z-]{2,}[a-rt-z0-9]s$|[a-z]+ies$")
 
 
@@ -65,6 +71,14 @@ class FormTable(Config):
     """Names of sections of a proposal."""
     advisory: str
     """The first line of a security advisory."""
+    proposal_heading: str
+    """A heading without marks that only proposals have."""
+    aim: str
+    """Words after which a proposal names what it does."""
+    aim_passive: str
+    """Words after which a proposal says what becomes of something."""
+    aims: dict[str, str]
+    """For each kind of work how a proposal of it names what it does."""
     weights: dict[str, float]
     """How much each form counts for the kind of work that it speaks for."""
     sentences: int
@@ -74,8 +88,14 @@ class FormTable(Config):
     def compiled(self) -> Mapping[str, re.Pattern[str]]:
         """The compiled expressions, by the names of their entries."""
         return {
-            name: re.compile(getattr(self, name)) for name in ("wish", "question", "capability", "quantity", "advisory")
+            name: re.compile(getattr(self, name))
+            for name in ("wish", "question", "capability", "quantity", "advisory", "aim", "aim_passive")
         }
+
+    @cached_property
+    def compiled_aims(self) -> Mapping[str, re.Pattern[str]]:
+        """The compiled expressions for what a proposal does, by kind."""
+        return {kind: re.compile(pattern) for kind, pattern in self.aims.items()}
 
     @cached_property
     def third_person(self) -> Mapping[str, bool]:
@@ -124,6 +144,14 @@ class Forms:
     """Whether the text is a proposal of a change."""
     advisory: str
     """The first line of a security advisory, or an empty text."""
+    aim: tuple[str, str]
+    """The kind of work that a proposal names as its own, and the words; two empty texts where it names none."""
+
+
+def after_topic(title: str) -> tuple[int, ...]:
+    """Return where a title goes on after a topic: "Imports: speed up", "Cells - move the tables"."""
+    places = ((title.find(mark), len(mark)) for mark in (": ", " - "))
+    return tuple(place + length for place, length in places if place >= 0)
 
 
 def forms_of(text: Text, title: str, ignored: Sequence[str], table: FormTable) -> Forms:
@@ -136,15 +164,19 @@ def forms_of(text: Text, title: str, ignored: Sequence[str], table: FormTable) -
     in_rest = table.code_list.hits(words_of(rest), lower(rest))
     first = next((line.text for line in text.written), "")[:SENTENCE_LENGTH_MAX]
     advisory = table.compiled["advisory"].match(lower(first))
+    formed = tuple((sentence, form_of(sentence, table)) for sentence in below)
+    signs = _proposal_signs(text, table)
+    aim = _aim(title, formed, table) if signs else ("", "")
     return Forms(
         title=form_of(whole, table) if title else "",
-        below=tuple((sentence, form_of(sentence, table)) for sentence in below),
+        below=formed,
         items=sum(passage.item and passage.section not in ignored for passage in text.passages),
         code_title=tuple(dict.fromkeys(in_title)),
         code_below=tuple(word for word in dict.fromkeys(in_rest) if word not in in_title),
         quantities=tuple(match[0] for match in table.compiled["quantity"].finditer(lower(text.head))),
-        proposal=is_proposal(text, table),
+        proposal=signs + bool(aim[0]) >= PROPOSAL_SIGNS,
         advisory=first[: advisory.end()] if advisory else "",
+        aim=aim,
     )
 
 
@@ -159,6 +191,9 @@ def form_of(sentence: str, table: FormTable) -> str:
     if compiled["question"].match(small):
         return QUESTION
     verbs = list(_verbs(words, table))
+    end = next((place for place, word in enumerate(words) if word in table.clause_words), len(words))
+    if words and _instructs(words, table) and not any(place < end for place in verbs):
+        return INSTRUCTION
     clauses = sum(word in table.clause_words for word in words[1 : verbs[-1]]) if verbs else 0
     states = len(verbs) > clauses or bool(verbs and words[0] in table.clause_words)
     if words and not states and _instructs(words, table):
@@ -202,14 +237,48 @@ def _is_verb(words: Sequence[str], place: int, table: FormTable) -> bool:
 def _sentences(text: Text, ignored: frozenset[str]) -> list[str]:
     """Return the sentences of the paragraphs outside the sections `ignored`."""
     passages = (passage for passage in text.passages if not passage.item and passage.section not in ignored)
-    return [sentence for passage in passages for sentence in sentences(passage.text)]
+    every = (sentence for passage in passages for sentence in sentences(passage.text))
+    return [sentence for sentence in every if not _LINK_TARGET.match(sentence)]
 
 
 def is_proposal(text: Text, table: FormTable) -> bool:
-    """Return whether a text is a proposal of a change."""
+    """Return whether a text is a proposal of a change, by its sections and phrases alone."""
+    return _proposal_signs(text, table) >= PROPOSAL_SIGNS
+
+
+def _proposal_signs(text: Text, table: FormTable) -> int:
+    """Return how many sections and phrases of a proposal a text has."""
     small = lower(text.head)
     sections = {line.section for line in text.written} & table.proposal_sections
-    return len(sections) + sum(phrase in small for phrase in table.proposal) >= PROPOSAL_SIGNS
+    heading = any(line.text.strip().lower() == table.proposal_heading for line in text.written[:LINES_READ])
+    return len(sections) + heading + sum(phrase in small for phrase in table.proposal)
+
+
+def _aim(title: str, below: Sequence[tuple[str, str]], table: FormTable) -> tuple[str, str]:
+    """Return the kind of work that a proposal names as its own, and the words; two empty texts where it names none.
+
+    The first sentence that speaks of the proposal ("This RFC proposes to remove") or is an instruction ("Rename
+    `StrBuf`") comes first, then the title, then what becomes of something ("can be removed"). Whoever says that the
+    goal is speed means it: that comes before what else is named.
+    """
+    read = below[:AIM_SENTENCES]
+    whole = [form == INSTRUCTION or number == 0 for number, (_, form) in enumerate(read)]
+    stated = [_named(sentence, "aim", table, whole=start) for (sentence, _), start in zip(read, whole, strict=True)]
+    topics = [_named(title[place:], "aim", table, whole=True) for place in (0, *after_topic(title))]
+    passive = [_named(sentence, "aim_passive", table, whole=False) for sentence, _ in read]
+    named = [aim for aim in (*stated, *topics, *passive) if aim[0]]
+    return next((aim for aim in stated if aim[0] == "performance"), named[0] if named else ("", ""))
+
+
+def _named(sentence: str, lead: str, table: FormTable, *, whole: bool) -> tuple[str, str]:
+    """Return the kind that is named after the words `lead`, or at the beginning if `whole`, and the words."""
+    small = lower(sentence[:SENTENCE_LENGTH_MAX])
+    places = [match.end() for match in table.compiled[lead].finditer(small)]
+    for place in [0, *places] if whole else places:
+        for kind, pattern in table.compiled_aims.items():
+            if match := pattern.match(small, place):
+                return kind, sentence[place : match.end()]
+    return "", ""
 
 
 def _third_person(verb: str) -> str:

@@ -20,15 +20,18 @@ WORDS_SHOWN = 4
 REFUSAL_LEAD = 2  # how many times the score for software the score against it must exceed for a text to be refused
 SURELY = 4  # the score against software from which on that lead is enough; below, it must be twice as large
 HITS_MIN = 2  # words or letters of another language below which a text is taken for English
+WORDS_MIN = 7  # words from which on a text without a small word of English needs one of another language only
 SCRIPT_SHARE = 0.3  # share of letters beyond the Latin ones above which a text is in another script
 LATIN_END = 0x24F
 HINTS_ALONE = 3  # words used in both worlds from which on they are enough without another
-ACRONYM = re.compile(r"\b[A-Z]{2,5}\b")
+ACRONYM = re.compile(r"\b(?:[A-Z]{2,5}|v\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)\b")  # "PDF", and a version such as "v0.5"
 
 
 class SoftwareWords(Config):
     """The words that speak for software, and their weights."""
 
+    plain: tuple[str, ...]
+    """Words that name software itself."""
     sure: tuple[str, ...]
     """Words that are hardly used outside software."""
     likely: tuple[str, ...]
@@ -41,6 +44,8 @@ class SoftwareWords(Config):
     """The score from which on a text is about software."""
     lead: float = Field(ge=0)
     """How many times the score of the other words the score must exceed."""
+    surely: float = Field(gt=0)
+    """The score below which a single word that speaks against software makes the subject doubtful."""
 
 
 class OtherWords(Config):
@@ -76,7 +81,7 @@ class SubjectTable(Config):
     def software_lists(self) -> Mapping[str, WordList]:
         """The lists of software words, prepared."""
         software = self.software
-        return {name: WordList(getattr(software, name)) for name in ("sure", "likely", "hints")}
+        return {name: WordList(getattr(software, name)) for name in ("plain", "sure", "likely", "hints")}
 
     @cached_property
     def other_lists(self) -> Mapping[str, WordList]:
@@ -135,7 +140,7 @@ def subject_of(prose: str, *, anchored: bool, symptom: bool, table: SubjectTable
         other += table.other.opening_weight
     score += table.software.weights["symptom"] * (symptom and not others)
     refusal_lead = REFUSAL_LEAD if other >= SURELY else 2 * REFUSAL_LEAD
-    leads = score > table.software.lead * other
+    leads = score > table.software.lead * other and (other == 0 or score >= table.software.surely)
     return Subject(
         language=natural_language(prose, table),
         score=score,
@@ -158,4 +163,5 @@ def natural_language(prose: str, table: SubjectTable) -> str:
     for name, typical in table.letters.items():
         scores[name] += sum(any(sign in typical for sign in word) for word in set(words))
     best = max(scores, key=lambda name: scores[name])
-    return best if scores[best] >= HITS_MIN and scores[best] > scores[ENGLISH] else ENGLISH
+    enough = HITS_MIN if scores[ENGLISH] or len(words) < WORDS_MIN else 1
+    return best if scores[best] >= enough and scores[best] > scores[ENGLISH] else ENGLISH

@@ -27,7 +27,7 @@ TITLE_LENGTH_MAX = 80
 
 _FENCE = re.compile(r" {0,3}(```+|~~~+)\s{0,20}([\w#+.-]*)")
 _HEADING = re.compile(r"#{1,6} (.*)")
-_ITEM = re.compile(r"[ \t]{0,12}(?:[-*+]|\d{1,3}[.)]) +(?=\S)")
+_ITEM = re.compile(r"[ \t]{0,12}(?:[-*+•]|\d{1,3}[.)]|#\.|[a-z]\)) +(?=\S)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')`*]{0,3} (?=[\"'(`*]{0,3}[A-Z0-9])")
 _WORD = re.compile(r"[a-z0-9][a-z0-9_+#-]*")
 _UNPRINTED = re.compile(r"[\x00\ud800-\udfff]")  # JSON, the journal and terminals cannot represent these.
@@ -239,7 +239,7 @@ def _passages(lines: Sequence[Line]) -> Iterable[Passage]:
             yield from close()
             item, section, label, announced = False, line.section, "", ""
             continue
-        if line.code or not head.strip() or head.startswith(("#", ">", "|")):
+        if line.code or not head.strip() or (head.startswith(("#", ">", "|")) and not bullet):
             yield from close()
             item = False
         elif bullet:
