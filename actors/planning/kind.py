@@ -15,6 +15,7 @@ from actors.run.calls import Replied
 from actors.run.ids import child_run, step_of
 from actors.run.kind import Kind, Resources
 from actors.values.format import title_of
+from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
 
 if TYPE_CHECKING:
@@ -34,8 +35,12 @@ def _actors(state: PlanningState, resources: Resources) -> "list[Actor[Any, Any]
 
 
 def _prepare(request: Any, setup: "Setup") -> "PreparedRun":
-    from actors.planning.prepare import prepare_planning  # noqa: PLC0415 -- as above
+    from actors.planning.prepare import PlanningInput, prepare_planning  # noqa: PLC0415 -- as above
 
+    if isinstance(request, str):
+        request = PlanningInput(request)
+    if not isinstance(request, PlanningInput):
+        raise UsageProblem("the task of a planning run is no text", place="task", hint="pass the problem as a string")
     return prepare_planning(request, setup)
 
 

@@ -28,6 +28,17 @@ def test_a_problem_is_solved_in_any_event_loop(in_loop):
     assert in_loop(main).succeeded
 
 
+def test_a_problem_is_admitted_in_any_event_loop_and_driven_later(in_loop, tmp_path):
+    async def main():
+        run_id = await replan.aadmit("planning", PROBLEM, model="rules", home=tmp_path / "home")
+        admitted = await replan.ashow(run_id, home=tmp_path / "home")
+        return admitted, await replan.aresume(run_id, home=tmp_path / "home")
+
+    admitted, resumed = in_loop(main)
+    assert (admitted.status, admitted.calls) == ("parked", 0)
+    assert resumed.succeeded
+
+
 def test_a_blocking_function_in_an_event_loop_names_the_one_to_await(in_loop, backend):
     async def main():
         for name, arguments in (
