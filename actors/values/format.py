@@ -24,14 +24,22 @@ def spent(amount: Amount, *, known: bool) -> str:
     return f"{shown}, {money(amount.micro_usd / MICRO)}" if known else shown
 
 
+_LAST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
+
+
+def moment(at: float) -> datetime:
+    """Return a time in UTC; for one that no calendar has, as a damaged row may hold, the nearest from 1970 to 9999."""
+    return datetime.fromtimestamp(min(max(at, 0.0), _LAST), UTC)
+
+
 def stamp(at: float) -> str:
     """Return a time as ISO 8601 in UTC, to the second."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment(at).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def clock(at: float) -> str:
     """Return the time of day where the user is, as `date` has it, to the second."""
-    return datetime.fromtimestamp(at).astimezone().strftime("%H:%M:%S")
+    return moment(at).astimezone().strftime("%H:%M:%S")
 
 
 def ago(seconds: float) -> str:

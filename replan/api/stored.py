@@ -7,11 +7,12 @@ least six characters of it.
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import Any
 
 from actors.run.result import RunResult
+from actors.values.format import moment
 from replan.api.home import Home, at_home
 from replan.api.loops import blocking
 from replan.runs.cancelling import cancel_run
@@ -154,14 +155,10 @@ def _summary(row: RunRow, status: str) -> RunSummary:
         status=status,
         outcome=shown.get("outcome", ""),
         question=shown.get("question"),
-        created=_moment(row.created),
-        updated=_moment(row.updated),
-        waiting_since=None if row.summary.waiting_since is None else _moment(row.summary.waiting_since),
-        next_wake=None if "next_wake" not in shown or row.summary.next_wake is None else _moment(row.summary.next_wake),
+        created=moment(row.created),
+        updated=moment(row.updated),
+        waiting_since=None if row.summary.waiting_since is None else moment(row.summary.waiting_since),
+        next_wake=None if "next_wake" not in shown or row.summary.next_wake is None else moment(row.summary.next_wake),
         records=row.last_seq,
         source=shown,
     )
-
-
-def _moment(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)

@@ -106,3 +106,12 @@ def test_the_home_is_private_whatever_the_umask(replan, home, problem):
     assert {path.name: oct(path.stat().st_mode & 0o777) for path in home.iterdir()} == dict.fromkeys(
         [path.name for path in home.iterdir()], "0o600"
     )
+
+
+@pytest.mark.parametrize("column", ["created", "updated", "waiting_since", "next_wake"])
+@pytest.mark.parametrize("seconds", ["-1e308", "1e308", "4611686018427387904"])
+def test_a_time_that_no_calendar_has_hides_no_run(replan, journal, column, seconds):
+    """V2: one such row ended the list of all runs as JSON with an internal error."""
+    damage(journal, f"update runs set {column} = {seconds}")
+    for command in (["runs"], ["runs", "--json"], ["runs", "--waiting", "--json"], ["show", "--last", "--json"]):
+        assert replan(*command).exit_code == 0
