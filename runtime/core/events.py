@@ -23,6 +23,8 @@ E = TypeVar("E")
 
 Seconds = Annotated[float, AfterValidator(partial(round, ndigits=6))]
 """A time or a duration in seconds, rounded to the microsecond: finer digits are noise."""
+ROUNDING = 1e-6
+"""The most, in seconds, by which rounding can put a time of an event after the time that it stands for."""
 
 
 class Value(BaseModel):

@@ -16,6 +16,7 @@ import trio
 
 from runtime.core.crash_points import reached
 from runtime.core.errors import JournalError, root_cause
+from runtime.core.events import ROUNDING
 from runtime.core.machine import Machine, Refused, Work, fold
 from runtime.core.messages import Mailed, Parking, Resumed, stamped
 from runtime.drive.actor import Actor
@@ -242,7 +243,7 @@ class Supervisor(Generic[S, E, M]):
         """Tell whether work is no reason to keep the run here: it waits for a time that is far enough away."""
         if work.until is None or (self._rest_after is None and not work.keeps_no_process):
             return False
-        return work.until - self._now() > (self._rest_after or 0.0)
+        return work.until - self._now() > (self._rest_after or ROUNDING)
 
     def _goes_on(self, state: S) -> bool:
         """Tell whether work in this process will advance a run in this state: another message will come."""

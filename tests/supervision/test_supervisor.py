@@ -1,5 +1,6 @@
 """The supervisor drives a machine that is not a planner, a negotiation, over the journal in memory."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -7,7 +8,8 @@ import trio
 
 from runtime.core.crash_points import install
 from runtime.core.errors import Fenced, Held, JournalDamaged, JournalError
-from runtime.core.machine import fold
+from runtime.core.machine import Work, fold
+from runtime.drive.actor import Actor
 from runtime.drive.options import Ending, Stop
 from runtime.drive.run_log import Snapshot
 from runtime.drive.supervisor import Supervisor
@@ -21,7 +23,7 @@ from tests.supervision.negotiation_run import (
     failing,
     open_negotiation,
 )
-from tests.support.negotiation import Negotiation, NegotiationEvent, Offer, Offered, Start
+from tests.support.negotiation import Negotiation, NegotiationEvent, NegotiationState, Offer, Offered, Start
 
 
 async def kinds(journal: Journal[NegotiationEvent]) -> list[str]:
@@ -157,6 +159,25 @@ async def test_a_driver_leaves_a_run_that_only_waits_for_people(autojump_clock):
         driver = Supervisor("run", machine=Negotiation(), journal=journal, actors=[], lease=LEASE)
         assert await driver.drive(Start(4)) is Ending.WAITING
         assert (await journal.row("run")).owner is None
+
+
+class DueByRounding(Negotiation):
+    """Its work is due at the beginning, by a time that was rounded up; nobody stays for work that is due later."""
+
+    def __init__(self, now: float) -> None:
+        self._due = now + 5e-7
+
+    def outstanding(self, state: NegotiationState) -> Mapping[str, Work]:
+        works = super().outstanding(state).values()
+        return {work.request_id: work._replace(until=self._due, keeps_no_process=True, leaves=True) for work in works}
+
+
+async def test_work_whose_time_is_later_by_a_rounding_is_due(autojump_clock):
+    async with open_negotiation() as journal:
+        actors = [Actor("buyer", bidder(10, 10)), Actor("seller", bidder(50, -10))]
+        machine = DueByRounding(journal.now())
+        driver = Supervisor("run", machine=machine, journal=journal, actors=actors, lease=LEASE)
+        assert await driver.drive(Start(20)) is Ending.FINISHED
 
 
 async def test_a_second_driver_gets_an_error_that_names_the_first(autojump_clock):
