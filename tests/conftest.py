@@ -95,6 +95,12 @@ def clean_house(tmp_path_factory):
     assert not opened, f"files still open after the last test: {opened}"
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Use one worker more than there are cores, since many tests wait for processes and servers of their own."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_runtest_logreport(report):
     """Add up the seconds and the tests of each suite."""
     parts = Path(report.nodeid.split("::")[0]).parts
