@@ -33,7 +33,7 @@ SUITES = {
     "fences": (["tests/crash/test_fencing.py"], {"REPLAN_FENCES": 100}),
 }
 """The suites, the longest first, with counts at full length; `generated` has all other tests, with more examples."""
-EXAMPLES, SIMULATED, SEARCHED, PLANTED = 2_000, 20_000, 5_000, 1_500
+EXAMPLES, SIMULATED, SEARCHED, PLANTED = 2_000, 20_000, 5_000, 3_000
 SEARCHED_MIN = 500
 """The worlds of a search in `make test`: fewer do not have every ending."""
 PLANTED_FROM = 0.1

@@ -87,7 +87,7 @@ async def post_replacing(journal, run, key, body):
     return posted
 
 
-async def wake_too_early(clock, envelope):
+async def wake_too_early(clock, _probe, envelope):
     """End the wait after half of its time."""
     left = envelope.brief.until - clock.now()
     await trio.sleep(max(0.0, left / 2))

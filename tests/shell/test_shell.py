@@ -23,7 +23,7 @@ BATCHES = 15
 TWICE = 20
 """Seeds that are simulated twice and compared."""
 PLANTED = BUGS if "REPLAN_PLANTED" in os.environ else FIRST
-PLANTED_SEEDS = 1_500
+PLANTED_SEEDS = 3_000
 """Seeds within which every planted bug must be found."""
 
 
