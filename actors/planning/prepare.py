@@ -131,26 +131,12 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     problem, options, registry = request.problem, request.options, setup.registry
     check_problem(problem)
     _check_limits(options)
-    try:
-        loaded, policy = check_workflow(options.workflow, setup.root, registry.guards, registry.generator_names)
-    except UsageProblem as wrong:  # An error in a file names its place in the file.
-        raise UsageProblem(wrong.cause, place=wrong.place or "workflow", hint=wrong.hint) from None
-    loaded, given = _with_options(loaded, options)
+    loaded, policy, given = _resolved(options, setup)
     everything = (loaded, *_below(loaded))
-    for checked in everything:
-        _check_made(checked, registry)  # An invalid guard or generator is refused before anything is written.
     _check_script(parse_model_spec(setup.model), set(_asked_steps(loaded)))
-    price = setup.price
     setup.check_price(limited=options.max_cost_usd is not None)
-    pinned = pin(loaded, policy, setup.model, price)
-    limits = Limits(
-        calls=loaded.workflow.max_total_calls,
-        tokens=options.max_tokens,
-        micro_usd=None if options.max_cost_usd is None else micro_limit(options.max_cost_usd),
-        active_seconds=options.active_seconds,
-        deadline=None if options.deadline_seconds is None else setup.now + options.deadline_seconds,
-        patience_seconds=options.patience_seconds,
-    )
+    pinned = pin(loaded, policy, setup.model, setup.price)
+    limits = limits_of(options, loaded.workflow.max_total_calls, setup.now)
     source = _source(Path(loaded.source), setup.root)
     files = tuple(dict.fromkeys(file for used in everything for file in registry.files_of(used.workflow)))
     title = title_of(problem)
@@ -158,6 +144,41 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
     return RunRequest(
         problem, title, pinned, limits, notices, source, given, attachments=request.attachments, plugins=files
     )
+
+
+def planning_config(options: RunOptions, setup: Setup) -> RunConfig:
+    """Return the configuration of planning runs that another run starts. Raises `UsageProblem` as `prepare_planning`.
+
+    Its model may be a script that also has replies for the other run.
+    """
+    loaded, policy, _ = _resolved(options, setup)
+    return pin(loaded, policy, setup.model, setup.price)
+
+
+def limits_of(options: RunOptions, calls: int, now: float) -> Limits:
+    """Return the limits of a run that may make so many calls. Raises `UsageProblem`, whose place is the option."""
+    _check_limits(options)
+    return Limits(
+        calls=calls,
+        tokens=options.max_tokens,
+        micro_usd=None if options.max_cost_usd is None else micro_limit(options.max_cost_usd),
+        active_seconds=options.active_seconds,
+        deadline=None if options.deadline_seconds is None else now + options.deadline_seconds,
+        patience_seconds=options.patience_seconds,
+    )
+
+
+def _resolved(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow, Policy, tuple[str, ...]]:
+    """Return the workflow and its policy, with its keys that options replace, and check all that it names."""
+    registry = setup.registry
+    try:
+        loaded, policy = check_workflow(options.workflow, setup.root, registry.guards, registry.generator_names)
+    except UsageProblem as wrong:  # An error in a file names its place in the file.
+        raise UsageProblem(wrong.cause, place=wrong.place or "workflow", hint=wrong.hint) from None
+    loaded, given = _with_options(loaded, options)
+    for checked in (loaded, *_below(loaded)):
+        _check_made(checked, registry)  # An invalid guard or generator is refused before anything is written.
+    return loaded, policy, given
 
 
 def _misspelt(policy: Policy, pinned: RunConfig) -> Iterator[str]:
