@@ -1,15 +1,13 @@
 """The actors of an execution: tools, the model that writes files, the planner, the prover and the clock."""
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from actors.execution.config import ExecutionConfig
 from actors.execution.machine import MODEL, PLANNER, PROVER
-from actors.execution.planner import Planner
 from actors.execution.proof import plan_guard
 from actors.handlers.handlers import complete, judge, wait
-from actors.handlers.tools import tool_actor
+from actors.planning.children import ChildGenerator
 from actors.run.kind import Resources
 from actors.run.waits import CLOCK
 from runtime.drive.actor import Actor
@@ -29,7 +27,6 @@ def actors_for(config: ExecutionConfig, resources: Resources) -> list[Actor[Any,
     return [
         Actor(CLOCK, partial(wait, clock, resources.probe), concurrency=WAITS_MAX),
         Actor(MODEL, partial(complete, resources.model, clock, resources.slot), concurrency=FILES_SIDE_BY_SIDE),
-        Actor(PLANNER, Planner(resources.drive_child, clock).plan, concurrency=1),
+        Actor(PLANNER, ChildGenerator(resources.drive_child, clock).generate, concurrency=1),
         Actor(PROVER, proof, concurrency=1),
-        *(tool_actor(tool, clock.now) for tool in _tools(config, resources)),
     ]

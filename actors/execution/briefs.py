@@ -2,10 +2,9 @@
 
 from typing import Any
 
-
 from actors.execution.events import FileRequested, ProofRequested, ReplanRequested
 from actors.execution.prompt import rendered_file
-from actors.execution.replan_brief import ReplanBrief, replan_brief
+from actors.execution.replan_brief import replan_brief
 from actors.execution.state import ExecutionState, State
 from actors.handlers.briefs import JudgementBrief
 from actors.values.artifacts import Artifact, Context
@@ -49,6 +48,3 @@ def _proof_brief(state: State, request: ProofRequested) -> JudgementBrief:
     assert state.replan is not None, "only a replan's plan is proved"
     artifact = Artifact(request.node, "plan", state.replan.plan, request.node)
     return JudgementBrief(request, artifact, Context(state.config.problem))
-
-
-__all__ = ["ReplanBrief", "brief_for"]

@@ -1,9 +1,9 @@
 """The configuration of an execution, stored by content at its start: all that later decisions use."""
 
+import json
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
-import orjson
 from pydantic import Field
 
 from actors.execution.ids import node_names
@@ -107,7 +107,7 @@ class ReadyPlan:
     def __init__(self, text: str) -> None:
         """Read the JSON of a plan that a guard has accepted."""
         self.text = text
-        self.json: Any = orjson.loads(text)
+        self.json: Any = json.loads(text)
         draft, _ = read_draft(self.json)
         assert draft is not None, "a guard has accepted the plan"
         self.plan: Plan = draft

@@ -1,4 +1,4 @@
-"""`evolve`: the only writer of state. It never decides, never acts, never fails on an event that was once emitted. Pure."""
+"""`evolve`: the only writer of state. It never decides, never acts, never fails on its own events."""
 
 from typing import assert_never
 

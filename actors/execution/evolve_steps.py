@@ -1,6 +1,7 @@
-"""What events do to the steps of the plan and their attempts. Pure; `actors.execution.evolve` calls this."""
+"""What events do to the steps of the plan and their attempts. Pure."""
 
 from dataclasses import replace
+from typing import assert_never
 
 from actors.execution import faults
 from actors.execution.attempts import (
@@ -159,6 +160,8 @@ def settled(state: State, event: StepSettled) -> State:
             now = after_failure(program, before, index)
         case StepOutcome.UNKNOWN:
             now = before
+        case _:
+            assert_never(event.outcome)
     name = plan.names[event.step]
     attempt = state.active.get(name)
     result = StepResult(

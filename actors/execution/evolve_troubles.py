@@ -1,10 +1,10 @@
-"""What events do to the troubles of an execution, its replans and its revisions. Pure; `actors.execution.evolve` calls this."""
+"""What events do to the troubles of an execution, its replans and its revisions. Pure."""
 
+import json
 from dataclasses import replace
+from typing import assert_never
 
-import orjson
-
-from actors.execution import faults, replan_reply
+from actors.execution import faults
 from actors.execution.attempts import Answer
 from actors.execution.config import ready_plan
 from actors.execution.events import (
@@ -18,9 +18,11 @@ from actors.execution.events import (
     TroubleDecided,
 )
 from actors.execution.evolve_steps import begun, with_configuration
+from actors.execution.ids import PLANNER_ASKS
 from actors.execution.state import Attempt, Ending, Replan, Revision, State, Trouble
 from actors.execution.trouble_rules import reason
-from actors.plans.reader import read_draft
+from actors.planning.replanning import NeedsAnswer, NewPlan, NoPlan, read_replan
+from actors.plans.reader import read_plan
 from actors.plans.semantics import Configuration, ready_steps
 from actors.policy.table import BacktrackLevel
 from actors.run import calls, tools, waits
@@ -52,6 +54,8 @@ def decided(state: State, event: TroubleDecided) -> State:
         case BacktrackLevel.CLARIFY | BacktrackLevel.GIVE_UP:
             why = f"{event.cause}{f' at {event.step}' if event.step else ''}: {reason(event.findings)}"
             return changed(state, trouble=None, ending=Ending(GOALS_FAILED, why))
+        case _:
+            assert_never(event.level)
 
 
 def _visited_again(state: State, event: TroubleDecided) -> State:
@@ -101,7 +105,7 @@ def _calls_of_replans(state: State) -> set[str]:
 def asked(state: State, event: ClarificationRequested) -> State:
     """Return the state after a question was asked that may be about the trouble."""
     trouble = state.trouble
-    if trouble is None or trouble.question or not event.node.startswith("trouble/"):
+    if trouble is None or trouble.question or not event.node.startswith(("trouble/", PLANNER_ASKS)):
         return state
     return changed(state, trouble=replace(trouble, question=event.question_id))
 
@@ -118,7 +122,8 @@ def answered(state: State, event: Answer) -> State:
 def replan_requested(state: State, event: ReplanRequested) -> State:
     """Return the state after a planning run was asked for a new plan."""
     assert state.replan is not None, "a planning run is asked for a replan"
-    return changed(state, replan=replace(state.replan, node=event.node))
+    nodes = state.replan_nodes if event.node in state.replan_nodes else (*state.replan_nodes, event.node)
+    return changed(state, replan=replace(state.replan, node=event.node), replan_nodes=nodes)
 
 
 def replan_replied(state: State, event: ReplanReplied) -> State:
@@ -126,20 +131,24 @@ def replan_replied(state: State, event: ReplanReplied) -> State:
     replan = state.replan
     if replan is None or replan.node != event.node:
         return state
-    match replan_reply.read(event.content):
-        case replan_reply.NewPlan(text=text):
-            plan, _ = read_draft(orjson.loads(text))
-            unbound = () if plan is None else state.config.tools.unbound(plan)
+    reply = read_replan(event.content)
+    match reply:
+        case NewPlan():
+            plan, findings = read_plan(reply.plan)
+            if plan is None:
+                return _failed(state, replan, f"it cannot be read: {reason(findings)}")
+            unbound = state.config.tools.unbound(plan)
             if unbound:
-                why = f"it names what no tool implements: {', '.join(unbound)}"
-                return _failed(state, replan, why)
-            return changed(state, replan=replace(replan, plan=text))
-        case replan_reply.Question() as question:
-            finding = faults.planner_asks(question.text, question.schema)
+                return _failed(state, replan, f"it names what no tool implements: {', '.join(unbound)}")
+            return changed(state, replan=replace(replan, plan=json.dumps(reply.plan, sort_keys=True)))
+        case NeedsAnswer():
+            finding = faults.planner_asks(reply.question.text, reply.question.answer_schema)
             trouble = Trouble(Cause.ASKED, replan.trouble.step, (finding,), level=replan.level)
             return changed(state, replan=None, trouble=trouble)
-        case replan_reply.NoPlan(why=why):
-            return _failed(state, replan, why)
+        case NoPlan():
+            return _failed(state, replan, f"{reply.outcome}: {reply.why}" if reply.outcome else reply.why)
+        case _:
+            assert_never(reply)
 
 
 def _failed(state: State, replan: Replan, why: str) -> State:

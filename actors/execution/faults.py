@@ -80,7 +80,9 @@ def not_accepted(attempt: Attempt, answer: str) -> Finding:
 
 def assumption_broken(step: str) -> Finding:
     """Return the finding of a step that failed although the plan says that it never does."""
-    return Finding(code=Code.ASSUMPTION_BROKEN, message=f"{step} failed, and the plan assumes that it cannot", where=step)
+    return Finding(
+        code=Code.ASSUMPTION_BROKEN, message=f"{step} failed, and the plan assumes that it cannot", where=step
+    )
 
 
 def invariant_broken(numbers: Iterable[int]) -> Finding:
@@ -103,7 +105,7 @@ def prerequisite_failed(pairs: Iterable[tuple[Goal, Goal]]) -> list[Finding]:
     return [
         Finding(
             code=Code.PREREQUISITE_FAILED,
-            message=f"the goal {printable(goal.text, 200)} depends on {printable(other.text, 200)}, which is out of reach",
+            message=f"{printable(goal.text, 200)}: it depends on {printable(other.text, 200)}, which is out of reach",
             where=goal.id,
             tags=tags,
             tokens=tuple(sorted(other.tokens)),

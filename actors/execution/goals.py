@@ -58,9 +58,7 @@ def statuses(
     goals: Sequence[Goal], program: Program, now: Configuration, tokens: frozenset[str]
 ) -> dict[str, GoalStatus]:
     """Return the status of each goal; `tokens` are all that hold."""
-    result = {
-        goal.id: GoalStatus.ACHIEVED if goal.tokens <= tokens else GoalStatus.PENDING for goal in goals
-    }
+    result = {goal.id: GoalStatus.ACHIEVED if goal.tokens <= tokens else GoalStatus.PENDING for goal in goals}
     left = [goal for goal in goals if result[goal.id] is GoalStatus.PENDING]
     if not left:
         return result

@@ -4,7 +4,7 @@
     STEP/r2.v1.a3.check    a phase of it; the node of its request
     replan/r2.n1           the first replan after the second revision, and its question
     proof/r2.n1            the proof of the plan that it brought
-    trouble/n1             the first question about a trouble
+    trouble/n1             the first question about a trouble; planner/n1 where the planning run has it
 
 A step's id is a text that the plan's author chose. One that is not made of letters, digits, `_` and `-` is named by its
 place in the plan, `step-NUMBER`.
@@ -16,7 +16,10 @@ from typing import NamedTuple
 
 from actors.plans.plan import Plan
 
-_PLAIN = re.compile(r"(?!step-|replan$|proof$|trouble$)[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
+PLANNER_ASKS = "planner/"
+"""The start of the nodes of questions that the planning run of a replan has."""
+
+_PLAIN = re.compile(r"(?!step-|replan$|proof$|trouble$|planner$)[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 _PLACE = re.compile(r"r(\d+)\.v(\d+)\.a(\d+)(?:\.([a-z_]+))?")
 
 
@@ -73,9 +76,9 @@ def proof_node(revision: int, number: int) -> str:
     return f"proof/r{revision}.n{number}"
 
 
-def trouble_node(number: int) -> str:
-    """Return the node of a question about a trouble; `number` counts the troubles of the run."""
-    return f"trouble/n{number}"
+def trouble_node(number: int, *, planner_asks: bool = False) -> str:
+    """Return the node of a question about a trouble; `number` counts these questions of the run."""
+    return f"{PLANNER_ASKS if planner_asks else 'trouble/'}n{number}"
 
 
 def tool_node(request_id: str) -> str:

@@ -46,7 +46,7 @@ class ExecutionMachine:
         return evolve(state, event)
 
     def outstanding(self, state: ExecutionState) -> Mapping[str, Work]:
-        """Return the open requests as work for the tools, the model, the planner, the prover, the clock and the user."""
+        """Return the open requests as work for the actors, the clock and the user."""
         run = state.run
         if isinstance(state, NotStarted) or run.finished is not None:
             return tools.work_of(run.tools, run.epoch)

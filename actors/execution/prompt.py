@@ -1,4 +1,4 @@
-"""The prompt by which a model writes a file of the workspace: from the tools file, the files read, and rejections. Pure."""
+"""The prompt by which a model writes a file of the workspace. Pure."""
 
 from actors.execution.state import Attempt, State
 from actors.prompting.render import Rendered, render

@@ -1,55 +1,33 @@
-"""What a planning run of a replan starts with: the problem, what has happened so far, and the state of the world. Pure."""
+"""What the planning run of a replan starts with: the problem, what has happened, and the tokens that hold. Pure."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from actors.execution.events import ReplanRequested
 from actors.execution.goals import GoalStatus, goals_of, statuses
+from actors.execution.ids import PLANNER_ASKS
 from actors.execution.state import Replan, State
-from actors.planning.config import RunConfig
-from actors.run.ids import child_run
+from actors.planning.briefs import ChildBrief
+from actors.planning.replanning import replan_brief as child_brief
+from actors.plans.plan import plan_to_json
+from actors.policy.table import BacktrackLevel
+from actors.run.questions import Status
+from actors.values.given import Given, GivenAnswer
 from runtime.core.ledger import Limits
 
 
-@dataclass(frozen=True, slots=True)
-class ReplanBrief:
-    """The input of the actor that drives a planning run."""
-
-    run: str
-    """The id of the planning run."""
-    request_id: str
-    """The id of the execution's request that it answers."""
-    problem: str
-    """The text of the problem, with what the user has required and answered since."""
-    pinned: RunConfig
-    """The planning run's configuration."""
-    limits: Limits
-    """What the request reserves for it, with the execution's deadline and patience."""
-    initial_state: tuple[str, ...]
-    """All tokens that hold now, sorted."""
-    goal_state: tuple[str, ...] | None
-    """The tokens of the goals, sorted; None where the planning run may revise the goals."""
-    failure: str
-    """Why the execution needs a new plan."""
-    achieved: tuple[str, ...]
-    """The steps that have succeeded so far."""
-    change: Mapping[str, Any] = field(default_factory=dict)
-    """What people have changed of the execution's settings, as an inbox message holds it."""
-
-
-def replan_brief(state: State, request: ReplanRequested) -> ReplanBrief:
+def replan_brief(state: State, request: ReplanRequested) -> ChildBrief:
     """Return what the planning run of a replan starts with."""
-    replan, config = state.replan, state.config
+    replan, planning = state.replan, state.config.planning
     assert replan is not None, "an open request is that of the replan"
-    assert config.planning is not None, "only a run that can replan asks for it"
+    assert planning is not None, "only a run that can replan asks for a plan"
     limits, reserve, seconds_left = state.run.ledger.limits, request.reserve, state.run.ledger.active_left
-    keeps_goals = request.level == "partial_replan"
-    return ReplanBrief(
-        run=child_run(state.run.run_id, request.node),
-        request_id=request.request_id,
+    return child_brief(
+        state.run.run_id,
+        request.request_id,
+        request.node,
         problem=problem_text(state),
-        pinned=config.planning,
+        pinned=planning.model_dump_json(),
         limits=Limits(
             calls=reserve.calls,
             tokens=reserve.tokens or None,
@@ -58,11 +36,25 @@ def replan_brief(state: State, request: ReplanRequested) -> ReplanBrief:
             deadline=limits.deadline,
             patience_seconds=limits.patience_seconds,
         ),
-        initial_state=tuple(sorted(state.tokens)),
-        goal_state=tuple(sorted(state.plan.plan.goal_state)) if keeps_goals else None,
-        failure="\n".join(_failure_lines(state, replan)),
-        achieved=tuple(item.removesuffix(":ok") for item in _all_traces(state) if item.endswith(":ok")),
+        given=given_facts(state, replan),
         change=state.run.changes,
+    )
+
+
+def given_facts(state: State, replan: Replan) -> Given:
+    """Return the facts that a new plan starts from: all tokens; in a partial replan also the goals and invariants."""
+    value: Mapping[str, Any] = plan_to_json(state.plan.plan)
+    keeps = replan.level is BacktrackLevel.PARTIAL_REPLAN
+    requirements = state.plan.json.get("requirements")
+    return Given(
+        initial_state=tuple(sorted(state.tokens)),
+        goal_state=tuple(value["goal_state"]) if keeps else None,
+        invariants=tuple(value.get("invariants", ())) if keeps else None,
+        requirements=tuple(requirements) if keeps and isinstance(requirements, list) else None,
+        failure_summary="\n".join(_failure_lines(state, replan)),
+        achieved=tuple(item.removesuffix(":ok") for item in _all_traces(state) if item.endswith(":ok")),
+        answers=tuple(_answers(state)),
+        asks_nobody=True,
     )
 
 
@@ -70,13 +62,18 @@ def problem_text(state: State) -> str:
     """Return the problem that a new plan is to solve: as it was stated, with what the user has said since."""
     plan = state.plan.plan
     goal = plan.goal or f"Reach the goal: {', '.join(sorted(plan.goal_state))}."
-    parts = [state.config.problem or goal]
-    parts += [f"The user requires: {text}" for text in state.run.texts_of("requirement")]
-    parts += [f"The user notes: {text}" for text in state.run.texts_of("note")]
-    for clarified in state.run.clarifications:
-        if clarified.node.startswith("trouble/") and clarified.answer:
-            parts.append(f"The user was asked: {clarified.question}\nThe user's answer: {clarified.answer}")
-    return "\n\n".join(parts)
+    said = [f"The user requires: {text}" for text in state.run.texts_of("requirement")]
+    said += [f"The user notes: {text}" for text in state.run.texts_of("note")]
+    return "\n\n".join([state.config.problem or goal, *said])
+
+
+def _answers(state: State) -> Iterator[GivenAnswer]:
+    for question in state.run.questions.values():
+        if question.open or question.status is Status.WITHDRAWN:
+            continue
+        if question.request.node.startswith(PLANNER_ASKS):
+            unanswered = "" if question.answer else str(question.status)
+            yield GivenAnswer(question=question.request.text, answer=question.answer, unanswered=unanswered)
 
 
 def _failure_lines(state: State, replan: Replan) -> Iterator[str]:

@@ -65,7 +65,7 @@ def replan_request(state: State, replan: Replan, try_number: int = 1) -> ReplanR
 
 
 def next_try(state: State, request: ExecutionCall) -> ExecutionCall | Limit | None:
-    """Return the request for the next try of a call, or the limit that does not allow it; None where it is not wanted."""
+    """Return the request for the next try of a call, or the limit that does not allow it; None for none."""
     number = request.try_number + 1
     match request:
         case FileRequested():

@@ -246,6 +246,8 @@ class State:
     """The questions about troubles of the run."""
     questions_left: int = 0
     """The questions about troubles that it may still ask."""
+    replan_nodes: tuple[str, ...] = ()
+    """The nodes of the requests for planning runs, the oldest first."""
     told: int = 0
     """The user's requirements that the current plan takes into account, as their number."""
 

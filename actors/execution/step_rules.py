@@ -1,4 +1,6 @@
-"""The rules about steps and their attempts: what is settled, what is attempted again, which request comes next. Pure."""
+"""The rules about steps: what is settled, what is attempted again, and which request comes next. Pure."""
+
+from typing import Any
 
 from actors.execution import faults
 from actors.execution.attempts import DONE, HOLDS, HOLDS_NOT, NOT_DONE, person_use, phases_of, tool_use
@@ -236,30 +238,31 @@ def _ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
     calls = "; ".join(_short(line) for line in lines)
     again = f", attempt {attempt.number}" if attempt.number > 1 else ""
     text = f"May the step {attempt.step!r}{_title(state, attempt)} run{again}? It calls: {calls}"
-    return _question(state, attempt, attempt.at_work, text, "a person approves it first", YES_NO)
+    return _question(state, attempt, text, "a person approves it first", YES_NO)
 
 
 def _ask_person(state: State, attempt: Attempt, person: PersonUse) -> ClarificationRequested:
     if attempt.phase is Phase.ACT:
         text = f"Please do the step {attempt.step!r}{_title(state, attempt)}: {person.instructions}"
-        return _question(state, attempt, attempt.at_work, text, "a person does it", choice([DONE, NOT_DONE]))
+        return _question(state, attempt, text, "a person does it", choice([DONE, NOT_DONE]))
     text = f"Please check the step {attempt.step!r}{_title(state, attempt)}: {person.instructions}"
-    return _question(state, attempt, attempt.at_work, text, "a person checks it", choice([HOLDS, HOLDS_NOT]))
+    return _question(state, attempt, text, "a person checks it", choice([HOLDS, HOLDS_NOT]))
 
 
 def _ask_outcome(state: State, attempt: Attempt) -> ClarificationRequested:
     use = tool_use(state.config, state.plan, attempt)
     tool = "" if use is None else f" {use.tool!r}"
-    text = f"The tool{tool} of the step {attempt.step!r} did not get to its end. It may have done its work. What became of the call?"
-    return _question(state, attempt, attempt.question_node, text, "the outcome is unknown", OUTCOME_SCHEMA)
+    text = f"The tool{tool} of the step {attempt.step!r} did not get to its end, and may have done its work."
+    text = f"{text} What became of the call?"
+    return _question(state, attempt, text, "the outcome is unknown", OUTCOME_SCHEMA, node=attempt.question_node)
 
 
 def _question(
-    state: State, attempt: Attempt, node: str, text: str, why: str, schema: dict[str, object]
+    state: State, attempt: Attempt, text: str, why: str, schema: dict[str, Any], *, node: str = ""
 ) -> ClarificationRequested:
     return ClarificationRequested(
         question_id=new_id(state.run.questions),
-        node=node,
+        node=node or attempt.at_work,
         text=text,
         why=f"{attempt.step}: {why}",
         blocks=(attempt.step,),

@@ -2,7 +2,7 @@
 
 from actors.execution import faults
 from actors.execution.choice import choose, streak
-from actors.execution.events import GOALS_FAILED, Cause, StepOutcome, StepSettled, TroubleDecided
+from actors.execution.events import Cause, StepOutcome, StepSettled, TroubleDecided
 from actors.execution.ids import trouble_node
 from actors.execution.schedule import covers_again, missing_goal
 from actors.execution.state import State, Trouble
@@ -127,7 +127,7 @@ def ask(state: State) -> ClarificationRequested | None:
     text, schema = question_of(state, trouble, again=may_try_again(state, trouble), plan=may_replan(state, trouble))
     return ClarificationRequested(
         question_id=new_id(state.run.questions),
-        node=trouble_node(trouble.number),
+        node=trouble_node(trouble.number, planner_asks=trouble.cause is Cause.ASKED),
         text=text,
         why=f"{trouble.step or 'the plan'}: {trouble.cause}",
         blocks=(trouble.step,) if trouble.step else (),
@@ -150,17 +150,3 @@ def reason(findings: tuple[Finding, ...]) -> str:
     """Return what was found, in one line."""
     first = findings[0].message.splitlines()[0] if findings else ""
     return first[:300]
-
-
-__all__ = [
-    "GOALS_FAILED",
-    "NOTHING_LEFT",
-    "USER",
-    "ask",
-    "decide",
-    "finish",
-    "may_replan",
-    "may_try_again",
-    "questions_left",
-    "reason",
-]
