@@ -41,6 +41,7 @@ class Code(StrEnum):
     UNKNOWN_REQUIREMENT = "plan.unknown_requirement"  # warning
     # plan, nominal run (medium): `where` is the step id, `initial_state` or `goal_state`
     GIVEN_REPLACED = "plan.given_replaced"  # warning: a given fact replaced what the plan said
+    UNBOUND = "plan.unbound"  # no tool implements the name of a generator or guard
     INITIAL_UNDEFINED = "plan.initial_undefined"
     GOAL_UNDEFINED = "plan.goal_undefined"
     PRECONDITION_UNSATISFIED = "plan.precondition_unsatisfied"  # no step produces it

@@ -17,6 +17,7 @@ PURE = (
     "actors/policy/**/*.py",
     "actors/guards/**/*.py",
     "actors/plans/**/*.py",
+    "actors/quantities/**/*.py",
     "actors/rules/**/*.py",
     "actors/tools/binding.py",
     "actors/tools/command_words.py",
