@@ -106,7 +106,7 @@ def plan(*steps, initial="start", goal="goal", total=20, **fields):
 
 
 def tools_for(value, *, check=None, **uses):
-    """Return tools that implement every name of a plan: by a repeatable tool of that name, unless `uses` has another."""
+    """Return tools that implement every name of a plan: by a repeatable tool unless `uses` has another."""
     generators = {each["generator"]: uses.get(each["generator"], tool(each["generator"])) for each in value["steps"]}
     guards = {each["guard"]: check or tool(f"check_{each['guard']}") for each in value["steps"] if each.get("guard")}
     return toolset(generators, guards)
@@ -202,7 +202,7 @@ class Stage:
 
     def planned(self, value, calls=3):
         """Reply to the request for a new plan with a JSON value."""
-        from runtime.core.ledger import Amount  # noqa: PLC0415
+        from runtime.core.ledger import Amount
 
         self.now += 1.0
         reply = Reply(json.dumps(value), None, "rules")
