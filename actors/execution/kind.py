@@ -41,6 +41,10 @@ def _model(state: ExecutionState) -> str | None:
     return (state.config.model or None) if isinstance(state, State) else None
 
 
+def _made_from(state: ExecutionState) -> str:
+    return state.plan_of if isinstance(state, State) else ""
+
+
 def _children(state: ExecutionState) -> list[str]:
     return [child_run(state.run.run_id, node) for node in state.replan_nodes] if isinstance(state, State) else []
 
@@ -60,6 +64,7 @@ EXECUTION: Kind[ExecutionState, ExecutionEvent] = Kind(
     prepare=_prepare,
     model=_model,
     children=_children,
+    made_from=_made_from,
     purpose=_purpose,
     log_fields=log_fields,
     views=VIEWS,

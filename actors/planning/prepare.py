@@ -20,6 +20,7 @@ from actors.policy.unknown_names import ROLES, unknown_names
 from actors.run.kind import Setup
 from actors.values.attachments import Attachment, stored_form
 from actors.values.format import title_of
+from actors.values.given import Given
 from actors.values.plugin_marks import PlugInFile
 from runtime.core.cost import Price, micro_limit
 from runtime.core.errors import UsageProblem
@@ -94,6 +95,8 @@ class RunRequest:
     """The files that the user attached, and the list of the repository's files."""
     plugins: tuple[PlugInFile, ...] = ()
     """The plug-ins that come from files of the user's own, with the hashes of these files."""
+    given_facts: Given | None = None
+    """The facts that the run is given, such as the names that tools implement; None for none."""
 
     def first(self, run: str, at: float) -> Begin:
         """Return the message that starts it, at a time in UTC seconds since 1970."""
@@ -108,6 +111,7 @@ class RunRequest:
             given=self.given,
             attachments=stored_form(self.attachments),
             plugins=self.plugins,
+            given_facts=self.given_facts,
         )
 
 

@@ -5,17 +5,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, get_args
 
+from actors.tools.workspace import check_workspace
+
 from actors.config.model_spec import Rules, Simulated
 from actors.execution.prepare import CALLS, ExecutionInput, PreparedExecution, prepare_execution
 from actors.handlers.registry import Registry
 from actors.planning.config import RunConfig
-from actors.planning.prepare import RunOptions, limits_of, planning_config
+from actors.planning.prepare import RunOptions, RunRequest, limits_of, planning_config
 from actors.plans.reader import read_draft
 from actors.run.kind import Setup
 from actors.run.settings import SettingsChanged
 from actors.tools.loader import load_tools
 from actors.tools.uses import NO_TOOLS, ModelUse, ToolSet
-from actors.tools.workspace import check_workspace
+from actors.values.given import Given
 from replan.runs.execution_plans import PlanToExecute
 from replan.runs.models import check_model
 from replan.runs.prepare import setup_for
@@ -119,8 +121,11 @@ def prepare_to_execute(
         plan_of=source.plan_of,
         planning=planning_for(source, options, setup, tools),
         limits=limits,
-        **_of_calls(options.limits),
     )
+    if options.limits.timeout_seconds is not None:
+        request = replace(request, timeout_seconds=options.limits.timeout_seconds)
+    if options.limits.output_tokens is not None:
+        request = replace(request, output_tokens_max=options.limits.output_tokens)
     try:
         prepared = prepare_execution(request, setup)
     except UsageProblem as wrong:
@@ -167,15 +172,21 @@ def planning_for(source: PlanToExecute, options: ExecutionOptions, setup: Setup,
             timeout_seconds=limits.timeout_seconds,
         )
         made = planning_config(named, setup)
-    return _with_guards(made, tools)
+    return with_guards(made, tools)
 
 
-def _with_guards(config: RunConfig, tools: ToolSet) -> RunConfig:
+def planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
+    """Return a planning run whose plan may name what the tools implement, and nothing else."""
+    given = Given(generators=tuple(sorted(tools.generators)), guards=tuple(sorted(tools.guards)))
+    return replace(request, pinned=with_guards(request.pinned, tools), given_facts=given)
+
+
+def with_guards(config: RunConfig, tools: ToolSet) -> RunConfig:
     """Return a planning configuration whose plans may name the guards of the tools beside the usual ones."""
     known = config.workflow.guard_catalog
     more = [name for name in tools.guards if name not in known]
     workflow = config.workflow.changed(guard_catalog=[*known, *more]) if more else config.workflow
-    children = {name: _with_guards(child, tools) for name, child in config.children.items()}
+    children = {name: with_guards(child, tools) for name, child in config.children.items()}
     return RunConfig(
         workflow=workflow,
         policy=config.policy,
@@ -198,17 +209,12 @@ def _check(options: ExecutionOptions) -> None:
 
 def _calls(limits: RunOptions) -> int:
     """Return the most model calls of the execution. Raises `UsageProblem` for a limit that is not valid."""
-    calls = CALLS if limits.max_calls is None else limits.max_calls
+    given: object = limits.max_calls  # whatever a caller in Python passes
+    calls = CALLS if given is None else given
     if isinstance(calls, bool) or not isinstance(calls, int) or calls < 1:
         cause = f"a limit is a whole number above 0, not {calls!r}"
         raise UsageProblem(cause, place="max_calls", hint=f"leave it out for {CALLS}")
     return calls
-
-
-def _of_calls(limits: RunOptions) -> dict[str, float | int]:
-    """Return the limits of single calls that the user gave, as `ExecutionInput` names them."""
-    given = {"timeout_seconds": limits.timeout_seconds, "output_tokens_max": limits.output_tokens}
-    return {key: value for key, value in given.items() if value is not None}
 
 
 def _check_writer(source: PlanToExecute, tools: ToolSet, choice: Choice) -> None:

@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from actors.tools.workspace_lock import ensure_free
+
+from actors.execution.state import State
 from replan.runs.run_ids import ALL
 from replan.setup.command_name import program
 from runtime.core.errors import JournalDamaged, KindUnknown, UsageProblem
@@ -30,10 +32,10 @@ async def ensure_unused(reader: "Reading", folder: Path, home: Path, *, besides:
             state = (await reader.read(row.run)).state
         except (JournalDamaged, KindUnknown, UsageProblem):
             continue  # `doctor` reports it; nobody can drive it.
-        config = getattr(state, "config", None)
-        if config is not None and Path(config.workspace) == folder:
+        if isinstance(state, State) and Path(state.config.workspace) == folder:
+            cause = f"run {row.run!r} works in this workspace and has not finished"
             hint = f"go on with `{program()} resume {row.run}`, or end it with `{program()} cancel {row.run}`"
-            raise UsageProblem(f"run {row.run!r} works in this workspace and has not finished", place=str(folder), hint=hint)
+            raise UsageProblem(cause, place=str(folder), hint=hint)
 
 
 async def admit_alone(engine: "Engine", request: "PreparedExecution", run: str, home: Path) -> None:

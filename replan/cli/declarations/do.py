@@ -61,6 +61,7 @@ _DO = examples(
 @click.pass_obj
 def do(
     invocation: Invocation,
+    /,
     problem: str,
     *,
     model: str | None,

@@ -39,7 +39,7 @@ EXAMPLES = ("repair", "detour")
     show_default=True,
     help="Which calls of tools you approve first.",
 )
-@click.option("--example", type=click.Choice(EXAMPLES), help="Copy a shipped example into a new folder, and execute it.")
+@click.option("--example", type=click.Choice(EXAMPLES), help="Copy a shipped example, and execute it.")
 @click.option("-m", "--model", help=f"{GRAMMAR}; default: REPLAN_MODEL, else rules.")
 @click.option(
     "-w",
@@ -61,6 +61,7 @@ EXAMPLES = ("repair", "detour")
 @click.pass_obj
 def execute(
     invocation: Invocation,
+    /,
     plan: str | None,
     *,
     example: str | None,
