@@ -1,13 +1,13 @@
 """The parameters of a tool: values that a binding fills into its arguments, each with a type and bounds. Pure."""
 
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, assert_never
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from actors.files.config_model import Config
+from actors.files.config_model import Config, config_error
 from actors.files.suggestions import nearest
+from actors.tools.patterns import PATTERN_CHARACTERS_MAX, matches_all, pattern_problem
 
 TEXT_CHARACTERS_MAX = 1_000
 """Characters of one argument."""
@@ -25,10 +25,17 @@ class StringParameter(Config):
 
     type: Literal["string"]
     """The kind of value: `string`."""
-    pattern: str = Field(min_length=1, max_length=TEXT_CHARACTERS_MAX)
-    """The regular expression (Python's `re`) that the whole text matches."""
+    pattern: str = Field(min_length=1, max_length=PATTERN_CHARACTERS_MAX)
+    """The regular expression that the whole text matches, in the syntax of Rust's `regex`, which needs linear time."""
     default: str | None = None
     """The value where a binding gives none; without it, every binding must give one."""
+
+    @field_validator("pattern")
+    @classmethod
+    def _check_pattern(cls, pattern: str) -> str:
+        if cause := pattern_problem(pattern):
+            raise config_error(cause)
+        return pattern
 
 
 class IntegerParameter(Config):
@@ -100,8 +107,9 @@ def problem_with(parameter: Parameter, value: Any) -> str:
         case StringParameter():
             if cause := _not_text(value):
                 return cause
-            right = re.fullmatch(parameter.pattern, value)
-            return "" if right else f"should match {parameter.pattern}, not {value[:60]!r}"
+            return (
+                "" if matches_all(parameter.pattern, value) else f"should match {parameter.pattern}, not {value[:60]!r}"
+            )
         case IntegerParameter():
             whole = isinstance(value, int) and not isinstance(value, bool)
             if whole and parameter.minimum <= value <= parameter.maximum:
