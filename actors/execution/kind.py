@@ -1,5 +1,7 @@
 """The kind of executions, registered under the name `execution`."""
 
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 from actors.execution.events import EVENTS, ExecutionEvent, ReplanReplied
@@ -22,11 +24,11 @@ CODEC: Codec[ExecutionEvent] = Codec(EVENTS)
 """The codec of the events of executions."""
 
 
-def _actors(state: ExecutionState, resources: Resources) -> "list[Actor[Any, Any]]":
-    from actors.execution.actors import actors_for  # noqa: PLC0415 -- reading a run needs none
+def _actors(state: ExecutionState, resources: Resources) -> "AbstractAsyncContextManager[Sequence[Actor[Any, Any]]]":
+    from actors.execution.actors import open_actors  # noqa: PLC0415 -- reading a run needs none
 
     assert isinstance(state, State)
-    return actors_for(state.config, resources)
+    return open_actors(state.run.run_id, state.config, resources)
 
 
 def _prepare(request: Any, setup: "Setup") -> "PreparedRun":

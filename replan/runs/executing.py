@@ -5,8 +5,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, get_args
 
-from actors.tools.workspace import check_workspace
-
 from actors.config.model_spec import Rules, Simulated
 from actors.execution.prepare import CALLS, ExecutionInput, PreparedExecution, prepare_execution
 from actors.handlers.registry import Registry
@@ -17,6 +15,7 @@ from actors.run.kind import Setup
 from actors.run.settings import SettingsChanged
 from actors.tools.loader import load_tools
 from actors.tools.uses import NO_TOOLS, ModelUse, ToolSet
+from actors.tools.workspace import check_workspace
 from actors.values.given import Given
 from replan.runs.execution_plans import PlanToExecute
 from replan.runs.models import check_model

@@ -5,10 +5,10 @@ import shlex
 from dataclasses import dataclass
 
 import trio
-from actors.tools.workspace import check_workspace
 
 from actors.planning.result import Result
 from actors.run.result import RunResult
+from actors.tools.workspace import check_workspace
 from actors.values.format import counted
 from replan.cli.commands.execute import PLACES, execute_in
 from replan.cli.cost import print_dry_run
