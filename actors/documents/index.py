@@ -58,7 +58,8 @@ class DocumentIndex:
 def _spread(found: list[Passage], limit: int) -> list[Passage]:
     """Return the best passages, of which those of one document beyond `PER_SOURCE` come last."""
     seen: Counter[str] = Counter()
-    first, later = [], []
+    first: list[Passage] = []
+    later: list[Passage] = []
     for passage in found:
         seen[passage.source] += 1
         (first if seen[passage.source] <= PER_SOURCE else later).append(passage)
@@ -113,8 +114,7 @@ def _built(folder: Path, files: tuple[FileStamp, ...], notices: tuple[str, ...])
             passages += passages_of(document)
     connection = apsw.Connection(":memory:")
     connection.execute(
-        "CREATE VIRTUAL TABLE passages USING fts5"
-        "(title, body, content='', tokenize=\"unicode61 remove_diacritics 2\")"
+        "CREATE VIRTUAL TABLE passages USING fts5(title, body, content='', tokenize=\"unicode61 remove_diacritics 2\")"
     )
     with connection:
         connection.executemany("INSERT INTO passages(rowid, title, body) VALUES (?, ?, ?)", _rows(passages))
