@@ -14,11 +14,10 @@ from actors.execution.attempts import (
     phases_of,
     tool_use,
 )
-from actors.execution.choice import signature_of
 from actors.execution.events import AttemptDecided, Cause, FileReplied, StepOutcome, StepSettled
 from actors.execution.goals import blocked_by, goals_of, statuses
 from actors.execution.ids import place_of, tool_node
-from actors.execution.state import Attempt, Settled, State, StepResult, Trouble
+from actors.execution.state import Attempt, State, StepResult, Trouble
 from actors.plans.semantics import (
     FAIL,
     OK,
@@ -71,6 +70,8 @@ def _at(state: State, node: str) -> State:
     """Return the state in which a request for a node was made: its step's visit has begun."""
     place = place_of(node)
     if place is None or place.revision != state.revision or place.name in state.active:
+        return state
+    if place.name not in state.plan.by_name:  # The question of the common run what became of a call.
         return state
     return begun(state, state.plan.by_name[place.name])
 
@@ -203,10 +204,7 @@ def _in_trouble(state: State, event: StepSettled) -> State:
         trouble = Trouble(Cause.GOAL_FAILED, "", tuple(goals))
     else:
         return state
-    history = state.history
-    if event.handed_over:
-        history = (*history, Settled(event.step, signature_of(event.findings)))
-    return changed(state, trouble=trouble, history=history)
+    return changed(state, trouble=trouble)
 
 
 def _cause(state: State, event: StepSettled) -> Cause:

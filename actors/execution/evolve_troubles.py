@@ -6,6 +6,7 @@ from typing import assert_never
 
 from actors.execution import faults
 from actors.execution.attempts import Answer
+from actors.execution.choice import signature_of
 from actors.execution.config import ready_plan
 from actors.execution.events import (
     GOALS_FAILED,
@@ -19,7 +20,7 @@ from actors.execution.events import (
 )
 from actors.execution.evolve_steps import begun, with_configuration
 from actors.execution.ids import PLANNER_ASKS
-from actors.execution.state import Attempt, Ending, Replan, Revision, State, Trouble
+from actors.execution.state import Attempt, Ending, Replan, Revision, Settled, State, Trouble
 from actors.execution.trouble_rules import reason
 from actors.planning.replanning import NeedsAnswer, NewPlan, NoPlan, read_replan
 from actors.plans.reader import read_plan
@@ -37,6 +38,8 @@ def decided(state: State, event: TroubleDecided) -> State:
         told = len(state.run.texts_of("requirement"))
         state = changed(_anew(state), told=told, history=(), trouble=None, replan=None, ending=None)
     state = _without_revocable(state)
+    if event.question_id is None:
+        state = changed(state, history=(*state.history, Settled(event.step, signature_of(event.findings))))
     trouble = state.trouble or Trouble(event.cause, event.step, event.findings)
     if event.asks:
         number = state.questions + 1
@@ -59,9 +62,14 @@ def decided(state: State, event: TroubleDecided) -> State:
 
 
 def _visited_again(state: State, event: TroubleDecided) -> State:
-    """Return the state in which a step is pending again, with fresh attempts, after its back-off."""
+    """Return the state in which a step is pending again, with fresh attempts, after its back-off.
+
+    A visit that a person wants does not count against the plan's total.
+    """
     if not event.step:
         return state
+    if event.question_id is not None:
+        state = changed(state, used=state.used - state.plan.by_id[event.step].retry_budget)
     index = state.plan.index[event.step]
     now = Configuration(state.now.pending | 1 << index, state.now.tokens)
     state = with_configuration(state, now)

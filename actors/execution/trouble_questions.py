@@ -42,7 +42,7 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> t
     text = f"{_what(state, trouble)} {found.message}\nWhat follows?"
     options: list[str] = []
     if trouble.cause is Cause.UNKNOWN_OUTCOME:
-        options += [BY_HAND, TRY_AGAIN]
+        options += [BY_HAND, TRY_AGAIN] if again else [BY_HAND]
     elif trouble.step:
         options += [TRY_AGAIN] if again else []
         options.append(BY_HAND)

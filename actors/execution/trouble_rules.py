@@ -50,7 +50,7 @@ def _by_table(state: State, trouble: Trouble) -> TroubleDecided:
     chosen = choose(state.config.policy, trouble.findings, repeated=repeated)
     level, rule = chosen.level, chosen.row.id
     if trouble.cause in _ASKS_AT_ONCE:
-        level = BacktrackLevel.CLARIFY
+        level, rule = BacktrackLevel.CLARIFY, str(trouble.cause)
     if level is BacktrackLevel.LOCAL_RETRY and not may_try_again(state, trouble):
         level = BacktrackLevel.PARTIAL_REPLAN
     if level in REPLANS and not may_replan(state, trouble):
@@ -101,11 +101,15 @@ def _decided(
 
 def may_try_again(state: State, trouble: Trouble) -> bool:
     """Return whether the step of a trouble may be visited again: the plan's total covers it, and its tokens hold."""
-    if not trouble.step or trouble.cause is Cause.UNKNOWN_OUTCOME:
+    return is_ready_again(state, trouble) and covers_again(state, state.plan.index[trouble.step])
+
+
+def is_ready_again(state: State, trouble: Trouble) -> bool:
+    """Return whether the step of a trouble would be ready if it were pending; False for a trouble of no step."""
+    if not trouble.step:
         return False
     index, now = state.plan.index[trouble.step], state.now
-    again = Configuration(now.pending | 1 << index, now.tokens)
-    return covers_again(state, index) and is_ready(state.plan.program, again, index)
+    return is_ready(state.plan.program, Configuration(now.pending | 1 << index, now.tokens), index)
 
 
 def may_replan(state: State, trouble: Trouble) -> bool:
@@ -124,7 +128,7 @@ def ask(state: State) -> ClarificationRequested | None:
     trouble = state.trouble
     if trouble is None or not trouble.number or trouble.question or state.run.parked:
         return None
-    text, schema = question_of(state, trouble, again=may_try_again(state, trouble), plan=may_replan(state, trouble))
+    text, schema = question_of(state, trouble, again=is_ready_again(state, trouble), plan=may_replan(state, trouble))
     return ClarificationRequested(
         question_id=new_id(state.run.questions),
         node=trouble_node(trouble.number, planner_asks=trouble.cause is Cause.ASKED),
