@@ -1,4 +1,4 @@
-"""Checks the trace of an execution against the meaning of its plan, with plain sets and no code of the product's own."""
+"""Checks the trace of an execution against the meaning of its plan, with plain sets and no code of the product."""
 
 
 class Oracle:

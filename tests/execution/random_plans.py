@@ -55,9 +55,7 @@ def random_policy(chance):
             aside = {"repeatable": True, "on_failure": "continue", "delete_effects": here if other != here else ""}
             steps.append(step(f"x{place}", here, other, **aside))
         if chance.random() < 0.5:
-            steps.append(
-                step(f"y{place}", here, "goal", delete_effects=here, repeatable=True, on_failure="continue")
-            )
+            steps.append(step(f"y{place}", here, "goal", delete_effects=here, repeatable=True, on_failure="continue"))
     return plan(*steps, initial="p0", total=100)
 
 

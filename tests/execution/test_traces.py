@@ -16,13 +16,15 @@ def test_a_trace_is_one_that_the_plan_allows_and_the_run_never_stops_in_silence(
     """The oracle follows every record; where the plan is strong, the run ends in its goal or was handed over."""
     for seed in range(chunk, SEEDS, CHUNKS):
         value, assurance = drawn(seed)
-        world = World(seed, value)
+        world = World(seed, value, replans=seed % 3 == 0)
         outcome = world.play()
+        if outcome == "cancelled":
+            continue
         if outcome == "success":
             assert world.oracle.goal, seed
             assert not world.oracle.any_ready(), seed
-        if assurance == "strong":
-            assert outcome == "success" or world.oracle.escalations, seed
+        if assurance == "strong" and world.revision == 1:
+            assert outcome == "success" or world.oracle.escalations or world.told, seed
 
 
 def reaches_by_success(value):
@@ -46,7 +48,7 @@ def reaches_by_success(value):
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_a_strong_cyclic_policy_whose_tools_succeed_reaches_its_goal(chunk):
     """Fairness makes sure of it, whatever the order in which side ways are offered."""
-    for seed in range(chunk, SEEDS, CHUNKS):
+    for seed in range(chunk, SEEDS // 3, CHUNKS):
         value, assurance = drawn(4 * seed + 3)
         if assurance in {"strong", "strong_cyclic"} and reaches_by_success(value):
             world = World(seed, value, failures=False, disturbed=False)

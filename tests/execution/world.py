@@ -3,17 +3,14 @@
 import json
 import random
 
-from actors.execution.events import StepSettled, TroubleDecided
-from actors.execution.machine import MODEL, PLANNER, PROVER
+from actors.execution.events import PlanRevised, StepSettled, TroubleDecided
+from actors.execution.proof import guard_of, prove
 from actors.run.messages import Judged
-from actors.run.questions import USER
 from actors.run.tools import FAILED, NOT_RUN, SUCCEEDED, Begun, Checked, Ended, ToolOutcome
-from actors.run.waits import CLOCK
-from actors.values.findings import Verdict
 from runtime.core.machine import fold
 from runtime.core.messages import Parking, Resumed, Woken
 from tests.execution.oracle import Oracle
-from tests.execution.stage import Stage, tool, toolset
+from tests.execution.stage import Stage, plan, step, tool, toolset
 
 MESSAGES_MAX = 2_000
 """Messages after which a run that has not ended is said to run for ever."""
@@ -29,13 +26,15 @@ class World:
         self.oracle, self.checked = Oracle(value), 0
         self.started, self.done = {}, {}
         self.calls, self.words = {}, {}
+        self.revision, self.told = 1, False
         self.check()
 
     def _tools(self, value):
         generators = {
             each["generator"]: tool(each["generator"], repeatable=self.chance.random() < 0.6) for each in value["steps"]
         }
-        return toolset(generators, {"syntax": tool("check")})
+        new = {f"new_{number}": tool(f"new_{number}", repeatable=number % 2 == 0) for number in range(4)}
+        return toolset(generators | new, {"syntax": tool("check")})
 
     def play(self):
         """Run to the end; return the outcome, or why the run rests for ever."""
@@ -56,9 +55,15 @@ class World:
                     self.oracle.settled(event)
                 case TroubleDecided(level="local_retry", asks=False):
                     self.oracle.visited_again(event.step)
+                case TroubleDecided():
+                    self.oracle.handed_over = True
+                case PlanRevised():
+                    assert event.revision == self.revision + 1
+                    assert not stage.state.run.tools or stage.state.active, "a tool of the old plan is at work"
+                    self.revision = event.revision
+                    self.oracle.begin(json.loads(event.plan))
                 case _:
-                    if event.kind == "plan_revised":
-                        self.oracle.begin(json.loads(event.plan))
+                    pass
         self.checked = len(stage.events)
         assert stage.state.tokens == self.oracle.tokens
         assert stage.state.used <= self.oracle.value["total_retry_budget"], "more attempts than the plan allows"
@@ -75,8 +80,31 @@ class World:
             case "clock":
                 self.stage.now = max(self.stage.now, work.until)
                 self.stage.send(Woken(work.request_id, self.stage.now))
+            case "planner":
+                self._plan()
+            case "prover":
+                stage = self.stage
+                guard = guard_of(stage.config.level, stage.config.tools, "none", 100)
+                plan_text = stage.machine.brief(stage.state, work).artifact.content
+                stage.send(Judged(work.request_id, stage.now, 0.1, prove(guard, plan_text)))
             case _:
                 self._tool(work)
+
+    def _plan(self):
+        """Bring a new plan from the tokens that hold now, a question, or nothing."""
+        stage, kind = self.stage, self.chance.random()
+        if kind < 0.15:
+            stage.planned({"unsuccessful_run": {"outcome": "all_pruned", "why": "no way"}})
+        elif kind < 0.3:
+            question = {"text": "Which one?", "answer_schema": {"type": "string"}, "node": "g/v1.a1", "why": "g"}
+            stage.planned({"unsuccessful_run": {"outcome": "needs_answer", "why": "?", "question": question}})
+        else:
+            tokens, wanted = sorted(stage.state.tokens), sorted(self.oracle.value["goal_state"])
+            steps = [
+                step(f"n{number}", self.chance.choice(tokens), token, generator=f"new_{number % 4}")
+                for number, token in enumerate(wanted)
+            ]
+            stage.planned(plan(*steps, initial=" ".join(tokens), goal=" ".join(wanted), total=len(steps) + 1))
 
     def _tool(self, work):
         stage, name = self.stage, work.request_id
@@ -136,8 +164,15 @@ class World:
         return SUCCEEDED if done == ToolOutcome.SUCCEEDED else FAILED if done is not None else NOT_RUN
 
     def _disturb(self):
-        """Kill the driver, or park the run; both times another driver takes it over from its records."""
-        stage = self.stage
+        """Say something, or kill the driver, or park the run; another driver then takes it over from its records."""
+        stage, kind = self.stage, self.chance.random()
+        if kind < 0.1:
+            self.told = True
+            stage.post(kind="requirement", text=f"Also this, {len(stage.events)}.")
+            return
+        if kind < 0.13:
+            stage.post(kind="cancel")
+            return
         if self.chance.random() < 0.3:
             stage.send(Parking(stage.now))
         stage.state = fold(stage.machine, stage.events)
@@ -145,6 +180,3 @@ class World:
         stage.epoch += 1
         stage.now += 1.0
         stage.send(Resumed(stage.epoch, stage.now, at_once=self.chance.random() < 0.5))
-
-
-__all__ = ["CLOCK", "MODEL", "PLANNER", "PROVER", "USER", "Judged", "Verdict", "World"]
